@@ -1,0 +1,68 @@
+"""The CPU machine: executes PTX. Two engines, one semantics: `step` (numpy, observable) and `jit` (llvmlite, fast)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ptxlab.emulate.memory import Allocation, Memory
+from ptxlab.emulate.program import Program, lower
+from ptxlab.emulate.report import Launch, Report
+
+if TYPE_CHECKING:
+    from ptxlab.text import Module
+
+__all__ = ["Allocation", "Launch", "Memory", "Program", "Report", "execute", "lower"]
+
+
+def execute(
+    module: Module,
+    entry: str | None,
+    *,
+    engine: str = "jit",
+    grid: Sequence[int],
+    block: Sequence[int],
+    params: bytes,
+    memory: Memory,
+    shared: int = 0,
+    arch: str | None = None,
+    budget: int | None = None,
+    workers: int | None = None,
+    seed: int | None = None,
+    checks: Sequence[str] = ("memcheck",),
+    counters: bool = False,
+    trace: Any = None,
+    cooperative: bool = False,
+    cluster: Sequence[int] | None = None,
+) -> Report:
+    """Runs one kernel of a module to its end on the CPU.
+
+    grid, block: blocks and threads in x, y, z. params: the kernel's parameter block, packed as `Program.params` says.
+    shared: bytes of dynamic shared memory. budget: warp-instructions after which the launch is stopped.
+    Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped.
+    """
+    program = lower(module, entry, arch)
+    launch = Launch(
+        grid=_three(grid), block=_three(block), params=params, shared=shared, budget=budget, workers=workers, seed=seed,
+        checks=tuple(checks), counters=counters, trace=trace, cooperative=cooperative,
+        cluster=None if cluster is None else _three(cluster),
+    )  # fmt: skip
+    if engine == "step":
+        from ptxlab.emulate.step import run
+    elif engine == "jit":
+        from ptxlab.emulate.jit import run
+    else:
+        raise ValueError(f"engine is 'jit' or 'step', not {engine!r}")
+    placed = [
+        memory.place(v.address, v.initial.copy(), v.name, v.space, writable=v.space != "const") for v in program.globals
+    ]
+    try:
+        return run(program, launch, memory)
+    finally:
+        for allocation in placed:
+            memory.remove(allocation)
+
+
+def _three(size: Sequence[int]) -> tuple[int, int, int]:
+    x, y, z = (*size, 1, 1)[:3]
+    return int(x), int(y), int(z)

@@ -1,0 +1,155 @@
+"""Device memory of the CPU machine: allocations at device addresses, which are never host addresses.
+
+An address is a number that only the machine understands: every access looks up the allocation that holds it and lands
+in that allocation's own numpy buffer, so no PTX program can reach the memory of the process that runs it. Between two
+allocations lies a gap that belongs to nobody, which turns a small overrun into an error.
+
+    0x0000_0100_0000_0000   module-scope .global and .const variables of the running kernel
+    0x0000_0200_0000_0000   Memory.allocate, each allocation followed by a guard gap
+    0x0000_7f7d_0000_0000   generic window of the kernel parameters (cvta.param)
+    0x0000_7f7e_0000_0000   generic window of .local
+    0x0000_7f7f_0000_0000   generic window of .shared
+"""
+
+from __future__ import annotations
+
+import bisect
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+GLOBALS_BASE = 0x0000_0100_0000_0000
+HEAP_BASE = 0x0000_0200_0000_0000
+PARAM_WINDOW = 0x0000_7F7D_0000_0000
+LOCAL_WINDOW = 0x0000_7F7E_0000_0000
+SHARED_WINDOW = 0x0000_7F7F_0000_0000
+WINDOW_SIZE = 0x0000_0000_0100_0000
+ALIGNMENT = 512
+GUARD = 4096
+
+
+@dataclass(eq=False)
+class Allocation:
+    """A stretch of device memory. `data` is its bytes; `written`, where kept, one byte each: 255 once stored to."""
+
+    address: int
+    size: int
+    data: np.ndarray = field(repr=False)
+    name: str = ""
+    space: str = "global"
+    writable: bool = True
+    freed: bool = False
+    written: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def end(self) -> int:
+        """The first address behind it."""
+        return self.address + self.size
+
+
+class Memory:
+    """The allocations of one device. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next = HEAP_BASE
+        self._starts: list[int] = []
+        self._all: list[Allocation] = []
+
+    def allocate(
+        self,
+        size: int,
+        name: str = "",
+        data: np.ndarray | None = None,
+        *,
+        writable: bool = True,
+        track_writes: bool = False,
+    ) -> Allocation:
+        """`size` bytes, zeroed, or holding `data` (any contiguous array of that many bytes, used in place, not copied).
+
+        `track_writes` keeps a byte for each byte that says whether a kernel has stored to it.
+        """
+        if size < 0:
+            raise ValueError(f"an allocation needs a size of 0 or more, got {size}")
+        buffer = np.zeros(size, np.uint8) if data is None else data.reshape(-1).view(np.uint8)
+        if buffer.size != size:
+            raise ValueError(f"data holds {buffer.size} bytes, the allocation {size}")
+        with self._lock:
+            address = self._next
+            self._next += -(-(size + GUARD) // ALIGNMENT) * ALIGNMENT
+            allocation = Allocation(address, size, buffer, name, writable=writable)
+            if track_writes:
+                allocation.written = np.zeros(size, np.uint8)
+            self._starts.append(address)
+            self._all.append(allocation)
+        return allocation
+
+    def place(self, address: int, data: np.ndarray, name: str, space: str, *, writable: bool = True) -> Allocation:
+        """An allocation at a given address (module variables); `data` is used in place."""
+        allocation = Allocation(address, data.size, data, name, space, writable)
+        with self._lock:
+            at = bisect.bisect_left(self._starts, address)
+            self._starts.insert(at, address)
+            self._all.insert(at, allocation)
+        return allocation
+
+    def remove(self, allocation: Allocation) -> None:
+        """Forgets an allocation altogether, as if it had never been."""
+        with self._lock:
+            at = self._all.index(allocation)
+            del self._starts[at], self._all[at]
+
+    def free(self, allocation: Allocation) -> None:
+        """Gives the bytes back; the addresses are never reused, so a later access is reported as use after free."""
+        if allocation.freed:
+            raise ValueError(f"{_label(allocation)} was freed before")
+        allocation.freed = True
+        allocation.data = np.zeros(0, np.uint8)
+        allocation.written = None
+
+    def live(self) -> list[Allocation]:
+        """The allocations not freed, by address."""
+        with self._lock:
+            return [a for a in self._all if not a.freed]
+
+    def find(self, address: int) -> Allocation | None:
+        """The live allocation that holds this address, or None."""
+        near = self._before(address)
+        return near if near is not None and not near.freed and address < near.end else None
+
+    def _before(self, address: int) -> Allocation | None:
+        with self._lock:
+            at = bisect.bisect_right(self._starts, address) - 1
+            return self._all[at] if at >= 0 else None
+
+    def describe(self, address: int, size: int = 1) -> str:
+        """Where an address lies, in words: inside, so many bytes past the end of, freed, null, or near nothing."""
+        if address < ALIGNMENT:
+            return "a null pointer" if address == 0 else f"{address:#x} past a null pointer"
+        if 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
+            return "in the shared window"
+        if 0 <= address - LOCAL_WINDOW < WINDOW_SIZE:
+            return "in the local window"
+        with self._lock:
+            at = bisect.bisect_right(self._starts, address)
+            before = self._all[at - 1] if at else None
+            after = self._all[at] if at < len(self._all) else None
+        if before is not None and address < before.end:
+            where = f"byte {address - before.address} of {_label(before)}"
+            if before.freed:
+                return f"{where}, which was freed"
+            over = address + size - before.end
+            return f"{where}; the access ends {over} bytes past its end" if over > 0 else where
+        past = address - before.end if before is not None else None
+        ahead = after.address - address if after is not None else None
+        if before is not None and past is not None and (ahead is None or past <= ahead):
+            return f"{past} bytes past the end of {_label(before)}"
+        if after is not None:
+            return f"{ahead} bytes before {_label(after)}"
+        return "in no allocation; there is none"
+
+
+def _label(allocation: Allocation) -> str:
+    kind = f"{allocation.name!r}" if allocation.name else "an allocation"
+    return f"{kind} ({allocation.size} bytes at {allocation.address:#x})"

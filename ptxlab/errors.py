@@ -1,0 +1,142 @@
+"""Every error ptxlab raises, and the one format they are shown in: where, what, and the line to write instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of Python source: 1-based lines, 0-based columns, as `code.co_positions()` gives them."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class PtxlabError(Exception):
+    """The base of all errors that ptxlab raises on purpose."""
+
+
+class PtxError(PtxlabError):
+    """An error at a place in PTX text, shown with the line, a caret, what is wrong and what to write.
+
+    `line` and `column` are 1-based (0 where unknown), `length` is how many characters the caret underlines,
+    `source` is the text of the line, `syntax` the manual's syntax, `hint` the line to write instead, `span` the
+    Python expression that emitted the line (builder kernels only).
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        line: int = 0,
+        column: int = 0,
+        length: int = 1,
+        source: str = "",
+        file: str = "<ptx>",
+        syntax: str = "",
+        hint: str = "",
+        span: Span | None = None,
+    ) -> None:
+        self.message, self.line, self.column, self.length = message, line, column, length
+        self.source, self.file, self.syntax, self.hint, self.span = source, file, syntax, hint, span
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """The whole message: place, caret, syntax, hint and the builder's Python line."""
+        place = f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
+        out = [f"{place}: {self.message}" if self.line else self.message]
+        if self.source:
+            text = self.source.expandtabs(1)
+            out.append("    " + text)
+            if self.column:
+                out.append("    " + " " * (self.column - 1) + "^" + "~" * max(0, self.length - 1))
+        if self.syntax:
+            out.append(f"  syntax: {self.syntax}")
+        if self.hint:
+            out.append(f"  write:  {self.hint}")
+        if self.span is not None:
+            out.append(f"  from:   {self.span}")
+        return "\n".join(out)
+
+
+class PtxSyntaxError(PtxError):
+    """The text is not PTX."""
+
+
+class UnsupportedInstruction(PtxError):
+    """The CPU machine does not execute this form; it is refused when the kernel is loaded, never skipped."""
+
+
+class AssemblyError(PtxError):
+    """NVIDIA's assembler refused the text; `log` holds its own words."""
+
+    def __init__(self, message: str, *, log: str = "", **place: object) -> None:
+        self.log = log
+        super().__init__(message, **place)  # type: ignore[arg-type]
+
+
+class BuildError(PtxlabError):
+    """The Python that writes a kernel made a mistake that would have been a silent bug."""
+
+
+class LaunchError(PtxlabError, ValueError):
+    """The arguments of a launch do not fit the kernel; the message names the parameter and what it wants."""
+
+
+class TargetError(PtxlabError, ValueError):
+    """A configuration exceeds what the target can hold; the message names the limit."""
+
+
+class UnavailableError(PtxlabError, RuntimeError):
+    """Something optional is missing here (a GPU, an NVIDIA wheel); the message says what to install."""
+
+
+class DeviceFault(PtxlabError, RuntimeError):
+    """A kernel was stopped: memcheck, budget, deadlock, trap, assert or a fault of the real GPU.
+
+    `kind` is one of "memcheck", "budget", "deadlock", "trap", "assert", "interrupt", "gpu"; `block` and `thread`
+    are (x, y, z) or None; `line` is the 1-based PTX line; `address` the device address where there is one.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        *,
+        kernel: str = "",
+        block: tuple[int, int, int] | None = None,
+        thread: tuple[int, int, int] | None = None,
+        line: int = 0,
+        source: str = "",
+        address: int | None = None,
+        span: Span | None = None,
+        hint: str = "",
+    ) -> None:
+        self.kind, self.message, self.kernel, self.block, self.thread = kind, message, kernel, block, thread
+        self.line, self.source, self.address, self.span, self.hint = line, source, address, span, hint
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """The whole message: check, what happened, block and thread, PTX line, builder line, hint."""
+        out = [f"{self.kind}: {self.message}"]
+        if self.block is not None and self.thread is not None:
+            out.append(f"  at:     block {_xyz(self.block)}, thread {_xyz(self.thread)}")
+        if self.line:
+            name = f"{self.kernel}, " if self.kernel else ""
+            out.append(f"  ptx:    {name}line {self.line}: {self.source.strip()}")
+        if self.span is not None:
+            out.append(f"  from:   {self.span}")
+        if self.hint:
+            out.append(f"  hint:   {self.hint}")
+        return "\n".join(out)
+
+
+def _xyz(index: tuple[int, int, int]) -> str:
+    return f"({index[0]}, {index[1]}, {index[2]})"

@@ -1,0 +1,240 @@
+"""The instruction table's machinery: an entry in the PTX manual's notation, and the form that a dotted opcode names.
+
+    op("fma.rnd{.ftz}{.sat}.f32  d, a, b, c", rnd=ROUNDING, says="...", sem=...)
+
+An entry is written once. The parser validates against it, the builder's methods and the hover docs come from it, and
+both engines of the CPU machine execute its `sem`. Slots in braces are optional; a slot whose word is a keyword argument
+takes one of the given choices, any other slot is the literal word. Several entries may share an opcode (`fma` has one
+for each kind of type); the first that matches wins.
+
+Operands: `d` or `p` at the front is a destination, `[a]` an address, `{a}` an optional source, `p|q` a destination with
+an optional second. `a:u32` gives an operand a type of its own; without it the type is the slot called `type`.
+Special operand types: `pred`, `label`, `any` (whatever the operand is), `wide` (twice the width of `type`), `int`
+(an immediate), `vec` (`.vec` elements of `type`).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One modifier position: its name, whether it may be left out, and the words it may hold."""
+
+    name: str
+    optional: bool
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OperandSpec:
+    """One operand position. role: "dst", "src" or "addr"; type: a PTX type, a slot's name, or a special type."""
+
+    name: str
+    role: str
+    type: str
+    optional: bool = False
+    second: bool = False  # the q of p|q
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """An entry of the table.
+
+    kind: "pure" (computed by `sem` alone), "memory", "lane" (reads other lanes), "warp" (matrix instructions), "flow"
+    (branches, calls, barriers: run by the engine), "async", "none" (no effect on results: `prefetch`, `fence`).
+    `sem=None` with kind "pure", "lane" or "memory" means: assembled only, and the CPU machine says so.
+    """
+
+    name: str
+    syntax: str
+    slots: tuple[Slot, ...]
+    operands: tuple[OperandSpec, ...]
+    says: str
+    sem: Callable[..., Any] | None
+    kind: str
+    version: tuple[int, int]
+    sm: int
+    fixed: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def executed(self) -> bool:
+        """Whether the CPU machine runs this form."""
+        return self.sem is not None or self.kind in ("flow", "none")
+
+
+class Form:
+    """An opcode with all its modifiers filled in: `form("fma.rn.ftz.f32")` has `.rnd == "rn"`, `.ftz == True`.
+
+    A slot is an attribute of its name (dots and colons as underscores). An optional slot that is absent is None, or
+    False where the slot has one choice only; present with one choice it is True. `type` may be asked of every form
+    that has a type slot. `opcode` is the whole word, `op` the table entry.
+    """
+
+    __slots__ = ("__dict__", "op", "opcode")
+
+    def __init__(self, op: Op, opcode: str, values: dict[str, Any]) -> None:
+        self.op, self.opcode = op, opcode
+        self.__dict__.update(op.fixed)
+        self.__dict__.update(values)
+
+    def __getattr__(self, name: str) -> Any:
+        # A slot that this entry does not have reads as absent, so that one `sem` can serve several entries.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+    def __repr__(self) -> str:
+        return f"Form({self.opcode})"
+
+    def operand_type(self, spec: OperandSpec) -> str:
+        """The PTX type of an operand of this form; special types (`pred`, `label`, `any`, `int`, `addr`) as they are."""
+        if spec.type == "wide":
+            return f"{self.type[0]}{2 * int(self.type[1:])}"
+        value = self.__dict__.get(spec.type)
+        return value if isinstance(value, str) else spec.type
+
+
+TABLE: dict[str, list[Op]] = {}
+"""Opcode (first word) -> its entries, in the order they are tried."""
+
+
+class FormError(LookupError):
+    """A dotted opcode that no entry matches. `what` says why, `syntax` is the entry that came closest."""
+
+    def __init__(self, what: str, syntax: str = "", at: int = 0, length: int = 1) -> None:
+        self.what, self.syntax, self.at, self.length = what, syntax, at, length
+        super().__init__(what)
+
+
+_SLOT = re.compile(r"(\{)?\.([\w:]+)(?(1)\})")
+
+
+def op(
+    syntax: str,
+    says: str,
+    sem: Callable[..., Any] | None = None,
+    *,
+    kind: str = "pure",
+    version: tuple[int, int] = (1, 0),
+    sm: int = 0,
+    fixed: dict[str, Any] | None = None,
+    notes: dict[str, str] | None = None,
+    **choices: Iterable[str],
+) -> Op:
+    """Adds an entry. `choices` gives each slot its words; `fixed` are attributes every form of this entry has;
+    `notes` explain single modifiers where the entry needs to say more than the general modifier docs."""
+    head, _, tail = syntax.partition(" ")
+    name = head.partition(".")[0].partition("{")[0]
+    slots = tuple(
+        Slot(_identifier(word), bool(brace), tuple(choices.get(_identifier(word), (word,))))
+        for brace, word in _SLOT.findall(head[len(name) :])
+    )
+    entry = Op(name, syntax, slots, tuple(_operands(tail)), " ".join(says.split()), sem, kind, version, sm,
+               dict(fixed or {}), dict(notes or {}))  # fmt: skip
+    TABLE.setdefault(name, []).append(entry)
+    form.cache_clear()
+    return entry
+
+
+def _identifier(word: str) -> str:
+    return word.replace("::", "_").replace(".", "_")
+
+
+def _operands(tail: str) -> Iterable[OperandSpec]:
+    depth, start, parts = 0, 0, []
+    for k, c in enumerate(tail):
+        depth += (c in "[{(") - (c in "]})")
+        if c == "," and depth == 0:
+            parts.append(tail[start:k])
+            start = k + 1
+    parts.append(tail[start:])
+    optional_rest = False
+    for part in (p.strip() for p in parts):
+        if not part:
+            continue
+        optional = part.startswith("{") or optional_rest
+        text = part.strip("{}, ") if part.startswith("{") else part
+        if "{," in text:  # `a{, b}`: b is optional
+            optional_rest, (text, rest) = True, text.split("{,", 1)
+            yield from _one(text.strip(), optional)
+            yield from _one(rest.strip("{} "), True)
+            continue
+        yield from _one(text, optional)
+
+
+def _one(text: str, optional: bool) -> Iterable[OperandSpec]:
+    if text.startswith("["):
+        yield OperandSpec(text.strip("[]"), "addr", "addr", optional)
+        return
+    first, bar, second = text.partition("|")
+    name, _, type_ = first.partition(":")
+    role = "dst" if name in ("d", "p", "q") or name.startswith("d_") else "src"
+    if bar:
+        second_name, _, second_type = second.partition(":")
+        yield OperandSpec(name, role, type_ or second_type or "type", optional)
+        yield OperandSpec(second_name, "dst", second_type or type_ or "type", True, second=True)
+        return
+    yield OperandSpec(name, role, type_ or "type", optional)
+
+
+@functools.cache
+def form(opcode: str) -> Form:
+    """The form that a dotted opcode names; `FormError` says what does not fit and which words would."""
+    words = re.split(r"\.", opcode)
+    entries = TABLE.get(words[0])
+    if entries is None:
+        raise FormError(f"unknown instruction {words[0]!r}", at=0, length=len(words[0]))
+    best: tuple[int, str, str] | None = None
+    for entry in entries:
+        values, reached, why = _match(entry, tuple(words[1:]))
+        if values is not None:
+            return Form(entry, opcode, values)
+        if best is None or reached > best[0]:
+            best = (reached, why, entry.syntax)
+    assert best is not None
+    at = sum(len(w) + 1 for w in words[: 1 + best[0]])
+    length = len(words[1 + best[0]]) if 1 + best[0] < len(words) else 1
+    raise FormError(f"{words[0]}{best[1]}", best[2], at, length)
+
+
+def _match(entry: Op, words: tuple[str, ...]) -> tuple[dict[str, Any] | None, int, str]:
+    """Fits words to slots, backtracking over the optional ones; else how far it got and why it stopped."""
+    furthest, why = -1, ""
+
+    def fit(s: int, w: int) -> dict[str, Any] | None:
+        nonlocal furthest, why
+        if s == len(entry.slots):
+            if w == len(words):
+                return {}
+            if w > furthest:
+                furthest, why = w, f" does not take .{words[w]} here"
+            return None
+        slot = entry.slots[s]
+        if w < len(words) and words[w] in slot.choices:
+            rest = fit(s + 1, w + 1)
+            if rest is not None:
+                return {slot.name: words[w] if len(slot.choices) > 1 or not slot.optional else True} | rest
+        if slot.optional:
+            rest = fit(s + 1, w)
+            if rest is not None:
+                return {slot.name: None if len(slot.choices) > 1 else False} | rest
+        elif w > furthest:
+            found = f"found .{words[w]}" if w < len(words) else "found nothing"
+            one_of = "one of " if len(slot.choices) > 1 else ""
+            furthest, why = w, f" needs .{slot.name} here, {one_of}{' '.join('.' + c for c in slot.choices)}; {found}"
+        return None
+
+    values = fit(0, 0)
+    return values, furthest, why
+
+
+def all_ops() -> list[Op]:
+    """Every entry, in table order."""
+    return [entry for entries in TABLE.values() for entry in entries]

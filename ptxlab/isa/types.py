@@ -1,0 +1,40 @@
+"""PTX's fundamental types: their width, their kind, and the lane type that the CPU machine computes them in."""
+
+from __future__ import annotations
+
+WIDTH: dict[str, int] = {
+    **{f"{kind}{bits}": bits for kind in "bus" for bits in (8, 16, 32, 64)},
+    "b128": 128,
+    "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "tf32": 32,
+    "f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "u8x4": 32, "s8x4": 32, "f32x2": 64,
+    "e4m3": 8, "e5m2": 8, "e4m3x2": 16, "e5m2x2": 16, "pred": 1,
+}  # fmt: skip
+"""Bits of each type. `pred` is a predicate, one bit a lane."""
+
+LANE_TYPES = ("i1", "i8", "i16", "i32", "i64", "f32", "f64")
+"""What a lane of a vector can be. f16, bf16 and the packed types travel as the integer that holds their bits."""
+
+
+def width(type: str) -> int:
+    """Bits of a PTX type."""
+    return WIDTH[type]
+
+
+def lane(type: str) -> str:
+    """The lane type of a PTX type: `f32`, `f64`, or the integer of its width (`u16` -> `i16`, `f16x2` -> `i32`)."""
+    return type if type in ("f32", "f64") else f"i{WIDTH[type]}"
+
+
+def is_signed(type: str) -> bool:
+    """Whether the type is a signed integer."""
+    return type[0] == "s" and type[1].isdigit()
+
+
+def is_float(type: str) -> bool:
+    """Whether the type is a floating-point number (any width, packed or not)."""
+    return type[0] == "f" or type.startswith(("bf", "tf", "e4", "e5"))
+
+
+def is_integer(type: str) -> bool:
+    """Whether the type is a signed or unsigned integer (`.b` types are bits, not integers)."""
+    return type[0] in "us" and type[1].isdigit()

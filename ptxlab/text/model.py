@@ -1,0 +1,312 @@
+"""PTX as a frozen tree: every node keeps the tokens it was read from, so printing gives the text back byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptxlab.errors import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word of PTX. `before` is the white space and comments in front of it; `line` and `column` are 1-based.
+
+    kind: "word" (identifiers and opcodes, `%r1`, `fma.rn.f32`, `$L__BB0_1`), "directive" (`.reg`, `.f32`), "number",
+    "string", "punct" (one of `{}[]()<>,;:=+-*/!|&^~@?` or a two-character operator), "end".
+    """
+
+    kind: str
+    text: str
+    before: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return self.before + self.text
+
+
+# -- operands ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A register, special register (`%tid.x`), label, variable or function, by name; `_` is the sink."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A literal. `kind` is "int" (`value` an int, negative where a minus stood before it), "f32" (`0f3F800000`) or
+    "f64" (`0d3FF0...`, `1.5`), where `value` is a float and `bits` its exact bit pattern."""
+
+    text: str
+    kind: str
+    value: int | float
+    bits: int = 0
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`[base+offset]`: `base` a Name, a Number (absolute) or a Vector/Name for tensors; `offset` an int in bytes.
+    `register_offset` is set for `[base+%r1]`; `extra` holds further comma-separated parts (tensor coordinates)."""
+
+    base: Operand
+    offset: int = 0
+    register_offset: Name | None = None
+    extra: tuple[Operand, ...] = ()
+
+    def __str__(self) -> str:
+        tail = f"+{self.register_offset}" if self.register_offset else ""
+        tail += f"+{self.offset}" if self.offset > 0 else f"+{self.offset}" if self.offset < 0 else ""
+        return "[" + ", ".join([f"{self.base}{tail}", *map(str, self.extra)]) + "]"
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """`{a, b, c, d}`."""
+
+    elements: tuple[Operand, ...]
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(map(str, self.elements)) + "}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """`p|q`: two destinations, the second optional in the manual's syntax."""
+
+    first: Operand
+    second: Operand
+
+    def __str__(self) -> str:
+        return f"{self.first}|{self.second}"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """`!p`: a predicate, inverted."""
+
+    operand: Operand
+
+    def __str__(self) -> str:
+        return f"!{self.operand}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """`symbol+4` outside brackets (`mov.u64 %rd1, table+16`); `scale` is -1 for a negated register `-%f1`."""
+
+    base: Operand
+    offset: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.base}{self.offset:+d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Parens:
+    """`(a, b)`: the results or arguments of a call."""
+
+    elements: tuple[Operand, ...]
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(map(str, self.elements)) + ")"
+
+
+Operand = Name | Number | Address | Vector | Pair | Not | Sum | Parens
+
+# -- statements --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`@p` or `@!p` before an instruction."""
+
+    name: str
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return f"@{'!' if self.negated else ''}{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction. `opcode` is the whole dotted word (`ld.global.v4.f32`); `line` and `column` are the opcode's."""
+
+    guard: Guard | None
+    opcode: str
+    operands: tuple[Operand, ...]
+    tokens: tuple[Token, ...] = field(default=(), repr=False)
+    line: int = 0
+    column: int = 0
+
+    @property
+    def name(self) -> str:
+        """The opcode's first word: `ld`."""
+        return self.opcode.partition(".")[0]
+
+    def __str__(self) -> str:
+        if self.tokens:
+            return "".join(map(str, self.tokens))
+        guard = f"{self.guard} " if self.guard else ""
+        return f"{guard}{self.opcode} {', '.join(map(str, self.operands))}".rstrip() + ";"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """`name:`."""
+
+    name: str
+    tokens: tuple[Token, ...] = field(default=(), repr=False)
+    line: int = 0
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.tokens)) if self.tokens else f"{self.name}:"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A declaration: `.reg .f32 %f<4>;`, `.shared .align 16 .b8 tile[4096];`, `.param .u64 q`, `.const .f32 c[2] = {..}`.
+
+    space: "reg", "shared", "global", "const", "local", "param", "tex"...; type: without the dot; vector: 1, 2 or 4;
+    count: n of `%f<n>` (0 when it names one register); shape: array dimensions, () for a scalar, (0,) for `[]` (extern);
+    initial: nested tuples of Numbers, Names and Sums, or None. `linkage` is "", "extern", "visible", "weak", "common".
+    `attributes` are the other directives in order (`.ptr`, `.global`, `.align`), as written.
+    """
+
+    space: str
+    type: str
+    name: str
+    vector: int = 1
+    count: int = 0
+    shape: tuple[int, ...] = ()
+    align: int = 0
+    initial: Initial | None = None
+    linkage: str = ""
+    attributes: tuple[str, ...] = ()
+    line: int = 0
+
+
+Initial = Operand | tuple["Initial", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One statement that declares variables: `.reg .f32 %a, %b<3>;` declares two."""
+
+    variables: tuple[Variable, ...]
+    tokens: tuple[Token, ...] = field(default=(), repr=False)
+    line: int = 0
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """Any other directive, kept as text: `.version`, `.target`, `.loc`, `.file`, `.pragma`, `.section {..}`, `.branchtargets`,
+    `.callprototype`, `.alias`. `label` is the name before the colon in `prototype_0 : .callprototype ...`."""
+
+    name: str
+    words: tuple[str, ...]
+    label: str = ""
+    tokens: tuple[Token, ...] = field(default=(), repr=False)
+    line: int = 0
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`{ ... }`: a scope of its own; nvcc wraps calls and inline assembly in them. `tokens` holds the two braces."""
+
+    statements: tuple[Statement, ...]
+    tokens: tuple[Token, ...] = field(default=(), repr=False)
+    line: int = 0
+
+    def __str__(self) -> str:
+        opening, closing = self.tokens if self.tokens else ("{", "\n}")
+        return f"{opening}{''.join(map(str, self.statements))}{closing}"
+
+
+Statement = Instruction | Label | Declaration | Directive | Block
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """An `.entry` (a kernel) or a `.func`. `body` is None for a declaration without one (`.extern .func vprintf`).
+
+    directives: performance directives between the parameter list and the body, as name -> words
+    (`{"maxntid": ("128", "1", "1")}`). `head` are the tokens before the body (or all of them when there is none).
+    """
+
+    kind: str
+    name: str
+    linkage: str
+    params: tuple[Variable, ...]
+    returns: tuple[Variable, ...]
+    directives: Mapping[str, tuple[str, ...]]
+    body: Block | None
+    head: tuple[Token, ...] = field(default=(), repr=False)
+    line: int = 0
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.head)) + (str(self.body) if self.body else "")
+
+    def instructions(self) -> Iterator[Instruction]:
+        """Every instruction of the body in order, nested blocks included."""
+
+        def walk(block: Block) -> Iterator[Instruction]:
+            for statement in block.statements:
+                if isinstance(statement, Instruction):
+                    yield statement
+                elif isinstance(statement, Block):
+                    yield from walk(statement)
+
+        if self.body is not None:
+            yield from walk(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A whole PTX file. `str(module)` is the text it was read from.
+
+    `spans` maps a 1-based PTX line to the Python expression that emitted it (builder kernels; empty otherwise).
+    """
+
+    items: tuple[Function | Declaration | Directive, ...]
+    trailing: str = ""
+    file: str = "<ptx>"
+    version: tuple[int, int] = (0, 0)
+    target: str = ""
+    address_size: int = 64
+    spans: Mapping[int, Span] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.items)) + self.trailing
+
+    @property
+    def kernels(self) -> tuple[Function, ...]:
+        """The `.entry` functions, in order."""
+        return tuple(f for f in self.functions if f.kind == "entry")
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """All functions, in order, declarations without a body included."""
+        return tuple(item for item in self.items if isinstance(item, Function))
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The module-scope variables (`.global`, `.const`, `.shared`), in order."""
+        return tuple(v for item in self.items if isinstance(item, Declaration) for v in item.variables)
