@@ -1,0 +1,94 @@
+# Every command sets up what it needs in .venv: with uv where it is installed, with python3's venv and pip where not.
+# The second run finds its stamp file and starts at once.
+#
+#   make lab     JupyterLab on notebooks/             make lab ARGS="--no-browser --port 8899"
+#   make quick   the tests for every save             make quick ARGS="-k parser"
+#   make test    lint, types and the whole suite      make slow: the long sweeps besides
+#   make check   ruff and mypy only                   make format: let ruff rewrite
+#   make bench   the benchmarks                       make clean: remove .venv and caches
+
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+JOBS ?= auto
+
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
+ROOT_OK := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
+
+.PHONY: help lab quick test slow check format bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+lab: $(VENV)/ready-lab
+	@$(BIN)/python -m ptxlab.doctor --missing lab
+	@echo "ptxlab: opening JupyterLab on notebooks/ (Ctrl-C twice stops it)"
+	@exec $(BIN)/python -m jupyterlab notebooks $(ROOT_OK) \
+	    --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate $(ARGS)
+
+quick: $(VENV)/ready-test
+	@$(PYTEST) -m "not slow and not browser and not notebook" $(ARGS)
+
+test: check
+	@$(PYTEST) -m "not slow" $(ARGS)
+
+slow: $(VENV)/ready-test
+	@$(PYTEST) -m slow $(ARGS)
+
+check: $(VENV)/ready-test
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m mypy
+
+format: $(VENV)/ready-test
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/ready-test
+	@$(BIN)/python -m ptxlab bench $(ARGS)
+
+clean:
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# -- set-up ------------------------------------------------------------------------------------------------------------
+
+$(VENV)/ready-lab: pyproject.toml constraints.txt $(VENV)/ready-venv
+	@$(call install,.,JupyterLab$(COMMA) the compiler and NVIDIA's assembler)
+	@mkdir -p $(VENV)/etc/jupyter/labconfig
+	@echo '{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true}}' \
+	    > $(VENV)/etc/jupyter/labconfig/page_config.json
+	@touch $@
+
+$(VENV)/ready-test: $(VENV)/ready-lab
+	@$(call install,.[test],the test tools)
+	@touch $@
+
+COMMA := ,
+# $(1): what pip is to install, $(2): what to call it. One line a package; the whole of pip's words are in install.log.
+define install
+echo "ptxlab: installing $(2) into $(VENV) (a minute or two, once)"; \
+if [ -x $(BIN)/pip ]; then \
+    { $(BIN)/python -m pip install --disable-pip-version-check --no-input --progress-bar off \
+          -c constraints.txt -e '$(1)' 2>&1; echo "status $$?"; } | tee $(VENV)/install.log | awk '\
+        / (Downloading|Using cached) .*[.]whl \(/ { n++; printf "  %3d  %s %s %s\n", n, $$(NF-2), $$(NF-1), $$NF; fflush() } \
+        /^ERROR/ { print } \
+        $$1 == "status" { failed = $$2 } \
+        END { if (failed) print "ptxlab: the installation failed; the details are in $(VENV)/install.log"; exit failed }'; \
+else uv pip install --python $(BIN)/python -c constraints.txt -e '$(1)'; fi
+endef
+
+$(VENV)/ready-venv:
+	@if command -v uv > /dev/null; then uv venv -q --allow-existing --python '>=3.11' $(VENV); else \
+	command -v $(PYTHON) > /dev/null || \
+	    { echo "ptxlab: python 3.11 or newer is needed, and there is no $(PYTHON) on this machine"; exit 1; }; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "ptxlab: python 3.11 or newer is needed, $$($(PYTHON) --version) was found:" \
+	           "name another with 'make lab PYTHON=python3.12'"; exit 1; }; \
+	$(PYTHON) -c 'import venv, ensurepip' 2> /dev/null || \
+	    { echo "ptxlab: $(PYTHON) has no venv: on Debian or Ubuntu run 'sudo apt install python3-venv'"; exit 1; }; \
+	echo "ptxlab: making $(VENV) with $$($(PYTHON) --version)"; \
+	$(PYTHON) -m venv $(VENV); fi
+	@touch $@

@@ -1,0 +1,43 @@
+"""What all tests share: which machine parts are here, said once at the start, and skips with the reason for the rest."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+from ptxlab import doctor
+from ptxlab.gpu import assembler, device
+
+# Two cores shared with a browser or a compiler make wall-clock deadlines meaningless; CI repeats the same examples.
+settings.register_profile("ptxlab", deadline=None, derandomize=bool(os.environ.get("CI")), print_blob=True)
+settings.load_profile("ptxlab")
+
+
+def pytest_report_header() -> list[str]:
+    """One line for each optional thing that this machine lacks."""
+    return doctor.missing("test")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips what needs a GPU, NVIDIA's assembler or a browser where there is none."""
+    needs = {
+        "gpu": (device.available, "needs an NVIDIA GPU"),
+        "assembler": (assembler.available, "needs NVIDIA's nvJitLink wheel: pip install nvidia-nvjitlink cuda-bindings"),
+        "browser": (lambda: doctor.browser() is not None, "needs Chromium or Chrome"),
+    }
+    for name, (present, reason) in needs.items():
+        marked = [item for item in items if item.get_closest_marker(name)]
+        if marked and not present():
+            for item in marked:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def browser_path() -> str:
+    """The Chromium or Chrome that browser tests drive."""
+    path = doctor.browser()
+    if path is None:
+        pytest.skip("needs Chromium or Chrome")
+    return path
