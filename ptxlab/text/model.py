@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ptxlab.errors import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One word of PTX. `before` is the white space and comments in front of it; `line` and `column` are 1-based.
 
     kind: "word" (identifiers and opcodes, `%r1`, `fma.rn.f32`, `$L__BB0_1`), "directive" (`.reg`, `.f32`), "number",
-    "string", "punct" (one of `{}[]()<>,;:=+-*/!|&^~@?` or a two-character operator), "end".
+    "string", "punct" (one of `{}[]()<>,;:=+-*/%!|&^~@?` or a two-character operator), "end".
     """
 
     kind: str
@@ -104,13 +103,33 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """`symbol+4` outside brackets (`mov.u64 %rd1, table+16`); `scale` is -1 for a negated register `-%f1`."""
+    """`symbol+4` outside brackets (`mov.u64 %rd1, table+16`); `scale` is -1 for `-%r1` (video forms).
 
-    base: Operand
+    In initialisers `generic` says that the generic address is meant, `generic(symbol)+4`, and `mask` picks one byte of
+    the address, `0xFF00(symbol)`: the value is `(address & mask) >> (trailing zeros of mask)`; 0 where there is none.
+    """
+
+    base: Name
     offset: int = 0
+    scale: int = 1
+    generic: bool = False
+    mask: int = 0
 
     def __str__(self) -> str:
-        return f"{self.base}{self.offset:+d}"
+        text = f"generic({self.base})" if self.generic else f"{'-' if self.scale < 0 else ''}{self.base}"
+        text += f"{self.offset:+d}" if self.offset else ""
+        return f"{self.mask:#x}({text})" if self.mask else text
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """`table[4]`: an element of a declared array, `index` counted in elements (a Number, a register or a Sum)."""
+
+    base: Name
+    index: Operand
+
+    def __str__(self) -> str:
+        return f"{self.base}[{self.index}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +142,7 @@ class Parens:
         return "(" + ", ".join(map(str, self.elements)) + ")"
 
 
-Operand = Name | Number | Address | Vector | Pair | Not | Sum | Parens
+Operand = Name | Number | Address | Vector | Pair | Not | Sum | Element | Parens
 
 # -- statements --------------------------------------------------------------------------------------------------------
 
@@ -176,12 +195,13 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A declaration: `.reg .f32 %f<4>;`, `.shared .align 16 .b8 tile[4096];`, `.param .u64 q`, `.const .f32 c[2] = {..}`.
+    """A declared name: `.reg .f32 %f<4>;`, `.shared .align 16 .b8 tile[4096];`, `.const .f32 c = 1.0;`.
 
-    space: "reg", "shared", "global", "const", "local", "param", "tex"...; type: without the dot; vector: 1, 2 or 4;
-    count: n of `%f<n>` (0 when it names one register); shape: array dimensions, () for a scalar, (0,) for `[]` (extern);
-    initial: nested tuples of Numbers, Names and Sums, or None. `linkage` is "", "extern", "visible", "weak", "common".
-    `attributes` are the other directives in order (`.ptr`, `.global`, `.align`), as written.
+    space: "reg", "shared", "global", "const", "local", "param", "tex"...; type: without the dot; vector: 1, 2, 4 or 8;
+    count: n of `%f<n>` (0 when it names one register); shape: array dimensions, () for a scalar; a first dimension left
+    out, `[]`, is the length of the initialiser, or 0 without one (extern). initial: nested tuples of Numbers, Names and
+    Sums, or None. linkage: "", "extern", "visible", "weak" or "common". align: in bytes, 0 where none is given.
+    attributes: the other directives in order, an argument with its directive (`.ptr`, `.global`, `.align 16`).
     """
 
     space: str
@@ -214,8 +234,9 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """Any other directive, kept as text: `.version`, `.target`, `.loc`, `.file`, `.pragma`, `.section {..}`, `.branchtargets`,
-    `.callprototype`, `.alias`. `label` is the name before the colon in `prototype_0 : .callprototype ...`."""
+    """Any other directive, kept as words: `.version`, `.target`, `.loc`, `.file`, `.pragma`, `.section {..}`, `.alias`,
+    `.branchtargets`, `.callprototype`. `name` has no dot, `words` no commas; `label` is the name before the colon in
+    `prototype_0 : .callprototype ...`."""
 
     name: str
     words: tuple[str, ...]

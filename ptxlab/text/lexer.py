@@ -1,0 +1,91 @@
+"""Splits PTX text into tokens that keep their white space and comments, with one compiled regular expression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ptxlab.errors import PtxSyntaxError, Span
+from ptxlab.text.model import Token
+
+# A token is the white space and comments in front of it, then one of: word, directive, number, string, operator.
+# Possessive quantifiers (`*+`) keep damaged text from backtracking.
+_TOKEN = re.compile(
+    r"""
+    ( (?: [ \t\r\n\f\v]++ | //[^\n]*+ | /\* (?s:.*?) \*/ )*+ )
+    ( (?: [A-Za-z_$] | %(?=[\w$]) ) [\w$]*+ (?: (?:\.|::) [\w$]++ )*+       # %r1  fma.rn.f32  $L__BB0_1  %tid.x
+    | \.[A-Za-z_] [\w$]*+ (?: (?:\.|::) [\w$]++ )*+                         # .reg  .L2::cache_hint
+    | [0-9]++ (?: \.[0-9]*+ )? [eE] [+-]?+ [0-9]++ | [0-9] [\w.$]*+         # 1.5e-3  0x10U  0f3F800000  8.0
+    | "[^"\\\n]*+ (?: \\. [^"\\\n]*+ )*+ "
+    | << | >> | <= | >= | == | != | && | \|\| | /\*
+    | (?s:.)
+    | \Z )
+    """,
+    re.VERBOSE | re.ASCII,
+)
+
+_KIND = dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$", "word")
+_KIND |= dict.fromkeys("0123456789", "number") | dict.fromkeys("{}[]()<>,;:=+-*!|&^~@?", "punct")
+
+
+class Source:
+    """A PTX text with its name and spans: what an error message needs to show the place."""
+
+    def __init__(self, text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = None) -> None:
+        self.text, self.file, self.spans = text, file, dict(spans or {})
+
+    def line(self, number: int) -> str:
+        """The text of a 1-based line, without its end."""
+        lines = self.text.split("\n")
+        return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
+
+    def error(self, message: str, line: int, column: int, length: int = 1, hint: str = "") -> PtxSyntaxError:
+        """A `PtxSyntaxError` at a place, with the line's text and the Python span that emitted it."""
+        return PtxSyntaxError(message, line=line, column=column, length=max(1, length), source=self.line(line),
+                              file=self.file, hint=hint, span=self.spans.get(line))  # fmt: skip
+
+
+def lex(source: Source) -> list[Token]:
+    """All tokens of a text; the last one has kind "end" and carries what follows the last word.
+
+    Joining `before + text` of every token gives the text back. Raises `PtxSyntaxError` for a character that PTX does
+    not have, and for a comment or string that is not closed.
+    """
+    tokens: list[Token] = []
+    append, new, kinds = tokens.append, tuple.__new__, _KIND
+    line, line_start, position = 1, 0, 0
+    for before, text in _TOKEN.findall(source.text):
+        if before:
+            if "\n" in before:
+                line += before.count("\n")
+                line_start = position + before.rfind("\n") + 1
+            position += len(before)
+        if not text:
+            append(Token("end", "", before, line, position - line_start + 1))
+            break
+        column = position - line_start + 1
+        kind = kinds.get(text[0]) or _other(text, source, line, column)
+        append(new(Token, (kind, text, before, line, column)))
+        position += len(text)
+    return tokens
+
+
+def _other(text: str, source: Source, line: int, column: int) -> str:
+    """The kind of a token whose first character does not settle it."""
+    first = text[0]
+    if first in ".%" and len(text) > 1:
+        return "directive" if first == "." else "word"
+    if first in "/%" and text != "/*":
+        return "punct"
+    if text == "/*":
+        raise source.error("this comment is never closed", line, column, 2, hint="*/")
+    if first == '"':
+        if len(text) > 1:
+            return "string"
+        rest = source.line(line)[column - 1 :]
+        raise source.error("this string is not closed on its line", line, column, len(rest), hint=rest + '"')
+    if first == "#":
+        raise source.error("a preprocessor line; run the C preprocessor over the file first", line, column)
+    if first == ".":
+        raise source.error("a dot needs a name behind it: a directive, a type or a modifier", line, column)
+    raise source.error(f"PTX has no character {first!r}", line, column)

@@ -1,0 +1,448 @@
+"""Reads PTX: the whole grammar of directives, declarations, functions and statements, known instruction or not."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from ptxlab.errors import PtxSyntaxError, Span
+from ptxlab.isa.types import WIDTH
+from ptxlab.text.lexer import Source
+from ptxlab.text.model import (
+    Block,
+    Declaration,
+    Directive,
+    Function,
+    Guard,
+    Initial,
+    Instruction,
+    Label,
+    Module,
+    Name,
+    Operand,
+    Statement,
+    Sum,
+    Token,
+    Variable,
+)
+from ptxlab.text.operands import Operands, found
+
+LINKAGES = (".extern", ".visible", ".weak", ".common")
+SPACES = (".reg", ".sreg", ".shared", ".global", ".const", ".local", ".param", ".tex")
+OPAQUE_TYPES = ("texref", "samplerref", "surfref")
+TYPES = (*WIDTH, "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", *OPAQUE_TYPES)
+WITH_SEMICOLON = (".pragma", ".alias", ".branchtargets", ".calltargets", ".callprototype")
+WITHOUT_SEMICOLON = (".version", ".target", ".address_size", ".file", ".loc", ".section")
+LABELLED = (".branchtargets", ".calltargets", ".callprototype")
+PERFORMANCE = (
+    ".maxnreg", ".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".noreturn", ".pragma", ".attribute",
+    ".explicitcluster", ".reqnctapercluster", ".maxclusterrank", ".blocksareclusters", ".abi_preserve",
+    ".abi_preserve_control",
+)  # fmt: skip
+
+
+def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = None) -> Module:
+    """The module that a PTX text says; `str()` of it is the text again, byte for byte.
+
+    `file` names the text in error messages; `spans` maps a 1-based PTX line to the Python expression that emitted it.
+    Whether instructions and registers exist is not asked here (see `validate`). Raises `PtxSyntaxError`.
+    """
+    return _Parser(Source(text, file, spans)).module()
+
+
+class _Parser(Operands):
+    """The part of the grammar from the statement upward."""
+
+    def module(self) -> Module:
+        items: list[Function | Declaration | Directive] = []
+        version, target, size = (0, 0), "", 64
+        while self.tokens[self.at].kind != "end":
+            item = self._item()
+            items.append(item)
+            if isinstance(item, Directive):
+                if item.name == "version":
+                    major, _, minor = item.words[0].partition(".")
+                    version = (int(major), int(minor))
+                elif item.name == "target":
+                    target = item.words[0]
+                elif item.name == "address_size":
+                    size = int(item.words[0])
+        return Module(tuple(items), self.tokens[-1].before, self.source.file, version, target, size, self.source.spans)
+
+    def _item(self) -> Function | Declaration | Directive:
+        ahead = 0
+        while self.text(ahead) in LINKAGES or self.text(ahead) == ".attribute":
+            ahead += 4 if self.text(ahead) == ".attribute" else 1
+        token = self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
+        if token.text in (".entry", ".func"):
+            return self._function()
+        if token.text in SPACES:
+            return self._declaration()
+        if ahead:
+            raise self.error(
+                f"expected .entry, .func or a state space after {self.text()}; found {found(token)}", token
+            )
+        if token.kind == "directive":
+            return self._directive()
+        if token.text == "}":
+            raise self.error("this '}' closes nothing")
+        if token.kind == "word":
+            raise self.error(
+                f"{token.text!r} stands outside of any function; statements belong between its '{{' and '}}'"
+            )
+        raise self.error(f"expected a directive; found {found(token)}")
+
+    # -- functions
+
+    def _function(self) -> Function:
+        start = self.at
+        linkage = ""
+        while self.text() in LINKAGES:
+            linkage = self.text()[1:]
+            self.at += 1
+        opening = self.tokens[self.at]
+        self.at += 1
+        directives: dict[str, tuple[str, ...]] = {}
+        while self.text() == ".attribute":
+            self._performance(directives)
+        returns = self._parameters() if self.text() == "(" and opening.text == ".func" else ()
+        name = self.word(f"the name of the {opening.text[1:]}")
+        params = self._parameters() if self.text() == "(" else ()
+        while self.tokens[self.at].kind == "directive":
+            self._performance(directives)
+        if self.take(";"):
+            body, head = None, tuple(self.tokens[start : self.at])
+        elif self.text() == "{":
+            head = tuple(self.tokens[start : self.at])
+            body = self._block()
+        else:
+            raise self.missing(f"'{{' to open the body of {name}, or ';'", " {")
+        kind = opening.text[1:]
+        return Function(kind, name, linkage, params, returns, directives, body, head, opening.line)
+
+    def _performance(self, directives: dict[str, tuple[str, ...]]) -> None:
+        token = self.tokens[self.at]
+        if token.text not in PERFORMANCE:
+            raise self._unknown("directive", token, PERFORMANCE)
+        self.at += 1
+        words: list[str] = []
+        if token.text == ".attribute":
+            words.append(self._attribute())
+        elif self.tokens[self.at].kind in ("number", "string"):
+            words.append(self._performance_word(token))
+            while self.take(","):
+                words.append(self._performance_word(token))
+        if token.text == ".pragma":
+            self.take(";")
+        name = token.text[1:]
+        directives[name] = directives.get(name, ()) + tuple(words)
+
+    def _performance_word(self, directive: Token) -> str:
+        token = self.tokens[self.at]
+        if token.kind not in ("number", "string"):
+            raise self.error(f"expected a number after {directive.text}; found {found(token)}")
+        self.at += 1
+        return token.text
+
+    def _attribute(self) -> str:
+        """`(.managed)`, `(.unified(1, 2))`: as text."""
+        start = self.at
+        opening = self.expect("(", "after .attribute")
+        depth = 1
+        while depth:
+            token = self.tokens[self.at]
+            if token.kind == "end" or token.text in (";", "{", "}"):
+                raise self.missing(f"')' for the '(' of {self.place(opening)}", ")")
+            depth += (token.text == "(") - (token.text == ")")
+            self.at += 1
+        return "".join(t.text for t in self.tokens[start + 1 : self.at - 1])
+
+    def _parameters(self) -> tuple[Variable, ...]:
+        opening = self.tokens[self.at]
+        self.at += 1
+        params: list[Variable] = []
+        if self.text() != ")":
+            params.append(self._parameter())
+            while self.take(","):
+                params.append(self._parameter())
+        if self.text() != ")":
+            raise self.missing(f"',' or ')' for the '(' of {self.place(opening)}", ")")
+        self.at += 1
+        return tuple(params)
+
+    def _parameter(self) -> Variable:
+        token = self.tokens[self.at]
+        if token.text not in (".param", ".reg"):
+            raise self.error(f"expected .param (or .reg); found {found(token)}")
+        return self._declarator(*self._header(), "")
+
+    # -- declarations
+
+    def _declaration(self) -> Declaration:
+        start = self.at
+        linkage = ""
+        while self.text() in LINKAGES:
+            linkage = self.text()[1:]
+            self.at += 1
+        header = self._header()
+        variables = [self._declarator(*header, linkage)]
+        while self.take(","):
+            variables.append(self._declarator(*header, linkage))
+        if self.text() != ";":
+            raise self.missing(f"',' or ';' after {variables[-1].name}", ";")
+        self.at += 1
+        return Declaration(tuple(variables), tuple(self.tokens[start : self.at]), self.tokens[start].line)
+
+    def _header(self) -> tuple[str, str, int, int, tuple[str, ...]]:
+        """The space, type, vector length, alignment and other attributes in front of the names."""
+        attributes: list[str] = []
+        while self.take(".attribute"):
+            attributes.append(f".attribute({self._attribute()})")
+        space = self.tokens[self.at].text[1:]
+        self.at += 1
+        if self.take("["):  # the banks of early PTX: .const[2]
+            attributes.append(f"[{self.integer()}]")
+            self.expect("]", "after the bank")
+        type_, vector, align, pointer = "", 1, 0, False
+        while (token := self.tokens[self.at]).kind == "directive":
+            self.at += 1
+            word = token.text[1:]
+            if word == "attribute":
+                attributes.append(f".attribute({self._attribute()})")
+            elif word == "align":
+                value = self.integer()
+                align = align if pointer else value
+                attributes += [f".align {value}"] if pointer else []
+            elif pointer or word == "ptr":
+                pointer = True
+                attributes.append(token.text)
+            elif word in ("v2", "v4", "v8"):
+                vector = int(word[1:])
+            elif word in TYPES:
+                type_ = word
+            else:
+                raise self._unknown("type", token, [f".{t}" for t in TYPES])
+        if not type_:
+            raise self.error(f"expected a type such as .b32 after .{space}; found {found(self.tokens[self.at])}")
+        return space, type_, vector, align, tuple(attributes)
+
+    def _declarator(
+        self, space: str, type_: str, vector: int, align: int, attributes: tuple[str, ...], linkage: str
+    ) -> Variable:
+        line = self.tokens[self.at].line
+        name = self.word(f"the name of the .{space} variable")
+        count = 0
+        shape: list[int] = []
+        initial: Initial | None = None
+        if self.take("<"):
+            count = self.integer(9)
+            self.expect(">", "after the number of registers")
+        while self.take("["):
+            shape.append(0 if self.text() == "]" else self.integer())
+            self.expect("]", "after the length")
+        if self.take("="):
+            initial = self._initial()
+            if shape and shape[0] == 0 and isinstance(initial, tuple):
+                shape[0] = len(initial)
+        return Variable(space, type_, name, vector, count, tuple(shape), align, initial, linkage, attributes, line)
+
+    def _initial(self) -> Initial:
+        """A value, or nested braces of values."""
+        token = self.tokens[self.at]
+        if token.text == "{":
+            self.at += 1
+            self.enter()
+            values: list[Initial] = []
+            if self.text() != "}":
+                values.append(self._initial())
+                while self.take(","):
+                    values.append(self._initial())
+            if self.text() != "}":
+                raise self.missing(f"',' or '}}' for the '{{' of {self.place(token)}", "}")
+            self.at += 1
+            self.depth -= 1
+            return tuple(values)
+        if token.kind == "word" and token.text != "WARP_SZ":
+            if self.text(1) == "=":  # a sampler's property: filter_mode = nearest
+                self.at += 2
+                value = self.tokens[self.at]
+                if value.kind not in ("word", "number"):
+                    raise self.error(f"expected a value for {token.text}; found {found(value)}")
+                self.at += 1
+                return Name(f"{token.text} = {value.text}")
+            return self.symbol()
+        if token.kind == "number" and self.text(1) == "(":  # one byte of an address: 0xFF00(symbol)
+            mask = self.integer(11)
+            self.at += 1
+            symbol = self.symbol()
+            self.expect(")", f"after {token.text}({symbol}")
+            if isinstance(symbol, Name):
+                return Sum(symbol, mask=mask)
+            return Sum(symbol.base, symbol.offset, generic=symbol.generic, mask=mask)
+        return self.number()
+
+    # -- other directives
+
+    def _directive(self, label: str = "", start: int = -1) -> Directive:
+        start = self.at if start < 0 else start
+        token = self.tokens[self.at]
+        name = token.text
+        if name not in WITH_SEMICOLON and name not in WITHOUT_SEMICOLON:
+            raise self._unknown("directive", token, WITH_SEMICOLON + WITHOUT_SEMICOLON + SPACES + LINKAGES)
+        self.at += 1
+        first = self.at
+        if name == ".section":
+            self._section(token)
+        elif name in WITH_SEMICOLON:
+            while self.text() != ";":
+                following = self.tokens[self.at]
+                if following.kind == "end" or following.text in ("{", "}"):
+                    raise self.missing(f"';' after {name}", ";")
+                self.at += 1
+            self.at += 1
+        elif name == ".loc":
+            self._location()
+        else:
+            self._plain(token)
+        tokens = tuple(self.tokens[start : self.at])
+        words = tuple(t.text for t in self.tokens[first : self.at] if t.text not in (",", ";"))
+        return Directive(name[1:], words, label, tokens, token.line)
+
+    def _number_word(self, directive: str) -> None:
+        token = self.tokens[self.at]
+        if token.kind != "number":
+            raise self.error(f"expected a number after {directive}; found {found(token)}")
+        self.at += 1
+
+    def _plain(self, directive: Token) -> None:
+        """`.version 8.0`, `.target sm_80, debug`, `.address_size 64`, `.file 1 "a.cu", 1, 2`."""
+        name, token = directive.text, self.tokens[self.at]
+        if name == ".version":
+            major, dot, minor = token.text.partition(".")
+            if not (dot and major.isdecimal() and minor.isdecimal() and len(token.text) < 9):
+                raise self.error(f"expected a version such as 8.0; found {found(token)}", hint=".version 8.0")
+            self.at += 1
+        elif name == ".address_size":
+            if token.text not in ("32", "64"):
+                raise self.error(f"expected 32 or 64; found {found(token)}", hint=".address_size 64")
+            self.at += 1
+        elif name == ".target":
+            self.word("a target such as sm_80")
+            while self.take(","):
+                self.word("a target such as sm_80")
+        else:
+            self._number_word(name)
+            if self.tokens[self.at].kind != "string":
+                raise self.error(f"expected the name of the file, in quotes; found {found(self.tokens[self.at])}")
+            self.at += 1
+            while self.take(","):
+                self._number_word(name)
+
+    def _location(self) -> None:
+        """`.loc 1 20 3, function_name $L__info_string0+7, inlined_at 1 30 5`."""
+        for _ in range(3):
+            self._number_word(".loc")
+        while self.text() == "," and self.text(1) in ("function_name", "inlined_at"):
+            self.at += 2
+            if self.text(-1) == "inlined_at":
+                for _ in range(3):
+                    self._number_word("inlined_at")
+                continue
+            self.word("the label of the function's name")
+            if self.take("+"):
+                self._number_word("+")
+
+    def _section(self, directive: Token) -> None:
+        if self.tokens[self.at].kind not in ("directive", "word", "string"):
+            raise self.error(f"expected the name of the section; found {found(self.tokens[self.at])}")
+        self.at += 1
+        opening = self.expect("{", "to open the section")
+        while self.text() != "}":
+            if self.tokens[self.at].kind == "end" or self.text() == "{":
+                raise self.missing(f"'}}' to close the section opened in {self.place(opening)}", "\n}")
+            self.at += 1
+        self.at += 1
+
+    def _unknown(self, what: str, token: Token, known: tuple[str, ...] | list[str]) -> PtxSyntaxError:
+        close = difflib.get_close_matches(token.text, known, 1, 0.75)
+        return self.error(f"unknown {what} {token.text!r}", token, close[0] if close else "")
+
+    # -- statements
+
+    def _block(self) -> Block:
+        opening = self.tokens[self.at]
+        self.at += 1
+        self.enter()
+        statements: list[Statement] = []
+        while True:
+            token = self.tokens[self.at]
+            if token.kind == "word":
+                statements.append(self._label() if self.text(1) == ":" else self._instruction())
+            elif token.text == "@":
+                statements.append(self._instruction())
+            elif token.text == "{":
+                statements.append(self._block())
+            elif token.text == "}":
+                break
+            elif token.text in SPACES or token.text in LINKAGES or token.text == ".attribute":
+                statements.append(self._declaration())
+            elif token.text in (".entry", ".func"):
+                where = f"another function, whose '{{' in {self.place(opening)} is open"
+                raise self.error(f"{token.text} starts inside of {where}", hint="}")
+            elif token.kind == "directive":
+                statements.append(self._directive())
+            elif token.kind == "end":
+                raise self.source.error("this '{' is never closed; found the end of the file", opening.line,
+                                        opening.column, hint="}")  # fmt: skip
+            else:
+                raise self.error(f"expected a statement; found {found(token)}")
+        self.at += 1
+        self.depth -= 1
+        return Block(tuple(statements), (opening, token), opening.line)
+
+    def _label(self) -> Label | Directive:
+        start = self.at
+        token = self.tokens[start]
+        self.at += 2
+        if self.text() in LABELLED:
+            return self._directive(token.text, start)
+        return Label(token.text, tuple(self.tokens[start : self.at]), token.line)
+
+    def _instruction(self) -> Instruction:
+        start = self.at
+        guard = None
+        if self.take("@"):
+            negated = self.take("!")
+            guard = Guard(self.word("a predicate register after '@'"), negated)
+        token = self.tokens[self.at]
+        opcode = self.word("an instruction")
+        behind = self.at  # `ld .global .f32` is one opcode too
+        while (more := self.tokens[self.at]).kind == "directive" and more.line == token.line:
+            opcode += more.text
+            self.at += 1
+            behind = self.at
+        operands: list[Operand] = []
+        following = self.text()
+        if following != ";":
+            if following in ("}", "@", "") or self.tokens[self.at].kind == "directive":
+                raise self.missing(f"operands or ';' after {opcode}", ";")
+            call = opcode.startswith("call")
+            operands.append(self.operand(call))
+            while self.take(","):
+                operands.append(self.operand(call))
+            if self.text() != ";":
+                raise self._unfinished(opcode, behind)
+        self.at += 1
+        return Instruction(
+            guard, opcode, tuple(operands), tuple(self.tokens[start : self.at]), token.line, token.column
+        )
+
+    def _unfinished(self, opcode: str, behind: int) -> PtxSyntaxError:
+        """The error for an instruction that goes on where it should end; `behind` is the token after its opcode."""
+        token, last = self.tokens[self.at], self.tokens[self.at - 1]
+        if self.at == behind + 1 and last.line > self.tokens[behind - 1].line and "." in last.text:
+            self.at = behind  # what looked like an operand is the next line's opcode
+            return self.missing(f"operands or ';' after {opcode}", ";")
+        if token.line == last.line and (token.kind in ("word", "number") or token.text in ("[", "{")):
+            return self.missing(f"',' or ';' after {last.text!r}", ",")
+        return self.missing(f"';' after the operands of {opcode}", ";")
