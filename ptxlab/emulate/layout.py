@@ -1,0 +1,121 @@
+"""Where variables lie: the parameter block, shared memory, frames in local memory, and module-scope data."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+
+import numpy as np
+
+from ptxlab.emulate.memory import GLOBALS_BASE
+from ptxlab.emulate.program import Global, Param
+from ptxlab.errors import PtxError
+from ptxlab.isa import types
+from ptxlab.text.model import Name, Number, Sum, Variable
+
+
+def size_of(variable: Variable) -> int:
+    """Bytes of a variable; 0 for an unsized `[]` array."""
+    count = 1
+    for n in variable.shape:
+        count *= n
+    return max(1, types.width(variable.type) // 8) * variable.vector * count
+
+
+def align_of(variable: Variable) -> int:
+    """Its alignment in bytes: the declared one, else its element's (a vector's whole size)."""
+    return max(variable.align, max(1, types.width(variable.type) // 8) * variable.vector)
+
+
+class Area:
+    """A growing stretch of memory; `place` gives each variable its aligned offset."""
+
+    def __init__(self, start: int = 0) -> None:
+        self.end = start
+
+    def place(self, size: int, align: int) -> int:
+        """The offset of `size` bytes at this alignment."""
+        at = -(-self.end // align) * align
+        self.end = at + size
+        return at
+
+
+def params(variables: tuple[Variable, ...]) -> tuple[tuple[Param, ...], int]:
+    """The kernel's parameter block: each parameter at its natural alignment, in order; and its size."""
+    area, out = Area(), []
+    for v in variables:
+        size = size_of(v)
+        at = area.place(size, align_of(v))
+        out.append(Param(v.name, v.type, at, size, align_of(v), bool(v.shape), v.attributes))
+    return tuple(out), area.end
+
+
+def globals_of(variables: tuple[Variable, ...], function: Callable[[str], int | None]) -> tuple[Global, ...]:
+    """Device addresses and first contents of the module's `.global` and `.const` variables, addresses in initialisers
+    resolved. `function` gives the number that stands for a function's address."""
+    area = Area(GLOBALS_BASE)
+    kept = [v for v in variables if v.space in ("global", "const") and v.linkage != "extern"]
+    # A gap follows each variable, so that running past one is noticed.
+    addresses = {v.name: area.place(size_of(v) + 256, max(align_of(v), 256)) for v in kept}
+
+    def resolve(name: str, line: int) -> int:
+        if name in addresses:
+            return addresses[name]
+        token = function(name)
+        if token is None:
+            raise PtxError(f"the initialiser names {name!r}, which is not declared", line=line)
+        return token
+
+    out = []
+    for v in kept:
+        data = np.zeros(size_of(v), np.uint8)
+        if v.initial is not None:
+            packed = b"".join(_elements(v, v.initial, v.shape, resolve))
+            data[: len(packed)] = np.frombuffer(packed, np.uint8)
+        out.append(Global(v.name, v.space, addresses[v.name], data))
+    return tuple(out)
+
+
+def _elements(v: Variable, initial: object, shape: tuple[int, ...], resolve: Callable[[str, int], int]) -> list[bytes]:
+    """The bytes of each scalar in order; missing ones are zeros."""
+    width = max(1, types.width(v.type) // 8)
+    if isinstance(initial, tuple):
+        inner = shape[1:]
+        each = width * (v.vector if not inner else 1)
+        for n in inner:
+            each *= n
+        out = []
+        for item in initial:
+            packed = b"".join(_elements(v, item, inner, resolve))
+            out.append(packed.ljust(each, b"\0") if isinstance(item, tuple) else packed)
+        return out
+    return [_scalar(v, initial, resolve)]
+
+
+_MASK = re.compile(r"0x([0-9a-fA-F]+)\((.+)\)")
+
+
+def _scalar(v: Variable, value: object, resolve: Callable[[str, int], int]) -> bytes:
+    width = max(1, types.width(v.type) // 8)
+    if isinstance(value, Number):
+        if v.type == "f32":
+            return struct.pack("<f", value.value)
+        if v.type == "f64":
+            return struct.pack("<d", value.value)
+        bits = int(value.value) if value.kind == "int" else value.bits
+        return (bits & ((1 << 8 * width) - 1)).to_bytes(width, "little")
+    offset, text = (value.offset, str(value.base)) if isinstance(value, Sum) else (0, str(value))
+    if not isinstance(value, Name | Sum):
+        raise PtxError(f"cannot read the initialiser {value} of {v.name!r}", line=v.line)
+    mask, shift = -1, 0
+    if found := _MASK.fullmatch(text):  # 0xFF00(symbol): one byte of an address
+        mask, text = int(found[1], 16), found[2]
+        shift = (mask & -mask).bit_length() - 1
+    if text.startswith("generic("):
+        text = text[len("generic(") :].rstrip(")")
+    if "+" in text:
+        text, _, more = text.partition("+")
+        offset += int(more, 0)
+    address = (resolve(text.strip(), v.line) + offset) & mask
+    return ((address >> shift) & ((1 << 8 * width) - 1)).to_bytes(width, "little")

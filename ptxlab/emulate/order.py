@@ -1,0 +1,63 @@
+"""The order in which basic blocks are numbered, so that the smallest program counter first reconverges early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def running_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list[int]:
+    """Blocks reachable from `entry`: every block before its successors, loop bodies whole before what follows them.
+
+    The graph is cut into strongly connected components, in topological order. A component of several blocks is a loop:
+    its first block comes first and the rest is ordered in the same way, without the edges back to it.
+    """
+    out: list[int] = []
+
+    def arrange(nodes: set[int], starts: Iterable[int]) -> None:
+        for component in _components(successors, nodes, starts):
+            head, rest = component[0], set(component[1:])
+            out.append(head)
+            if rest:
+                arrange(rest, [s for s in successors[head] if s in rest])
+
+    arrange(set(range(len(successors))), [entry])
+    return out
+
+
+def _components(successors: Sequence[Sequence[int]], nodes: set[int], starts: Iterable[int]) -> list[list[int]]:
+    """Strongly connected components of the subgraph reachable from `starts`, in topological order (Tarjan, iterative);
+    each begins with the block through which the search entered it."""
+    index: dict[int, int] = {}
+    low: dict[int, int] = {}
+    on_stack: set[int] = set()
+    stack: list[int] = []
+    found: list[list[int]] = []
+    work: list[tuple[int, list[int]]] = []
+
+    def enter(node: int) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        on_stack.add(node)
+        work.append((node, [s for s in reversed(successors[node]) if s in nodes]))
+
+    for start in starts:
+        if start not in index:
+            enter(start)
+        while work:
+            node, edges = work[-1]
+            if edges:
+                following = edges.pop()
+                if following not in index:
+                    enter(following)
+                elif following in on_stack:
+                    low[node] = min(low[node], index[following])
+                continue
+            work.pop()
+            if work:
+                low[work[-1][0]] = min(low[work[-1][0]], low[node])
+            if low[node] == index[node]:
+                at = stack.index(node)
+                found.append(stack[at:])
+                on_stack.difference_update(stack[at:])
+                del stack[at:]
+    return found[::-1]
