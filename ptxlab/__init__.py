@@ -1,0 +1,114 @@
+"""ptxlab teaches how attention really runs on a GPU, one PTX instruction at a time, on any machine.
+
+    import ptxlab as pl
+
+    out = pl.attention(q, k, v, kernel="scalar", causal=True)     # run a kernel of the library
+    r = pl.launch(ptx, grid, block, x, y, n)                      # run any PTX
+    m = pl.parse(ptx)                                             # read it
+    a = pl.assemble(ptx)                                          # NVIDIA's assembler: registers, spills, cubin
+
+Importing this loads numpy and nothing else that is heavy; everything else loads when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+# `launch` and `attention` are functions in modules of the same name. Importing them here, once, makes the functions the
+# package's attributes; later imports of the modules leave them alone.
+from ptxlab.attention import attention
+from ptxlab.launch import launch
+
+if TYPE_CHECKING:
+    from ptxlab import kernels, reference
+    from ptxlab.buffers import DeviceBuffer, const, empty, out, to_device
+    from ptxlab.errors import (
+        AssemblyError,
+        BuildError,
+        DeviceFault,
+        LaunchError,
+        PtxError,
+        PtxlabError,
+        PtxSyntaxError,
+        TargetError,
+        UnavailableError,
+        UnsupportedInstruction,
+    )
+    from ptxlab.gpu import assemble, sass
+    from ptxlab.lab import explore, load_ipython_extension
+    from ptxlab.reference import merge_states
+    from ptxlab.text import parse
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "DeviceBuffer": "buffers",
+    "const": "buffers",
+    "empty": "buffers",
+    "out": "buffers",
+    "to_device": "buffers",
+    "AssemblyError": "errors",
+    "BuildError": "errors",
+    "DeviceFault": "errors",
+    "LaunchError": "errors",
+    "PtxError": "errors",
+    "PtxSyntaxError": "errors",
+    "PtxlabError": "errors",
+    "TargetError": "errors",
+    "UnavailableError": "errors",
+    "UnsupportedInstruction": "errors",
+    "assemble": "gpu",
+    "sass": "gpu",
+    "explore": "lab",
+    "load_ipython_extension": "lab",
+    "merge_states": "reference",
+    "parse": "text",
+}
+"""Where each public name lives."""
+
+_MODULES = ("build", "course", "doctor", "emulate", "gpu", "isa", "kernels", "lab", "reference", "targets", "text")
+
+__all__ = [
+    "AssemblyError",
+    "BuildError",
+    "DeviceBuffer",
+    "DeviceFault",
+    "LaunchError",
+    "PtxError",
+    "PtxSyntaxError",
+    "PtxlabError",
+    "TargetError",
+    "UnavailableError",
+    "UnsupportedInstruction",
+    "assemble",
+    "attention",
+    "const",
+    "empty",
+    "explore",
+    "kernels",
+    "launch",
+    "load_ipython_extension",
+    "merge_states",
+    "out",
+    "parse",
+    "reference",
+    "sass",
+    "to_device",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name's module when the name is first used."""
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"ptxlab.{_HOMES[name]}"), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"ptxlab.{name}")
+    else:
+        raise AttributeError(f"module 'ptxlab' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

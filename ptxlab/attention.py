@@ -1,0 +1,194 @@
+"""`attention(q, k, v)`: one call that runs a kernel of the library and says how far it is from numpy in float64.
+
+    out = attention(q, k, v, kernel="scalar", causal=True, state=True)
+    out.o, out.lse, out.state, out.error, out.seconds, out.counters
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ptxlab import reference
+from ptxlab.buffers import const, out
+from ptxlab.errors import LaunchError
+from ptxlab.launch import CHECKS, Counters, Run, launch, show_seconds
+from ptxlab.reference import Error, Row
+
+if TYPE_CHECKING:
+    from ptxlab.kernels import Built
+
+Array = NDArray[Any]
+
+
+@dataclass(eq=False)
+class Result:
+    """What `attention` gives back.
+
+    `o` has q's shape, `lse` q's shape without the last dimension (natural log), `state` is `[rows, tiles, 3]` (m, l and
+    rescale after each tile, NaN for skipped ones) for the rows in `rows`, or None. `run` is the launch, `kernel` the
+    kernel that ran. `error` compares with float64 when it is first read, which takes numpy a while for long inputs.
+    """
+
+    o: Array
+    lse: Array
+    state: Array | None
+    rows: tuple[Row, ...]
+    run: Run
+    kernel: Built
+    causal: bool
+    scale: float
+    _inputs: tuple[Array, Array, Array] = field(repr=False)
+
+    @property
+    def seconds(self) -> float:
+        """The time of the kernel alone."""
+        return self.run.seconds
+
+    @property
+    def counters(self) -> Counters | None:
+        """What the CPU machine counted, if it was asked to."""
+        return self.run.counters
+
+    @functools.cached_property
+    def error(self) -> Error:
+        """How far o and lse are from float64: `.max .mean .ulp .tolerance .ok` and more."""
+        q, k, v = self._inputs
+        o, lse = self.o.reshape(q.shape), self.lse.reshape(q.shape[:3])
+        return reference.measure(o, lse, q, k, v, causal=self.causal, scale=self.scale)
+
+    def __repr__(self) -> str:
+        e = self.error
+        return "\n".join(
+            [
+                f"{self.kernel.name} on {self.run.device}: {show_seconds(self.seconds)}, o {list(self.o.shape)}",
+                f"  max error {e.max:.2e}, mean {e.mean:.2e}, {e.ulp:.1f} ULP, tolerance {e.tolerance:.2e}: "
+                + ("pass" if e.ok else "FAIL"),
+                *(f"  {finding}" for finding in self.run.findings),
+            ]
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        e = self.error
+        rows = {
+            "kernel": self.kernel.name,
+            "device": self.run.device,
+            "time": show_seconds(self.seconds),
+            "max error": f"{e.max:.2e}",
+            "mean error": f"{e.mean:.2e}",
+            "ULP": f"{e.ulp:.1f}",
+            "tolerance": f"{e.tolerance:.2e}",
+            "result": "pass" if e.ok else "FAIL",
+        }
+        rows |= {finding.check: finding.message for finding in self.run.findings}
+        cells = "".join(f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in rows.items())
+        return {"text/plain": repr(self), "text/html": f"<table>{cells}</table>"}
+
+
+def attention(
+    q: Array,
+    k: Array,
+    v: Array,
+    *,
+    kernel: str | Built = "auto",
+    causal: bool = False,
+    scale: float | None = None,
+    device: str = "auto",
+    state: bool | Sequence[Row] = False,
+    checks: Sequence[str] = CHECKS,
+    counters: bool = False,
+) -> Result:
+    """softmax(q kT * scale) v, by a kernel of the library.
+
+    q `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, all float32 or all float64. The batch, or batch and heads, may be left
+    out of all three alike: `[H, S, D]` is one sequence, `[S, D]` one head; the result has the same dimensions.
+
+    kernel: a name (`pl.kernels.names()`), a built kernel, or "auto": the last rung that runs here. causal: key j is
+    visible to row i iff `j <= i + Sk - Sq`. scale: 1/sqrt(D) by default. device, checks, counters: see `launch`.
+    state: True records the online-softmax state of row 0 of every head, a list of (batch, head, row) that of those rows.
+
+    Raises `LaunchError` for shapes and types that do not fit, `TargetError` for a head_dim beyond the kernel's limit.
+    """
+    q4, k4, v4 = _four_dimensions(q, k, v)
+    shape = q.shape
+    try:
+        batch, heads_q, heads_kv, rows, keys, dim = reference.check_shapes(q4, k4, v4)
+    except ValueError as error:
+        raise LaunchError(str(error)) from None
+    dtype = _dtype(q4, k4, v4)
+    scale = reference.default_scale(dim) if scale is None else float(scale)
+    recorded = _rows(state, batch, heads_q, rows)
+    built = _kernel(kernel, dim, causal, dtype, bool(recorded))
+
+    o, lse = np.empty(q4.shape, q4.dtype), np.empty(q4.shape[:3], q4.dtype)
+    extra: tuple[Array, ...] = ()
+    if built.config.probes:
+        slots = np.full(q4.shape[:3], -1, np.int32)
+        for slot, row in enumerate(recorded):
+            slots[row] = slot
+        extra = slots, np.full((len(recorded), reference.tiles(keys, built.tile_kv), 3), np.nan, q4.dtype)
+    grid, block, shared = built.launch_shape(batch, heads_q, heads_kv, rows, keys)
+    args = built.arguments(const(q4), const(k4), const(v4), out(o), out(lse), scale, *extra)
+    run = launch(built, grid, block, *args, shared=shared, device=device, checks=checks, counters=counters)
+    return Result(
+        o.reshape(shape), lse.reshape(shape[:-1]), extra[1] if recorded else None, tuple(recorded), run, built,
+        causal, scale, (q4, k4, v4),
+    )  # fmt: skip
+
+
+def _four_dimensions(q: Array, k: Array, v: Array) -> list[Array]:
+    """The arrays as `[B, H, S, D]`, contiguous."""
+    arrays = {"q": q, "k": k, "v": v}
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise LaunchError(f"{name}: a numpy array is wanted, got {type(array).__name__}")
+    if len({a.ndim for a in arrays.values()}) > 1 or q.ndim not in (2, 3, 4):
+        shapes = ", ".join(f"{name} {list(a.shape)}" for name, a in arrays.items())
+        raise LaunchError(f"q, k and v should all be [B, H, S, D], all [H, S, D] or all [S, D]; got {shapes}")
+    return [np.ascontiguousarray(a).reshape((1,) * (4 - a.ndim) + a.shape) for a in arrays.values()]
+
+
+def _dtype(*arrays: Array) -> str:
+    from ptxlab.kernels import DTYPES
+
+    names = [a.dtype.name for a in arrays]
+    for short, long in DTYPES.items():
+        if names == [long] * 3:
+            return short
+    listed = ", ".join(f"{n} {d}" for n, d in zip("qkv", names, strict=True))
+    raise LaunchError(f"q, k and v should all be float32 or all float64; got {listed}")
+
+
+def _rows(state: bool | Sequence[Row], batch: int, heads: int, rows: int) -> list[Row]:
+    """The rows whose state is recorded."""
+    if isinstance(state, bool):
+        return reference.first_rows(batch, heads, rows) if state else []
+    chosen: list[Row] = []
+    for item in state:
+        b, h, r = item
+        if not (0 <= b < batch and 0 <= h < heads and 0 <= r < rows):
+            raise LaunchError(f"state: there is no row {tuple(item)}; (batch, head, row) are below {(batch, heads, rows)}")
+        if (b, h, r) in chosen:
+            raise LaunchError(f"state: row {tuple(item)} is listed twice")
+        chosen.append((b, h, r))
+    return chosen
+
+
+def _kernel(kernel: str | Built, dim: int, causal: bool, dtype: str, probes: bool) -> Built:
+    """The kernel to run: built here from a name, or the one given if it is of the right kind."""
+    from ptxlab import kernels
+
+    if isinstance(kernel, str):
+        name = kernels.names()[-1] if kernel == "auto" else kernel
+        return kernels.get(name).build(head_dim=dim, causal=causal, dtype=dtype, probes=probes)
+    config = kernel.config
+    for name, has, wants in (("dtype", config.dtype, dtype), ("causal", config.causal, causal)):
+        if has != wants:
+            raise LaunchError(f"{kernel.name} was built with {name}={has!r}, the call has {name}={wants!r}")
+    return kernel.with_probes() if probes and not config.probes else kernel

@@ -1,0 +1,173 @@
+"""What may stand for a pointer in a launch: arrays marked `const` or `out`, and buffers that live on a device."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ptxlab.errors import LaunchError
+
+Array = NDArray[Any]
+
+BUFFERS_BASE = 0x0000_0300_0000_0000
+"""Where device buffers of the CPU machine begin: above `emulate.memory.HEAP_BASE`, where a launch puts its arrays."""
+BUFFER_STEP, BUFFER_GUARD = 512, 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Const:
+    """An array that the kernel reads: copied in, not copied back. Made by `const`."""
+
+    array: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's shape."""
+        return self.array.shape
+
+
+@dataclass(frozen=True, eq=False)
+class Out:
+    """An array that the kernel writes: not copied in. Made by `out`."""
+
+    array: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's shape."""
+        return self.array.shape
+
+
+def const(array: Array) -> Const:
+    """The array as an input only: a launch copies it in and does not copy it back."""
+    return Const(array)
+
+
+def out(array: Array) -> Out:
+    """The array as an output only: not copied in, and `Run.findings` tells which elements the kernel left unwritten.
+
+    The device's copy starts as poison: NaN for floats, 0xCB bytes for integers.
+    """
+    return Out(array)
+
+
+class DeviceBuffer:
+    """Memory on a device that stays there between launches.
+
+    `address` is its device address, `shape` and `dtype` describe it, `device` is "cpu" (the CPU machine, both
+    engines) or "gpu". `copy_to_host()` or `np.asarray(buffer)` reads it, `copy_from_host(array)` writes it, `free()`
+    gives it back; a later use is an error. A faulting launch leaves in it what the kernel had written so far.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, device: str, name: str = "") -> None:
+        self.shape, self.dtype, self.device, self.name = shape, np.dtype(dtype), device, name
+        self.nbytes = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
+        self.freed = False
+        self._gpu: Any = None
+        self._data: NDArray[np.uint8] = np.zeros(0, np.uint8)
+        if device == "gpu":
+            from ptxlab.gpu import device as gpu
+
+            self._gpu = gpu.allocate(self.nbytes)
+            self.address = int(self._gpu.address)
+        else:
+            self.address = _next_address(self.nbytes)
+            self._data = np.zeros(self.nbytes, np.uint8)
+            _buffers.add(self)
+
+    @property
+    def data(self) -> NDArray[np.uint8]:
+        """The bytes on the CPU machine, in place."""
+        return self._data
+
+    def copy_to_host(self) -> Array:
+        """A new numpy array with what is in the buffer."""
+        self._check()
+        raw = self._gpu.read() if self._gpu is not None else self._data.copy()
+        return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
+
+    def copy_from_host(self, array: Array) -> None:
+        """Overwrites the buffer with an array of the same shape and dtype."""
+        self._check()
+        if array.shape != self.shape or array.dtype != self.dtype:
+            raise LaunchError(
+                f"the buffer holds {self.dtype} {list(self.shape)}, the array is {array.dtype} {list(array.shape)}"
+            )
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        if self._gpu is not None:
+            self._gpu.write(raw)
+        else:
+            self._data[:] = raw
+
+    def free(self) -> None:
+        """Gives the memory back; the address is not used again on the CPU machine, so stale pointers are noticed."""
+        self._check()
+        self.freed = True
+        if self._gpu is not None:
+            self._gpu.free()
+        else:
+            _buffers.discard(self)
+            _freed.append((self.address, self.nbytes, self.name))
+            self._data = np.zeros(0, np.uint8)
+
+    def _check(self) -> None:
+        if self.freed:
+            raise LaunchError(f"{self!r} cannot be used any more")
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        array = self.copy_to_host()
+        return array if dtype is None else array.astype(dtype)
+
+    def __repr__(self) -> str:
+        state = ", freed" if self.freed else ""
+        return f"DeviceBuffer({self.dtype} {list(self.shape)} at {self.address:#x} on {self.device}{state})"
+
+
+_buffers: weakref.WeakSet[DeviceBuffer] = weakref.WeakSet()
+_freed: list[tuple[int, int, str]] = []
+_top = BUFFERS_BASE
+
+
+def _next_address(nbytes: int) -> int:
+    global _top
+    address = _top
+    _top += -(-(nbytes + BUFFER_GUARD) // BUFFER_STEP) * BUFFER_STEP
+    return address
+
+
+def cpu_buffers() -> Iterator[tuple[int, int, NDArray[np.uint8] | None, str]]:
+    """(address, size, bytes or None if freed, name) of every device buffer of the CPU machine."""
+    for buffer in _buffers:
+        yield buffer.address, buffer.nbytes, buffer.data, buffer.name
+    for address, size, name in _freed[-256:]:
+        yield address, size, None, name
+
+
+def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: str = "auto") -> DeviceBuffer:
+    """A device buffer with undefined contents (zeros on the CPU machine). device: "auto", "cpu" or "gpu"."""
+    sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
+    return DeviceBuffer(sizes, dtype, memory_of(device))
+
+
+def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
+    """A device buffer that holds a copy of the array. device: "auto", "cpu" or "gpu"."""
+    array = np.asarray(array)
+    buffer = DeviceBuffer(array.shape, array.dtype, memory_of(device))
+    buffer.copy_from_host(array)
+    return buffer
+
+
+def memory_of(device: str) -> str:
+    """Which memory a device computes in: "gpu", or "cpu" for "cpu" and "step"; "auto" is the GPU when there is one."""
+    if device == "auto":
+        from ptxlab import gpu
+
+        return "gpu" if gpu.available() else "cpu"
+    if device not in ("gpu", "cpu", "step"):
+        raise LaunchError(f"device is 'auto', 'gpu', 'cpu' or 'step', not {device!r}")
+    return "gpu" if device == "gpu" else "cpu"

@@ -1,0 +1,318 @@
+"""The `ptxlab` command: list and print the kernels, run one against float64, examine this machine, open the notebooks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ptxlab.errors import PtxlabError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; the exit status is 0 when all went well, 1 when a result is out of tolerance, 2 for errors."""
+    options = _parser().parse_args(argv)
+    try:
+        status: int = options.run(options)
+    except PtxlabError as error:
+        print(f"ptxlab: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # `ptxlab ptx scalar | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ptxlab", description="Learn how attention runs on a GPU, one PTX instruction at a time."
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Any, says: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=says, description=says)
+        made.set_defaults(run=run)
+        return made
+
+    _json(command("list", _list, "the kernels of the attention library"))
+    ptx = command("ptx", _ptx, "print the PTX of a kernel")
+    _kernel_options(ptx)
+    ptx.add_argument("--probes", action="store_true", help="with the stores of the online-softmax state")
+    run = command("run", _run, "run a kernel on random inputs and compare it with float64")
+    _kernel_options(run)
+    _problem_options(run)
+    _json(run)
+    _json(command("doctor", _doctor, "what this machine has and lacks"))
+    lab = command("lab", _lab, "open the notebooks in JupyterLab")
+    lab.add_argument("arguments", nargs=argparse.REMAINDER, help="passed on to `jupyter lab`")
+    bench = command("bench", _bench, "time the kernels against numpy")
+    bench.add_argument("kernels", nargs="*", metavar="KERNEL", help="by default all")
+    bench.add_argument("--seq-len", type=int, nargs="+", default=[256, 512, 1024], metavar="S")
+    bench.add_argument("--head-dim", type=int, default=64, metavar="D")
+    bench.add_argument("--device", default="auto", choices=("auto", "gpu", "cpu", "step"))
+    _json(bench)
+    isa = command("isa", _isa, "the instructions that ptxlab knows, or what one of them does")
+    isa.add_argument("name", nargs="?", metavar="INSTRUCTION", help="such as fma or ld.global.f32")
+    _json(isa)
+    return parser
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="for programs to read")
+
+
+def _kernel_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kernel", metavar="KERNEL", help="a name that `ptxlab list` shows")
+    parser.add_argument("--head-dim", type=int, default=64, metavar="D")
+    parser.add_argument("--causal", action="store_true", help="a row sees only the keys up to its own place")
+    parser.add_argument("--dtype", default="f32", choices=("f32", "f64"))
+    parser.add_argument("--arch", default="sm_80", metavar="ARCH")
+    parser.add_argument("--tile-kv", type=int, metavar="N", help="keys a tile, for kernels that have tiles")
+
+
+def _problem_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seq-len", type=int, default=128, metavar="S", help="query rows")
+    parser.add_argument("--kv-len", type=int, metavar="S", help="keys; by default as many as rows")
+    parser.add_argument("--batch", type=int, default=1, metavar="B")
+    parser.add_argument("--heads", type=int, default=1, metavar="H", help="query heads")
+    parser.add_argument("--kv-heads", type=int, metavar="H", help="key/value heads; by default as many as query heads")
+    parser.add_argument("--scale", type=float, metavar="X", help="1/sqrt(D) by default")
+    parser.add_argument("--sigma", type=float, default=1.0, metavar="X", help="standard deviation of the logits")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs")
+    parser.add_argument("--device", default="auto", choices=("auto", "gpu", "cpu", "step"))
+
+
+def _build(options: argparse.Namespace, **more: Any) -> Any:
+    from ptxlab import kernels
+
+    return kernels.get(options.kernel).build(
+        head_dim=options.head_dim, causal=options.causal, dtype=options.dtype, arch=options.arch,
+        tile_kv=options.tile_kv, **more,
+    )  # fmt: skip
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2))
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+
+
+def _list(options: argparse.Namespace) -> int:
+    from ptxlab import kernels
+
+    specs = [kernels.get(name) for name in kernels.names()]
+    if options.json:
+        _print_json(
+            [
+                {
+                    "name": s.name, "rung": s.rung, "title": s.title, "question": s.question, "idea": s.idea,
+                    "teaches": s.teaches, "phase": s.phase,
+                    "parameters": {p.name: _limits(p) for p in s.parameters.values()},
+                }
+                for s in specs
+            ]
+        )  # fmt: skip
+        return 0
+    for s in specs:
+        print(f"{s.rung:>2}  {s.name:<10} {s.title}\n{'':15}{s.question}")
+    return 0
+
+
+def _limits(parameter: Any) -> dict[str, Any]:
+    limits: dict[str, Any] = {"default": parameter.default, "says": parameter.says}
+    if parameter.choices:
+        return limits | {"choices": parameter.choices}
+    return limits | {"minimum": parameter.minimum, "maximum": parameter.maximum}
+
+
+def _ptx(options: argparse.Namespace) -> int:
+    print(_build(options, probes=options.probes).ptx, end="")
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    import numpy as np
+
+    from ptxlab import attention, reference
+
+    for name in ("seq_len", "batch", "heads"):
+        if getattr(options, name) < 1:
+            raise PtxlabError(f"--{name.replace('_', '-')} is at least 1, not {getattr(options, name)}")
+    built = _build(options)
+    keys = options.seq_len if options.kv_len is None else options.kv_len
+    heads_kv = options.kv_heads or options.heads
+    q, k, v = reference.random_inputs(
+        options.batch, options.heads, heads_kv, options.seq_len, keys, options.head_dim, sigma=options.sigma,
+        dtype=np.float64 if options.dtype == "f64" else np.float32, seed=options.seed,
+    )  # fmt: skip
+    where = {"device": options.device, "causal": options.causal, "scale": options.scale}
+    counted = options.device in ("cpu", "step") or not _gpu()
+    out = attention(q, k, v, kernel=built, counters=counted, **where)
+    error, assembly = out.error, _assembly(built)
+    result = {
+        "kernel": built.name,
+        "arch": options.arch,
+        "batch": options.batch,
+        "heads": options.heads,
+        "kv_heads": heads_kv,
+        "seq_len": options.seq_len,
+        "kv_len": keys,
+        "head_dim": options.head_dim,
+        "causal": options.causal,
+        "sigma": options.sigma,
+        "device": out.run.device,
+        "seconds": out.seconds,
+        "thread_instructions": out.counters.thread_instructions if out.counters else None,
+        "warp_instructions": out.counters.warp_instructions if out.counters else None,
+        **assembly,
+        "max_error": error.max,
+        "mean_error": error.mean,
+        "ulp": error.ulp,
+        "tolerance": error.tolerance,
+        "lse_error": error.lse,
+        "lse_tolerance": error.lse_tolerance,
+        "findings": [str(f) for f in out.run.findings],
+        "ok": error.ok and not out.run.findings,
+    }
+    if options.json:
+        _print_json(result)
+    else:
+        _print_run(result)
+    return 0 if result["ok"] else 1
+
+
+def _print_run(r: dict[str, Any]) -> None:
+    from ptxlab.launch import show_seconds
+
+    counted, registers = r["thread_instructions"], r["registers"]
+    rate = f" ({counted / r['seconds'] / 1e9:.2f} billion a second)" if counted and r["seconds"] else ""
+    shape = f"B={r['batch']} Hq={r['heads']} Hkv={r['kv_heads']} Sq={r['seq_len']} Sk={r['kv_len']} D={r['head_dim']}"
+    rows = {
+        "kernel": f"{r['kernel']} for {r['arch']}",
+        "problem": f"{shape}, logits of sigma {r['sigma']:g}",
+        "device": r["device"],
+        "time": show_seconds(r["seconds"]),
+        "instructions": f"{counted:,} thread-instructions{rate}" if counted is not None else "not counted on a GPU",
+        "registers": f"{registers} a thread, {r['spill_bytes']} bytes spilled, {r['shared_bytes']} bytes shared"
+        if registers is not None
+        else r["assembler"],
+        "max error": f"{r['max_error']:.3e} ({r['ulp']:.1f} ULP)",
+        "mean error": f"{r['mean_error']:.3e}",
+        "tolerance": f"{r['tolerance']:.3e}",
+        "LSE error": f"{r['lse_error']:.3e} (tolerance {r['lse_tolerance']:.3e})",
+        "findings": "; ".join(r["findings"]) or "none",
+        "result": "pass" if r["ok"] else "FAIL",
+    }
+    for name, value in rows.items():
+        print(f"{name:<13}{value}")
+
+
+def _gpu() -> bool:
+    from ptxlab import gpu
+
+    return gpu.available()
+
+
+def _assembly(built: Any) -> dict[str, Any]:
+    """What NVIDIA's assembler says of a kernel, or why it cannot."""
+    from ptxlab import gpu
+    from ptxlab.errors import UnavailableError
+
+    try:
+        made = gpu.assemble(built.ptx)
+    except UnavailableError as error:
+        return {"registers": None, "spill_bytes": None, "shared_bytes": None, "assembler": str(error).splitlines()[0]}
+    return {
+        "registers": made.registers,
+        "spill_bytes": made.spill_bytes,
+        "shared_bytes": made.shared_bytes,
+        "assembler": "nvJitLink",
+    }
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from ptxlab import doctor
+
+    found = doctor.examine()
+    if options.json:
+        _print_json([{"name": f.name, "ok": f.ok, "value": f.value, "hint": f.hint} for f in found])
+    else:
+        print("\n".join(map(str, found)))
+    return 0
+
+
+def _lab(options: argparse.Namespace) -> int:
+    home = next((p for p in (Path("notebooks"), Path(__file__).parent.parent / "notebooks") if p.is_dir()), Path("."))
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", str(home), *options.arguments])
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from ptxlab import kernels
+
+    rows = []
+    if not options.json:
+        print(f"{'kernel':<20}{'S':>6}{'device':>8}{'time':>12}{'GFLOP/s':>10}{'numpy f32':>12}{'ratio':>8}")
+    for name in options.kernels or kernels.names():
+        for length in options.seq_len:
+            row = _measure(name, length, options.head_dim, options.device)
+            rows.append(row)
+            if not options.json:
+                ms, numpy_ms = row["seconds"] * 1e3, row["numpy_seconds"] * 1e3
+                print(
+                    f"{row['kernel']:<20}{length:>6}{row['device']:>8}{ms:>9.2f} ms{row['gflops']:>10.1f}"
+                    f"{numpy_ms:>9.2f} ms{ms / numpy_ms:>8.1f}"
+                )
+    if options.json:
+        _print_json(rows)
+    return 0
+
+
+def _measure(name: str, length: int, head_dim: int, device: str) -> dict[str, Any]:
+    """The best of three runs of a kernel and of plain numpy in float32, one head of `length` rows and keys."""
+    import numpy as np
+
+    from ptxlab import attention, kernels, reference
+
+    q, k, v = reference.random_inputs(1, 1, 1, length, length, head_dim)
+    built = kernels.get(name).build(head_dim=head_dim)
+    runs = [attention(q, k, v, kernel=built, device=device) for _ in range(3)]
+    best = min(runs, key=lambda out: out.seconds)
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        scores = q[0, 0] @ k[0, 0].T * np.float32(reference.default_scale(head_dim))
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        _ = (weights @ v[0, 0]) / weights.sum(axis=1, keepdims=True)
+        times.append(time.perf_counter() - started)
+    flops = 4 * length * length * head_dim
+    return {
+        "kernel": built.name, "seq_len": length, "device": best.run.device, "seconds": best.seconds,
+        "gflops": flops / best.seconds / 1e9, "numpy_seconds": min(times),
+    }  # fmt: skip
+
+
+def _isa(options: argparse.Namespace) -> int:
+    from ptxlab.isa.table import TABLE, all_ops, form
+
+    if options.name is None:
+        entries = all_ops()
+    elif options.name in TABLE:
+        entries = list(TABLE[options.name])
+    else:
+        entries = [form(options.name).op]
+    if options.json:
+        _print_json([{"syntax": e.syntax, "executed": e.executed, "says": e.says, "sm": e.sm} for e in entries])
+    elif options.name is not None:
+        print("\n\n".join(f"{e.syntax}\n{'' if e.executed else '(assembled only)'}{e.says}".rstrip() for e in entries))
+    else:
+        executed = sum(e.executed for e in entries)
+        print(f"{executed} entries are executed on the CPU machine, {len(entries) - executed} are assembled only")
+        for e in entries:
+            print(f"{'run     ' if e.executed else 'assemble'}  {e.syntax}")
+    return 0

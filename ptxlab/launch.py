@@ -1,0 +1,298 @@
+"""One call for every machine: `launch` runs a kernel on a GPU or on the CPU machine with the same arguments and errors.
+
+    r = launch(ptx, grid, block, x, y, 2.0, n)        # x and y are numpy arrays, changed in place
+
+PTX text, a parsed module and a builder's kernel are all launched alike. Arrays are copied back only when the launch
+succeeds: after a fault the caller's arrays hold what they held before.
+"""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab import arguments
+from ptxlab.arguments import Bound, Parameter
+from ptxlab.buffers import cpu_buffers, memory_of
+from ptxlab.errors import LaunchError
+
+if TYPE_CHECKING:
+    from ptxlab.emulate import Report
+    from ptxlab.text.model import Function, Module
+
+Size = int | Sequence[int]
+
+CHECKS = ("memcheck",)
+"""What `checks` may name. memcheck is always on."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something a check noticed that does not stop a launch. `check` is its name, "unwritten" for `pl.out`."""
+
+    check: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.check}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What the CPU machine counted. A warp-instruction is one instruction issued for one warp, a thread-instruction one
+    for one active thread. `opcodes` and `lines` (PTX line, 1-based) map to (warp-, thread-instructions)."""
+
+    warp_instructions: int
+    thread_instructions: int
+    opcodes: dict[str, tuple[int, int]]
+    lines: dict[int, tuple[int, int]]
+
+
+@dataclass(eq=False)
+class Run:
+    """A finished launch. `device` is where it ran: "gpu", "cpu" or "step"; `seconds` the time of the kernel alone.
+
+    `counters` is None unless asked for, `trace` likewise; `findings` lists what the checks noticed. `build_seconds` is
+    the time to make the kernel ready (translation or assembly).
+    """
+
+    kernel: str
+    device: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    seconds: float
+    counters: Counters | None = None
+    trace: Any = None
+    findings: list[Finding] = field(default_factory=list)
+    build_seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        out = [f"{self.kernel} on {self.device}: {show_seconds(self.seconds)}"]
+        out[0] += f", grid {show_size(self.grid)}, block {show_size(self.block)}"
+        if self.counters:
+            out[0] += f", {self.counters.thread_instructions:,} thread-instructions"
+        return "\n".join(out + [f"  {finding}" for finding in self.findings])
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": f"<pre>{html.escape(repr(self))}</pre>"}
+
+
+def launch(
+    kernel: Any,
+    grid: Size,
+    block: Size,
+    *args: Any,
+    entry: str | None = None,
+    shared: int = 0,
+    device: str = "auto",
+    arch: str | None = None,
+    checks: Sequence[str] = CHECKS,
+    counters: bool = False,
+    trace: Any = None,
+    seed: int | None = None,
+    budget: int | None = None,
+    workers: int | None = None,
+    cooperative: bool = False,
+    cluster: Size | None = None,
+) -> Run:
+    """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it.
+
+    kernel: PTX text, a parsed module, or a builder's kernel. args: one for each parameter; see `ptxlab.arguments`.
+    entry: which kernel, when the module has several. shared: bytes of dynamic shared memory. device: "gpu", "cpu" (compiled),
+    "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU machine has.
+    arch: the target, by default the PTX's own. counters: count instructions. trace: record steps. seed: shuffle the warp
+    schedule, reproducibly. budget: stop after that many warp-instructions. workers: how many CPU threads.
+
+    Raises `LaunchError` when arguments or sizes do not fit, `PtxSyntaxError` and `UnsupportedInstruction` when the kernel
+    is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
+    """
+    module = _module(kernel)
+    function = _function(module, entry)
+    bound = arguments.bind(function.name, _parameters(kernel, function), args)
+    sizes = _size("grid", grid), _size("block", block)
+    for name in checks:
+        if name not in CHECKS:
+            raise LaunchError(f"checks: there is no {name!r}; there is {', '.join(CHECKS)}")
+    only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
+    only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
+    device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound)
+    _check_limits(function, *sizes, shared, device, arch or module.target)
+
+    if device == "gpu":
+        run = _run_on_gpu(kernel, module, function, sizes, bound, shared, cooperative, cluster)
+    else:
+        run = _run_on_cpu(
+            module, function, sizes, bound, device,
+            shared=shared, arch=arch, checks=tuple(checks), counters=counters, trace=trace, seed=seed, budget=budget,
+            workers=workers, cooperative=cooperative, cluster=None if cluster is None else _size("cluster", cluster),
+        )  # fmt: skip
+    for b in bound:
+        if b.back and b.array is not None and b.same_as < 0:
+            b.array.reshape(-1).view(np.uint8)[:] = b.staged
+    return run
+
+
+# -- what is launched --------------------------------------------------------------------------------------------------
+
+
+def _module(kernel: Any) -> Module:
+    """The parsed module of PTX text, of a module, or of an object with `.module`."""
+    from ptxlab import text
+
+    if isinstance(kernel, str):
+        return text.parse(kernel)
+    if isinstance(kernel, text.Module):
+        return kernel
+    module = getattr(kernel, "module", None)
+    if isinstance(module, text.Module):
+        return module
+    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {type(kernel).__name__}")
+
+
+def _function(module: Module, entry: str | None) -> Function:
+    kernels = {f.name: f for f in module.kernels if f.body is not None}
+    if entry is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    listed = ", ".join(kernels) or "none"
+    if entry is None:
+        raise LaunchError(f"entry: the module has {len(kernels)} kernels ({listed}); name one with entry=")
+    if entry not in kernels:
+        raise LaunchError(f"entry: no kernel {entry!r} in the module; it has {listed}")
+    return kernels[entry]
+
+
+def _parameters(kernel: Any, function: Function) -> list[Parameter]:
+    """The kernel's parameters; a builder's kernel also says what its pointers point to."""
+    from ptxlab.emulate.layout import align_of, size_of
+
+    typed = dict(getattr(kernel, "params", ()))
+    out = []
+    for v in function.params:
+        element = getattr(typed.get(v.name), "element", None)
+        pointer: bool | None = False
+        if element is not None or ".ptr" in v.attributes:
+            pointer = True
+        elif v.name not in typed and not v.shape and size_of(v) == 8 and v.type[0] != "f":
+            pointer = None
+        name = "" if element is None else getattr(element, "name", str(element))
+        out.append(Parameter(v.name, v.type, size_of(v), align_of(v), bool(v.shape), pointer, name))
+    return out
+
+
+def _size(what: str, size: Size) -> tuple[int, int, int]:
+    given = (size,) if isinstance(size, int | np.integer) else tuple(size)
+    if not 1 <= len(given) <= 3 or not all(isinstance(n, int | np.integer) for n in given):
+        raise LaunchError(f"{what}: one to three whole numbers are wanted, got {size!r}")
+    x, y, z = (*(int(n) for n in given), 1, 1)[:3]
+    return x, y, z
+
+
+def _device(device: str, cpu_only: list[str], bound: list[Bound]) -> str:
+    """Where to run: the device named, or for "auto" the one that the buffers and the wishes allow."""
+    lying = {b.buffer.device for b in bound if b.buffer is not None}
+    if device == "auto":
+        wanted = next(iter(lying)) if lying else "cpu" if cpu_only else memory_of("auto")
+        device = wanted if wanted == "gpu" else _cpu_engine()
+    memory = memory_of(device)
+    if memory == "gpu" and cpu_only:
+        verb = "belong" if len(cpu_only) > 1 or cpu_only[0][-1] == "s" else "belongs"
+        raise LaunchError(f"{' and '.join(cpu_only)} {verb} to the CPU machine; write device='cpu'")
+    for b in bound:
+        if b.buffer is not None and b.buffer.device != memory:
+            raise LaunchError(f"{b.parameter}: the buffer lies on {b.buffer.device!r}, the launch is on {device!r}")
+    return device
+
+
+def _cpu_engine() -> str:
+    """The compiling engine, or the stepping one where llvmlite is missing."""
+    try:
+        import llvmlite  # noqa: F401
+    except ImportError:
+        return "step"
+    return "cpu"
+
+
+# -- the CPU machine ---------------------------------------------------------------------------------------------------
+
+
+def _run_on_cpu(
+    module: Module,
+    function: Function,
+    sizes: tuple[tuple[int, int, int], tuple[int, int, int]],
+    bound: list[Bound],
+    device: str,
+    **options: Any,
+) -> Run:
+    from ptxlab import emulate
+
+    memory = emulate.Memory()
+    for address, size, data, name in cpu_buffers():
+        lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, "global")
+        lying.freed = data is None
+    allocations: list[Any] = []
+    params = bytearray()
+    for b in bound:
+        p, value = b.parameter, b.scalar
+        allocation = allocations[b.same_as] if b.same_as >= 0 else None
+        if b.array is not None and allocation is None:
+            allocation = memory.allocate(b.staged.size, p.name, b.staged, track_writes=b.poison)
+        if b.buffer is not None:
+            value = b.buffer.address.to_bytes(8, "little")
+        elif allocation is not None:
+            value = allocation.address.to_bytes(8, "little")
+        allocations.append(allocation)
+        params += bytes(-len(params) % p.align) + value
+    report = emulate.execute(
+        module, function.name, engine="step" if device == "step" else "jit", grid=sizes[0], block=sizes[1],
+        params=bytes(params), memory=memory, **options,
+    )  # fmt: skip
+    findings = [f if isinstance(f, Finding) else Finding("", str(f)) for f in report.findings]
+    for b, allocation in zip(bound, allocations, strict=True):
+        if b.poison:
+            findings += _unwritten(b, np.asarray(allocation.written) != 0)
+    counters = _counters(module, report) if options["counters"] else None
+    return Run(function.name, device, *sizes, report.seconds, counters, report.trace, findings, report.build_seconds)
+
+
+def _unwritten(b: Bound, written: Any) -> list[Finding]:
+    """A finding if not all bytes of an output were written."""
+    assert b.array is not None
+    missing = ~written.reshape(-1, b.array.itemsize).all(axis=1)
+    if not missing.any():
+        return []
+    first = [int(n) for n in np.unravel_index(int(np.argmax(missing)), b.array.shape)]
+    count = int(missing.sum())
+    says = f"{b.parameter.name}: {count} of {missing.size} elements were not written, the first at {first}"
+    return [Finding("unwritten", says)]
+
+
+def _counters(module: Module, report: Report) -> Counters:
+    opcodes: dict[str, tuple[int, int]] = {}
+    at_line = {i.line: i.opcode for f in module.functions for i in f.instructions()}
+    for line, (warps, threads) in report.lines.items():
+        opcode = at_line.get(line, "?")
+        before = opcodes.get(opcode, (0, 0))
+        opcodes[opcode] = before[0] + warps, before[1] + threads
+    return Counters(report.warp_instructions, report.thread_instructions, opcodes, dict(report.lines))
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def show_seconds(seconds: float) -> str:
+    """A time in the unit that suits it: `2.1 ms`."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1 or unit == "us":
+            return f"{seconds * factor:.3g} {unit}"
+    raise AssertionError
+
+
+def show_size(size: tuple[int, int, int]) -> str:
+    """`(8, 4, 1)` as `8x4`."""
+    x, y, z = size
+    return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else f"{x}"
