@@ -51,7 +51,11 @@ def examine() -> list[Finding]:
 def missing(purpose: str = "test") -> list[str]:
     """One line for each optional thing that is not here and what that means; `purpose` is "test" or "lab"."""
     consequence = {
-        "test": {"assembler": "its tests are skipped", "gpu": "GPU tests are skipped", "browser": "its tests are skipped"},
+        "test": {
+            "assembler": "its tests are skipped",
+            "gpu": "GPU tests are skipped",
+            "browser": "its tests are skipped",
+        },
         "lab": {
             "assembler": "kernels run, registers and spills are not shown",
             "gpu": "kernels run on the CPU machine",
@@ -114,7 +118,9 @@ def _assembler() -> Finding:
         made = assemble(TINY_PTX)
     except PtxlabError as error:
         return Finding(name, False, "", str(error).splitlines()[0])
-    return Finding(name, True, f"nvJitLink {_version('nvidia-nvjitlink')}, {made.seconds * 1e3:.1f} ms for an empty kernel")
+    return Finding(
+        name, True, f"nvJitLink {_version('nvidia-nvjitlink')}, {made.seconds * 1e3:.1f} ms for an empty kernel"
+    )
 
 
 def _nvrtc() -> Finding:
@@ -123,7 +129,7 @@ def _nvrtc() -> Finding:
 
 
 def _disassembler() -> Finding:
-    from ptxlab.gpu.sass import find_nvdisasm
+    from ptxlab.gpu.disassembler import find_nvdisasm
 
     path = find_nvdisasm()
     return Finding("nvdisasm", path is not None, path or "", "pip install 'ptxlab[sass]'")

@@ -75,11 +75,20 @@ class UnsupportedInstruction(PtxError):
 
 
 class AssemblyError(PtxError):
-    """NVIDIA's assembler refused the text; `log` holds its own words."""
+    """NVIDIA's assembler refused the text; `log` holds its own words, `others` the errors after this first one."""
 
-    def __init__(self, message: str, *, log: str = "", **place: object) -> None:
-        self.log = log
+    def __init__(self, message: str, *, log: str = "", others: tuple[AssemblyError, ...] = (), **place: object) -> None:
+        self.log, self.others = log, others
         super().__init__(message, **place)  # type: ignore[arg-type]
+
+    @property
+    def errors(self) -> tuple[AssemblyError, ...]:
+        """Every error that the assembler reported, this one first."""
+        return (self, *self.others)
+
+    def render(self) -> str:
+        """The whole message: this error, then the others in the order of the assembler."""
+        return "\n".join([super().render(), *(other.render() for other in self.others)])
 
 
 class BuildError(PtxlabError):

@@ -24,7 +24,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skips what needs a GPU, NVIDIA's assembler or a browser where there is none."""
     needs = {
         "gpu": (device.available, "needs an NVIDIA GPU"),
-        "assembler": (assembler.available, "needs NVIDIA's nvJitLink wheel: pip install nvidia-nvjitlink cuda-bindings"),
+        "assembler": (
+            assembler.available,
+            "needs NVIDIA's nvJitLink wheel: pip install nvidia-nvjitlink cuda-bindings",
+        ),
         "browser": (lambda: doctor.browser() is not None, "needs Chromium or Chrome"),
     }
     for name, (present, reason) in needs.items():

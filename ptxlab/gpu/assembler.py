@@ -1,0 +1,227 @@
+"""NVIDIA's own assembler in process: PTX in, cubin, registers, spills and errors at the PTX line out; no GPU needed."""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from ptxlab.errors import TargetError, UnavailableError
+from ptxlab.gpu.explain import Source, assembly_error
+from ptxlab.gpu.report import Usage, read_memory, read_usage, read_warnings
+
+INSTALL = "pip install cuda-bindings nvidia-nvjitlink"
+LOWEST = "sm_75"
+"""The oldest GPU that CUDA 13's assembler knows (CUDA 13.0 release notes); text for an older `.target` runs there too."""
+
+LONGEST_WORD, LONGEST_LINE, MOST_REGISTERS = 4096, 8192, 10_000_000
+"""Beyond these ptxas corrupts its heap or eats the memory, so the text is refused before it gets there."""
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Assembled PTX.
+
+    `cubin` is the machine code for `arch`, `functions` what each kernel (first) and function uses, `log` the assembler's
+    own report, `seconds` the time it took (a text that was assembled before comes from memory, with its first time).
+    """
+
+    arch: str
+    cubin: bytes = field(repr=False)
+    functions: tuple[Usage, ...]
+    global_bytes: int
+    const_bytes: int
+    log: str = field(repr=False)
+    warnings: tuple[str, ...]
+    seconds: float
+
+    @property
+    def kernels(self) -> tuple[Usage, ...]:
+        """What each kernel uses, in the order of the text."""
+        return tuple(usage for usage in self.functions if usage.kernel)
+
+    def kernel(self, name: str = "") -> Usage:
+        """The kernel called `name`, or the only one. KeyError, naming the kernels there are, where that is not so."""
+        for usage in self.kernels:
+            if usage.name == name or (not name and len(self.kernels) == 1):
+                return usage
+        raise KeyError(f"no kernel {name!r}: the text has {', '.join(usage.name for usage in self.kernels) or 'none'}")
+
+    @property
+    def registers(self) -> int:
+        """Registers per thread of the kernel that uses most."""
+        return max((usage.registers for usage in self.kernels), default=0)
+
+    @property
+    def spill_bytes(self) -> int:
+        """Bytes that all functions together store to and load from local memory because registers ran out."""
+        return sum(usage.spill_store_bytes + usage.spill_load_bytes for usage in self.functions)
+
+    @property
+    def stack_bytes(self) -> int:
+        """Bytes of stack per thread of the kernel that uses most."""
+        return max((usage.stack_bytes for usage in self.kernels), default=0)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of static shared memory of the kernel that uses most."""
+        return max((usage.shared_bytes for usage in self.kernels), default=0)
+
+    def __str__(self) -> str:
+        spills = f"{self.spill_bytes} bytes spilled" if self.spill_bytes else "no spills"
+        names = ", ".join(usage.name for usage in self.kernels) or "no kernel"
+        return (
+            f"{names} for {self.arch}: {self.registers} registers, {spills}, {self.shared_bytes} bytes of static shared "
+            f"memory, {len(self.cubin)} bytes of cubin in {self.seconds * 1e3:.1f} ms"
+        )
+
+
+@functools.cache
+def available() -> bool:
+    """Whether NVIDIA's assembler can be loaded here."""
+    try:
+        _nvjitlink()
+    except UnavailableError:
+        return False
+    return True
+
+
+def version() -> tuple[int, int]:
+    """The version of nvJitLink, (13, 5). UnavailableError where it is not installed."""
+    major, minor = _nvjitlink().version()
+    return int(major), int(minor)
+
+
+def assemble(ptx: object, arch: str | None = None, *, lineinfo: bool = False) -> Assembly:
+    """PTX assembled for a GPU, by nvJitLink, in this process.
+
+    `ptx` is text, a `text.Module` or a kernel of the builder. `arch` is "sm_90" or "sm_90a"; by default the text's
+    `.target`, or sm_75 where that is older than the assembler knows. `lineinfo` keeps what `.loc` says in the cubin.
+
+    Raises AssemblyError at the PTX line (and the builder's Python line) with every complaint of the assembler in
+    `.errors`, TargetError for a GPU that this assembler does not know, UnavailableError where the wheels are missing.
+    The same text for the same GPU is assembled once; safe to call from several threads.
+    """
+    source = as_source(ptx)
+    target = _target(source)
+    key = (source.text, arch or "", lineinfo)
+    with _lock:
+        if key in _cache:
+            _cache.move_to_end(key)
+            return _cache[key]
+    _refuse_dangerous(source)
+    made = _assemble(source, target, arch or target, lineinfo, fallback=arch is None)
+    with _lock:
+        _cache[key] = made
+        while len(_cache) > _CACHE_SIZE:
+            _cache.popitem(last=False)
+    return made
+
+
+_CACHE_SIZE = 128
+_cache: OrderedDict[tuple[str, str, bool], Assembly] = OrderedDict()
+_lock = threading.Lock()
+
+
+def as_source(ptx: object) -> Source:
+    """Text, a `text.Module` or a builder kernel (`.ptx` and `.module`) as a Source. TypeError for anything else."""
+    if isinstance(ptx, str):
+        return Source(ptx, "<ptx>", {})
+    module: Any = getattr(ptx, "module", ptx)
+    if hasattr(module, "spans") and hasattr(module, "file"):
+        return Source(str(getattr(ptx, "ptx", module)), module.file, module.spans)
+    raise TypeError(f"PTX text, a Module or a kernel is wanted, found {type(ptx).__name__}")
+
+
+def _target(source: Source) -> str:
+    """The GPU of the text's `.target` line, comments left out."""
+    bare = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: "\n" * m[0].count("\n"), source.text, flags=re.S)
+    match = re.search(r"\.target\s+(?:compute|sm)_(\w+)", bare)
+    if not match:
+        line = source.find(r"^\s*\.version\b")
+        raise source.error("the text has no .target line", line, hint=".target sm_80 after the .version line")
+    return f"sm_{match[1]}"
+
+
+def _refuse_dangerous(source: Source) -> None:
+    """Stops text on which the assembler would end this process instead of reporting an error."""
+    text = source.text
+    if "\0" in text:
+        raise source.error("the text holds a NUL character", text.count("\n", 0, text.index("\0")) + 1)
+    for match in re.finditer(r"<\s*(\d{8,})\s*>", text):
+        if int(match[1]) > MOST_REGISTERS:
+            line = text.count("\n", 0, match.start()) + 1
+            raise source.error(
+                f"{match[1]} registers in one declaration; {MOST_REGISTERS} are the most assembled", line
+            )
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > LONGEST_LINE and re.search(rf"[\w$%.]{{{LONGEST_WORD + 1}}}", line):
+            raise source.error(f"a word of more than {LONGEST_WORD} characters", 0, hint=f"see line {number}")
+
+
+def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: bool) -> Assembly:
+    nvjitlink = _nvjitlink()
+    data = source.text.encode()
+    start = time.perf_counter()
+    options = [f"-arch={arch}", "-verbose", *(["-lineinfo"] if lineinfo else [])]
+    try:
+        handle = nvjitlink.create(len(options), options)
+    except nvjitlink.nvJitLinkError as error:
+        if fallback and re.fullmatch(r"sm_[2-7]\d", arch) and arch < LOWEST:
+            return _assemble(source, target, LOWEST, lineinfo, fallback=False)
+        number = ".".join(map(str, nvjitlink.version()))
+        raise TargetError(
+            f'nvJitLink {number} does not assemble for arch="{arch}": it takes {LOWEST}, sm_80, sm_86, sm_87, sm_89, '
+            f"sm_90, sm_90a, sm_100, sm_120 and others from {LOWEST} on"
+        ) from error
+    try:
+        try:
+            nvjitlink.add_data(handle, nvjitlink.InputType.PTX, data, len(data), "kernel.ptx")
+            nvjitlink.complete(handle)
+        except nvjitlink.nvJitLinkError as error:
+            log = _read(nvjitlink.get_error_log_size, nvjitlink.get_error_log, handle)
+            status = nvjitlink.Result(error.status).name
+            raise assembly_error(source, log, target, arch, status) from None
+        cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
+        nvjitlink.get_linked_cubin(handle, cubin)
+        log = _read(nvjitlink.get_info_log_size, nvjitlink.get_info_log, handle)
+    finally:
+        nvjitlink.destroy(handle)
+    seconds = time.perf_counter() - start
+    number_of_arch = int(re.sub(r"\D", "", arch))
+    global_bytes, const_bytes = read_memory(log)
+    usage = read_usage(log, number_of_arch)
+    return Assembly(arch, bytes(cubin), usage, global_bytes, const_bytes, log, read_warnings(log), seconds)
+
+
+def _read(size: Any, get: Any, handle: Any) -> str:
+    """One of nvJitLink's two logs as text."""
+    buffer = bytearray(size(handle))
+    if buffer:
+        get(handle, buffer)
+    return buffer.decode(errors="replace").rstrip("\0")
+
+
+@functools.cache
+def _load() -> tuple[Any, str]:
+    """cuda.bindings.nvjitlink and "", or None and why it cannot be loaded."""
+    try:
+        from cuda.bindings import nvjitlink
+
+        nvjitlink.version()
+    except ImportError as error:
+        return None, str(error)
+    except RuntimeError as error:  # the wheel with the library itself is missing: cuda.pathfinder says where it looked
+        return None, str(error).splitlines()[0]
+    return nvjitlink, ""
+
+
+def _nvjitlink() -> Any:
+    module, reason = _load()
+    if module is None:
+        raise UnavailableError(f"NVIDIA's assembler is not installed ({reason}): {INSTALL}")
+    return module

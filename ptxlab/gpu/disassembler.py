@@ -1,0 +1,155 @@
+"""The machine code (SASS) that the assembler made, disassembled by nvdisasm, each instruction with its PTX line."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ptxlab.errors import AssemblyError, PtxSyntaxError, UnavailableError
+from ptxlab.gpu.assembler import Assembly, as_source, assemble
+from ptxlab.text import Block, Directive, Function, Instruction, Module, parse
+
+INSTALL = "pip install 'ptxlab[sass]'"
+
+
+@dataclass(frozen=True, slots=True)
+class SassInstruction:
+    """One machine instruction: `address` in bytes from the function's start, `text` as nvdisasm writes it
+    (`@!P0 FFMA R5, R2, R3, R5`), `line` the PTX line that it came from (0 where the assembler gives none)."""
+
+    address: int
+    text: str
+    line: int = 0
+
+    @property
+    def opcode(self) -> str:
+        """The opcode with its modifiers, without the guard: `LDG.E.128`."""
+        return re.sub(r"^@!?U?P\w+\s+", "", self.text).split(" ")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class SassFunction:
+    """The instructions of one function, labels and the padding after the last branch left out."""
+
+    name: str
+    instructions: tuple[SassInstruction, ...]
+
+    def at_line(self, line: int) -> tuple[SassInstruction, ...]:
+        """The machine instructions that PTX line `line` became."""
+        return tuple(instruction for instruction in self.instructions if instruction.line == line)
+
+
+@dataclass(frozen=True)
+class Sass:
+    """Disassembled machine code: `text` is nvdisasm's own, `functions` the same as data, `assembly` what it came from."""
+
+    arch: str
+    text: str = field(repr=False)
+    functions: tuple[SassFunction, ...]
+    assembly: Assembly = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@functools.cache
+def find_nvdisasm() -> str | None:
+    """The path of nvdisasm: `PTXLAB_NVDISASM` if set, else from NVIDIA's wheel, else on PATH; None where there is none."""
+    named = os.environ.get("PTXLAB_NVDISASM")
+    if named:
+        return named if os.access(named, os.X_OK) else None
+    spec = importlib.util.find_spec("nvidia")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        for path in sorted(Path(folder).glob("c*/bin/nvdisasm*"), reverse=True):
+            if os.access(path, os.X_OK):
+                return str(path)
+    return shutil.which("nvdisasm")
+
+
+def sass(ptx: object, arch: str | None = None) -> Sass:
+    """The machine code of `ptx` (text, Module or builder kernel) for `arch` (by default its `.target`).
+
+    Raises what `assemble` raises, and UnavailableError where nvdisasm is not installed.
+    """
+    nvdisasm = find_nvdisasm()
+    if nvdisasm is None:
+        raise UnavailableError(f"NVIDIA's disassembler nvdisasm is not installed: {INSTALL}")
+    source = as_source(ptx)
+    assembly = assemble(ptx, arch)  # first as it stands, so that errors show the text as the student wrote it
+    try:
+        marked = assemble(mark_lines(parse(source.text)), arch, lineinfo=True)
+    except (PtxSyntaxError, AssemblyError):  # what only NVIDIA's assembler can read is shown without PTX lines
+        marked = assembly
+    with tempfile.TemporaryDirectory(prefix="ptxlab") as folder:
+        path = Path(folder, "kernel.cubin")
+        path.write_bytes(marked.cubin)
+        done = subprocess.run(
+            [nvdisasm, "--print-code", "--print-line-info", str(path)], capture_output=True, text=True, timeout=120
+        )
+    if done.returncode:
+        raise UnavailableError(f"{nvdisasm} cannot read this code: {done.stderr.strip()}")
+    return Sass(assembly.arch, done.stdout, read_sass(done.stdout), assembly)
+
+
+def mark_lines(module: Module) -> str:
+    """The module's text with a `.loc` before each instruction that names its line; its own `.loc` are taken out.
+
+    Nothing moves to another line: each `.loc` stands on the line of its instruction.
+    """
+    lines = str(module).split("\n")
+    edits: list[tuple[int, int, int, str]] = []  # line, column, characters taken out, text put in
+
+    def walk(block: Block) -> None:
+        for statement in block.statements:
+            if isinstance(statement, Block):
+                walk(statement)
+            elif isinstance(statement, Instruction):
+                first = statement.tokens[0]
+                edits.append((first.line, first.column, 0, f".loc {number} {statement.line} 0 "))
+            elif isinstance(statement, Directive) and statement.name == ".loc":
+                for token in statement.tokens:
+                    edits.append((token.line, token.column, len(token.text), " " * len(token.text)))
+
+    files = [item for item in module.items if isinstance(item, Directive) and item.name == ".file"]
+    number = 1 + max((int(item.words[0]) for item in files if item.words and item.words[0].isdigit()), default=0)
+    for item in module.items:
+        if isinstance(item, Function) and item.body is not None:
+            walk(item.body)
+    for line, column, taken, put in sorted(edits, reverse=True):
+        text = lines[line - 1]
+        lines[line - 1] = text[: column - 1] + put + text[column - 1 + taken :]
+    return "\n".join(lines) + f'\n.file {number} "ptx"\n'
+
+
+_FUNCTION = re.compile(r"^\.text\.([\w$]+):")
+_LINE = re.compile(r'^\s*//## File "ptx", line (\d+)')
+_CODE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
+
+
+def read_sass(text: str) -> tuple[SassFunction, ...]:
+    """The functions in nvdisasm's text (of `--print-code --print-line-info`)."""
+    functions: list[tuple[str, list[SassInstruction]]] = []
+    line = 0
+    for row in text.splitlines():
+        if match := _FUNCTION.match(row):
+            functions.append((match[1], []))
+            line = 0
+        elif match := _LINE.match(row):
+            line = int(match[1])
+        elif (match := _CODE.match(row)) and functions:
+            functions[-1][1].append(SassInstruction(int(match[1], 16), match[2], line))
+    return tuple(SassFunction(name, _trim(code)) for name, code in functions)
+
+
+def _trim(code: list[SassInstruction]) -> tuple[SassInstruction, ...]:
+    """Without the NOPs and the branch to itself that fill the function's last 128 bytes."""
+    while code and code[-1].text == "NOP":
+        code.pop()
+    return tuple(code)

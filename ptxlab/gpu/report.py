@@ -1,0 +1,106 @@
+"""What nvJitLink printed, read: registers, spills and memory of every function, and each error at its PTX line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+RESERVED_SHARED = 1024
+"""Bytes of shared memory that the linker adds on sm_90 and later for the system's own use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the assembler made of one function. Sizes in bytes; `registers` per thread (0 for functions that are not kernels).
+
+    `shared_bytes` is the static shared memory that the kernel and what it calls declare, `barriers` the named barriers in
+    use, `parameter_bytes` constant bank 0 (the parameters, and 352 or 528 bytes of the driver's before them).
+    """
+
+    name: str
+    kernel: bool
+    registers: int = 0
+    stack_bytes: int = 0
+    spill_store_bytes: int = 0
+    spill_load_bytes: int = 0
+    shared_bytes: int = 0
+    barriers: int = 0
+    parameter_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One error in the assembler's own words. `line` is the 1-based PTX line, 0 where it names none."""
+
+    line: int
+    words: str
+
+
+_ENTRY = re.compile(r"Compiling entry function '([^']+)'")
+_PROPERTIES = re.compile(r"Function properties for (?P<quote>'?)(?P<name>[^'\s]+)(?P=quote)\s*:?$")
+_FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_BARRIERS = re.compile(r"Used \d+ registers(?:, used (\d+) barriers)?")
+_LINKED = re.compile(r"used (\d+) registers, .*?(\d+) stack, (\d+) bytes smem(?:, (\d+) bytes cmem\[0\])?")
+
+
+def read_usage(log: str, sm: int) -> tuple[Usage, ...]:
+    """The functions of the log, kernels first, each in the order of the log; `sm` is the architecture's number (90)."""
+    found: dict[str, dict[str, int]] = {}
+    entries: list[str] = []
+    name = ""
+    for line in log.splitlines():
+        if match := _ENTRY.search(line):
+            entries.append(match[1])
+        elif match := _PROPERTIES.search(line):
+            name = match["name"]
+            found.setdefault(name, {})
+        elif match := _FRAME.search(line):
+            stack, stores, loads = map(int, match.groups())
+            found[name] |= {"stack_bytes": stack, "spill_store_bytes": stores, "spill_load_bytes": loads}
+        elif match := _LINKED.search(line):
+            shared = int(match[3])
+            shared -= RESERVED_SHARED if sm >= 90 and shared >= RESERVED_SHARED else 0
+            found[name] |= {"registers": int(match[1]), "shared_bytes": shared, "parameter_bytes": int(match[4] or 0)}
+            found[name]["stack_bytes"] = max(int(match[2]), found[name].get("stack_bytes", 0))
+        elif match := _BARRIERS.search(line):
+            found[name]["barriers"] = int(match[1] or 0)
+    kernels = [Usage(name, True, **found[name]) for name in reversed(entries)]  # ptxas compiles them last to first
+    return (*kernels, *(Usage(name, False, **sizes) for name, sizes in found.items() if name not in entries))
+
+
+_MEMORY = re.compile(r"^info\s*: .*?bytes gmem", re.M)
+
+
+def read_memory(log: str) -> tuple[int, int]:
+    """Bytes of `.global` and of `.const` variables that the module declares."""
+    line = next((line for line in log.splitlines() if _MEMORY.match(line)), "")
+    sizes = {space: int(size) for size, space in re.findall(r"(\d+) bytes (gmem|cmem\[3\])", line)}
+    return sizes.get("gmem", 0), sizes.get("cmem[3]", 0)
+
+
+def read_warnings(log: str) -> tuple[str, ...]:
+    """The warnings of the log, in the assembler's words, with the PTX line where it names one."""
+    out = []
+    for match in re.finditer(r"^(?:ptxas )?(?:application ptx input, (line \d+); )?warning\s*: +(.+)$", log, re.M):
+        out.append(f"{match[1]}: {match[2]}" if match[1] else match[2])
+    return tuple(out)
+
+
+_AT_LINE = re.compile(r"^ptxas application ptx input, line (\d+); (?:error|fatal)\s*: (.*)$")
+_WITHOUT = re.compile(r"^(?:ptxas )?(?:error|fatal)\s*: (.*?)(?: on line (\d+))?$")
+_ECHO = ("Ptx assembly aborted due to errors",)
+
+
+def read_complaints(log: str) -> tuple[Complaint, ...]:
+    """Every error of an error log, in order and once; the closing lines that only say that there were errors are left out."""
+    out: list[Complaint] = []
+    for line in log.splitlines():
+        if match := _AT_LINE.match(line):
+            complaint = Complaint(int(match[1]), match[2].strip())
+        elif match := _WITHOUT.match(line):
+            complaint = Complaint(int(match[2] or 0), match[1].strip())
+        else:
+            continue
+        if complaint.words not in _ECHO and complaint not in out:
+            out.append(complaint)
+    return tuple(out)
