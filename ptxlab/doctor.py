@@ -1,4 +1,4 @@
-"""What this machine has and lacks: Python, NVIDIA's wheels, a GPU, the disassembler, a browser; read by `ptxlab doctor`."""
+"""What this machine has and lacks: Python, NVIDIA's wheels, a GPU, a disassembler, a browser; for `ptxlab doctor`."""
 
 from __future__ import annotations
 
@@ -51,11 +51,7 @@ def examine() -> list[Finding]:
 def missing(purpose: str = "test") -> list[str]:
     """One line for each optional thing that is not here and what that means; `purpose` is "test" or "lab"."""
     consequence = {
-        "test": {
-            "assembler": "its tests are skipped",
-            "gpu": "GPU tests are skipped",
-            "browser": "its tests are skipped",
-        },
+        "test": dict.fromkeys(("assembler", "gpu", "browser"), "its tests are skipped"),
         "lab": {
             "assembler": "kernels run, registers and spills are not shown",
             "gpu": "kernels run on the CPU machine",

@@ -1,4 +1,4 @@
-"""What all tests share: which machine parts are here, said once at the start, and skips with the reason for the rest."""
+"""What all tests share: what this machine lacks is said once at the start, and what needs it is skipped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         "gpu": (device.available, "needs an NVIDIA GPU"),
         "assembler": (
             assembler.available,
-            "needs NVIDIA's nvJitLink wheel: pip install nvidia-nvjitlink cuda-bindings",
+            f"needs NVIDIA's assembler: {assembler.INSTALL}",
         ),
         "browser": (lambda: doctor.browser() is not None, "needs Chromium or Chrome"),
     }

@@ -10,13 +10,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from ptxlab.errors import TargetError, UnavailableError
+from ptxlab.errors import AssemblyError, TargetError, UnavailableError
 from ptxlab.gpu.explain import Source, assembly_error
 from ptxlab.gpu.report import Usage, read_memory, read_usage, read_warnings
 
 INSTALL = "pip install cuda-bindings nvidia-nvjitlink"
 LOWEST = "sm_75"
-"""The oldest GPU that CUDA 13's assembler knows (CUDA 13.0 release notes); text for an older `.target` runs there too."""
+"""The oldest GPU that CUDA 13's assembler knows (its release notes); text for an older `.target` runs there too."""
 
 LONGEST_WORD, LONGEST_LINE, MOST_REGISTERS = 4096, 8192, 10_000_000
 """Beyond these ptxas corrupts its heap or eats the memory, so the text is refused before it gets there."""
@@ -26,7 +26,7 @@ LONGEST_WORD, LONGEST_LINE, MOST_REGISTERS = 4096, 8192, 10_000_000
 class Assembly:
     """Assembled PTX.
 
-    `cubin` is the machine code for `arch`, `functions` what each kernel (first) and function uses, `log` the assembler's
+    `cubin` is the machine code for `arch`, `functions` what each function uses (kernels first), `log` the assembler's
     own report, `seconds` the time it took (a text that was assembled before comes from memory, with its first time).
     """
 
@@ -75,8 +75,8 @@ class Assembly:
         spills = f"{self.spill_bytes} bytes spilled" if self.spill_bytes else "no spills"
         names = ", ".join(usage.name for usage in self.kernels) or "no kernel"
         return (
-            f"{names} for {self.arch}: {self.registers} registers, {spills}, {self.shared_bytes} bytes of static shared "
-            f"memory, {len(self.cubin)} bytes of cubin in {self.seconds * 1e3:.1f} ms"
+            f"{names} for {self.arch}: {self.registers} registers, {spills}, {self.shared_bytes} bytes of static "
+            f"shared memory, {len(self.cubin)} bytes of cubin in {self.seconds * 1e3:.1f} ms"
         )
 
 
@@ -158,9 +158,9 @@ def _refuse_dangerous(source: Source) -> None:
             raise source.error(
                 f"{match[1]} registers in one declaration; {MOST_REGISTERS} are the most assembled", line
             )
-    for number, line in enumerate(text.split("\n"), 1):
-        if len(line) > LONGEST_LINE and re.search(rf"[\w$%.]{{{LONGEST_WORD + 1}}}", line):
-            raise source.error(f"a word of more than {LONGEST_WORD} characters", 0, hint=f"see line {number}")
+    for number, row in enumerate(text.split("\n"), 1):
+        if len(row) > LONGEST_LINE and re.search(rf"[\w$%.]{{{LONGEST_WORD + 1}}}", row):
+            raise AssemblyError(f"a word of more than {LONGEST_WORD} characters", line=number, file=source.file)
 
 
 def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: bool) -> Assembly:

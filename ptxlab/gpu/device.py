@@ -23,7 +23,7 @@ Dim = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What the GPU is: its name, `arch` ("sm_90"), multiprocessors, memory in bytes, and the newest CUDA its driver knows."""
+    """What the GPU is: `name`, `arch` ("sm_90"), multiprocessors, memory in bytes, the newest CUDA its driver knows."""
 
     name: str
     arch: str
@@ -33,7 +33,8 @@ class Description:
 
     def __str__(self) -> str:
         gib = self.memory_bytes / 2**30
-        return f"{self.name} ({self.arch}, {self.multiprocessors} SMs, {gib:.0f} GiB), driver for CUDA {'.'.join(map(str, self.cuda))}"
+        cuda = ".".join(map(str, self.cuda))
+        return f"{self.name} ({self.arch}, {self.multiprocessors} SMs, {gib:.0f} GiB), driver for CUDA {cuda}"
 
 
 @functools.cache
@@ -63,7 +64,7 @@ def describe() -> Description:
 
 
 class Allocation:
-    """`nbytes` bytes of GPU memory at `address`. Reading and writing wait for the copy; `free` gives the memory back."""
+    """`nbytes` bytes of GPU memory at `address`. Reading and writing wait for the copy; `free` gives it back."""
 
     def __init__(self, buffer: Any, nbytes: int) -> None:
         self.buffer, self.nbytes, self.address = buffer, nbytes, int(buffer.handle)
@@ -102,7 +103,7 @@ def allocate(nbytes: int) -> Allocation:
 
 
 def arch_for(target: str, device: str) -> str:
-    """What text for `target` is assembled for on a `device` ("sm_90"): "sm_90a" where the text asks for that GPU in full."""
+    """What text for `target` is assembled for on a `device` ("sm_90"): "sm_90a" where the text asks for all of it."""
     same = re.fullmatch(rf"{device}[af]", target)
     return target if same else device
 
@@ -118,7 +119,7 @@ def run(
     cooperative: bool = False,
     cluster: Dim | None = None,
 ) -> float:
-    """Runs kernel `entry` of `ptx` (text, Module or builder kernel) and waits for it; returns its seconds by GPU events.
+    """Runs kernel `entry` of `ptx` (text, Module, builder kernel), waits for it and returns its seconds by GPU events.
 
     values: for each parameter its bytes, pointers included. shared: bytes of dynamic shared memory; more than 48 KB is
     asked for with the kernel's attribute. Ctrl-C stops the waiting, not the GPU.

@@ -11,10 +11,13 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ptxlab.errors import AssemblyError, PtxSyntaxError, UnavailableError
 from ptxlab.gpu.assembler import Assembly, as_source, assemble
-from ptxlab.text import Block, Directive, Function, Instruction, Module, parse
+
+if TYPE_CHECKING:
+    from ptxlab.text import Block, Module
 
 INSTALL = "pip install 'ptxlab[sass]'"
 
@@ -48,7 +51,7 @@ class SassFunction:
 
 @dataclass(frozen=True)
 class Sass:
-    """Disassembled machine code: `text` is nvdisasm's own, `functions` the same as data, `assembly` what it came from."""
+    """Disassembled machine code: `text` is nvdisasm's own, `functions` the same as data, `assembly` its origin."""
 
     arch: str
     text: str = field(repr=False)
@@ -61,7 +64,7 @@ class Sass:
 
 @functools.cache
 def find_nvdisasm() -> str | None:
-    """The path of nvdisasm: `PTXLAB_NVDISASM` if set, else from NVIDIA's wheel, else on PATH; None where there is none."""
+    """The path of nvdisasm: `PTXLAB_NVDISASM` if set, else NVIDIA's wheel, else PATH; None where there is none."""
     named = os.environ.get("PTXLAB_NVDISASM")
     if named:
         return named if os.access(named, os.X_OK) else None
@@ -78,6 +81,8 @@ def sass(ptx: object, arch: str | None = None) -> Sass:
 
     Raises what `assemble` raises, and UnavailableError where nvdisasm is not installed.
     """
+    from ptxlab.text import parse
+
     nvdisasm = find_nvdisasm()
     if nvdisasm is None:
         raise UnavailableError(f"NVIDIA's disassembler nvdisasm is not installed: {INSTALL}")
@@ -103,6 +108,8 @@ def mark_lines(module: Module) -> str:
 
     Nothing moves to another line: each `.loc` stands on the line of its instruction.
     """
+    from ptxlab.text import Block, Directive, Function, Instruction
+
     lines = str(module).split("\n")
     edits: list[tuple[int, int, int, str]] = []  # line, column, characters taken out, text put in
 

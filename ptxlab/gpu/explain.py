@@ -39,7 +39,7 @@ class Source:
 
 
 def _place(text: str, word: str) -> tuple[int, int]:
-    """The 1-based column and the length of `word` in `text`; of the first word where it is not there; (0, 1) if empty."""
+    """The 1-based column and the length of `word` in `text`, or of the first word; (0, 1) if there is none."""
     match = re.search(rf"(?<![\w%$.]){re.escape(word)}(?![\w$])", text) if word else None
     match = match or re.search(r"[^\s;]+", text)
     return (match.start() + 1, len(match[0])) if match else (0, 1)

@@ -15,11 +15,11 @@ STOPPED = {
     "CUDA_ERROR_HARDWARE_STACK_ERROR": "the call stack overflowed or was overwritten",
     "CUDA_ERROR_ASSERT": "an assertion failed",
     "CUDA_ERROR_LAUNCH_TIMEOUT": "it ran longer than the display driver allows",
-    "CUDA_ERROR_LAUNCH_FAILED": "the GPU stopped it without saying why (trap, or an access outside shared or local memory)",
+    "CUDA_ERROR_LAUNCH_FAILED": "trap, or an access outside shared or local memory",
     "CUDA_ERROR_EXTERNAL_DEVICE": "a fault in another device's memory",
     "CUDA_ERROR_TENSOR_MEMORY_LEAK": "tensor memory was not given back",
 }
-"""What the GPU stops a kernel for. After any of these the process cannot use the GPU again (CUDA driver API, CUresult)."""
+"""What the GPU stops a kernel for; the process cannot use the GPU afterwards (CUDA driver API, CUresult)."""
 
 REFUSED = {
     "CUDA_ERROR_INVALID_VALUE": "a size of the launch is out of range",
@@ -45,7 +45,7 @@ _lost = ""
 
 
 def context_lost(reason: str = "") -> str:
-    """Why the GPU cannot be used any more in this process, "" while it can; a `reason` given for the first time stays."""
+    """Why this process cannot use the GPU any more, "" while it can; the first `reason` that is given stays."""
     global _lost
     _lost = _lost or reason
     return _lost
@@ -58,7 +58,7 @@ def result_name(error: object) -> str | None:
 
 
 def fault(error: object, kernel: str) -> PtxlabError:
-    """The error to raise for a driver result (or `cuda.core`'s exception): DeviceFault, LaunchError or UnavailableError."""
+    """The error for a driver result (or `cuda.core`'s exception): DeviceFault, LaunchError or UnavailableError."""
     name = result_name(error) or str(error)
     if name in REFUSED:
         return LaunchError(f"{kernel or 'GPU'}: {REFUSED[name]} ({name})")

@@ -11,10 +11,10 @@ RESERVED_SHARED = 1024
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the assembler made of one function. Sizes in bytes; `registers` per thread (0 for functions that are not kernels).
+    """What the assembler made of one function. Sizes in bytes; `registers` per thread (0 for what is not a kernel).
 
-    `shared_bytes` is the static shared memory that the kernel and what it calls declare, `barriers` the named barriers in
-    use, `parameter_bytes` constant bank 0 (the parameters, and 352 or 528 bytes of the driver's before them).
+    `shared_bytes` is the static shared memory that the kernel and what it calls declare, `barriers` the named barriers
+    in use, `parameter_bytes` constant bank 0 (the parameters, and 352 or 528 bytes of the driver's before them).
     """
 
     name: str
@@ -92,7 +92,7 @@ _ECHO = ("Ptx assembly aborted due to errors",)
 
 
 def read_complaints(log: str) -> tuple[Complaint, ...]:
-    """Every error of an error log, in order and once; the closing lines that only say that there were errors are left out."""
+    """Every error of an error log, in order and once, without the closing lines that only say that there were some."""
     out: list[Complaint] = []
     for line in log.splitlines():
         if match := _AT_LINE.match(line):
