@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
 from ptxlab.errors import PtxSyntaxError, Span
-from ptxlab.isa.types import WIDTH
+from ptxlab.text.declarations import LINKAGES, SPACES, Declarations
 from ptxlab.text.lexer import Source
 from ptxlab.text.model import (
     Block,
@@ -14,23 +13,15 @@ from ptxlab.text.model import (
     Directive,
     Function,
     Guard,
-    Initial,
     Instruction,
     Label,
     Module,
-    Name,
     Operand,
     Statement,
-    Sum,
     Token,
-    Variable,
 )
-from ptxlab.text.operands import Operands, found
+from ptxlab.text.operands import found
 
-LINKAGES = (".extern", ".visible", ".weak", ".common")
-SPACES = (".reg", ".sreg", ".shared", ".global", ".const", ".local", ".param", ".tex")
-OPAQUE_TYPES = ("texref", "samplerref", "surfref")
-TYPES = (*WIDTH, "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", *OPAQUE_TYPES)
 WITH_SEMICOLON = (".pragma", ".alias", ".branchtargets", ".calltargets", ".callprototype")
 WITHOUT_SEMICOLON = (".version", ".target", ".address_size", ".file", ".loc", ".section")
 LABELLED = (".branchtargets", ".calltargets", ".callprototype")
@@ -50,7 +41,7 @@ def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = Non
     return _Parser(Source(text, file, spans)).module()
 
 
-class _Parser(Operands):
+class _Parser(Declarations):
     """The part of the grammar from the statement upward."""
 
     def module(self) -> Module:
@@ -77,7 +68,7 @@ class _Parser(Operands):
         if token.text in (".entry", ".func"):
             return self._function()
         if token.text in SPACES:
-            return self._declaration()
+            return self.declaration()
         if ahead:
             raise self.error(
                 f"expected .entry, .func or a state space after {self.text()}; found {found(token)}", token
@@ -105,9 +96,9 @@ class _Parser(Operands):
         directives: dict[str, tuple[str, ...]] = {}
         while self.text() == ".attribute":
             self._performance(directives)
-        returns = self._parameters() if self.text() == "(" and opening.text == ".func" else ()
+        returns = self.parameters() if self.text() == "(" and opening.text == ".func" else ()
         name = self.word(f"the name of the {opening.text[1:]}")
-        params = self._parameters() if self.text() == "(" else ()
+        params = self.parameters() if self.text() == "(" else ()
         while self.tokens[self.at].kind == "directive":
             self._performance(directives)
         if self.take(";"):
@@ -123,11 +114,11 @@ class _Parser(Operands):
     def _performance(self, directives: dict[str, tuple[str, ...]]) -> None:
         token = self.tokens[self.at]
         if token.text not in PERFORMANCE:
-            raise self._unknown("directive", token, PERFORMANCE)
+            raise self.unknown("directive", token, PERFORMANCE)
         self.at += 1
         words: list[str] = []
         if token.text == ".attribute":
-            words.append(self._attribute())
+            words.append(self.attribute())
         elif self.tokens[self.at].kind in ("number", "string"):
             words.append(self._performance_word(token))
             while self.take(","):
@@ -144,143 +135,6 @@ class _Parser(Operands):
         self.at += 1
         return token.text
 
-    def _attribute(self) -> str:
-        """`(.managed)`, `(.unified(1, 2))`: as text."""
-        start = self.at
-        opening = self.expect("(", "after .attribute")
-        depth = 1
-        while depth:
-            token = self.tokens[self.at]
-            if token.kind == "end" or token.text in (";", "{", "}"):
-                raise self.missing(f"')' for the '(' of {self.place(opening)}", ")")
-            depth += (token.text == "(") - (token.text == ")")
-            self.at += 1
-        return "".join(t.text for t in self.tokens[start + 1 : self.at - 1])
-
-    def _parameters(self) -> tuple[Variable, ...]:
-        opening = self.tokens[self.at]
-        self.at += 1
-        params: list[Variable] = []
-        if self.text() != ")":
-            params.append(self._parameter())
-            while self.take(","):
-                params.append(self._parameter())
-        if self.text() != ")":
-            raise self.missing(f"',' or ')' for the '(' of {self.place(opening)}", ")")
-        self.at += 1
-        return tuple(params)
-
-    def _parameter(self) -> Variable:
-        token = self.tokens[self.at]
-        if token.text not in (".param", ".reg"):
-            raise self.error(f"expected .param (or .reg); found {found(token)}")
-        return self._declarator(*self._header(), "")
-
-    # -- declarations
-
-    def _declaration(self) -> Declaration:
-        start = self.at
-        linkage = ""
-        while self.text() in LINKAGES:
-            linkage = self.text()[1:]
-            self.at += 1
-        header = self._header()
-        variables = [self._declarator(*header, linkage)]
-        while self.take(","):
-            variables.append(self._declarator(*header, linkage))
-        if self.text() != ";":
-            raise self.missing(f"',' or ';' after {variables[-1].name}", ";")
-        self.at += 1
-        return Declaration(tuple(variables), tuple(self.tokens[start : self.at]), self.tokens[start].line)
-
-    def _header(self) -> tuple[str, str, int, int, tuple[str, ...]]:
-        """The space, type, vector length, alignment and other attributes in front of the names."""
-        attributes: list[str] = []
-        while self.take(".attribute"):
-            attributes.append(f".attribute({self._attribute()})")
-        space = self.tokens[self.at].text[1:]
-        self.at += 1
-        if self.take("["):  # the banks of early PTX: .const[2]
-            attributes.append(f"[{self.integer()}]")
-            self.expect("]", "after the bank")
-        type_, vector, align, pointer = "", 1, 0, False
-        while (token := self.tokens[self.at]).kind == "directive":
-            self.at += 1
-            word = token.text[1:]
-            if word == "attribute":
-                attributes.append(f".attribute({self._attribute()})")
-            elif word == "align":
-                value = self.integer()
-                align = align if pointer else value
-                attributes += [f".align {value}"] if pointer else []
-            elif pointer or word == "ptr":
-                pointer = True
-                attributes.append(token.text)
-            elif word in ("v2", "v4", "v8"):
-                vector = int(word[1:])
-            elif word in TYPES:
-                type_ = word
-            else:
-                raise self._unknown("type", token, [f".{t}" for t in TYPES])
-        if not type_:
-            raise self.error(f"expected a type such as .b32 after .{space}; found {found(self.tokens[self.at])}")
-        return space, type_, vector, align, tuple(attributes)
-
-    def _declarator(
-        self, space: str, type_: str, vector: int, align: int, attributes: tuple[str, ...], linkage: str
-    ) -> Variable:
-        line = self.tokens[self.at].line
-        name = self.word(f"the name of the .{space} variable")
-        count = 0
-        shape: list[int] = []
-        initial: Initial | None = None
-        if self.take("<"):
-            count = self.integer(9)
-            self.expect(">", "after the number of registers")
-        while self.take("["):
-            shape.append(0 if self.text() == "]" else self.integer())
-            self.expect("]", "after the length")
-        if self.take("="):
-            initial = self._initial()
-            if shape and shape[0] == 0 and isinstance(initial, tuple):
-                shape[0] = len(initial)
-        return Variable(space, type_, name, vector, count, tuple(shape), align, initial, linkage, attributes, line)
-
-    def _initial(self) -> Initial:
-        """A value, or nested braces of values."""
-        token = self.tokens[self.at]
-        if token.text == "{":
-            self.at += 1
-            self.enter()
-            values: list[Initial] = []
-            if self.text() != "}":
-                values.append(self._initial())
-                while self.take(","):
-                    values.append(self._initial())
-            if self.text() != "}":
-                raise self.missing(f"',' or '}}' for the '{{' of {self.place(token)}", "}")
-            self.at += 1
-            self.depth -= 1
-            return tuple(values)
-        if token.kind == "word" and token.text != "WARP_SZ":
-            if self.text(1) == "=":  # a sampler's property: filter_mode = nearest
-                self.at += 2
-                value = self.tokens[self.at]
-                if value.kind not in ("word", "number"):
-                    raise self.error(f"expected a value for {token.text}; found {found(value)}")
-                self.at += 1
-                return Name(f"{token.text} = {value.text}")
-            return self.symbol()
-        if token.kind == "number" and self.text(1) == "(":  # one byte of an address: 0xFF00(symbol)
-            mask = self.integer(11)
-            self.at += 1
-            symbol = self.symbol()
-            self.expect(")", f"after {token.text}({symbol}")
-            if isinstance(symbol, Name):
-                return Sum(symbol, mask=mask)
-            return Sum(symbol.base, symbol.offset, generic=symbol.generic, mask=mask)
-        return self.number()
-
     # -- other directives
 
     def _directive(self, label: str = "", start: int = -1) -> Directive:
@@ -288,7 +142,7 @@ class _Parser(Operands):
         token = self.tokens[self.at]
         name = token.text
         if name not in WITH_SEMICOLON and name not in WITHOUT_SEMICOLON:
-            raise self._unknown("directive", token, WITH_SEMICOLON + WITHOUT_SEMICOLON + SPACES + LINKAGES)
+            raise self.unknown("directive", token, WITH_SEMICOLON + WITHOUT_SEMICOLON + SPACES + LINKAGES)
         self.at += 1
         first = self.at
         if name == ".section":
@@ -363,10 +217,6 @@ class _Parser(Operands):
             self.at += 1
         self.at += 1
 
-    def _unknown(self, what: str, token: Token, known: tuple[str, ...] | list[str]) -> PtxSyntaxError:
-        close = difflib.get_close_matches(token.text, known, 1, 0.75)
-        return self.error(f"unknown {what} {token.text!r}", token, close[0] if close else "")
-
     # -- statements
 
     def _block(self) -> Block:
@@ -385,7 +235,7 @@ class _Parser(Operands):
             elif token.text == "}":
                 break
             elif token.text in SPACES or token.text in LINKAGES or token.text == ".attribute":
-                statements.append(self._declaration())
+                statements.append(self.declaration())
             elif token.text in (".entry", ".func"):
                 where = f"another function, whose '{{' in {self.place(opening)} is open"
                 raise self.error(f"{token.text} starts inside of {where}", hint="}")

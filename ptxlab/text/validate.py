@@ -1,0 +1,381 @@
+"""Finds what is wrong in PTX that parses: modifiers, operand counts, names without a declaration, labels."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from itertools import chain, pairwise
+
+from ptxlab.errors import PtxError
+from ptxlab.isa import TABLE, FormError, Op, form
+from ptxlab.text.model import (
+    Address,
+    Block,
+    Declaration,
+    Directive,
+    Element,
+    Function,
+    Instruction,
+    Label,
+    Module,
+    Name,
+    Not,
+    Operand,
+    Pair,
+    Parens,
+    Sum,
+    Token,
+    Variable,
+    Vector,
+)
+from ptxlab.text.words import OPCODES, SPECIAL_REGISTERS
+
+BRANCHES = ("bra", "brx")
+
+
+def validate(module: Module) -> list[PtxError]:
+    """Everything that is wrong with a module's instructions, in the order of the text; empty where all is well.
+
+    An instruction that PTX has and the instruction table does not is not judged, except for its names.
+    """
+    return sorted(_Validator(module).findings(), key=lambda error: (error.line, error.column))
+
+
+class _Scope:
+    """The names declared in one pair of braces, and the scopes around it."""
+
+    def __init__(self, outer: _Scope | None = None) -> None:
+        self.outer = outer
+        self.names: set[str] = set()
+        self.ranges: dict[str, Variable] = {}
+        self.labels: dict[str, int] = {}
+
+    def declare(self, variable: Variable) -> None:
+        """Adds a variable, or a range of registers."""
+        if variable.count:
+            self.ranges[variable.name] = variable
+        else:
+            self.names.add(variable.name)
+
+    def has(self, name: str) -> bool:
+        """Whether the name is declared here or further out."""
+        if name in self.names or self.range_of(name, within=True) is not None:
+            return True
+        return self.outer is not None and self.outer.has(name)
+
+    def range_of(self, name: str, within: bool = False) -> Variable | None:
+        """The range `%f<4>` that `%f7` belongs to by its spelling; `within` asks for its number to be in the range."""
+        digits = len(name) - len(name.rstrip("0123456789"))
+        for k in range(len(name) - min(digits, 9), len(name)):
+            variable = self.ranges.get(name[:k])
+            number = name[k:]
+            if variable is not None and (number == "0" or number[0] != "0"):
+                if not within or int(number) < variable.count:
+                    return variable
+        return self.outer.range_of(name) if self.outer is not None and not within else None
+
+    def all_names(self) -> Iterator[str]:
+        """Every name that could be meant here; of a range the first eight."""
+        yield from self.names
+        for name, variable in self.ranges.items():
+            yield from (f"{name}{i}" for i in range(min(variable.count, 8)))
+        if self.outer is not None:
+            yield from self.outer.all_names()
+
+
+class _Validator:
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.lines = str(module).split("\n")
+        self.labels: set[str] = set()
+
+    def error(
+        self, message: str, token: Token, hint: str = "", syntax: str = "", at: int = 0, length: int = 0
+    ) -> PtxError:
+        """An error under a token, or under `length` of its characters from `at` on."""
+        source = self.lines[token.line - 1].rstrip("\r")
+        return PtxError(message, line=token.line, column=token.column + at, length=length or len(token.text),
+                        source=source, file=self.module.file, syntax=syntax, hint=hint,
+                        span=self.module.spans.get(token.line))  # fmt: skip
+
+    def replaced(self, token: Token, at: int, length: int, text: str) -> str:
+        """The token's line with some of its characters exchanged."""
+        line, start = self.lines[token.line - 1], token.column - 1 + at
+        return (line[:start] + text + line[start + length :]).partition("//")[0].strip()
+
+    def findings(self) -> Iterator[PtxError]:
+        """The errors of every function."""
+        outermost = _Scope()
+        for function in self.module.functions:
+            outermost.names.add(function.name)
+        for item in self.module.items:
+            if isinstance(item, Declaration):
+                for variable in item.variables:
+                    outermost.declare(variable)
+            elif isinstance(item, Directive):
+                outermost.names.update(_labels_in(item))
+            elif isinstance(item, Function) and item.body is not None:
+                scope = _Scope(outermost)
+                for variable in chain(item.params, item.returns):
+                    scope.declare(variable)
+                self.labels = set(_all_labels(item.body))
+                yield from self.block(item.body, scope, item)
+
+    def block(self, block: Block, outer: _Scope, function: Function) -> Iterator[PtxError]:
+        """The errors of one pair of braces."""
+        scope = _Scope(outer)
+        for statement in block.statements:
+            if isinstance(statement, Declaration):
+                for variable in statement.variables:
+                    scope.declare(variable)
+            elif isinstance(statement, Block):
+                yield from self.block(statement, scope, function)
+            elif isinstance(statement, (Label, Directive)):
+                yield from self.label(statement, scope, function)
+            else:
+                yield from self.modifiers_and_count(statement)
+                yield from self.names(statement, scope, function)
+
+    def label(self, statement: Label | Directive, scope: _Scope, function: Function) -> Iterator[PtxError]:
+        """A label that is there twice; a branch target that is not there."""
+        name = statement.name if isinstance(statement, Label) else statement.label
+        if name in scope.labels:
+            message = f"the label {name} is already on line {scope.labels[name]}"
+            yield self.error(message, statement.tokens[0], hint=f"{name}_2:")
+        elif name:
+            scope.labels[name] = statement.line
+        if isinstance(statement, Directive) and statement.name == "branchtargets":
+            for token in statement.tokens:
+                if token.kind == "word" and token.text != name and token.text not in self.labels:
+                    yield self.no_label(token, function)
+
+    # -- opcodes
+
+    def modifiers_and_count(self, instruction: Instruction) -> Iterator[PtxError]:
+        """An unknown opcode, modifiers that no table entry has, a number of operands that none takes."""
+        opcode = _opcode_tokens(instruction)[0]
+        if instruction.name not in TABLE:
+            if instruction.name not in OPCODES:
+                yield self.unknown(instruction, opcode)
+            return
+        try:
+            form(instruction.opcode)
+        except FormError as problem:
+            token, at = _inside(_opcode_tokens(instruction), problem.at)
+            length = max(1, min(problem.length, len(token.text) - at))
+            fixed = _corrected(instruction.opcode, problem.at, problem.length)
+            last = _opcode_tokens(instruction)[-1]
+            written = last.column + len(last.text) - opcode.column
+            hint = self.replaced(opcode, 0, written, fixed) if fixed else ""
+            yield self.error(problem.what, token, hint, problem.syntax, at, length)
+            return
+        if instruction.name != "call":
+            yield from self.count(instruction)
+
+    def unknown(self, instruction: Instruction, opcode: Token) -> PtxError:
+        """The error for a word that no PTX instruction starts with."""
+        close = difflib.get_close_matches(instruction.name, sorted(OPCODES), 8, 0.6)
+        close = sorted(close, key=lambda name: name[:2] != instruction.name[:2])[:3]
+        message = f"unknown instruction {instruction.name!r}"
+        if not close:
+            return self.error(message, opcode, length=len(instruction.name))
+        also = f"; close to it: {', '.join(close)}"
+        hint = self.replaced(opcode, 0, len(instruction.name), close[0])
+        return self.error(message + also, opcode, hint, length=len(instruction.name))
+
+    def count(self, instruction: Instruction) -> Iterator[PtxError]:
+        """The error for too many or too few operands."""
+        entries = [entry for entry in TABLE[instruction.name] if _could_be(entry, instruction.opcode)]
+        entries = entries or [form(instruction.opcode).op]
+        found = len(instruction.operands)
+        if any(least <= found <= most for least, most in map(_operand_count, entries)):
+            return
+        least, most = _operand_count(entries[0])
+        takes = f"{least}" if least == most else f"{least} to {most}"
+        names = ", ".join(spec.name for spec in entries[0].operands if not spec.second)
+        message = f"{instruction.opcode} takes {takes} operand{'s' * (takes != '1')} ({names}); found {found}"
+        if not names:
+            message = f"{instruction.opcode} takes no operands; found {found}"
+        starts = _operand_starts(instruction)
+        token = starts[most] if found > most else instruction.tokens[-1]
+        yield self.error(message, token, syntax=entries[0].syntax)
+
+    # -- names
+
+    def names(self, instruction: Instruction, scope: _Scope, function: Function) -> Iterator[PtxError]:
+        """Registers and variables without a declaration, branch targets without a label."""
+        branch = instruction.name in BRANCHES
+        used = chain.from_iterable(map(_names, instruction.operands))
+        reported: set[str] = set()
+        for name in chain([instruction.guard.name] if instruction.guard else [], used):
+            base = name.partition(".")[0]
+            known = name == "_" or name in SPECIAL_REGISTERS or name in self.labels or scope.has(base)
+            if known or name in reported:
+                continue
+            reported.add(name)
+            token = next(t for t in instruction.tokens if t.text == name)
+            if branch and not name.startswith("%"):
+                yield self.no_label(token, function)
+            else:
+                yield self.undeclared(token, base, instruction, scope)
+
+    def no_label(self, token: Token, function: Function) -> PtxError:
+        """The error for a branch to nowhere."""
+        close = difflib.get_close_matches(token.text, sorted(self.labels), 1, 0.6)
+        message = f"no label {token.text} in {function.name}"
+        if close:
+            return self.error(message, token, self.replaced(token, 0, len(token.text), close[0]))
+        return self.error(message, token, f"{token.text}:")
+
+    def undeclared(self, token: Token, base: str, instruction: Instruction, scope: _Scope) -> PtxError:
+        """The error for a register, variable or function that nothing declares."""
+        if base in SPECIAL_REGISTERS:
+            wrong = token.text[len(base) :]
+            return self.error(
+                f"{base} has no {wrong}, only .x .y .z", token, self.replaced(token, 0, len(token.text), f"{base}.x")
+            )
+        range_ = scope.range_of(base)
+        if range_ is not None:
+            last = range_.count - 1
+            message = f"{base} is not declared; line {range_.line} declares {range_.name}0 to {range_.name}{last}"
+            number = int(base[len(range_.name) :])
+            return self.error(message, token, f".reg .{range_.type} {range_.name}<{number + 1}>;")
+        if base.startswith("%"):
+            type_ = _type_of(instruction, token.text)
+            specials = {name.partition(".")[0] for name in SPECIAL_REGISTERS if name[-1].isalpha()}
+            close = difflib.get_close_matches(base, sorted({*scope.all_names(), *specials}), 1, 0.75)
+            if close:
+                hint = self.replaced(token, 0, len(base), close[0])
+                return self.error(f"{base} is not declared; close to it: {close[0]}", token, hint)
+            return self.error(f"{base} is not declared", token, f".reg .{type_} {base};")
+        what = "function or register" if instruction.name == "call" else "variable or register"
+        close = difflib.get_close_matches(base, sorted(scope.all_names()), 1, 0.75)
+        message = f"no {what} {base} is declared" + (f"; close to it: {close[0]}" if close else "")
+        return self.error(message, token, self.replaced(token, 0, len(base), close[0]) if close else "")
+
+
+# -- what a statement holds
+
+
+def _opcode_tokens(instruction: Instruction) -> tuple[Token, ...]:
+    """The token of the opcode; several where it is written with white space in it, `ld .global .f32`."""
+    tokens = instruction.tokens
+    start = next(k for k, t in enumerate(tokens) if (t.line, t.column) == (instruction.line, instruction.column))
+    end = start + 1
+    while tokens[end].kind == "directive":
+        end += 1
+    return tokens[start:end]
+
+
+def _inside(opcode: tuple[Token, ...], at: int) -> tuple[Token, int]:
+    """The token that holds character `at` of an opcode, and where in it; the last character where it ends before."""
+    for token in opcode:
+        if at < len(token.text):
+            return token, at
+        at -= len(token.text)
+    return opcode[-1], len(opcode[-1].text) - 1
+
+
+def _operand_starts(instruction: Instruction) -> list[Token]:
+    """The first token of each operand."""
+    tokens = instruction.tokens
+    k = tokens.index(_opcode_tokens(instruction)[-1]) + 1
+    starts, depth = [tokens[k]], 0
+    for token, following in pairwise(tokens[k:]):
+        depth += (token.text in "[{(") - (token.text in "]})")
+        if token.text == "," and depth == 0:
+            starts.append(following)
+    return starts
+
+
+def _names(operand: Operand) -> Iterator[str]:
+    """Every name in an operand."""
+    if isinstance(operand, Name):
+        yield operand.text
+    elif isinstance(operand, (Vector, Parens)):
+        yield from chain.from_iterable(map(_names, operand.elements))
+    elif isinstance(operand, Pair):
+        yield from chain(_names(operand.first), _names(operand.second))
+    elif isinstance(operand, Not):
+        yield from _names(operand.operand)
+    elif isinstance(operand, (Sum, Element)):
+        yield operand.base.text
+        if isinstance(operand, Element):
+            yield from _names(operand.index)
+    elif isinstance(operand, Address):
+        yield from _names(operand.base)
+        if operand.register_offset is not None:
+            yield operand.register_offset.text
+        yield from chain.from_iterable(map(_names, operand.extra))
+
+
+def _labels_in(section: Directive) -> Iterator[str]:
+    texts = [t.text for t in section.tokens]
+    return (name for name, colon in pairwise(texts) if colon == ":")
+
+
+def _all_labels(block: Block) -> Iterator[str]:
+    for statement in block.statements:
+        if isinstance(statement, Label):
+            yield statement.name
+        elif isinstance(statement, Directive) and statement.label:
+            yield statement.label
+        elif isinstance(statement, Block):
+            yield from _all_labels(statement)
+
+
+# -- what the table says
+
+
+def _could_be(entry: Op, opcode: str) -> bool:
+    """Whether an entry has a slot for every modifier, and a modifier for every slot that needs one, in any order."""
+    words = opcode.split(".")[1:]
+    fits = all(any(word in slot.choices for slot in entry.slots) for word in words)
+    return fits and all(slot.optional or any(word in slot.choices for word in words) for slot in entry.slots)
+
+
+def _operand_count(entry: Op) -> tuple[int, int]:
+    """The least and the most operands of an entry."""
+    specs = [spec for spec in entry.operands if not spec.second]
+    return sum(not spec.optional for spec in specs), len(specs)
+
+
+def _corrected(opcode: str, at: int, length: int) -> str:
+    """An opcode that the table has, one modifier away: one more at the place of the error, another one, or one less."""
+    before, wrong, after = opcode[:at].rstrip("."), opcode[at : at + length].strip("."), opcode[at + length :]
+    choices = [word for entry in TABLE.get(opcode.partition(".")[0], ()) for s in entry.slots for word in s.choices]
+    tail = f".{wrong}{after}" if wrong else ""
+    inserted = (f"{before}.{choice}{tail}" for choice in choices)
+    near = difflib.get_close_matches(wrong, choices, 3, 0.5)
+    exchanged = (f"{before}.{choice}{after}" for choice in near)
+    return next((text for text in chain(inserted, exchanged, [before + after]) if _exists(text)), "")
+
+
+def _exists(opcode: str) -> bool:
+    try:
+        form(opcode)
+    except FormError:
+        return False
+    return True
+
+
+def _type_of(instruction: Instruction, name: str) -> str:
+    """The type that a register needs where an instruction uses it; `b32` where the table does not say."""
+    if instruction.guard is not None and instruction.guard.name == name:
+        return "pred"
+    if instruction.name not in TABLE or not _exists(instruction.opcode):
+        return "b32"
+    used = form(instruction.opcode)
+    specs = [s for s in used.op.operands if not s.second]
+    for spec, operand in zip(specs, instruction.operands, strict=False):
+        if name in _names(operand):
+            if isinstance(operand, Address):
+                return "b32" if ".shared" in instruction.opcode else "b64"
+            if isinstance(operand, Not) or (isinstance(operand, Pair) and name in _names(operand.second)):
+                return "pred"
+            type_ = used.operand_type(spec)
+            return type_ if type_ in _DECLARABLE else "b32"
+    return "b32"
+
+
+_DECLARABLE = ("pred", "b16", "b32", "b64", "b128", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64")
