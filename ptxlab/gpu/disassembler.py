@@ -39,7 +39,7 @@ class SassInstruction:
 
 @dataclass(frozen=True, slots=True)
 class SassFunction:
-    """The instructions of one function, labels and the padding after the last branch left out."""
+    """The instructions of one function, without labels and the padding at its end."""
 
     name: str
     instructions: tuple[SassInstruction, ...]
@@ -137,26 +137,24 @@ def mark_lines(module: Module) -> str:
 
 _FUNCTION = re.compile(r"^\.text\.([\w$]+):")
 _LINE = re.compile(r'^\s*//## File "ptx", line (\d+)')
+_LABEL = re.compile(r"^(\.L_x_\d+):")
 _CODE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
 
 
 def read_sass(text: str) -> tuple[SassFunction, ...]:
     """The functions in nvdisasm's text (of `--print-code --print-line-info`)."""
     functions: list[tuple[str, list[SassInstruction]]] = []
-    line = 0
+    line, label = 0, ""
     for row in text.splitlines():
         if match := _FUNCTION.match(row):
             functions.append((match[1], []))
             line = 0
+        elif match := _LABEL.match(row):
+            label = match[1]
         elif match := _LINE.match(row):
             line = int(match[1])
         elif (match := _CODE.match(row)) and functions:
-            functions[-1][1].append(SassInstruction(int(match[1], 16), match[2], line))
-    return tuple(SassFunction(name, _trim(code)) for name, code in functions)
-
-
-def _trim(code: list[SassInstruction]) -> tuple[SassInstruction, ...]:
-    """Without the NOPs and the branch to itself that fill the function's last 128 bytes."""
-    while code and code[-1].text == "NOP":
-        code.pop()
-    return tuple(code)
+            if match[2] not in ("NOP", f"BRA `({label})"):  # the function's last 128 bytes are filled with these
+                functions[-1][1].append(SassInstruction(int(match[1], 16), match[2], line))
+            label = ""
+    return tuple(SassFunction(name, tuple(code)) for name, code in functions)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ptxlab.errors import AssemblyError, Span
 from ptxlab.gpu.report import Complaint, read_complaints
+from ptxlab.targets import TARGETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,9 @@ def _explain(source: Source, complaint: Complaint, target: str, arch: str, log: 
     elif "cannot be compiled for architecture" in words or "cannot be compiled to future architecture" in words:
         words += f": what {target} has beyond {target.rstrip('af')} exists on that GPU under its full name only"
         line, word, hint = source.find(r"^\s*\.target\b"), target, f'assemble(ptx, arch="{target}")'
+    elif (match := re.search(r"PTX \.version \S+ does not support \.target (\w+)", words)) and match[1] in TARGETS:
+        major, minor = TARGETS[match[1]].version
+        hint = f".version {major}.{minor}"
     elif match := re.search(r"requires PTX ISA \.version ([\d.]+) or later", words):
         hint = f".version {match[1]} at the top of the text"
     elif match := re.search(r"[Rr]equires \.target (sm_\w+) or higher", words):

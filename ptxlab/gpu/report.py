@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 RESERVED_SHARED = 1024
-"""Bytes of shared memory that the linker adds on sm_90 and later for the system's own use."""
+"""Bytes that the linker counts for the system on sm_90 (on no other), beside the shared memory that is declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def read_usage(log: str, sm: int) -> tuple[Usage, ...]:
             found[name] |= {"stack_bytes": stack, "spill_store_bytes": stores, "spill_load_bytes": loads}
         elif match := _LINKED.search(line):
             shared = int(match[3])
-            shared -= RESERVED_SHARED if sm >= 90 and shared >= RESERVED_SHARED else 0
+            shared -= RESERVED_SHARED if sm == 90 and shared >= RESERVED_SHARED else 0
             found[name] |= {"registers": int(match[1]), "shared_bytes": shared, "parameter_bytes": int(match[4] or 0)}
             found[name]["stack_bytes"] = max(int(match[2]), found[name].get("stack_bytes", 0))
         elif match := _BARRIERS.search(line):

@@ -1,0 +1,200 @@
+"""What each GPU target can hold: shared memory, registers, threads, blocks, and the occupancy that follows from them.
+
+Sources, by number: [1] CUDA Programming Guide, "Compute Capabilities", tables of technical specifications; [2]
+`cuda_occupancy.h` of CUDA 13.0, which computes what the occupancy API answers; [3] PTX ISA, release history, checked
+against nvJitLink; [4] NVIDIA's product data sheets; [5] the code that nvJitLink 13.5 makes for `mov.b32 %r, tile`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ptxlab.errors import TargetError
+
+WARP = 32
+STATIC_SHARED = 48 * 1024
+"""Bytes of shared memory that a kernel may declare; more must be dynamic and asked for (opt-in) at the launch [1]."""
+REGISTERS_PER_THREAD = 255
+"""[1]"""
+THREADS_PER_BLOCK = 1024
+"""[1]"""
+BLOCK = (1024, 1024, 64)
+"""The largest block in x, y and z [1]."""
+GRID = (2**31 - 1, 65535, 65535)
+"""The largest grid in x, y and z [1]."""
+REGISTER_UNIT = 256
+"""Registers are given to a warp in units of this many [2]."""
+PARTITIONS = 4
+"""A multiprocessor's registers lie in this many equal parts, and a warp lives in one of them [2]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The limits of one target; sizes in bytes, "per SM" means per streaming multiprocessor.
+
+    `version` is the lowest PTX version that knows the target [3]. `static_shared` is what a kernel may declare,
+    `optin_shared` the most that a block may have in all, `shared_per_sm` what all blocks of an SM share,
+    `reserved_shared` what the system takes of it for each block, `shared_start` where the shared window's first
+    variable lies, `shared_unit` the unit of allocation. `gpus` names some with their number of SMs [4].
+    """
+
+    name: str
+    version: tuple[int, int]
+    threads_per_sm: int
+    blocks_per_sm: int
+    shared_per_sm: int
+    optin_shared: int
+    reserved_shared: int
+    shared_start: int
+    shared_unit: int
+    registers_per_sm: int = 65536
+    static_shared: int = STATIC_SHARED
+    registers_per_thread: int = REGISTERS_PER_THREAD
+    threads_per_block: int = THREADS_PER_BLOCK
+    partitions: int = PARTITIONS
+    gpus: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def number(self) -> int:
+        """The architecture as a number: 90 for sm_90 and sm_90a."""
+        return int(self.name[3:].rstrip("af"))
+
+    @property
+    def warps_per_sm(self) -> int:
+        """Warps that an SM can hold."""
+        return self.threads_per_sm // WARP
+
+    def check_block(self, block: tuple[int, int, int]) -> None:
+        """TargetError where a block of this size cannot be launched."""
+        for axis, size, limit in zip("xyz", block, BLOCK, strict=True):
+            if not 1 <= size <= limit:
+                raise TargetError(f"block: {axis} goes from 1 to {limit} on {self.name}, got {size}")
+        threads = block[0] * block[1] * block[2]
+        if threads > self.threads_per_block:
+            shape = " x ".join(map(str, block))
+            raise TargetError(
+                f"block: {self.name} has at most {self.threads_per_block} threads in a block, {shape} are {threads}"
+            )
+
+    def check_grid(self, grid: tuple[int, int, int]) -> None:
+        """TargetError where a grid of this size cannot be launched."""
+        for axis, size, limit in zip("xyz", grid, GRID, strict=True):
+            if not 1 <= size <= limit:
+                raise TargetError(f"grid: {axis} goes from 1 to {limit} on {self.name}, got {size}")
+
+    def check_shared(self, static: int, dynamic: int = 0) -> None:
+        """TargetError where a block cannot have `static` declared and `dynamic` bytes of shared memory asked for."""
+        if static > self.static_shared:
+            raise TargetError(
+                f"shared memory: {self.name} allows {self.static_shared} bytes to be declared, found {static}; "
+                "declare `.extern .shared` and ask for the bytes at the launch"
+            )
+        if static + dynamic > self.optin_shared:
+            raise TargetError(
+                f"shared memory: {self.name} has at most {self.optin_shared} bytes for a block, "
+                f"{static + dynamic} are asked for ({static} declared + {dynamic} dynamic)"
+            )
+
+    def check_registers(self, threads: int, registers: int) -> None:
+        """TargetError where a block of `threads` threads with `registers` each does not fit the register file."""
+        if registers > self.registers_per_thread:
+            raise TargetError(
+                f"registers: {self.name} has at most {self.registers_per_thread} for a thread, got {registers}"
+            )
+        # The hardware checks a block as if it filled all partitions evenly [2].
+        warps = _round_up(-(-threads // WARP), self.partitions)
+        needed = warps * _round_up(registers * WARP, REGISTER_UNIT)
+        if needed > self.registers_per_sm:
+            raise TargetError(
+                f"registers: {threads} threads with {registers} each need {needed}, "
+                f"{self.name} has {self.registers_per_sm}"
+            )
+
+
+def _kb(n: int) -> int:
+    return n * 1024
+
+
+def _old(name: str, version: tuple[int, int], shared: int, partitions: int = 4) -> Target:
+    """A target before opt-in shared memory: a block has 48 KB of it, whatever the multiprocessor has."""
+    return Target(name, version, 2048, 32, _kb(shared), STATIC_SHARED, 0, 0, 256, partitions=partitions)
+
+
+# Columns: name, PTX version [3], threads and blocks per SM [1], shared per SM and for a block [1], reserved for each
+# block [1] and where the window starts [5], shared memory's unit [2].
+_TARGETS = (
+    _old("sm_50", (4, 0), 64),
+    _old("sm_52", (4, 1), 96),
+    _old("sm_60", (5, 0), 64, partitions=2),
+    _old("sm_61", (5, 0), 96),
+    Target("sm_70", (6, 0), 2048, 32, _kb(96), _kb(96), 0, 0, 256, gpus=(("V100", 80),)),
+    Target("sm_75", (6, 3), 1024, 16, _kb(64), _kb(64), 0, 0, 256, gpus=(("T4", 40), ("RTX 2080 Ti", 68))),
+    Target("sm_80", (7, 0), 2048, 32, _kb(164), _kb(163), 1024, 0, 128, gpus=(("A100", 108),)),
+    Target("sm_86", (7, 1), 1536, 16, _kb(100), _kb(99), 1024, 0, 128, gpus=(("RTX 3090", 82), ("A10", 72))),
+    Target("sm_87", (7, 4), 1536, 16, _kb(164), _kb(163), 1024, 0, 128, gpus=(("Jetson AGX Orin", 16),)),
+    Target("sm_89", (7, 8), 1536, 24, _kb(100), _kb(99), 1024, 0, 128, gpus=(("RTX 4090", 128), ("L4", 58))),
+    Target("sm_90", (7, 8), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("H100 SXM", 132), ("H200", 132))),
+    Target("sm_90a", (8, 0), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("H100 SXM", 132), ("H200", 132))),
+    Target("sm_100", (8, 6), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("B200", 148),)),
+    Target("sm_100a", (8, 6), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("B200", 148),)),
+    Target("sm_120", (8, 7), 1536, 24, _kb(100), _kb(99), 1024, 1024, 128, gpus=(("RTX 5090", 170),)),
+)
+TARGETS: dict[str, Target] = {target.name: target for target in _TARGETS}
+"""Every target that is known here, by name, in order."""
+
+
+def get(name: str) -> Target:
+    """The target called `name` ("sm_80"). TargetError, naming those there are, for any other name."""
+    if name not in TARGETS:
+        raise TargetError(f"target: there is no {name!r} here; there is {', '.join(TARGETS)}")
+    return TARGETS[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """How much of a multiprocessor a kernel fills.
+
+    `blocks` and `warps` are resident at once on an SM; `share` is warps over the most the target can hold; `limiter` is
+    what keeps another block out: "threads", "blocks", "registers" or "shared memory"; `limits` is how many blocks
+    each of them alone would allow.
+    """
+
+    target: str
+    blocks: int
+    warps: int
+    share: float
+    limiter: str
+    limits: dict[str, int]
+
+    def __str__(self) -> str:
+        plural = "" if self.blocks == 1 else "s"
+        return (
+            f"{self.blocks} block{plural} = {self.warps} warps an SM on {self.target} ({self.share:.0%}), "
+            f"limited by {self.limiter}"
+        )
+
+
+def occupancy(target: str | Target, threads: int, registers: int, shared: int = 0) -> Occupancy:
+    """What fits on one SM: blocks of `threads` threads with `registers` each and `shared` bytes in all, declared or not.
+
+    The arithmetic of `cuda_occupancy.h`. TargetError names the limit where not even one block fits.
+    """
+    t = get(target) if isinstance(target, str) else target
+    t.check_block((threads, 1, 1))
+    t.check_registers(threads, registers)
+    t.check_shared(0, shared)
+    warps = -(-threads // WARP)
+    per_warp = _round_up(registers * WARP, REGISTER_UNIT)
+    per_block = _round_up(shared + t.reserved_shared, t.shared_unit)
+    limits = {"threads": t.warps_per_sm // warps, "blocks": t.blocks_per_sm}
+    if per_warp:
+        limits["registers"] = t.registers_per_sm // t.partitions // per_warp * t.partitions // warps
+    if per_block:
+        limits["shared memory"] = t.shared_per_sm // per_block
+    limiter = min(limits, key=lambda name: limits[name])
+    blocks = limits[limiter]
+    return Occupancy(t.name, blocks, blocks * warps, blocks * warps / t.warps_per_sm, limiter, limits)
+
+
+def _round_up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
