@@ -7,7 +7,7 @@ agree are taken apart. Whatever is wrong, the lowest faulty lane is the one that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from ptxlab.emulate.lanes import DTYPE, LANES, Lanes
 from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Allocation
 from ptxlab.isa import types
 from ptxlab.isa.machine import Value
+from ptxlab.isa.table import form
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program import Code
@@ -148,22 +149,23 @@ class Access(Lanes):
                 if region.written is not None:
                     region.mark(at, site.dtype)
 
-    def modify(self, address: Value, change: Callable[[Value], Value]) -> Value:
-        """Read-modify-write in lane order; gives the old values. `change` maps 32 old values to 32 new ones."""
+    def atom(self, i: Form, address: Value, *values: Any) -> Any:
         site = self.site
-        old = np.zeros(LANES, site.dtype)
+        parts = [v if isinstance(v, tuple) else (v,) for v in values]
+        old = [np.zeros(LANES, site.dtype) for _ in range(site.count)]
         for region, index, mask in self._located(site, address, "atomic"):
             view = region.view(site.dtype)
             pending = np.flatnonzero(self.mask if mask is None else mask)
             while pending.size:
                 # The first lane of each address goes; the others see what it left.
                 lanes = pending[np.unique(index[pending], return_index=True)[1]]
-                at = index[lanes]
-                old[lanes] = view[at]
-                view[at] = change(old)[lanes]
-                region.mark(at, site.dtype)
+                for k, before in enumerate(old):
+                    at = index[lanes] + k
+                    before[lanes] = view[at]
+                    view[at] = changed(self, i, before, *[part[k] for part in parts])[lanes]
+                    region.mark(at, site.dtype)
                 pending = np.setdiff1d(pending, lanes, assume_unique=True)
-        return old
+        return old[0] if i.vec is None else tuple(old)
 
     # -- finding the place
 
@@ -226,14 +228,35 @@ class Access(Lanes):
         if space in ("local", "frame"):
             return self.local
         if space == "param":
-            return self.machine.parameters
+            parameters: Region = self.machine.parameters
+            return parameters
         if space == "generic" and PARAM_WINDOW <= address < SHARED_WINDOW + WINDOW_SIZE:
-            for region in (self.spaces.shared_window, self.local_window, self.machine.parameters_window):
-                if 0 <= address - int(region.base) < region.size:
-                    return region
-            return None
+            windows: tuple[Region, ...]
+            windows = self.spaces.shared_window, self.local_window, self.machine.parameters_window
+            return next((r for r in windows if 0 <= address - int(r.base) < r.size), None)
         found = self.machine.memory.find(address)
-        return None if found is None else self.machine.region_of(found)
+        if found is None:
+            return None
+        held: Region = self.machine.region_of(found)
+        return held
+
+
+def changed(m: Lanes, i: Form, old: Value, *values: Value) -> Value:
+    """What an atomic operation leaves where `old` was; arithmetic is that of the instruction of the same name."""
+    b = values[0]
+    if i.operation == "exch":
+        return b
+    if i.operation == "cas":
+        return m.select(m.eq(old, b), values[1], old)
+    if i.operation == "inc":
+        return m.select(m.ule(b, old), m.const("i32", 0), m.add(old, m.const("i32", 1)))
+    if i.operation == "dec":
+        stays = m.and_(m.ne(old, m.const("i32", 0)), m.ule(old, b))
+        return m.select(stays, m.sub(old, m.const("i32", 1)), b)
+    rounding = "rn." if i.operation == "add" and types.is_float(i.type) else ""
+    same = form(f"{i.operation}.{rounding}{i.type}")
+    assert same.op.sem is not None
+    return same.op.sem(m, same, old, b)
 
 
 def region_of(allocation: Allocation) -> Region:

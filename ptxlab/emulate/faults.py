@@ -1,4 +1,4 @@
-"""What the CPU machine says when it stops a kernel: one wording for both engines, naming block, thread, line, address."""
+"""What the CPU machine says when it stops a kernel: one wording for both engines, naming block, thread and line."""
 
 from __future__ import annotations
 

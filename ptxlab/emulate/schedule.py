@@ -1,0 +1,142 @@
+"""The warps of one block and the barriers between them, for the stepping engine.
+
+Since sm_70 a barrier counts warps as they come complete: a warp has arrived when all its lanes that have not exited
+wait at that barrier, and then counts as 32 threads. Without a count a barrier waits for every warp that still runs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.emulate.access import Spaces
+from ptxlab.emulate.faults import fault
+from ptxlab.emulate.flow import waiting_for
+from ptxlab.emulate.lanes import LANES
+from ptxlab.emulate.warp import RUNS, STUCK, Part, Warp
+from ptxlab.errors import DeviceFault
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.warp import Wait
+
+
+class BlockRun:
+    """A thread block while it runs: `warps`, and for each barrier the warps that have arrived."""
+
+    def __init__(self, machine: Any, index: int, registers: list[Any]) -> None:
+        self.machine, self.index = machine, index
+        spaces = Spaces(machine, index)
+        self.warps = [Warp(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
+        self.running = list(self.warps)
+        self.arrived: dict[int, list[Warp]] = {}
+        self.expected: dict[int, int] = {}
+        self.pending: dict[int, int] = {}
+
+    def advance(self, run: Callable[[Warp, int], None], length: int, order: random.Random | None) -> bool:
+        """Gives every warp that can run up to `length` instructions; whether the block has ended."""
+        moved = False
+        running = list(self.running)
+        if order is not None:
+            order.shuffle(running)
+        for warp in running:
+            if warp.arrived != RUNS:
+                continue
+            run(warp, length if order is None else order.randint(1, length))
+            moved = True
+            if warp.done:
+                self.running.remove(warp)
+            else:
+                self._arrive(warp)
+            self._open()
+        if self.running and not moved:
+            raise self._deadlock()
+        return not self.running
+
+    # -- barriers ------------------------------------------------------------------------------------------------------
+
+    def _arrive(self, warp: Warp) -> None:
+        """If the warp has come to a stop: whether it has arrived at a barrier, or can never go on."""
+        if not warp.stopped:
+            return
+        waits = [part.wait for part in warp.others if part.wait is not None]
+        barriers = {wait.barrier for wait in waits}
+        if len(barriers) != 1 or -1 in barriers:
+            warp.arrived = STUCK
+            return
+        barrier = barriers.pop()
+        self.expected[barrier] = max(wait.count for wait in waits)
+        self.pending[barrier] = self.pending.get(barrier, 0) + LANES
+        warps = self.arrived.setdefault(barrier, [])
+        if any(wait.stays for wait in waits):
+            warp.arrived = barrier
+            warps.append(warp)
+        else:
+            self._release(warp, None)
+
+    def _open(self) -> None:
+        """Opens each barrier that everybody has come to."""
+        for barrier, warps in list(self.arrived.items()):
+            if self.pending[barrier] < (self.expected[barrier] or LANES * len(self.running)):
+                continue
+            result = _reduced([part for warp in warps for part in warp.others])
+            del self.arrived[barrier], self.pending[barrier]
+            for warp in warps:
+                self._release(warp, result)
+
+    def _release(self, warp: Warp, result: tuple[int, bool, bool] | None) -> None:
+        warp.arrived = RUNS
+        for part in warp.others:
+            wait = part.wait
+            if wait is not None and wait.finish is not None and result is not None:
+                wait.finish(warp, part.mask, *result)
+            part.wait = None
+        warp.resume()
+
+    # -- when nothing moves --------------------------------------------------------------------------------------------
+
+    def _deadlock(self) -> DeviceFault:
+        """Names every warp that has not ended and what its lanes wait for."""
+        lines = []
+        first: tuple[Warp, Part, Wait] | None = None
+        for warp in self.warps:
+            if warp.done:
+                continue
+            for part in sorted(warp.others, key=lambda p: p.pc):
+                what = waiting_for(part.wait) if part.wait is not None else "its turn"
+                lines.append(f"warp {warp.warp}, {_lanes(part.mask)}: waits for {what}")
+                if first is None and part.wait is not None:
+                    first = warp, part, part.wait
+        assert first is not None
+        warp, part, wait = first
+        message = "no thread of the block can go on"
+        if ended := [w.warp for w in self.warps if w.done]:
+            lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(map(str, ended))}")
+        return fault(
+            self.machine.program, self.machine.launch, "deadlock", "\n    ".join([message, *lines]),
+            line=wait.code.line, block=self.index, thread=warp.warp * LANES + int(part.mask.argmax()),
+        )  # fmt: skip
+
+
+def _reduced(parts: list[Part]) -> tuple[int, bool, bool] | None:
+    """How many threads brought a true predicate to a `bar.red`, whether all did, whether any did."""
+    given = [(p.wait.predicate, p.mask) for p in parts if p.wait is not None and p.wait.predicate is not None]
+    if not given:
+        return None
+    count = sum(int(np.count_nonzero(predicate)) for predicate, _ in given)
+    return count, count == sum(int(np.count_nonzero(mask)) for _, mask in given), count > 0
+
+
+def _lanes(mask: np.ndarray) -> str:
+    """`lane 3`, `lanes 0-15 and 20`: a mask in words."""
+    lanes = np.flatnonzero(mask).tolist()
+    runs: list[list[int]] = []
+    for lane in lanes:
+        if runs and runs[-1][-1] == lane - 1:
+            runs[-1][1:] = [lane]
+        else:
+            runs.append([lane])
+    text = [str(r[0]) if len(r) == 1 else f"{r[0]}-{r[1]}" for r in runs]
+    return f"lane{'s' if len(lanes) > 1 else ''} " + (" and ".join(text) if len(text) < 3 else ", ".join(text))
