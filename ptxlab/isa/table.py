@@ -7,8 +7,9 @@ both engines of the CPU machine execute its `sem`. Slots in braces are optional;
 takes one of the given choices, any other slot is the literal word. Several entries may share an opcode (`fma` has one
 for each kind of type); the first that matches wins.
 
-Operands: `d` or `p` at the front is a destination, `[a]` an address, `{a}` an optional source, `p|q` a destination with
-an optional second. `a:u32` gives an operand a type of its own; without it the type is the slot called `type`.
+Operands: `d` or `p` at the front is a destination, `[a]` an address, `a{, b}` an optional source, `{!}c` a predicate that
+may be negated, `d|p:pred` a destination with an optional second. `a:u32` gives an operand a type of its own; without
+it the type is the slot called `type`; `a:atype` is the type in the slot `atype`.
 Special operand types: `pred`, `label`, `any` (whatever the operand is), `wide` (twice the width of `type`), `int`
 (an immediate), `vec` (`.vec` elements of `type`).
 """
@@ -20,6 +21,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
+
+from ptxlab.isa.types import WIDTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class OperandSpec:
     type: str
     optional: bool = False
     second: bool = False  # the q of p|q
+    negatable: bool = False  # the c of {!}c
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +133,17 @@ def op(
     **choices: Iterable[str],
 ) -> Op:
     """Adds an entry. `choices` gives each slot its words; `fixed` are attributes every form of this entry has;
-    `notes` explain single modifiers where the entry needs to say more than the general modifier docs."""
+    `notes` explain single modifiers where the entry needs to say more than the general modifier docs. An entry whose
+    type is a literal word (`.f32`) has it as `type`, too."""
     head, _, tail = syntax.partition(" ")
     name = head.partition(".")[0].partition("{")[0]
     slots = tuple(
         Slot(_identifier(word), bool(brace), tuple(choices.get(_identifier(word), (word,))))
         for brace, word in _SLOT.findall(head[len(name) :])
     )
+    literal = [s.name for s in slots if not s.optional and s.choices == (s.name,) and s.name in WIDTH]
+    if literal and not any(s.name == "type" for s in slots):
+        fixed = {"type": literal[-1]} | (fixed or {})
     entry = Op(name, syntax, slots, tuple(_operands(tail)), " ".join(says.split()), sem, kind, version, sm,
                dict(fixed or {}), dict(notes or {}))  # fmt: skip
     TABLE.setdefault(name, []).append(entry)
@@ -147,41 +155,35 @@ def _identifier(word: str) -> str:
     return word.replace("::", "_").replace(".", "_")
 
 
+_OPERAND = re.compile(r"\{!\}|\{,|[{}]|\[[^\]]*\]|[\w:|]+")
+
+
 def _operands(tail: str) -> Iterable[OperandSpec]:
-    depth, start, parts = 0, 0, []
-    for k, c in enumerate(tail):
-        depth += (c in "[{(") - (c in "]})")
-        if c == "," and depth == 0:
-            parts.append(tail[start:k])
-            start = k + 1
-    parts.append(tail[start:])
-    optional_rest = False
-    for part in (p.strip() for p in parts):
-        if not part:
-            continue
-        optional = part.startswith("{") or optional_rest
-        text = part.strip("{}, ") if part.startswith("{") else part
-        if "{," in text:  # `a{, b}`: b is optional
-            optional_rest, (text, rest) = True, text.split("{,", 1)
-            yield from _one(text.strip(), optional)
-            yield from _one(rest.strip("{} "), True)
-            continue
-        yield from _one(text, optional)
+    """The operands of a syntax line: `d, [a], b{, c}, {!}p:pred`."""
+    optional = negatable = False
+    for word in _OPERAND.findall(tail):
+        if word == "{!}":
+            negatable = True
+        elif word in ("{", "{,"):
+            optional = True
+        elif word == "}":
+            optional = False
+        else:
+            yield from _one(word, optional, negatable)
+            negatable = False
 
 
-def _one(text: str, optional: bool) -> Iterable[OperandSpec]:
+def _one(text: str, optional: bool, negatable: bool) -> Iterable[OperandSpec]:
     if text.startswith("["):
         yield OperandSpec(text.strip("[]"), "addr", "addr", optional)
         return
     first, bar, second = text.partition("|")
     name, _, type_ = first.partition(":")
-    role = "dst" if name in ("d", "p", "q") or name.startswith("d_") else "src"
+    role = "dst" if name in ("d", "p", "q") else "src"
+    yield OperandSpec(name, role, type_ or "type", optional, negatable=negatable)
     if bar:
-        second_name, _, second_type = second.partition(":")
-        yield OperandSpec(name, role, type_ or second_type or "type", optional)
-        yield OperandSpec(second_name, "dst", second_type or type_ or "type", True, second=True)
-        return
-    yield OperandSpec(name, role, type_ or "type", optional)
+        name, _, second_type = second.partition(":")
+        yield OperandSpec(name, "dst", second_type or type_ or "type", True, second=True)
 
 
 @functools.cache
@@ -198,6 +200,10 @@ def form(opcode: str) -> Form:
             return Form(entry, opcode, values)
         if best is None or reached > best[0]:
             best = (reached, why, entry.syntax)
+    for entry in entries:
+        values = _match_any_order(entry, words[1:])
+        if values is not None:
+            return Form(entry, opcode, values)
     assert best is not None
     at = sum(len(w) + 1 for w in words[: 1 + best[0]])
     length = len(words[1 + best[0]]) if 1 + best[0] < len(words) else 1
@@ -227,12 +233,26 @@ def _match(entry: Op, words: tuple[str, ...]) -> tuple[dict[str, Any] | None, in
                 return {slot.name: None if len(slot.choices) > 1 else False} | rest
         elif w > furthest:
             found = f"found .{words[w]}" if w < len(words) else "found nothing"
-            one_of = "one of " if len(slot.choices) > 1 else ""
-            furthest, why = w, f" needs .{slot.name} here, {one_of}{' '.join('.' + c for c in slot.choices)}; {found}"
+            wanted = f".{slot.name} here, one of {' '.join('.' + c for c in slot.choices)}"
+            furthest, why = w, f" needs {wanted if len(slot.choices) > 1 else f'.{slot.choices[0]} here'}; {found}"
         return None
 
     values = fit(0, 0)
     return values, furthest, why
+
+
+def _match_any_order(entry: Op, words: list[str]) -> dict[str, Any] | None:
+    """Fits words to slots in any order, as NVIDIA's assembler does: compilers write `atom.global.gpu.acq_rel.add.f32`
+    as well as `atom.add.acq_rel.gpu.global.f32`."""
+    values: dict[str, Any] = {s.name: None if len(s.choices) > 1 else False for s in entry.slots}
+    free = list(entry.slots)
+    for word in words:
+        slot = next((s for s in free if word in s.choices), None)
+        if slot is None:
+            return None
+        values[slot.name] = word if len(slot.choices) > 1 or not slot.optional else True
+        free.remove(slot)
+    return values if all(s.optional for s in free) else None
 
 
 def all_ops() -> list[Op]:

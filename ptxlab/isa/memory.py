@@ -1,0 +1,203 @@
+"""Memory: loads and stores in every space, cache hints, atomics, fences, and the asynchronous copies of sm_80."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxlab.isa.machine import Machine, Value
+from ptxlab.isa.table import Form, op
+
+LOAD_SPACES = ("const", "global", "local", "param", "param::entry", "param::func", "shared", "shared::cta",
+               "shared::cluster")  # fmt: skip
+STORE_SPACES = ("global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster")
+ATOMIC_SPACES = ("global", "shared", "shared::cta", "shared::cluster")
+SCOPES = ("cta", "cluster", "gpu", "sys")
+TYPES = ("b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64")
+LEVEL1 = ("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate")
+LEVEL2 = ("L2::evict_normal", "L2::evict_first", "L2::evict_last")
+PREFETCH = ("L2::64B", "L2::128B", "L2::256B")
+VECTORS = ("v2", "v4", "v8")
+
+_HINTS = "{.level1}{.level2}{.L2::cache_hint}{.prefetch}"
+# -- ld ----------------------------------------------------------------------------------------------------------------
+
+_LD = """Loads d from memory. The 32 addresses of a warp are served in 32-byte sectors: neighbours in one sector cost one access,
+   which is what "coalesced" means."""
+_LD_VECTOR = """Loads several neighbouring elements with one instruction; the address must be aligned to all of them. Fewer,
+   wider loads are how a memory-bound kernel reaches the bandwidth of the GPU."""
+_MODES = (
+    ("{.weak}{.space}{.cop}" + _HINTS, "", (1, 0), 0),
+    (".volatile{.space}{.prefetch}", " `.volatile` promises that it really happens, each time: for flags that another "
+     "thread sets.", (1, 1), 0),
+    (".order.scope{.space}" + _HINTS, " With `.acquire` nothing after it is seen earlier: the reading side of a lock.",
+     (6, 0), 70),
+)  # fmt: skip
+
+for _words, _more, _version, _sm in _MODES:
+    for _vec, _says in (("", _LD), (".vec", _LD_VECTOR)):
+        op(f"ld{_words}{_vec}.type  d{':vec' if _vec else ''}, [a]{{, policy:b64}}", _says + _more,
+           lambda m, i, a, policy=None: m.load(i, a), kind="memory", version=_version, sm=_sm, space=LOAD_SPACES,
+           cop=("ca", "cg", "cs", "lu", "cv"), level1=LEVEL1, level2=LEVEL2, prefetch=PREFETCH, vec=VECTORS, type=TYPES,
+           order=("relaxed", "acquire"), scope=SCOPES)  # fmt: skip
+for _vec, _says in (("", _LD), (".vec", _LD_VECTOR)):
+    op(f"ld{{.weak}}.global{{.cop}}.nc{_HINTS}{_vec}.type  d{':vec' if _vec else ''}, [a]{{, policy:b64}}",
+       _says + " `.nc` reads through the read-only cache: nobody may write that memory while the kernel runs.",
+       lambda m, i, a, policy=None: m.load(i, a), kind="memory", version=(3, 1), sm=32, fixed={"space": "global"},
+       cop=("ca", "cg", "cs"), level1=LEVEL1, level2=LEVEL2, prefetch=PREFETCH, vec=VECTORS, type=TYPES)  # fmt: skip
+    op(f"ldu{{.space}}{_vec}.type  d{':vec' if _vec else ''}, [a]", """Loads through the uniform cache from memory that is
+       read-only while the kernel runs; an old form of `ld.global.nc`.""", lambda m, i, a: m.load(i, a), kind="memory",
+       version=(2, 0), sm=20, space=("global",), vec=VECTORS[:2], type=TYPES)  # fmt: skip
+op("ld.mmio.relaxed.sys{.space}.type  d, [a]", """Loads from memory-mapped I/O: exactly one access of that size.""",
+   lambda m, i, a: m.load(i, a), kind="memory", version=(8, 2), sm=70, space=("global",), type=TYPES)  # fmt: skip
+op("ld{.weak}{.space}.b128  d, [a]", """Loads 128 bits into one register.""", kind="memory", version=(8, 3), sm=70,
+   space=LOAD_SPACES)  # fmt: skip
+
+# -- st ----------------------------------------------------------------------------------------------------------------
+
+_ST = """Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say which."""
+_ST_VECTOR = """Stores several neighbouring elements with one instruction; the address must be aligned to all of them."""
+_MODES = (
+    ("{.weak}{.space}{.cop}{.level1}{.level2}{.L2::cache_hint}", "", (1, 0), 0),
+    (".volatile{.space}", " `.volatile` promises that it really happens, each time.", (1, 1), 0),
+    (".order.scope{.space}{.level1}{.level2}{.L2::cache_hint}", " With `.release` everything before it is visible to whoever "
+     "acquires the value: the writing side of a lock.", (6, 0), 70),
+)  # fmt: skip
+
+for _words, _more, _version, _sm in _MODES:
+    for _vec, _says in (("", _ST), (".vec", _ST_VECTOR)):
+        op(f"st{_words}{_vec}.type  [a], b{':vec' if _vec else ''}{{, policy:b64}}", _says + _more,
+           lambda m, i, a, b, policy=None: m.store(i, a, b), kind="memory", version=_version, sm=_sm, space=STORE_SPACES,
+           cop=("wb", "cg", "cs", "wt"), level1=LEVEL1, level2=LEVEL2, vec=VECTORS, type=TYPES,
+           order=("relaxed", "release"), scope=SCOPES)  # fmt: skip
+op("st.mmio.relaxed.sys{.space}.type  [a], b", """Stores to memory-mapped I/O: exactly one access of that size.""",
+   lambda m, i, a, b: m.store(i, a, b), kind="memory", version=(8, 2), sm=70, space=("global",), type=TYPES)  # fmt: skip
+op("st{.weak}{.space}.b128  [a], b", """Stores a 128-bit register.""", kind="memory", version=(8, 3), sm=70,
+   space=STORE_SPACES)  # fmt: skip
+
+# -- atomics -----------------------------------------------------------------------------------------------------------
+
+_ATOM = """Reads memory, combines it with b and writes it back as one step that no other thread can come between; d is the old
+   value."""
+_RED = """Combines memory with b as one step that no other thread can come between, and gives nothing back: cheaper than
+   `atom`. Blocks that share one output row can sum into it."""
+_CAS = """Compares memory with b and, where they are equal, writes c; d is the old value. Locks, and every atomic operation
+   that the hardware lacks, are loops around it."""
+_EXCH = """Writes b to memory and gives back what was there, as one step: taking a ticket, or resetting a counter."""
+_OPERATIONS = (
+    (("add",), ("u32", "s32", "u64", "f32"), 0),
+    (("add",), ("f64",), 60),
+    (("min", "max"), ("u32", "s32", "u64", "s64"), 0),
+    (("inc", "dec"), ("u32",), 0),
+    (("and", "or", "xor"), ("b32", "b64"), 0),
+)
+
+
+def _atom(m: Machine, i: Form, a: Value, b: Any, policy: Value | None = None) -> Any:
+    return m.atom(i, a, b)
+
+
+def _red(m: Machine, i: Form, a: Value, b: Any, policy: Value | None = None) -> None:
+    m.atom(i, a, b)
+
+
+def _cas(m: Machine, i: Form, a: Value, b: Value, c: Value) -> Value:
+    return m.atom(i, a, b, c)
+
+
+for _name, _sem, _says, _order in (
+    ("atom", _atom, _ATOM, ("relaxed", "acquire", "release", "acq_rel")),
+    ("red", _red, _RED, ("relaxed", "release")),
+):
+    _d, _head = ("d, " if _name == "atom" else ""), f"{_name}{{.order}}{{.scope}}{{.space}}"
+    for _words, _types, _sm in _OPERATIONS:
+        op(f"{_head}.operation{{.L2::cache_hint}}.type  {_d}[a], b{{, policy:b64}}", _says, _sem, kind="memory",
+           order=_order, scope=SCOPES, space=ATOMIC_SPACES, operation=_words, type=_types, version=(1, 1), sm=_sm)  # fmt: skip
+    for _type, _version, _sm in (("f16", (6, 3), 70), ("f16x2", (6, 2), 60), ("bf16", (7, 8), 90), ("bf16x2", (7, 8), 90)):
+        op(f"{_head}.operation.noftz{{.L2::cache_hint}}.type  {_d}[a], b{{, policy:b64}}", _says, _sem, kind="memory",
+           order=_order, scope=SCOPES, space=ATOMIC_SPACES, operation=("add",), type=(_type,), version=_version, sm=_sm)  # fmt: skip
+    _vector = f"{'d:vec, ' if _d else ''}[a], b:vec{{, policy:b64}}"
+    _more = " The vector form does several neighbours at once; each of them is atomic, the whole is not."
+    op(f"{_name}{{.order}}{{.scope}}{{.space}}.operation{{.L2::cache_hint}}.vec.f32  {_vector}", _says + _more, _sem,
+       kind="memory", order=_order, scope=SCOPES, space=("global",), operation=("add",), vec=("v2", "v4"),
+       version=(8, 1), sm=90)  # fmt: skip
+    op(f"{_name}{{.order}}{{.scope}}{{.space}}.operation.noftz{{.L2::cache_hint}}.vec.type  {_vector}", _says + _more,
+       _sem, kind="memory", order=_order, scope=SCOPES, space=("global",), operation=("add", "min", "max"),
+       vec=("v2", "v4", "v8"), type=("f16", "bf16"), version=(8, 1), sm=90)  # fmt: skip
+    op(f"{_name}{{.order}}{{.scope}}{{.space}}.operation.noftz{{.L2::cache_hint}}.vec.type  {_vector}", _says + _more,
+       _sem, kind="memory", order=_order, scope=SCOPES, space=("global",), operation=("add", "min", "max"),
+       vec=("v2", "v4"), type=("f16x2", "bf16x2"), version=(8, 1), sm=90)  # fmt: skip
+
+_head = "atom{.order}{.scope}{.space}"
+_order = ("relaxed", "acquire", "release", "acq_rel")
+op(f"{_head}.operation{{.L2::cache_hint}}.type  d, [a], b{{, policy:b64}}", _EXCH, _atom, kind="memory", order=_order,
+   scope=SCOPES, space=ATOMIC_SPACES, operation=("exch",), type=("b32", "b64"), version=(1, 1))  # fmt: skip
+op(f"{_head}.operation.type  d, [a], b, c", _CAS, _cas, kind="memory", order=_order, scope=SCOPES, space=ATOMIC_SPACES,
+   operation=("cas",), type=("b32", "b64"), version=(1, 1))  # fmt: skip
+op(f"{_head}.operation.b16  d, [a], b, c", _CAS, _cas, kind="memory", order=_order, scope=SCOPES, space=ATOMIC_SPACES,
+   operation=("cas",), version=(6, 3), sm=70)  # fmt: skip
+op(f"{_head}.exch{{.L2::cache_hint}}.b128  d, [a], b{{, policy:b64}}", _EXCH, kind="memory", order=_order, scope=SCOPES,
+   space=ATOMIC_SPACES, version=(8, 3), sm=90)  # fmt: skip
+op(f"{_head}.cas.b128  d, [a], b, c", _CAS, kind="memory", order=_order, scope=SCOPES, space=ATOMIC_SPACES,
+   version=(8, 3), sm=90)  # fmt: skip
+
+# -- ordering ----------------------------------------------------------------------------------------------------------
+
+op("membar.level", """Makes the thread's earlier memory accesses visible to its block (`.cta`), the GPU (`.gl`) or the whole
+   system (`.sys`) before its later ones; the old name of `fence.sc`.""",
+   kind="none", level=("cta", "gl", "sys"), version=(1, 4))  # fmt: skip
+op("membar.proxy.proxykind", """The old name of `fence.proxy`.""", kind="none",
+   proxykind=("alias", "async", "async.global"), version=(7, 5), sm=70)  # fmt: skip
+op("fence{.order}.scope", """Orders the thread's memory accesses before it against those after it, as seen by the other threads
+   of the scope. A flag that says "the data is there" needs one between data and flag.""",
+   kind="none", order=("sc", "acq_rel", "acquire", "release"), scope=SCOPES, version=(6, 0), sm=70)  # fmt: skip
+op("fence.mbarrier_init.release.cluster", """Makes the initialisation of an mbarrier visible to the other blocks of the
+   cluster.""", kind="none", version=(8, 0), sm=90)  # fmt: skip
+op("fence.proxy.proxykind{.space}", """Orders ordinary accesses against those of another path to memory: the tensor cores and
+   bulk copies read shared memory through the "async" one.""", kind="none", proxykind=("alias", "async"),
+   space=("global", "shared::cta", "shared::cluster"), version=(7, 5), sm=70)  # fmt: skip
+op("fence.proxy.tensormap::generic.release.scope", """Makes a tensor map that was written as memory visible to the copy
+   engine.""", kind="none", scope=SCOPES, version=(8, 3), sm=90)  # fmt: skip
+op("fence.proxy.tensormap::generic.acquire.scope  [a], size:int", """Lets the copy engine see a tensor map that another thread
+   wrote as memory.""", kind="none", scope=SCOPES, version=(8, 3), sm=90)  # fmt: skip
+
+# -- hints -------------------------------------------------------------------------------------------------------------
+
+op("prefetch{.space}.level  [a]", """Asks for a cache line to be brought in before it is needed; changes no result.""",
+   kind="none", space=("global", "local"), level=("L1", "L2"), version=(2, 0), sm=20)  # fmt: skip
+op("prefetch.global.level  [a]", """Asks for a cache line in L2 and says how eagerly to keep it.""", kind="none",
+   level=("L2::evict_last", "L2::evict_normal"), version=(7, 4), sm=80)  # fmt: skip
+op("prefetch{.space}.tensormap  [a]", """Asks for a tensor map before a bulk copy needs it.""", kind="none",
+   space=("const", "param"), version=(8, 0), sm=90)  # fmt: skip
+op("prefetchu.L1  [a]", """Asks for a cache line to be brought into the uniform cache.""", kind="none", version=(2, 0), sm=20)
+op("applypriority{.global}.L2::evict_normal  [a], size:int", """Says that 128 bytes in L2 need no longer be kept
+   specially.""", kind="none", version=(7, 4), sm=80)  # fmt: skip
+op("discard{.global}.L2  [a], size:int", """Says that 128 bytes need not be written back from L2: their contents become
+   undefined. The CPU machine leaves them as they are.""", kind="none", version=(7, 4), sm=80)  # fmt: skip
+op("createpolicy.fractional.primary{.secondary}.b64  d{, fraction:f32}", """Makes a cache policy, to be handed to loads and
+   stores with `.L2::cache_hint`. It changes speed only; the CPU machine hands out 0.""",
+   lambda m, i, fraction=None: m.const("i64", 0),
+   primary=("L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"),
+   secondary=("L2::evict_first", "L2::evict_unchanged"), version=(7, 4), sm=80)  # fmt: skip
+op("createpolicy.range{.global}.primary{.secondary}.b64  d, [a], b:u32, c:u32", """Makes a cache policy for a range of
+   addresses; the CPU machine hands out 0.""", lambda m, i, a, b, c: m.const("i64", 0),
+   primary=("L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"),
+   secondary=("L2::evict_first", "L2::evict_unchanged"), version=(7, 4), sm=80)  # fmt: skip
+
+# -- cp.async ----------------------------------------------------------------------------------------------------------
+
+_CP = """Starts a copy from global to shared memory and goes on without waiting; nothing may be read before `cp.async.wait_group`
+   and a barrier. With two buffers the next tile of K arrives while this one is being multiplied. A source size below
+   {} fills the rest with zeros: tails without branches."""
+for _cop, _sizes in (("ca", "4, 8 or 16"), ("cg", "16")):
+    op(f"cp.async.{_cop}.space.global{{.L2::cache_hint}}{{.prefetch}}  [a], [b], size:int{{, src_size:any}}{{, policy:b64}}",
+       _CP.format(_sizes), kind="async", space=("shared", "shared::cta"), prefetch=PREFETCH, version=(7, 0), sm=80,
+       notes={_cop: "Through L1 and L2." if _cop == "ca" else "Through L2 only, past L1.",
+              "src_size": "A number of bytes (u32), or a predicate that asks for zeros only."})  # fmt: skip
+op("cp.async.commit_group", """Closes a group: all copies that this thread has started since the last one.""", kind="async",
+   version=(7, 0), sm=80)  # fmt: skip
+op("cp.async.wait_group  n:int", """Waits until at most the n youngest groups of this thread are still on their way: 1 keeps the
+   next tile in flight while this one is used.""", kind="async", version=(7, 0), sm=80)  # fmt: skip
+op("cp.async.wait_all", """Waits until every copy that this thread has started has arrived.""", kind="async", version=(7, 0),
+   sm=80)  # fmt: skip
+op("cp.async.mbarrier.arrive{.noinc}{.space}.b64  [a]", """Lets an mbarrier know when this thread's copies have arrived.""",
+   kind="async", space=("shared", "shared::cta"), version=(7, 0), sm=80)  # fmt: skip
