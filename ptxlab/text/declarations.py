@@ -69,9 +69,9 @@ class Declarations(Operands):
     def _header(self) -> tuple[str, str, int, int, tuple[str, ...]]:
         """The space, type, vector length, alignment and other attributes in front of the names."""
         attributes: list[str] = []
-        while self.take(".attribute"):
-            attributes.append(f".attribute({self.attribute()})")
         space = self.tokens[self.at].text[1:]
+        if f".{space}" not in SPACES:
+            raise self.error(f"expected a state space, one of {' '.join(SPACES)}; found {found(self.tokens[self.at])}")
         self.at += 1
         if self.take("["):  # the banks of early PTX: .const[2]
             attributes.append(f"[{self.integer()}]")

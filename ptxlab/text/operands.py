@@ -157,8 +157,10 @@ class Operands:
     def _element(self) -> Element:
         base = self.name(self.word("an array"))
         self.at += 1
+        self.enter()
         index = self.operand()
         self.expect("]", f"after the index of {base}")
+        self.depth -= 1
         return Element(base, index)
 
     def symbol(self) -> Name | Sum:
@@ -184,6 +186,7 @@ class Operands:
     def _address(self) -> Address:
         opening = self.tokens[self.at]
         self.at += 1
+        self.enter()
         base: Operand
         register: Name | None = None
         offset = 0
@@ -207,6 +210,7 @@ class Operands:
         if self.text() != "]":
             raise self.missing(f"']' for the '[' of {self.place(opening)}", "]")
         self.at += 1
+        self.depth -= 1
         return Address(base, offset, register, tuple(extra))
 
     # -- constants

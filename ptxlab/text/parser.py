@@ -22,9 +22,11 @@ from ptxlab.text.model import (
 )
 from ptxlab.text.operands import found
 
+STARTS_ITEM = (*LINKAGES, ".entry", ".func")
 WITH_SEMICOLON = (".pragma", ".alias", ".branchtargets", ".calltargets", ".callprototype")
 WITHOUT_SEMICOLON = (".version", ".target", ".address_size", ".file", ".loc", ".section")
 LABELLED = (".branchtargets", ".calltargets", ".callprototype")
+WITHOUT_ARGUMENTS = (".noreturn", ".explicitcluster", ".blocksareclusters")
 PERFORMANCE = (
     ".maxnreg", ".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".noreturn", ".pragma", ".attribute",
     ".explicitcluster", ".reqnctapercluster", ".maxclusterrank", ".blocksareclusters", ".abi_preserve",
@@ -61,15 +63,12 @@ class _Parser(Declarations):
         return Module(tuple(items), self.tokens[-1].before, self.source.file, version, target, size, self.source.spans)
 
     def _item(self) -> Function | Declaration | Directive:
-        ahead = 0
-        while self.text(ahead) in LINKAGES or self.text(ahead) == ".attribute":
-            ahead += 4 if self.text(ahead) == ".attribute" else 1
-        token = self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
+        token = self._behind_linkage()
         if token.text in (".entry", ".func"):
             return self._function()
         if token.text in SPACES:
             return self.declaration()
-        if ahead:
+        if token is not self.tokens[self.at]:
             raise self.error(
                 f"expected .entry, .func or a state space after {self.text()}; found {found(token)}", token
             )
@@ -82,6 +81,13 @@ class _Parser(Declarations):
                 f"{token.text!r} stands outside of any function; statements belong between its '{{' and '}}'"
             )
         raise self.error(f"expected a directive; found {found(token)}")
+
+    def _behind_linkage(self) -> Token:
+        """The token that says what is declared, `.entry` in `.visible .entry`; the current one without linkage."""
+        ahead = 0
+        while self.text(ahead) in LINKAGES:
+            ahead += 1
+        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
 
     # -- functions
 
@@ -119,7 +125,7 @@ class _Parser(Declarations):
         words: list[str] = []
         if token.text == ".attribute":
             words.append(self.attribute())
-        elif self.tokens[self.at].kind in ("number", "string"):
+        elif token.text not in WITHOUT_ARGUMENTS:
             words.append(self._performance_word(token))
             while self.take(","):
                 words.append(self._performance_word(token))
@@ -213,7 +219,7 @@ class _Parser(Declarations):
         opening = self.expect("{", "to open the section")
         while self.text() != "}":
             if self.tokens[self.at].kind == "end" or self.text() == "{":
-                raise self.missing(f"'}}' to close the section opened in {self.place(opening)}", "\n}")
+                raise self.missing(f"'}}' to close the section opened in {self.place(opening)}", " }")
             self.at += 1
         self.at += 1
 
@@ -234,11 +240,15 @@ class _Parser(Declarations):
                 statements.append(self._block())
             elif token.text == "}":
                 break
-            elif token.text in SPACES or token.text in LINKAGES or token.text == ".attribute":
+            elif token.text in SPACES:
                 statements.append(self.declaration())
-            elif token.text in (".entry", ".func"):
-                where = f"another function, whose '{{' in {self.place(opening)} is open"
-                raise self.error(f"{token.text} starts inside of {where}", hint="}")
+            elif token.text in STARTS_ITEM:
+                declared = self._behind_linkage()
+                if declared.text in (".entry", ".func"):
+                    message = f"{declared.text} starts inside another function"
+                    message += f"; the '{{' of {self.place(opening)} is still open"
+                    raise self.error(message, declared, hint="}")
+                statements.append(self.declaration())
             elif token.kind == "directive":
                 statements.append(self._directive())
             elif token.kind == "end":
