@@ -106,12 +106,12 @@ def attention(
 ) -> Result:
     """softmax(q kT * scale) v, by a kernel of the library.
 
-    q `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, all float32 or all float64. The batch, or batch and heads, may be left
-    out of all three alike: `[H, S, D]` is one sequence, `[S, D]` one head; the result has the same dimensions.
+    q `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, all float32 or all float64. The batch, or batch and heads, may
+    be left out of all three alike: `[H, S, D]` is one sequence, `[S, D]` one head; o has the same dimensions.
 
     kernel: a name (`pl.kernels.names()`), a built kernel, or "auto": the last rung that runs here. causal: key j is
     visible to row i iff `j <= i + Sk - Sq`. scale: 1/sqrt(D) by default. device, checks, counters: see `launch`.
-    state: True records the online-softmax state of row 0 of every head, a list of (batch, head, row) that of those rows.
+    state: True records the online-softmax state of row 0 of every head, a list of (batch, head, row) of those rows.
 
     Raises `LaunchError` for shapes and types that do not fit, `TargetError` for a head_dim beyond the kernel's limit.
     """
@@ -173,7 +173,8 @@ def _rows(state: bool | Sequence[Row], batch: int, heads: int, rows: int) -> lis
     for item in state:
         b, h, r = item
         if not (0 <= b < batch and 0 <= h < heads and 0 <= r < rows):
-            raise LaunchError(f"state: there is no row {tuple(item)}; (batch, head, row) are below {(batch, heads, rows)}")
+            limits = (batch, heads, rows)
+            raise LaunchError(f"state: there is no row {tuple(item)}; (batch, head, row) are below {limits}")
         if (b, h, r) in chosen:
             raise LaunchError(f"state: row {tuple(item)} is listed twice")
         chosen.append((b, h, r))

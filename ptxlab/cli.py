@@ -1,4 +1,4 @@
-"""The `ptxlab` command: list and print the kernels, run one against float64, examine this machine, open the notebooks."""
+"""The `ptxlab` command: list, print and run the kernels, examine this machine, open the notebooks."""
 
 from __future__ import annotations
 
@@ -298,14 +298,18 @@ def _measure(name: str, length: int, head_dim: int, device: str) -> dict[str, An
 
 
 def _isa(options: argparse.Namespace) -> int:
-    from ptxlab.isa.table import TABLE, all_ops, form
+    from ptxlab.isa import TABLE
+    from ptxlab.isa.table import FormError, all_ops, form
 
     if options.name is None:
         entries = all_ops()
     elif options.name in TABLE:
         entries = list(TABLE[options.name])
     else:
-        entries = [form(options.name).op]
+        try:
+            entries = [form(options.name).op]
+        except FormError as error:
+            raise PtxlabError(error.what) from None
     if options.json:
         _print_json([{"syntax": e.syntax, "executed": e.executed, "says": e.says, "sm": e.sm} for e in entries])
     elif options.name is not None:

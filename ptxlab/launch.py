@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab import arguments
+from ptxlab import arguments, targets
 from ptxlab.arguments import Bound, Parameter
 from ptxlab.buffers import cpu_buffers, memory_of
-from ptxlab.errors import LaunchError
+from ptxlab.errors import DeviceFault, LaunchError
 
 if TYPE_CHECKING:
     from ptxlab.emulate import Report
@@ -103,13 +103,13 @@ def launch(
     """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it.
 
     kernel: PTX text, a parsed module, or a builder's kernel. args: one for each parameter; see `ptxlab.arguments`.
-    entry: which kernel, when the module has several. shared: bytes of dynamic shared memory. device: "gpu", "cpu" (compiled),
-    "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU machine has.
-    arch: the target, by default the PTX's own. counters: count instructions. trace: record steps. seed: shuffle the warp
-    schedule, reproducibly. budget: stop after that many warp-instructions. workers: how many CPU threads.
+    entry: which kernel, when the module has several. shared: bytes of dynamic shared memory. device: "gpu", "cpu"
+    (compiled), "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU
+    machine has. arch: the target, by default the PTX's own. counters: count instructions. trace: record steps. seed:
+    shuffle the warp schedule, reproducibly. budget: stop after that many warp-instructions. workers: CPU threads.
 
-    Raises `LaunchError` when arguments or sizes do not fit, `PtxSyntaxError` and `UnsupportedInstruction` when the kernel
-    is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
+    Raises `LaunchError` when arguments or sizes do not fit, `PtxSyntaxError` and `UnsupportedInstruction` when the
+    kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
     module = _module(kernel)
     function = _function(module, entry)
@@ -121,15 +121,16 @@ def launch(
     only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
     only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
     device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound)
-    _check_limits(function, *sizes, shared, device, arch or module.target)
+    cluster_size = None if cluster is None else _size("cluster", cluster)
+    _check_limits(module, function, *sizes, shared, arch)
 
     if device == "gpu":
-        run = _run_on_gpu(kernel, module, function, sizes, bound, shared, cooperative, cluster)
+        run = _run_on_gpu(kernel, function, sizes, bound, shared, cooperative, cluster_size)
     else:
         run = _run_on_cpu(
             module, function, sizes, bound, device,
             shared=shared, arch=arch, checks=tuple(checks), counters=counters, trace=trace, seed=seed, budget=budget,
-            workers=workers, cooperative=cooperative, cluster=None if cluster is None else _size("cluster", cluster),
+            workers=workers, cooperative=cooperative, cluster=cluster_size,
         )  # fmt: skip
     for b in bound:
         if b.back and b.array is not None and b.same_as < 0:
@@ -185,11 +186,46 @@ def _parameters(kernel: Any, function: Function) -> list[Parameter]:
 
 
 def _size(what: str, size: Size) -> tuple[int, int, int]:
-    given = (size,) if isinstance(size, int | np.integer) else tuple(size)
+    given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str) else (size,)
     if not 1 <= len(given) <= 3 or not all(isinstance(n, int | np.integer) for n in given):
         raise LaunchError(f"{what}: one to three whole numbers are wanted, got {size!r}")
     x, y, z = (*(int(n) for n in given), 1, 1)[:3]
     return x, y, z
+
+
+def _check_limits(
+    module: Module, function: Function, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int,
+    arch: str | None,
+) -> None:  # fmt: skip
+    """`TargetError` where the target cannot hold such a launch."""
+    name = arch or module.target.partition(",")[0].strip()
+    target = targets.TARGETS.get(name) or targets.get("sm_80")  # text may name a target that is not in the table
+    target.check_grid(grid)
+    target.check_block(block)
+    if shared < 0:
+        raise LaunchError(f"shared: a number of bytes is wanted, got {shared}")
+    target.check_shared(_static_shared(module, function), shared)
+
+
+def _static_shared(module: Module, function: Function) -> int:
+    """Bytes of shared memory that the kernel and the module declare."""
+    from ptxlab.emulate.layout import Area, align_of, size_of
+    from ptxlab.text.model import Block, Declaration
+
+    area = Area()
+
+    def place(statements: Sequence[Any]) -> None:
+        for statement in statements:
+            if isinstance(statement, Block):
+                place(statement.statements)
+            elif isinstance(statement, Declaration):
+                for v in statement.variables:
+                    if v.space == "shared" and v.linkage != "extern":
+                        area.place(size_of(v), align_of(v))
+
+    place(module.items)
+    place(function.body.statements if function.body else ())
+    return area.end
 
 
 def _device(device: str, cpu_only: list[str], bound: list[Bound]) -> str:
@@ -254,16 +290,16 @@ def _run_on_cpu(
     findings = [f if isinstance(f, Finding) else Finding("", str(f)) for f in report.findings]
     for b, allocation in zip(bound, allocations, strict=True):
         if b.poison:
-            findings += _unwritten(b, np.asarray(allocation.written) != 0)
+            assert b.array is not None
+            written = np.asarray(allocation.written).reshape(-1, b.array.itemsize)
+            findings += _unwritten(b, ~written.all(axis=1))
     counters = _counters(module, report) if options["counters"] else None
     return Run(function.name, device, *sizes, report.seconds, counters, report.trace, findings, report.build_seconds)
 
 
-def _unwritten(b: Bound, written: Any) -> list[Finding]:
-    """A finding if not all bytes of an output were written."""
-    assert b.array is not None
-    missing = ~written.reshape(-1, b.array.itemsize).all(axis=1)
-    if not missing.any():
+def _unwritten(b: Bound, missing: Any) -> list[Finding]:
+    """A finding if elements of an output were not written: `missing` is one truth value for each."""
+    if b.array is None or not missing.any():
         return []
     first = [int(n) for n in np.unravel_index(int(np.argmax(missing)), b.array.shape)]
     count = int(missing.sum())
@@ -279,6 +315,52 @@ def _counters(module: Module, report: Report) -> Counters:
         before = opcodes.get(opcode, (0, 0))
         opcodes[opcode] = before[0] + warps, before[1] + threads
     return Counters(report.warp_instructions, report.thread_instructions, opcodes, dict(report.lines))
+
+
+# -- the GPU -----------------------------------------------------------------------------------------------------------
+
+
+def _run_on_gpu(
+    kernel: Any,
+    function: Function,
+    sizes: tuple[tuple[int, int, int], tuple[int, int, int]],
+    bound: list[Bound],
+    shared: int,
+    cooperative: bool,
+    cluster: tuple[int, int, int] | None,
+) -> Run:
+    from ptxlab.gpu import device as gpu
+
+    made: dict[int, Any] = {}
+    values: list[bytes] = []
+    started = time.perf_counter()
+    try:
+        for at, b in enumerate(bound):
+            if b.array is not None and b.same_as < 0:
+                made[at] = gpu.allocate(b.staged.size)
+                made[at].write(b.staged)
+            held = b.buffer or made.get(b.same_as if b.same_as >= 0 else at)
+            values.append(b.scalar if held is None else int(held.address).to_bytes(8, "little"))
+        seconds = gpu.run(
+            kernel, function.name, *sizes, values, shared=shared, cooperative=cooperative, cluster=cluster
+        )
+        for at, allocation in made.items():
+            if bound[at].back:
+                bound[at].staged = allocation.read()
+    except DeviceFault:
+        made.clear()  # the GPU has dropped all memory of this process
+        raise
+    finally:
+        for allocation in made.values():
+            allocation.free()
+    findings = []
+    for b in bound:
+        if b.poison and b.array is not None:
+            # The GPU keeps no record of stores: an element that still holds the poison counts as unwritten.
+            same = b.staged.reshape(-1, b.array.itemsize) == arguments.poison_byte(b.array.dtype)
+            findings += _unwritten(b, same.all(axis=1))
+    build = time.perf_counter() - started - seconds
+    return Run(function.name, "gpu", *sizes, seconds, findings=findings, build_seconds=build)
 
 
 # -- words -------------------------------------------------------------------------------------------------------------

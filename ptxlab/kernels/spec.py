@@ -46,7 +46,7 @@ COMMON = (
     Parameter("head_dim", "elements of a query, key or value row (D)", 64, minimum=1, maximum=MAX_HEAD_DIM),
     Parameter("causal", "a row sees only the keys up to its own place", False, (False, True)),
     Parameter("dtype", "type of every element and of the arithmetic", "f32", tuple(DTYPES)),
-    Parameter("arch", "the target, sm_75 or later", "sm_80", tuple(targets.TARGETS)),
+    Parameter("arch", "the target", "sm_80", tuple(targets.TARGETS)),
     Parameter("probes", "store the online-softmax state of chosen rows", False, (False, True)),
 )
 
@@ -207,7 +207,7 @@ class Spec:
 
         if self.tile is None:
             return config(1)
-        limit = targets.target(arch).static_shared
+        limit = targets.get(arch).static_shared
         tile = tile_kv or self.tile(head_dim, dtype)
         while tile_kv is None and tile > 1 and self.shared_bytes(config(tile)) > limit:
             tile //= 2

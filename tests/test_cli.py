@@ -1,0 +1,146 @@
+"""The `ptxlab` command: what it prints, what `--json` holds, and its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ptxlab import cli, kernels
+
+
+def run(capsys, *argv):
+    """(exit status, standard output, standard error) of one command."""
+    status = cli.main(argv)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_list(capsys):
+    status, out, _ = run(capsys, "list")
+    assert status == 0
+    lines = out.splitlines()
+    for at, name in enumerate(kernels.names()):
+        spec = kernels.get(name)
+        assert lines[2 * at].split() == [str(spec.rung), name, *spec.title.split()]
+        assert lines[2 * at + 1].strip() == spec.question
+
+
+def test_list_json_has_the_limits(capsys):
+    _, out, _ = run(capsys, "list", "--json")
+    listed = {k["name"]: k for k in json.loads(out)}
+    assert list(listed) == list(kernels.names())
+    assert listed["scalar"]["parameters"]["head_dim"] == {
+        "default": 64, "says": "elements of a query, key or value row (D)", "minimum": 1, "maximum": 256,
+    }  # fmt: skip
+    assert listed["scalar"]["parameters"]["dtype"]["choices"] == ["f32", "f64"]
+
+
+def test_ptx_prints_the_kernel_and_nothing_else(capsys):
+    status, out, _ = run(capsys, "ptx", "scalar", "--head-dim", "16", "--causal", "--arch", "sm_90")
+    assert status == 0
+    assert out == kernels.get("scalar").build(head_dim=16, causal=True, arch="sm_90").ptx
+    assert ".target sm_90" in out
+
+
+def test_run_passes(capsys):
+    argv = "run scalar --seq-len 40 --head-dim 16 --causal --heads 2 --kv-heads 1 --device cpu".split()
+    status, out, _ = run(capsys, *argv)
+    rows = {line[:13].strip(): line[13:] for line in out.splitlines()}
+    assert status == 0
+    assert list(rows) == [
+        "kernel", "problem", "device", "time", "instructions", "registers", "max error", "mean error", "tolerance",
+        "LSE error", "findings", "result",
+    ]  # fmt: skip
+    assert rows["kernel"] == "scalar_f32_d16_causal for sm_80"
+    assert rows["problem"] == "B=1 Hq=2 Hkv=1 Sq=40 Sk=40 D=16, logits of sigma 1"
+    assert rows["device"] == "cpu"
+    assert "thread-instructions" in rows["instructions"]
+    assert rows["result"] == "pass"
+
+
+def test_run_json(capsys):
+    status, out, _ = run(capsys, *"run tiled --seq-len 33 --kv-len 70 --head-dim 16 --device cpu --json".split())
+    result = json.loads(out)
+    assert status == 0
+    assert result["ok"] is True
+    assert result["max_error"] <= result["tolerance"]
+    assert result["thread_instructions"] > 33 * 70 * 16
+    assert (result["seq_len"], result["kv_len"], result["device"]) == (33, 70, "cpu")
+
+
+def test_run_fails_when_out_of_tolerance(capsys, monkeypatch):
+    from ptxlab import reference
+
+    monkeypatch.setattr(reference, "default_scale", lambda dim: 0.5)
+    sent = cli.main("run scalar --seq-len 9 --head-dim 16 --device cpu".split())
+    assert sent == 0  # the kernel and the reference take the same scale
+    monkeypatch.setattr(reference, "tolerance", lambda o, *_, **__: (0 * o + 1e-30, 1e9))
+    status, out, _ = run(capsys, *"run scalar --seq-len 9 --head-dim 16 --device cpu".split())
+    assert status == 1
+    assert out.splitlines()[-1] == "result       FAIL"
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ("ptx tilde", "there is no kernel 'tilde'; there are scalar, tiled"),
+        ("run scalar --head-dim 300", "scalar: head_dim is a whole number from 1 to 256, not 300"),
+        ("run scalar --seq-len 0", "--seq-len is at least 1, not 0"),
+        (
+            "run scalar --heads 3 --kv-heads 2",
+            "3 query heads cannot share 2 key/value heads; Hq should be a multiple of Hkv",
+        ),
+        ("ptx scalar --tile-kv 8", "scalar has no tile_kv; its parameters are head_dim, causal, dtype, arch, probes"),
+        ("isa fmaa", "unknown instruction 'fmaa'"),
+    ],
+)
+def test_errors_are_one_line_and_status_2(capsys, argv, message):
+    status, out, err = run(capsys, *argv.split())
+    assert (status, out, err) == (2, "", f"ptxlab: {message}\n")
+
+
+def test_unknown_command_shows_the_usage(capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["dance"])
+    assert caught.value.code == 2
+    assert "usage: ptxlab" in capsys.readouterr().err
+
+
+def test_isa_of_one_instruction(capsys):
+    status, out, _ = run(capsys, "isa", "fma")
+    assert status == 0
+    assert out.startswith("fma.rnd{.ftz}{.sat}.f32")
+
+
+def test_isa_covers_what_the_kernels_use(capsys):
+    _, out, _ = run(capsys, "isa", "--json")
+    executed = {entry["syntax"].split(".")[0].split()[0] for entry in json.loads(out) if entry["executed"]}
+    used = {i.name for i in kernels.get("tiled").build().module.kernels[0].instructions()}
+    assert used <= executed
+
+
+def test_doctor_json(capsys):
+    status, out, _ = run(capsys, "doctor", "--json")
+    assert status == 0
+    found = {item["name"]: item for item in json.loads(out)}
+    assert found["python"]["ok"]
+    assert found["numpy"]["ok"]
+
+
+def test_bench_json(capsys):
+    _, out, _ = run(capsys, *"bench scalar --seq-len 32 --head-dim 16 --device cpu --json".split())
+    (row,) = json.loads(out)
+    assert row["kernel"] == "scalar_f32_d16"
+    assert row["seconds"] > 0
+    assert row["gflops"] == pytest.approx(4 * 32 * 32 * 16 / row["seconds"] / 1e9)
+
+
+def test_python_dash_m():
+    made = subprocess.run(
+        [sys.executable, "-m", "ptxlab", "list", "--json"], capture_output=True, text=True, env=os.environ, check=True
+    )
+    assert [k["name"] for k in json.loads(made.stdout)] == list(kernels.names())

@@ -1,0 +1,120 @@
+"""The catalogue of kernels: names, parameters, limits, and the arguments that a built kernel asks for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab import kernels
+
+
+def test_catalogue_is_in_reading_order():
+    assert kernels.names() == ("scalar", "tiled")
+    rungs = [kernels.get(name).rung for name in kernels.names()]
+    assert rungs == sorted(rungs)
+    for name in kernels.names():
+        spec = kernels.get(name)
+        assert spec.question.endswith("?")
+        assert spec.phase == "prefill"
+        assert "def make(config" in spec.source
+
+
+def test_unknown_kernel():
+    with pytest.raises(LookupError) as caught:
+        kernels.get("tilde")
+    assert str(caught.value) == "there is no kernel 'tilde'; there are scalar, tiled"
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("name", ["scalar", "tiled"])
+def test_entry_name_and_parameters(name, dtype, causal):
+    built = kernels.get(name).build(head_dim=48, dtype=dtype, causal=causal)
+    assert built.name == f"{name}_{dtype}_d48" + ("_causal" if causal else "")
+    (entry,) = built.module.kernels
+    assert entry.name == built.name
+    assert [v.type for v in entry.params] == ["u64"] * 5 + ["u32"] * 5 + [dtype]
+    probed = kernels.get(name).build(head_dim=48, dtype=dtype, causal=causal, probes=True)
+    assert [v.name for v in probed.module.kernels[0].params][11:] == ["slots", "probe"]
+    assert str(built.module) == built.ptx
+
+
+def test_the_same_parameters_give_the_same_object():
+    spec = kernels.get("scalar")
+    assert spec.build(head_dim=24) is spec.build(head_dim=24, tile_q=None)
+    assert spec.build(head_dim=24) is not spec.build(head_dim=24, causal=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("scalar", {"head_dim": 0}, "scalar: head_dim is a whole number from 1 to 256, not 0"),
+        ("scalar", {"head_dim": 257}, "scalar: head_dim is a whole number from 1 to 256, not 257"),
+        ("scalar", {"head_dim": 64.0}, "scalar: head_dim is a whole number from 1 to 256, not 64.0"),
+        ("scalar", {"dtype": "f16"}, "scalar: dtype is one of 'f32', 'f64', not 'f16'"),
+        (
+            "scalar",
+            {"tile_kv": 32},
+            "scalar has no tile_kv; its parameters are head_dim, causal, dtype, arch, probes",
+        ),
+        (
+            "tiled",
+            {"warps": 4},
+            "tiled has no warps; its parameters are head_dim, causal, dtype, arch, probes, tile_kv",
+        ),
+        (
+            "tiled",
+            {"head_dim": 128, "tile_kv": 64},
+            "tiled: tile_kv=64 with head_dim=128 and f32 needs 65536 bytes of static shared memory; sm_80 has 49152",
+        ),
+    ],
+)
+def test_limits(name, given, message):
+    with pytest.raises(pl.TargetError) as caught:
+        kernels.get(name).build(**given)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("dtype", "head_dim", "tile"),
+    [("f32", 64, 32), ("f32", 128, 32), ("f32", 256, 16), ("f64", 64, 32), ("f64", 128, 16), ("f64", 256, 8)],
+)
+def test_default_tile_is_halved_until_it_fits(dtype, head_dim, tile):
+    assert kernels.get("tiled").build(dtype=dtype, head_dim=head_dim).tile_kv == tile
+
+
+def test_launch_shape():
+    built = kernels.get("scalar").build()
+    assert built.launch_shape(2, 8, 4, 129, 500) == ((2, 8, 2), (128, 1, 1), 0)
+    assert built.launch_shape(1, 1, 1, 128, 0) == ((1, 1, 1), (128, 1, 1), 0)
+
+
+def test_a_kernel_is_launched_by_hand():
+    q, k, v = pl.reference.random_inputs(1, 2, 1, 40, 50, 16)
+    built = kernels.get("scalar").build(head_dim=16)
+    o, lse = np.empty_like(q), np.empty(q.shape[:3], np.float32)
+    grid, block, shared = built.launch_shape(1, 2, 1, 40, 50)
+    pl.launch(built, grid, block, *built.arguments(q, k, v, o, lse, 0.25), shared=shared, device="cpu")
+    assert pl.reference.measure(o, lse, q, k, v, scale=0.25).ok
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"q": (1, 2, 4, 8)}, "scalar_f32_d16: q has head_dim 8, the kernel was built for 16"),
+        ({"v": (1, 1, 6, 16)}, "scalar_f32_d16: v should have shape [1, 1, 5, 16], not [1, 1, 6, 16]"),
+        ({"o": (1, 2, 5, 16)}, "scalar_f32_d16: o should have shape [1, 2, 4, 16], not [1, 2, 5, 16]"),
+        ({"lse": (2, 4)}, "scalar_f32_d16: lse should have shape [1, 2, 4], not [2, 4]"),
+        (
+            {"k": (1, 3, 5, 16), "v": (1, 3, 5, 16)},
+            "scalar_f32_d16: Hq = 2 should be a multiple of Hkv = 3",
+        ),
+    ],
+)
+def test_arguments_that_do_not_fit(changed, message):
+    shapes = {"q": (1, 2, 4, 16), "k": (1, 1, 5, 16), "v": (1, 1, 5, 16), "o": (1, 2, 4, 16), "lse": (1, 2, 4)}
+    built = kernels.get("scalar").build(head_dim=16)
+    with pytest.raises(pl.LaunchError) as caught:
+        built.arguments(*(np.zeros(s, np.float32) for s in (shapes | changed).values()), 1.0)
+    assert str(caught.value) == message

@@ -1,0 +1,151 @@
+"""What may be given for which parameter: every message of a `LaunchError`, whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+
+RAW = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry first(
+    .param .u64 x, .param .u32 n, .param .f32 a, .param .s32 s, .param .f64 b, .param .b32 bits,
+    .param .align 8 .b8 blob[16], .param .u64 .ptr .global .align 4 p
+)
+{
+    ret;
+}
+"""
+TWO = RAW + ".visible .entry second() { ret; }\n"
+
+
+def good():
+    return {
+        "x": np.zeros(4, np.float32), "n": 4, "a": 1.5, "s": -3, "b": 2.0, "bits": np.float32(1), "blob": bytes(16),
+        "p": np.zeros(4, np.float32),
+    }  # fmt: skip
+
+
+def refused(**changed):
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(RAW, 1, 32, *(good() | changed).values(), device="step")
+    return str(caught.value)
+
+
+def test_the_good_arguments_are_taken():
+    run = pl.launch(RAW, 1, 32, *good().values(), device="step")
+    assert (run.kernel, run.device, run.grid, run.block) == ("first", "step", (1, 1, 1), (32, 1, 1))
+    assert run.findings == []
+
+
+def test_count():
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(RAW, 1, 32, np.zeros(4))
+    assert str(caught.value) == (
+        "first takes 8 arguments (x: .u64, n: .u32, a: .f32, s: .s32, b: .f64, bits: .b32, blob: .b8[16], p: .u64), "
+        "got 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"x": 1.5}, "argument 1 (x: .u64) wants an array, a device buffer or a 64-bit integer, got float 1.5"),
+        (
+            {"x": [1, 2]},
+            "argument 1 (x: .u64) wants an array, a device buffer or a 64-bit integer, got list [1, 2]",
+        ),
+        (
+            {"n": np.zeros(3, np.float32)},
+            "argument 2 (n: .u32) wants an integer, or np.uint32, got an array of float32 [3]",
+        ),
+        ({"n": -1}, "argument 2 (n: .u32) wants an integer from 0 to 4294967295, got -1"),
+        ({"n": np.int64(4)}, "argument 2 (n: .u32) wants an integer, or np.uint32, got np.int64 4"),
+        ({"n": 4.0}, "argument 2 (n: .u32) wants an integer, or np.uint32, got float 4.0"),
+        ({"n": b"1234"}, "argument 2 (n: .u32) wants an integer, or np.uint32, got 4 bytes"),
+        ({"a": np.float64(1)}, "argument 3 (a: .f32) wants a float, or np.float32, got np.float64 1.0"),
+        ({"s": 1 << 31}, "argument 4 (s: .s32) wants an integer from -2147483648 to 2147483647, got 2147483648"),
+        ({"b": "2"}, "argument 5 (b: .f64) wants a float, or np.float64, got str '2'"),
+        (
+            {"bits": 1.0},
+            "argument 6 (bits: .b32) wants an integer, or a numpy scalar of 4 bytes, got float 1.0",
+        ),
+        ({"blob": bytes(15)}, "argument 7 (blob: .b8[16]) wants 16 bytes, got 15"),
+        ({"blob": 7}, "argument 7 (blob: .b8[16]) wants 16 bytes, got int 7"),
+        ({"p": 7}, "argument 8 (p: .u64) wants an array or a device buffer, got int 7"),
+        (
+            {"p": np.zeros(3, object)},
+            "argument 8 (p: .u64) wants numbers in native byte order, got an array of object [3]",
+        ),
+        (
+            {"p": np.zeros((4, 4), np.float32).T},
+            "argument 8 (p: .u64) wants a C-contiguous array, got strides (4, 16) for shape (4, 4)\n"
+            "  write:  np.ascontiguousarray(p)",
+        ),
+        (
+            {"p": np.broadcast_to(np.float32(1), (1,))},
+            "argument 8 (p: .u64): the array is read-only, so the result cannot be copied back\n  write:  pl.const(p)",
+        ),
+        ({"p": pl.const([1])}, "argument 8 (p: .u64) wants an array or a device buffer, got list [1]"),
+    ],
+)
+def test_wrong_arguments(changed, message):
+    assert refused(**changed) == f"first, {message}"
+
+
+def test_read_only_arrays_are_fine_as_constants():
+    args = good() | {"p": pl.const(np.broadcast_to(np.float32(1), (1,)))}
+    assert pl.launch(RAW, 1, 32, *args.values(), device="step").findings == []
+
+
+def test_arrays_that_overlap_in_part():
+    whole = np.zeros(8, np.float32)
+    assert refused(x=whole[:5], p=whole[3:]) == (
+        "first: the arrays for x and p overlap in part; pass whole arrays or copies"
+    )
+    assert refused(x=whole, p=pl.out(whole)) == "first: the same array is given for x and p, once as pl.out"
+
+
+def test_entry():
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(TWO, 1, 32)
+    assert str(caught.value) == "entry: the module has 2 kernels (first, second); name one with entry="
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(TWO, 1, 32, entry="third")
+    assert str(caught.value) == "entry: no kernel 'third' in the module; it has first, second"
+    assert pl.launch(TWO, 1, 32, entry="second", device="step").kernel == "second"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"grid": (1, 2, 3, 4)}, "grid: one to three whole numbers are wanted, got (1, 2, 3, 4)"),
+        ({"grid": 0}, "grid: x goes from 1 to 2147483647 on sm_80, got 0"),
+        ({"grid": (1, 65536)}, "grid: y goes from 1 to 65535 on sm_80, got 65536"),
+        ({"block": 1.5}, "block: one to three whole numbers are wanted, got 1.5"),
+        ({"block": 1025}, "block: x goes from 1 to 1024 on sm_80, got 1025"),
+        ({"block": (64, 32)}, "block: sm_80 has at most 1024 threads in a block, 64 x 32 x 1 are 2048"),
+        ({"shared": -1}, "shared: a number of bytes is wanted, got -1"),
+        (
+            {"shared": 200000},
+            "shared memory: sm_80 has at most 166912 bytes for a block, 200000 are asked for "
+            "(0 declared + 200000 dynamic)",
+        ),
+        ({"device": "tpu"}, "device is 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
+        ({"checks": ("racecheck",)}, "checks: there is no 'racecheck'; there is memcheck"),
+    ],
+)
+def test_sizes_and_options(changed, message):
+    options = {"grid": 1, "block": 32, "device": "step"} | changed
+    grid, block = options.pop("grid"), options.pop("block")
+    with pytest.raises((pl.LaunchError, pl.TargetError)) as caught:
+        pl.launch(TWO, grid, block, entry="second", **options)
+    assert str(caught.value) == message
+
+
+def test_what_is_no_kernel():
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(5, 1, 1)
+    assert str(caught.value) == "kernel: PTX text, a parsed module or a builder's kernel is wanted, got int"
