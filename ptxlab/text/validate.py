@@ -248,7 +248,8 @@ class _Validator:
                 hint = self.replaced(token, 0, len(base), close[0])
                 return self.error(f"{base} is not declared; close to it: {close[0]}", token, hint)
             return self.error(f"{base} is not declared", token, f".reg .{type_} {base};")
-        what = "function or register" if instruction.name == "call" else "variable or register"
+        called = instruction.name == "call" and Name(base) in instruction.operands
+        what = "function or register" if called else "variable or register"
         close = difflib.get_close_matches(base, sorted(scope.all_names()), 1, 0.75)
         message = f"no {what} {base} is declared" + (f"; close to it: {close[0]}" if close else "")
         return self.error(message, token, self.replaced(token, 0, len(base), close[0]) if close else "")

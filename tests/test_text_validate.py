@@ -1,0 +1,210 @@
+"""What `validate` finds in PTX that parses, with the whole message; and that it finds nothing in compilers' output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ptxlab.errors import Span
+from ptxlab.text import parse
+from ptxlab.text.validate import validate
+
+CORPUS = Path(__file__).parent / "corpus"
+COMPILED = sorted([*CORPUS.glob("cuda/*.ptx"), *CORPUS.glob("triton/*.ptx"), *CORPUS.glob("grammar/calls*.ptx")])
+
+HEAD = """\
+.version 8.0
+.target sm_80
+.global .f32 table[4];
+.func helper { ret; }
+.visible .entry k(.param .u64 out)
+{
+	.reg .b32 %r<5>;
+	.reg .f32 %f<4>, %query0;
+	.reg .v4 .f32 %vector;
+	.reg .pred %p;
+"""
+
+
+def _messages(*lines: str) -> list[str]:
+    return [str(error) for error in validate(parse(HEAD + "".join(f"\t{line}\n" for line in lines) + "}\n", "k.ptx"))]
+
+
+def _message(line: str) -> str:
+    (message,) = _messages(line)
+    return message
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_compilers_output_has_no_finding(path: Path) -> None:
+    assert [str(error) for error in validate(parse(path.read_bytes().decode(), path.name))] == []
+
+
+def test_right_instructions_have_no_finding() -> None:
+    lines = (
+        "fma.rn.f32 %f1, %vector.x, %query0, %f0;",
+        "mov.u32 %r4, %tid.x; mov.u32 %r3, %clock; mov.u32 %r0, %envreg3;",
+        "setp.lt.f32 %p|_, %f1, %f2;",
+        "{ .reg .b32 %inner<2>; mov.b32 %inner1, %r0; @%p bra $done; }",
+        "{ .reg .b64 %rd; mov.u64 %rd, table+4; call helper; ld.param.u64 %rd, [out]; }",
+        "bar.sync 0; bar.sync 0, 64;",
+        "tcgen05.wait::ld.sync.aligned;",
+        "$done: ret;",
+    )
+    assert _messages(*lines) == []
+
+
+def test_a_missing_modifier() -> None:
+    assert _message("fma.f32 %f1, %f2, %f3, %f1;  // sum") == (
+        "k.ptx:11:6: fma needs .rnd here, one of .rn .rz .rm .rp; found .f32\n"
+        "     fma.f32 %f1, %f2, %f3, %f1;  // sum\n"
+        "         ^~~\n"
+        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n"
+        "  write:  fma.rn.f32 %f1, %f2, %f3, %f1;"
+    )
+
+
+def test_a_misspelt_modifier() -> None:
+    assert _message("@%p fma.rn.sta.f32 %f1, %f2, %f3, %f1;") == (
+        "k.ptx:11:13: fma needs .f32 here; found .sta\n"
+        "     @%p fma.rn.sta.f32 %f1, %f2, %f3, %f1;\n"
+        "                ^~~\n"
+        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n"
+        "  write:  @%p fma.rn.sat.f32 %f1, %f2, %f3, %f1;"
+    )
+
+
+def test_a_modifier_too_many_in_an_opcode_of_several_words() -> None:
+    assert _message("mul .hi .xx .u32 %r1, %r2, %r3;") == (
+        "k.ptx:11:11: mul needs .type here, one of .u16 .u32 .u64 .s16 .s32 .s64; found .xx\n"
+        "     mul .hi .xx .u32 %r1, %r2, %r3;\n"
+        "              ^~\n"
+        "  syntax: mul.hi.type  d, a, b\n"
+        "  write:  mul.hi.u32 %r1, %r2, %r3;"
+    )
+
+
+def test_nothing_after_the_opcode() -> None:
+    (first, second) = _messages("mad %r1, %r2, %r3;", "ret;", "fma %f1, %f2, %f3, %f1;")
+    assert first.splitlines()[0].startswith("k.ptx:11:4: mad needs ")
+    assert second.splitlines()[0] == "k.ptx:13:4: fma needs .rnd here, one of .rn .rz .rm .rp; found nothing"
+
+
+def test_too_few_operands() -> None:
+    assert _message("fma.rn.f32 %f1, %f2, %f3;") == (
+        "k.ptx:11:26: fma.rn.f32 takes 4 operands (d, a, b, c); found 3\n"
+        "     fma.rn.f32 %f1, %f2, %f3;\n"
+        "                             ^\n"
+        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c"
+    )
+
+
+def test_too_many_operands() -> None:
+    assert _message("fma.rn.f32 %f1, %f2, %f3, %f1, %f2;") == (
+        "k.ptx:11:33: fma.rn.f32 takes 4 operands (d, a, b, c); found 5\n"
+        "     fma.rn.f32 %f1, %f2, %f3, %f1, %f2;\n"
+        "                                    ^~~\n"
+        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c"
+    )
+
+
+def test_operands_where_there_are_none() -> None:
+    assert _message("ret %r1;") == (
+        "k.ptx:11:6: ret takes no operands; found 1\n     ret %r1;\n         ^~~\n  syntax: ret{.uni}"
+    )
+
+
+def test_an_unknown_instruction() -> None:
+    assert _message("ad.f32 %f1, %f2, %f3;") == (
+        "k.ptx:11:2: unknown instruction 'ad'; close to it: add, addc, sad\n"
+        "     ad.f32 %f1, %f2, %f3;\n"
+        "     ^~\n"
+        "  write:  add.f32 %f1, %f2, %f3;"
+    )
+    assert _message("xyzzy.f32 %f1;") == ("k.ptx:11:2: unknown instruction 'xyzzy'\n     xyzzy.f32 %f1;\n     ^~~~~")
+
+
+def test_a_register_beyond_its_range() -> None:
+    assert _message("add.f32 %f1, %f2, %f7;") == (
+        "k.ptx:11:20: %f7 is not declared; line 8 declares %f0 to %f3\n"
+        "     add.f32 %f1, %f2, %f7;\n"
+        "                       ^~~\n"
+        "  write:  .reg .f32 %f<8>;"
+    )
+
+
+def test_a_misspelt_register() -> None:
+    assert _message("add.f32 %f1, %f2, %qeury0;") == (
+        "k.ptx:11:20: %qeury0 is not declared; close to it: %query0\n"
+        "     add.f32 %f1, %f2, %qeury0;\n"
+        "                       ^~~~~~~\n"
+        "  write:  add.f32 %f1, %f2, %query0;"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "declaration"),
+    [
+        ("add.f64 %zz, 1.0, 2.0;", ".reg .f64 %zz;"),
+        ("setp.lt.f32 %zz, %f1, %f2;", ".reg .pred %zz;"),
+        ("@%zz ret;", ".reg .pred %zz;"),
+        ("ld.global.f32 %f1, [%zz];", ".reg .b64 %zz;"),
+        ("ld.shared.f32 %f1, [%zz+4];", ".reg .b32 %zz;"),
+        ("mul.wide.u32 %zz, %r1, %r2;", ".reg .u64 %zz;"),
+    ],
+)
+def test_the_declaration_that_an_unknown_register_needs(line: str, declaration: str) -> None:
+    message = _message(line).splitlines()
+    assert message[0].endswith(": %zz is not declared")
+    assert message[-1] == f"  write:  {declaration}"
+
+
+def test_a_register_of_an_inner_scope() -> None:
+    assert _messages("{ .reg .b32 %zz; mov.b32 %zz, 0; }", "mov.b32 %zz, 0;") == [
+        "k.ptx:12:10: %zz is not declared\n     mov.b32 %zz, 0;\n             ^~~\n  write:  .reg .b32 %zz;"
+    ]
+
+
+def test_an_element_that_a_special_register_does_not_have() -> None:
+    assert _message("mov.u32 %r1, %tid.q;") == (
+        "k.ptx:11:15: %tid has no .q, only .x .y .z\n"
+        "     mov.u32 %r1, %tid.q;\n"
+        "                  ^~~~~~\n"
+        "  write:  mov.u32 %r1, %tid.x;"
+    )
+
+
+def test_an_unknown_variable_and_an_unknown_function() -> None:
+    assert _messages("mov.u32 %r1, tabel;", "call (%r1), helpr, (%r2);") == [
+        "k.ptx:11:15: no variable or register tabel is declared; close to it: table\n"
+        "     mov.u32 %r1, tabel;\n"
+        "                  ^~~~~\n"
+        "  write:  mov.u32 %r1, table;",
+        "k.ptx:12:14: no function or register helpr is declared; close to it: helper\n"
+        "     call (%r1), helpr, (%r2);\n"
+        "                 ^~~~~\n"
+        "  write:  call (%r1), helper, (%r2);",
+    ]
+
+
+def test_labels() -> None:
+    assert _messages("loop:", "@%p bra lop;", "bra elsewhere;", "loop:", "targets: .branchtargets loop, nowhere;") == [
+        "k.ptx:12:10: no label lop in k\n     @%p bra lop;\n             ^~~\n  write:  @%p bra loop;",
+        "k.ptx:13:6: no label elsewhere in k\n     bra elsewhere;\n         ^~~~~~~~~\n  write:  elsewhere:",
+        "k.ptx:14:2: the label loop is already on line 11\n     loop:\n     ^~~~\n  write:  loop_2:",
+        "k.ptx:15:32: no label nowhere in k\n"
+        "     targets: .branchtargets loop, nowhere;\n"
+        "                                   ^~~~~~~\n"
+        "  write:  nowhere:",
+    ]
+
+
+def test_the_same_label_in_two_scopes() -> None:
+    assert _messages("{ again: bra again; }", "{ again: bra again; }") == []
+
+
+def test_the_python_line_is_named() -> None:
+    module = parse(HEAD + "fma.f32 %f1, %f1, %f1, %f1;\n}", spans={11: Span("kernel.py", 30, 8, 30, 25)})
+    (error,) = validate(module)
+    assert str(error).splitlines()[-1] == "  from:   kernel.py:30"
