@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from ptxlab.isa import (
-    arithmetic,
-    compare,
-    convert,
-    flow,
-    floating,
-    lanes,
-    logic,
-    matrix,
-    memory,
-)
+from ptxlab.isa import arithmetic, compare, convert, floating, flow, lanes, logic, matrix, memory
+from ptxlab.isa.coverage import coverage, report
+from ptxlab.isa.docs import Doc, explain
+from ptxlab.isa.modifiers import SPECIAL
 from ptxlab.isa.table import TABLE, Form, FormError, Op, all_ops, form
 
-__all__ = ["TABLE", "Form", "FormError", "Op", "all_ops", "form"]
+ROOMS = (arithmetic, floating, compare, logic, convert, memory, lanes, flow, matrix)
+"""The modules that fill the table; importing this package fills it whole."""
+
+__all__ = [
+    "ROOMS", "SPECIAL", "TABLE", "Doc", "Form", "FormError", "Op", "all_ops", "coverage", "explain", "form", "report",
+]  # fmt: skip

@@ -145,8 +145,8 @@ op(f"{_head}.cas.b128  d, [a], b, c", _CAS, kind="memory", order=_order, scope=S
 op("membar.level", """Makes the thread's earlier memory accesses visible to its block (`.cta`), the GPU (`.gl`) or the whole
    system (`.sys`) before its later ones; the old name of `fence.sc`.""",
    kind="none", level=("cta", "gl", "sys"), version=(1, 4))  # fmt: skip
-op("membar.proxy.proxykind", """The old name of `fence.proxy`.""", kind="none",
-   proxykind=("alias", "async", "async.global"), version=(7, 5), sm=70)  # fmt: skip
+op("membar.proxy.proxykind{.space}", """The old name of `fence.proxy`.""", kind="none", proxykind=("alias", "async"),
+   space=("global", "shared::cta", "shared::cluster"), version=(7, 5), sm=70)  # fmt: skip
 op("fence{.order}.scope", """Orders the thread's memory accesses before it against those after it, as seen by the other threads
    of the scope. A flag that says "the data is there" needs one between data and flag.""",
    kind="none", order=("sc", "acq_rel", "acquire", "release"), scope=SCOPES, version=(6, 0), sm=70)  # fmt: skip
@@ -199,5 +199,5 @@ op("cp.async.wait_group  n:int", """Waits until at most the n youngest groups of
    next tile in flight while this one is used.""", kind="async", version=(7, 0), sm=80)  # fmt: skip
 op("cp.async.wait_all", """Waits until every copy that this thread has started has arrived.""", kind="async", version=(7, 0),
    sm=80)  # fmt: skip
-op("cp.async.mbarrier.arrive{.noinc}{.space}.b64  [a]", """Lets an mbarrier know when this thread's copies have arrived.""",
-   kind="async", space=("shared", "shared::cta"), version=(7, 0), sm=80)  # fmt: skip
+op("cp.async.mbarrier.arrive{.noinc}{.space}.b64  [a]", """Lets an mbarrier know when this thread's copies have
+   arrived. The CPU machine does not run it yet.""", kind="memory", space=("shared", "shared::cta"), version=(7, 0), sm=80)  # fmt: skip

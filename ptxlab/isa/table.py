@@ -7,9 +7,9 @@ both engines of the CPU machine execute its `sem`. Slots in braces are optional;
 takes one of the given choices, any other slot is the literal word. Several entries may share an opcode (`fma` has one
 for each kind of type); the first that matches wins.
 
-Operands: `d` or `p` at the front is a destination, `[a]` an address, `a{, b}` an optional source, `{!}c` a predicate that
-may be negated, `d|p:pred` a destination with an optional second. `a:u32` gives an operand a type of its own; without
-it the type is the slot called `type`; `a:atype` is the type in the slot `atype`.
+Operands: `d` or `p` at the front is a destination, `[a]` an address, `a{, b}` an optional source, `{!}c` a predicate
+that may be negated, `d|p:pred` a destination with an optional second. `a:u32` gives an operand a type of its own;
+without it the type is the slot called `type`; `a:atype` is the type in the slot `atype`.
 Special operand types: `pred`, `label`, `any` (whatever the operand is), `wide` (twice the width of `type`), `int`
 (an immediate), `vec` (`.vec` elements of `type`).
 """
@@ -70,7 +70,11 @@ class Op:
     @property
     def executed(self) -> bool:
         """Whether the CPU machine runs this form."""
-        return self.sem is not None or self.kind in ("flow", "none")
+        return self.sem is not None or self.kind in ("flow", "none", "warp", "async")
+
+
+SPECIAL_TYPES = ("pred", "label", "any", "int", "vec", "addr")
+"""Operand types that are not PTX types of a value (see the top of this file)."""
 
 
 class Form:
@@ -98,9 +102,11 @@ class Form:
         return f"Form({self.opcode})"
 
     def operand_type(self, spec: OperandSpec) -> str:
-        """The PTX type of an operand of this form; special types (`pred`, `label`, `any`, `int`, `addr`) as they are."""
+        """The PTX type of an operand of this form; special types (`pred`, `label`, `any`, `int`, `vec`, `addr`) stay."""
         if spec.type == "wide":
             return f"{self.type[0]}{2 * int(self.type[1:])}"
+        if spec.type in SPECIAL_TYPES:
+            return spec.type
         value = self.__dict__.get(spec.type)
         return value if isinstance(value, str) else spec.type
 
