@@ -175,7 +175,7 @@ class Occupancy:
 
 
 def occupancy(target: str | Target, threads: int, registers: int, shared: int = 0) -> Occupancy:
-    """What fits on one SM: blocks of `threads` threads with `registers` each and `shared` bytes in all, declared or not.
+    """What fits on an SM: blocks of `threads` threads with `registers` each and `shared` bytes, declared or not.
 
     The arithmetic of `cuda_occupancy.h`. TargetError names the limit where not even one block fits.
     """

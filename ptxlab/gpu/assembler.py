@@ -12,7 +12,7 @@ from typing import Any
 
 from ptxlab.errors import AssemblyError, TargetError, UnavailableError
 from ptxlab.gpu.explain import Source, assembly_error
-from ptxlab.gpu.report import Usage, read_memory, read_usage, read_warnings
+from ptxlab.gpu.report import Usage, read_complaints, read_memory, read_usage, read_warnings, section_sizes
 
 INSTALL = "pip install cuda-bindings nvidia-nvjitlink"
 LOWEST = "sm_75"
@@ -155,9 +155,7 @@ def _refuse_dangerous(source: Source) -> None:
     for match in re.finditer(r"<\s*(\d{8,})\s*>", text):
         if int(match[1]) > MOST_REGISTERS:
             line = text.count("\n", 0, match.start()) + 1
-            raise source.error(
-                f"{match[1]} registers in one declaration; {MOST_REGISTERS} are the most assembled", line
-            )
+            raise source.error(f"{match[1]} registers in one declaration; at most {MOST_REGISTERS} are assembled", line)
     for number, row in enumerate(text.split("\n"), 1):
         if len(row) > LONGEST_LINE and re.search(rf"[\w$%.]{{{LONGEST_WORD + 1}}}", row):
             raise AssemblyError(f"a word of more than {LONGEST_WORD} characters", line=number, file=source.file)
@@ -165,7 +163,7 @@ def _refuse_dangerous(source: Source) -> None:
 
 def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: bool) -> Assembly:
     nvjitlink = _nvjitlink()
-    data = source.text.encode()
+    data = source.text.encode(errors="replace")
     start = time.perf_counter()
     options = [f"-arch={arch}", "-verbose", *(["-lineinfo"] if lineinfo else [])]
     try:
@@ -179,23 +177,24 @@ def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: 
             f"sm_90, sm_90a, sm_100, sm_120 and others from {LOWEST} on"
         ) from error
     try:
+        status = ""
         try:
             nvjitlink.add_data(handle, nvjitlink.InputType.PTX, data, len(data), "kernel.ptx")
             nvjitlink.complete(handle)
         except nvjitlink.nvJitLinkError as error:
-            log = _read(nvjitlink.get_error_log_size, nvjitlink.get_error_log, handle)
             status = nvjitlink.Result(error.status).name
-            raise assembly_error(source, log, target, arch, status) from None
+        errors = _read(nvjitlink.get_error_log_size, nvjitlink.get_error_log, handle)
+        if status or read_complaints(errors):  # the linker reports success for some of its errors: the log tells
+            raise assembly_error(source, errors, target, arch, status)
         cubin = bytearray(nvjitlink.get_linked_cubin_size(handle))
         nvjitlink.get_linked_cubin(handle, cubin)
         log = _read(nvjitlink.get_info_log_size, nvjitlink.get_info_log, handle)
     finally:
         nvjitlink.destroy(handle)
     seconds = time.perf_counter() - start
-    number_of_arch = int(re.sub(r"\D", "", arch))
-    global_bytes, const_bytes = read_memory(log)
-    usage = read_usage(log, number_of_arch)
-    return Assembly(arch, bytes(cubin), usage, global_bytes, const_bytes, log, read_warnings(log), seconds)
+    const_bytes = section_sizes(cubin).get(".nv.constant3", 0)
+    usage = read_usage(log, int(re.sub(r"\D", "", arch)))
+    return Assembly(arch, bytes(cubin), usage, read_memory(log), const_bytes, log, read_warnings(log), seconds)
 
 
 def _read(size: Any, get: Any, handle: Any) -> str:

@@ -17,7 +17,7 @@ from ptxlab.errors import AssemblyError, PtxSyntaxError, UnavailableError
 from ptxlab.gpu.assembler import Assembly, as_source, assemble
 
 if TYPE_CHECKING:
-    from ptxlab.text import Block, Module
+    from ptxlab.text import Block, Directive, Module
 
 INSTALL = "pip install 'ptxlab[sass]'"
 
@@ -92,19 +92,24 @@ def sass(ptx: object, arch: str | None = None) -> Sass:
         marked = assemble(mark_lines(parse(source.text)), arch, lineinfo=True)
     except (PtxSyntaxError, AssemblyError):  # what only NVIDIA's assembler can read is shown without PTX lines
         marked = assembly
+    text = _disassemble(nvdisasm, marked.cubin) or _disassemble(nvdisasm, assembly.cubin)
+    if text is None:
+        raise UnavailableError(f"{nvdisasm} cannot read the code for {assembly.arch}: {INSTALL}")
+    return Sass(assembly.arch, text, read_sass(text), assembly)
+
+
+def _disassemble(nvdisasm: str, cubin: bytes) -> str | None:
+    """nvdisasm's text for a cubin, None where it fails (it stumbles over line tables that it did not expect)."""
     with tempfile.TemporaryDirectory(prefix="ptxlab") as folder:
         path = Path(folder, "kernel.cubin")
-        path.write_bytes(marked.cubin)
-        done = subprocess.run(
-            [nvdisasm, "--print-code", "--print-line-info", str(path)], capture_output=True, text=True, timeout=120
-        )
-    if done.returncode:
-        raise UnavailableError(f"{nvdisasm} cannot read this code: {done.stderr.strip()}")
-    return Sass(assembly.arch, done.stdout, read_sass(done.stdout), assembly)
+        path.write_bytes(cubin)
+        command = [nvdisasm, "--print-code", "--print-line-info", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return done.stdout if done.returncode == 0 else None
 
 
 def mark_lines(module: Module) -> str:
-    """The module's text with a `.loc` before each instruction that names its line; its own `.loc` are taken out.
+    """The text with a `.loc` before each instruction that names its line, and without its own `.loc` and `.file`.
 
     Nothing moves to another line: each `.loc` stands on the line of its instruction.
     """
@@ -113,26 +118,29 @@ def mark_lines(module: Module) -> str:
     lines = str(module).split("\n")
     edits: list[tuple[int, int, int, str]] = []  # line, column, characters taken out, text put in
 
+    def blank(directive: Directive) -> None:
+        for token in directive.tokens:
+            edits.append((token.line, token.column, len(token.text), " " * len(token.text)))
+
     def walk(block: Block) -> None:
         for statement in block.statements:
             if isinstance(statement, Block):
                 walk(statement)
             elif isinstance(statement, Instruction):
                 first = statement.tokens[0]
-                edits.append((first.line, first.column, 0, f".loc {number} {statement.line} 0 "))
-            elif isinstance(statement, Directive) and statement.name == ".loc":
-                for token in statement.tokens:
-                    edits.append((token.line, token.column, len(token.text), " " * len(token.text)))
+                edits.append((first.line, first.column, 0, f".loc 1 {statement.line} 0 "))
+            elif isinstance(statement, Directive) and statement.name == "loc":
+                blank(statement)
 
-    files = [item for item in module.items if isinstance(item, Directive) and item.name == ".file"]
-    number = 1 + max((int(item.words[0]) for item in files if item.words and item.words[0].isdigit()), default=0)
     for item in module.items:
         if isinstance(item, Function) and item.body is not None:
             walk(item.body)
+        elif isinstance(item, Directive) and item.name == "file":
+            blank(item)
     for line, column, taken, put in sorted(edits, reverse=True):
         text = lines[line - 1]
         lines[line - 1] = text[: column - 1] + put + text[column - 1 + taken :]
-    return "\n".join(lines) + f'\n.file {number} "ptx"\n'
+    return "\n".join(lines) + '\n.file 1 "ptx"\n'
 
 
 _FUNCTION = re.compile(r"^\.text\.([\w$]+):")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from dataclasses import dataclass
 
 RESERVED_SHARED = 1024
@@ -68,14 +69,22 @@ def read_usage(log: str, sm: int) -> tuple[Usage, ...]:
     return (*kernels, *(Usage(name, False, **sizes) for name, sizes in found.items() if name not in entries))
 
 
-_MEMORY = re.compile(r"^info\s*: .*?bytes gmem", re.M)
+_MEMORY = re.compile(r"^info\s*: (\d+) bytes gmem", re.M)
 
 
-def read_memory(log: str) -> tuple[int, int]:
-    """Bytes of `.global` and of `.const` variables that the module declares."""
-    line = next((line for line in log.splitlines() if _MEMORY.match(line)), "")
-    sizes = {space: int(size) for size, space in re.findall(r"(\d+) bytes (gmem|cmem\[3\])", line)}
-    return sizes.get("gmem", 0), sizes.get("cmem[3]", 0)
+def read_memory(log: str) -> int:
+    """Bytes of `.global` variables that the module declares."""
+    match = _MEMORY.search(log)
+    return int(match[1]) if match else 0
+
+
+def section_sizes(cubin: bytes | bytearray) -> dict[str, int]:
+    """The sections of a cubin (an ELF file) with sizes in bytes: `.text.k`, `.nv.constant3` (the `.const` data)."""
+    (start,) = struct.unpack_from("<Q", cubin, 0x28)
+    size, count, names_at = struct.unpack_from("<HHH", cubin, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", cubin, start + size * n) for n in range(count)]
+    names = headers[names_at][4]
+    return {cubin[names + at : cubin.index(0, names + at)].decode(): length for at, _, _, _, _, length in headers}
 
 
 def read_warnings(log: str) -> tuple[str, ...]:

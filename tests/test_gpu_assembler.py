@@ -1,0 +1,361 @@
+"""The assembler in process: its report, its errors at the PTX line, its cache, and text that would end the process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from ptxlab.errors import AssemblyError, PtxlabError, Span, TargetError, UnavailableError
+from ptxlab.gpu import Usage, assemble, assembler
+from ptxlab.gpu.report import Complaint, read_complaints, read_memory, read_usage, read_warnings
+from ptxlab.text import parse
+
+pytestmark = pytest.mark.assembler
+
+ADD_ONE = """\
+.version 8.0
+.target sm_80
+.address_size 64
+
+.visible .entry add_one(.param .u64 data)
+{
+    .reg .b64 %rd<2>;
+    .reg .f32 %f<2>;
+    .shared .align 4 .b8 tile[1024];
+
+    ld.param.u64 %rd0, [data];
+    ld.global.f32 %f0, [%rd0];
+    add.f32 %f1, %f0, 0f3F800000;
+    st.shared.f32 [tile], %f1;
+    st.global.f32 [%rd0], %f1;
+    ret;
+}
+"""
+
+
+def fails(text: object, arch: str | None = None) -> AssemblyError:
+    """The error of text that does not assemble."""
+    with pytest.raises(AssemblyError) as caught:
+        assemble(text, arch)
+    return caught.value
+
+
+def test_reports_what_a_kernel_uses() -> None:
+    made = assemble(ADD_ONE)
+    usage = made.kernel()
+    assert made.arch == "sm_80"
+    assert made.cubin.startswith(b"\x7fELF")
+    assert (usage.name, usage.kernel, usage.shared_bytes, usage.stack_bytes) == ("add_one", True, 1024, 0)
+    assert 0 < made.registers == usage.registers <= 16
+    assert (made.spill_bytes, made.shared_bytes, made.stack_bytes, made.warnings) == (0, 1024, 0, ())
+    assert str(made) == (
+        f"add_one for sm_80: {made.registers} registers, no spills, 1024 bytes of static shared memory, "
+        f"{len(made.cubin)} bytes of cubin in {made.seconds * 1e3:.1f} ms"
+    )
+
+
+def test_spills_stack_and_barriers() -> None:
+    loads = "".join(f"    ld.volatile.global.f32 %f{i}, [%p+{4 * i}];\n" for i in range(400))
+    stores = "".join(f"    st.global.f32 [%p+{4 * i}], %f{i};\n" for i in range(400))
+    text = (
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry wide(.param .u64 p)\n{\n"
+        "    .reg .f32 %f<400>;\n    .reg .b64 %p;\n    ld.param.u64 %p, [p];\n"
+        f"{loads}    bar.sync 0;\n{stores}    ret;\n}}\n"
+    )
+    made = assemble(text)
+    usage = made.kernel("wide")
+    assert usage.registers == 255
+    assert usage.spill_store_bytes > 0 < usage.spill_load_bytes
+    assert made.spill_bytes == usage.spill_store_bytes + usage.spill_load_bytes
+    assert usage.stack_bytes >= usage.spill_store_bytes
+    assert usage.barriers == 1
+
+
+def test_shared_memory_of_a_called_function_counts_on_every_target() -> None:
+    for target in ("sm_80", "sm_90", "sm_100", "sm_120"):
+        text = (
+            f".version 8.7\n.target {target}\n.address_size 64\n.shared .align 4 .b8 tile[3000];\n"
+            ".const .align 4 .b8 table[400];\n.global .align 4 .b8 total[8];\n"
+            ".func helper()\n{\n    .reg .b32 %r;\n    mov.b32 %r, tile;\n    st.shared.b32 [%r], %r;\n    ret;\n}\n"
+            ".visible .entry k()\n{\n    call helper;\n    ret;\n}\n.visible .entry other()\n{\n    ret;\n}\n"
+        )
+        made = assemble(text)
+        assert [(usage.name, usage.kernel, usage.shared_bytes) for usage in made.functions] == [
+            ("k", True, 3000),
+            ("other", True, 0),
+            ("helper", False, 0),
+        ]
+        assert (made.global_bytes, made.const_bytes) == (8, 400)
+
+
+def test_names_the_kernels_there_are() -> None:
+    with pytest.raises(KeyError) as caught:
+        assemble(ADD_ONE).kernel("sub_one")
+    assert caught.value.args == ("no kernel 'sub_one': the text has add_one",)
+
+
+def test_every_error_is_kept_at_its_line() -> None:
+    text = ADD_ONE.replace("add.f32", "addd.f32").replace("st.global.f32 [%rd0], %f1", "st.global.f32 [%rd0], %f9")
+    error = fails(text)
+    assert str(error) == (
+        "<ptx>:13:5: Not a name of any known instruction: 'addd'\n"
+        "        addd.f32 %f1, %f0, 0f3F800000;\n"
+        "        ^~~~\n"
+        "<ptx>:15:5: Arguments mismatch for instruction 'st'\n"
+        "        st.global.f32 [%rd0], %f9;\n"
+        "        ^~\n"
+        "<ptx>:15:27: Unknown symbol '%f9'\n"
+        "        st.global.f32 [%rd0], %f9;\n"
+        "                              ^~~"
+    )
+    assert [e.line for e in error.errors] == [13, 15, 15]
+    assert error.errors[0] is error
+    assert "addd" in error.log
+
+
+@pytest.mark.parametrize(
+    ("text", "arch", "message"),
+    [
+        (
+            ADD_ONE.replace("8.0", "42.0"),
+            None,
+            "<ptx>:1:1: Unsupported .version 42.0; current version is '{newest}' (an update of the wheel "
+            "nvidia-nvjitlink may know it)\n    .version 42.0\n    ^~~~~~~~\n  write:  .version {newest}",
+        ),
+        (
+            ADD_ONE.replace("8.0", "6.0"),
+            None,
+            "<ptx>:2:1: PTX .version 6.0 does not support .target sm_80\n    .target sm_80\n    ^~~~~~~\n"
+            "  write:  .version 7.0",
+        ),
+        (
+            ADD_ONE.replace("sm_80", "sm_90"),
+            "sm_80",
+            "<ptx>:2:9: SM version specified by .target is higher than default SM version assumed: .target is sm_90, "
+            "and sm_80 is older; PTX runs on its target and on newer GPUs only\n"
+            '    .target sm_90\n            ^~~~~\n  write:  .target sm_80, or assemble for arch="sm_90"',
+        ),
+        (
+            ADD_ONE.replace("sm_80", "sm_90a"),
+            "sm_90",
+            "<ptx>:2:9: PTX with .target 'sm_90a' cannot be compiled for architecture 'sm_90': what sm_90a has "
+            "beyond sm_90 exists on that GPU under its full name only\n"
+            '    .target sm_90a\n            ^~~~~~\n  write:  assemble(ptx, arch="sm_90a")',
+        ),
+        (
+            ADD_ONE.replace("sm_80", "sm_90a"),
+            "sm_100",
+            "<ptx>:2:9: Program with .target 'sm_90a' cannot be compiled to future architecture: what sm_90a has "
+            "beyond sm_90 exists on that GPU under its full name only\n"
+            '    .target sm_90a\n            ^~~~~~\n  write:  assemble(ptx, arch="sm_90a")',
+        ),
+        (
+            ADD_ONE.replace("tile[1024]", "tile[50000]"),
+            None,
+            "<ptx>:5:17: Entry function 'add_one' uses too much shared data (0xc350 bytes, 0xc000 max): 50000 bytes of "
+            "static shared memory, 49152 are allowed\n"
+            "    .visible .entry add_one(.param .u64 data)\n                    ^~~~~~~\n"
+            "  write:  .extern .shared .align 16 .b8 tile[];  and shared=50000 at the launch",
+        ),
+        (
+            ADD_ONE.replace("\n.visible", "\n.extern .func missing();\n.visible").replace(
+                "ret;", "call missing;\n    ret;"
+            ),
+            None,
+            "<ptx>:5:15: Undefined reference to 'missing' in 'kernel.ptx': the text declares this function and has no "
+            "body for it\n    .extern .func missing();\n                  ^~~~~~~",
+        ),
+        (
+            ADD_ONE.replace("}", ""),
+            None,
+            "<ptx>:16:5: Parsing error near '': syntax error (the text ends too early: a brace or a parenthesis is not "
+            "closed)\n        ret;\n        ^~~",
+        ),
+        (
+            ADD_ONE.replace("add.f32 %f1, %f0,", "fma.f32 %f1, %f0, %f0,"),
+            None,
+            "<ptx>:13:5: Rounding modifier required for instruction 'fma'\n"
+            "        fma.f32 %f1, %f0, %f0, 0f3F800000;\n        ^~~",
+        ),
+        ("", None, "the text has no .target line\n  write:  .target sm_80 after the .version line"),
+        (
+            ".target sm_80\n",
+            None,
+            "the text is not PTX: the assembler finds no .version at its start",
+        ),
+    ],
+)
+def test_errors_say_what_to_write(text: str, arch: str | None, message: str) -> None:
+    newest = read_newest()
+    assert str(fails(text, arch)) == message.replace("{newest}", newest)
+
+
+def read_newest() -> str:
+    """The newest PTX version of this assembler, in its own words."""
+    words = fails(ADD_ONE.replace("8.0", "99.0")).message
+    return words.split("current version is '")[1].split("'")[0]
+
+
+def test_the_builder_line_is_named() -> None:
+    class Kernel:
+        """What the builder gives: the text, and a module with a span for a line."""
+
+        ptx = ADD_ONE.replace("add.f32", "addd.f32")
+
+        class module:
+            spans = {13: Span("kernel.py", 7, 4, 7, 20)}
+            file = "add_one.ptx"
+
+    error = fails(Kernel())
+    assert str(error) == (
+        "add_one.ptx:13:5: Not a name of any known instruction: 'addd'\n"
+        "        addd.f32 %f1, %f0, 0f3F800000;\n"
+        "        ^~~~\n"
+        "  from:   kernel.py:7"
+    )
+    assert error.span == Span("kernel.py", 7, 4, 7, 20)
+
+
+def test_takes_a_module_and_nothing_else() -> None:
+    assert assemble(parse(ADD_ONE)).cubin == assemble(ADD_ONE).cubin
+    with pytest.raises(TypeError, match="PTX text, a Module or a kernel is wanted, found int"):
+        assemble(42)
+
+
+def test_old_targets_run_on_the_oldest_known_gpu() -> None:
+    old = ADD_ONE.replace("sm_80", "sm_52").replace("8.0", "6.5")
+    assert assemble(old).arch == assembler.LOWEST == "sm_75"
+    assert assemble("// .target sm_90\n/* .target sm_100 */\n" + ADD_ONE).arch == "sm_80"
+    with pytest.raises(TargetError) as caught:
+        assemble(old, "sm_52")
+    assert str(caught.value) == (
+        f'nvJitLink {".".join(map(str, assembler.version()))} does not assemble for arch="sm_52": it takes sm_75, '
+        "sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a, sm_100, sm_120 and others from sm_75 on"
+    )
+
+
+def test_the_same_text_is_assembled_once() -> None:
+    text = ADD_ONE + "// only here\n"
+    first = assemble(text)
+    assert assemble(text) is first
+    assert assemble(text, "sm_90") is not first
+    assert assemble(text + " ") is not first
+
+
+def test_several_threads_get_what_one_gets() -> None:
+    texts = [ADD_ONE.replace("3F800000", f"3F80{n:04X}") for n in range(8)]
+    texts += [text.replace("add.f32", "addd.f32") for text in texts]
+    outcomes: dict[int, object] = {}
+
+    def outcome(text: str) -> object:
+        try:
+            return assemble(text).cubin
+        except AssemblyError as error:
+            return str(error)
+
+    def work(start: int) -> None:
+        for n in range(len(texts)):
+            at = (n + start * 3) % len(texts)
+            outcomes[start * 100 + at] = outcome(texts[at])
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == 4 * len(texts)
+    assert all(found == outcomes[key % 100] for key, found in outcomes.items())
+    assert {type(found) for found in outcomes.values()} == {bytes, str}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("bra " + "x" * 1_000_000 + ";", "<ptx>:5: a word of more than 4096 characters"),
+        (
+            ".reg .b32 %r<2000000000>;",
+            "<ptx>:5:1: 2000000000 registers in one declaration; at most 10000000 are assembled\n"
+            "    .reg .b32 %r<2000000000>;\n    ^~~~",
+        ),
+        ("// \0", "<ptx>:5:1: the text holds a NUL character\n    // \0\n    ^~"),
+    ],
+)
+def test_text_that_would_end_the_process_is_refused(body: str, message: str) -> None:
+    assert (
+        str(fails(f".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {{\n{body}\nret; }}\n"))
+        == message
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ".version 8.0\n.target sm_80\n" + "{" * 100_000,
+        ".version 8.0\n.target sm_80\n.address_size 64\n/* ",
+        '.version 8.0\n.target sm_80\n.file 1 "abc\n',
+        ".version 8.0\n.target sm_80\n.visible .entry k() { %n%n%s%s }\n",
+        ADD_ONE.replace("add.f32", "\xff\xfe"),
+        ADD_ONE.encode("utf-16").decode("latin-1"),
+    ],
+)
+def test_nonsense_is_an_error_and_nothing_worse(text: str) -> None:
+    with pytest.raises(PtxlabError):
+        assemble(text)
+
+
+def test_comments_may_hold_any_character() -> None:
+    assert assemble(ADD_ONE.replace("ret;", "ret;  // é → ∞")).registers == assemble(ADD_ONE).registers
+
+
+def test_without_the_wheels_one_line_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['cuda'] = None\n"
+        "from ptxlab.gpu import assemble, available\nfrom ptxlab.gpu import assembler\n"
+        "assert not available() and not assembler.available()\n"
+        "from ptxlab.errors import UnavailableError\n"
+        "try: assemble('.version 8.0\\n.target sm_80\\n')\nexcept UnavailableError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.startswith("NVIDIA's assembler is not installed (")
+    assert done.stdout.endswith("): pip install cuda-bindings nvidia-nvjitlink\n")
+    assert done.stdout.count("\n") == 1
+    assert issubclass(UnavailableError, RuntimeError)
+
+
+def test_importing_the_room_loads_no_cuda() -> None:
+    code = "import sys, ptxlab.gpu; print([name for name in sys.modules if name.split('.')[0] == 'cuda'])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_logs_are_read_as_they_are_printed() -> None:
+    log = (
+        "ptxas warning :  .debug_info section not found\n"
+        "ptxas info    : 16 bytes gmem, 400 bytes cmem[3]\n"
+        "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
+        "ptxas info    : Function properties for k\n"
+        "ptxas         .     736 bytes stack frame, 740 bytes spill stores, 744 bytes spill loads\n"
+        "ptxas info    : Used 255 registers, used 2 barriers, 736 bytes cumulative stack size, 1024 bytes smem\n"
+        "info    : 16 bytes gmem, 400 bytes cmem[3]\n"
+        "info    : Function properties for 'k':\n"
+        "info    : used 255 registers, used 2 barriers, 736 stack, 2048 bytes smem, 536 bytes cmem[0], 0 bytes lmem\n"
+    )
+    assert read_usage(log, 90) == (Usage("k", True, 255, 736, 740, 744, 1024, 2, 536),)
+    assert read_memory(log) == 16
+    assert read_warnings(log) == (".debug_info section not found",)
+    errors = (
+        "ptxas application ptx input, line 3; error   : Unknown symbol 'x'\n"
+        "ptxas application ptx input, line 3; error   : Unknown symbol 'x'\n"
+        "ptxas fatal   : Unexpected non-ASCII character encountered on line 9\n"
+        "error   : Undefined reference to 'f' in 'kernel.ptx'\n"
+        "ptxas fatal   : Ptx assembly aborted due to errors\n"
+        "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX (kernel.ptx)\n"
+    )
+    assert read_complaints(errors) == (
+        Complaint(3, "Unknown symbol 'x'"),
+        Complaint(9, "Unexpected non-ASCII character encountered"),
+        Complaint(0, "Undefined reference to 'f' in 'kernel.ptx'"),
+    )

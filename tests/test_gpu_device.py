@@ -1,0 +1,186 @@
+"""The GPU launcher: what can be seen without a GPU, and on a GPU its launches, its timing and its faults."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from ptxlab.errors import DeviceFault, LaunchError, UnavailableError
+from ptxlab.gpu import device, faults
+
+ADD = """\
+.version 7.0
+.target sm_75
+.address_size 64
+.extern .shared .align 16 .b8 tile[];
+.visible .entry add(.param .u64 data, .param .f32 amount, .param .align 4 .b8 pair[8])
+{
+    .reg .b64 %rd<3>; .reg .f32 %f<4>; .reg .b32 %r<6>;
+    ld.param.u64 %rd0, [data];
+    ld.param.f32 %f0, [amount];
+    ld.param.f32 %f2, [pair+4];
+    mov.u32 %r0, %tid.x;
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mad.lo.u32 %r3, %r1, %r2, %r0;
+    mul.wide.u32 %rd1, %r3, 4;
+    add.u64 %rd2, %rd0, %rd1;
+    ld.global.f32 %f1, [%rd2];
+    add.f32 %f1, %f1, %f0;
+    add.f32 %f1, %f1, %f2;
+    mov.u32 %r4, tile;
+    st.shared.f32 [%r4], %f1;
+    st.global.f32 [%rd2], %f1;
+    ret;
+}
+"""
+
+
+@pytest.fixture
+def usable() -> Iterator[None]:
+    """A fault that a test provokes is forgotten afterwards."""
+    before = faults._lost
+    yield
+    faults._lost = before
+
+
+def test_arch_keeps_the_full_name_on_its_own_gpu_only() -> None:
+    assert device.arch_for("sm_90a", "sm_90") == "sm_90a"
+    assert device.arch_for("sm_90a", "sm_100") == "sm_100"
+    assert device.arch_for("sm_80", "sm_90") == "sm_90"
+    assert device.arch_for("sm_120f", "sm_120") == "sm_120f"
+
+
+def test_parameters_are_passed_by_their_bytes() -> None:
+    values = [struct.pack("<Q", 2**63 + 5), struct.pack("<f", 1.5), bytes(range(20)), b"\x07"]
+    pointers, _held = device.parameter_block(values)
+    assert [ctypes.string_at(pointer, len(value)) for pointer, value in zip(pointers, values, strict=True)] == values
+    assert len(device.parameter_block([])[0]) == 1
+
+
+@pytest.mark.assembler
+def test_launch_configuration() -> None:
+    plain = device.launch_config((4, 2, 1), (128, 1, 1), 4096, False, None)
+    assert (plain.gridDimX, plain.gridDimY, plain.gridDimZ) == (4, 2, 1)
+    assert (plain.blockDimX, plain.blockDimY, plain.blockDimZ) == (128, 1, 1)
+    assert (plain.sharedMemBytes, plain.numAttrs) == (4096, 0)
+    both = device.launch_config((4, 2, 1), (128, 1, 1), 0, True, (2, 1, 1))
+    cluster, cooperative = both.attrs
+    assert both.numAttrs == 2
+    assert (cluster.value.clusterDim.x, cluster.value.clusterDim.y, cluster.value.clusterDim.z) == (2, 1, 1)
+    assert cooperative.value.cooperative == 1
+    with pytest.raises(LaunchError) as caught:
+        device.launch_config((5, 1, 1), (32, 1, 1), 0, False, (2, 1, 1))
+    assert str(caught.value) == "cluster: the grid (5, 1, 1) is not a multiple of the cluster (2, 1, 1)"
+
+
+def test_a_stopped_kernel_is_a_fault_and_the_gpu_is_lost(usable: None) -> None:
+    error = faults.fault(RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS: While executing a kernel ..."), "scalar")
+    assert isinstance(error, DeviceFault)
+    assert (error.kind, error.kernel) == ("gpu", "scalar")
+    assert str(error) == (
+        "gpu: an access outside every allocation (CUDA_ERROR_ILLEGAL_ADDRESS)\n"
+        "  hint:   run it with device='cpu', which names the block, the thread, the PTX line and the address; "
+        "this process needs a restart before it can use the GPU again"
+    )
+    assert faults.context_lost() == (
+        "scalar was stopped by the GPU (CUDA_ERROR_ILLEGAL_ADDRESS), after which this process cannot use it"
+    )
+    faults.fault(RuntimeError("CUDA_ERROR_LAUNCH_FAILED"), "second")
+    assert faults.context_lost().startswith("scalar was stopped")
+
+
+def test_what_the_driver_refuses_leaves_the_gpu_usable(usable: None) -> None:
+    error = faults.fault(RuntimeError("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"), "tiled")
+    assert isinstance(error, LaunchError)
+    assert str(error) == (
+        "tiled: the block needs more registers or threads than a multiprocessor has "
+        "(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)"
+    )
+    old = faults.fault(RuntimeError("CUDA_ERROR_INVALID_IMAGE"), "tiled")
+    assert isinstance(old, UnavailableError)
+    assert str(old) == (
+        "the GPU's driver does not take the code of this assembler (CUDA_ERROR_INVALID_IMAGE): update the driver, or "
+        "install the assembler of the driver's CUDA, such as pip install 'nvidia-nvjitlink<13.1'; "
+        "device='cpu' needs neither"
+    )
+    assert faults.context_lost() == ""
+
+
+@pytest.mark.assembler
+def test_every_named_result_is_one_of_the_drivers() -> None:
+    from cuda.bindings import driver
+
+    for name in (*faults.STOPPED, *faults.REFUSED, *faults.TOO_OLD):
+        assert faults.result_name(getattr(driver.CUresult, name)) == name
+    assert faults.result_name(ValueError("something else")) is None
+
+
+def test_a_lost_gpu_says_why(usable: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "available", lambda: True)
+    faults.context_lost("scalar was stopped")
+    with pytest.raises(UnavailableError) as caught:
+        device.allocate(4)
+    assert str(caught.value) == (
+        "scalar was stopped; restart Python (in a notebook: Kernel, Restart), or write device='cpu'"
+    )
+
+
+@pytest.mark.skipif(device.available(), reason="there is a GPU here")
+def test_without_a_gpu() -> None:
+    with pytest.raises(UnavailableError) as caught:
+        device.run(ADD, "add", (1, 1, 1), (1, 1, 1), [])
+    assert str(caught.value) == "there is no NVIDIA GPU here, or its driver is missing; write device='cpu'"
+
+
+def launch(blocks: int, threads: int, shared: int) -> tuple[np.ndarray, float]:
+    """What `add` makes of 0, 1, 2, ..."""
+    host = np.arange(blocks * threads, dtype=np.float32)
+    memory = device.allocate(host.nbytes)
+    memory.write(host)
+    values = [struct.pack("<Q", memory.address), struct.pack("<f", 2.0), struct.pack("<ff", 0.0, 0.5)]
+    seconds = device.run(ADD, "add", (blocks, 1, 1), (threads, 1, 1), values, shared=shared)
+    found = memory.read().view(np.float32)
+    memory.free()
+    return found, seconds
+
+
+@pytest.mark.gpu
+def test_runs_and_times_a_kernel() -> None:
+    found, seconds = launch(10, 100, 16)
+    np.testing.assert_array_equal(found, np.arange(1000, dtype=np.float32) + 2.5)
+    assert 0 < seconds < 1
+    assert device.describe().arch.startswith("sm_")
+
+
+@pytest.mark.gpu
+def test_takes_more_than_48_kb_of_shared_memory() -> None:
+    found, _ = launch(2, 32, 60 * 1024)
+    np.testing.assert_array_equal(found, np.arange(64, dtype=np.float32) + 2.5)
+
+
+@pytest.mark.gpu
+def test_a_block_that_is_too_large_is_refused_and_the_next_launch_works() -> None:
+    with pytest.raises(LaunchError, match="add: a size of the launch is out of range"):
+        launch(1, 2048, 16)
+    launch(1, 32, 16)
+
+
+@pytest.mark.gpu
+def test_a_bad_address_is_a_fault_in_our_format() -> None:
+    code = (
+        "import struct\nfrom ptxlab.errors import DeviceFault, UnavailableError\nfrom ptxlab.gpu import device\n"
+        f"text = {ADD!r}\n"
+        "values = [struct.pack('<Q', 2**45), bytes(4), bytes(8)]\n"
+        "try: device.run(text, 'add', (1, 1, 1), (1, 1, 1), values, shared=16)\n"
+        "except DeviceFault as fault: print(fault.kind, fault.kernel)\n"
+        "try: device.allocate(4)\nexcept UnavailableError: print('lost')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "gpu add\nlost\n"
