@@ -275,6 +275,8 @@ def _fma_f64(a: Value, b: Value, c: Value) -> Value:
         # A zero factor or an infinite or NaN operand makes the two-step sum exact.
         plain = (a == 0) | (b == 0) | ~np.isfinite(a) | ~np.isfinite(b) | ~np.isfinite(c)
         result = np.where(plain, product + c, result)
+        # finite factors whose product overflows do not cancel an infinite c
+        result = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, result)
         for lane in np.flatnonzero(~(safe | plain)):
             result[lane] = _fma_exact(float(a[lane]), float(b[lane]), float(c[lane]))
     return result
