@@ -7,15 +7,15 @@ agree are taken apart. Whatever is wrong, the lowest faulty lane is the one that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptxlab.emulate.faults import access_fault
-from ptxlab.emulate.lanes import DTYPE, LANES, Lanes
-from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Allocation
+from ptxlab.emulate.lanes import DTYPE, LANES, SIGNED, Lanes
+from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, POISON, SHARED_WINDOW, WINDOW_SIZE, Allocation
 from ptxlab.isa import types
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import form
@@ -23,6 +23,10 @@ from ptxlab.isa.table import form
 if TYPE_CHECKING:
     from ptxlab.emulate.program import Code
     from ptxlab.isa.table import Form
+
+
+WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
+"""Where each space begins in generic addresses."""
 
 
 class Region:
@@ -99,7 +103,7 @@ class Spaces:
         self.machine, self.block = machine, block
         program, launch = machine.program, machine.launch
         start, end = program.shared_start, program.dynamic_start + launch.shared
-        data = np.zeros(-(-(end - start) // 16) * 16, np.uint8)
+        data = np.full(-(-(end - start) // 16) * 16, POISON, np.uint8)
         self.shared = Region(start, data, end - start, "shared memory")
         self.shared_window = Region(SHARED_WINDOW + start, data, end - start, "shared memory")
 
@@ -114,7 +118,7 @@ class Access(Lanes):
         self.site: Site
         self.touches: list[Touch] | None = None
         stride = -(-self.machine.program.local_size // 16) * 16
-        data = np.zeros(LANES * stride, np.uint8)
+        data = np.full(LANES * stride, POISON, np.uint8)
         lane_offset = np.arange(LANES, dtype=np.int64) * stride
         size = self.machine.program.local_size
         self.local = Region(0, data, size, "local memory", lane_offset=lane_offset)
@@ -153,19 +157,28 @@ class Access(Lanes):
         site = self.site
         parts = [v if isinstance(v, tuple) else (v,) for v in values]
         old = [np.zeros(LANES, site.dtype) for _ in range(site.count)]
+        change = operation(i)
+        dtype = SIGNED[site.dtype.itemsize] if types.is_signed(i.type) else site.dtype
         for region, index, mask in self._located(site, address, "atomic"):
-            view = region.view(site.dtype)
-            pending = np.flatnonzero(self.mask if mask is None else mask)
-            while pending.size:
-                # The first lane of each address goes; the others see what it left.
-                lanes = pending[np.unique(index[pending], return_index=True)[1]]
-                for k, before in enumerate(old):
-                    at = index[lanes] + k
-                    before[lanes] = view[at]
-                    view[at] = changed(self, i, before, *[part[k] for part in parts])[lanes]
-                    region.mark(at, site.dtype)
-                pending = np.setdiff1d(pending, lanes, assume_unique=True)
+            view = region.view(dtype)
+            lanes = np.flatnonzero(self.mask if mask is None else mask).tolist()
+            for k, before in enumerate(old):
+                operands = [part[k].view(dtype) for part in parts]
+                before = before.view(dtype)
+                for lane in lanes:
+                    at = index[lane] + k
+                    before[lane] = view[at]
+                    view[at] = change(view[at], *[operand[lane] for operand in operands])
+                region.mark(index[lanes] + k, site.dtype)
         return old[0] if i.vec is None else tuple(old)
+
+    def window(self, space: str) -> Value:
+        return self.const("i64", WINDOWS.get(space, 0))
+
+    def in_window(self, space: str, address: Value) -> Value:
+        if space in WINDOWS:
+            return address - np.uint64(WINDOWS[space]) < np.uint64(WINDOW_SIZE)
+        return ~(address - np.uint64(PARAM_WINDOW) < np.uint64(SHARED_WINDOW + WINDOW_SIZE - PARAM_WINDOW))
 
     # -- finding the place
 
@@ -241,22 +254,28 @@ class Access(Lanes):
         return held
 
 
-def changed(m: Lanes, i: Form, old: Value, *values: Value) -> Value:
-    """What an atomic operation leaves where `old` was; arithmetic is that of the instruction of the same name."""
-    b = values[0]
-    if i.operation == "exch":
-        return b
-    if i.operation == "cas":
-        return m.select(m.eq(old, b), values[1], old)
-    if i.operation == "inc":
-        return m.select(m.ule(b, old), m.const("i32", 0), m.add(old, m.const("i32", 1)))
-    if i.operation == "dec":
-        stays = m.and_(m.ne(old, m.const("i32", 0)), m.ule(old, b))
-        return m.select(stays, m.sub(old, m.const("i32", 1)), b)
-    rounding = "rn." if i.operation == "add" and types.is_float(i.type) else ""
-    same = form(f"{i.operation}.{rounding}{i.type}")
-    assert same.op.sem is not None
-    return same.op.sem(m, same, old, b)
+def operation(i: Form) -> Callable[..., Any]:
+    """What an atomic operation leaves where `x` was: a function of numpy scalars of the operation's type."""
+    if i.type in ("f16", "bf16", "f16x2", "bf16x2") and i.operation in ("add", "min", "max"):
+        same = form(f"{i.operation}.{'rn.' if i.operation == 'add' else ''}{i.type}")
+        assert same.op.sem is not None
+        sem, lanes = same.op.sem, Lanes()
+        return lambda x, b: sem(lanes, same, np.full(LANES, x), np.full(LANES, b))[0]
+    return _OPERATIONS[i.operation]
+
+
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "add": lambda x, b: x + b,
+    "min": lambda x, b: b if b < x else x,
+    "max": lambda x, b: b if b > x else x,
+    "and": lambda x, b: x & b,
+    "or": lambda x, b: x | b,
+    "xor": lambda x, b: x ^ b,
+    "inc": lambda x, b: 0 if x >= b else x + 1,
+    "dec": lambda x, b: b if x == 0 or x > b else x - 1,
+    "exch": lambda x, b: b,
+    "cas": lambda x, b, c: c if x == b else x,
+}
 
 
 def region_of(allocation: Allocation) -> Region:

@@ -21,6 +21,7 @@ from ptxlab.emulate.lanes import DTYPE, LANES, SIGNED
 from ptxlab.emulate.program import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
 from ptxlab.emulate.warp import ALL, NONE, Warp
 from ptxlab.isa import types
+from ptxlab.isa.convert import unpack
 from ptxlab.isa.machine import Value
 
 Step = Callable[[Warp], int | None]
@@ -206,7 +207,7 @@ class Translator:
             if isinstance(dest, Group):
                 element = self.element_type(type_, len(dest.elements), code)
                 inner = [e if e is None else self._register_writer(e, element, code) for e in dest.elements]
-                writers.append(_each(inner))
+                writers.append(_each(inner) if element in ("any", type_) or type_ == "vec" else _taken(inner, type_))
             elif dest is None:
                 writers.append(None)
             else:
@@ -345,6 +346,12 @@ def _each(writers: list[Write | None]) -> Write:
                 one(w, part)
 
     return write
+
+
+def _taken(writers: list[Write | None], type_: str) -> Write:
+    """`mov.b64 {d, e}, a`: one value taken apart."""
+    each, count = _each(writers), len(writers)
+    return lambda w, value: each(w, value if isinstance(value, tuple) else unpack(w, type_, count, value))
 
 
 def _copy(code: Code) -> Step:

@@ -20,6 +20,7 @@ from ptxlab.emulate.access import Access, Spaces
 from ptxlab.emulate.faults import unravel
 from ptxlab.emulate.lanes import LANES
 from ptxlab.isa.machine import Value
+from ptxlab.isa.modifiers import SPECIAL
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program import Code
@@ -230,13 +231,12 @@ class Warp(Access):
             return masks[name].astype(np.uint32)
         if name == "%laneid":
             return self.lane_id()
+        total = program.dynamic_start + launch.shared
         fixed = {
-            "%warpid": self.warp, "%nwarpid": 64, "%smid": 0, "%nsmid": 1,
-            "%dynamic_smem_size": launch.shared, "%total_smem_size": program.dynamic_start + launch.shared,
-            "%aggr_smem_size": program.dynamic_start + launch.shared,
+            "%warpid": self.warp, "%nwarpid": launch.warps, "%nsmid": 1, "%cluster_nctarank": 1,
+            "%dynamic_smem_size": launch.shared, "%total_smem_size": total, "%aggr_smem_size": total,
         }  # fmt: skip
-        if name in fixed:
-            return self.const("i32", fixed[name])
-        if name == "%gridid":
-            return self.const("i64", 0)
-        raise NotImplementedError(f"the CPU machine has no special register {name}")
+        if register in ("%nclusterid", "%clusterid"):  # without clusters each block is a cluster of its own
+            return self.special(name.replace("cluster", "cta"))
+        ones = 1 if register == "%cluster_nctaid" else 0
+        return self.const(SPECIAL[name].lane, fixed.get(name, ones))

@@ -1,0 +1,81 @@
+"""Runs small PTX programs on the engines of the CPU machine, for several test files."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate import Memory, execute
+from ptxlab.emulate.report import Report
+from ptxlab.text import parse
+
+
+def _engines() -> tuple[str, ...]:
+    """`step` always; `jit` where llvmlite is installed."""
+    compiler = importlib.util.find_spec("ptxlab.emulate.jit")
+    there = compiler is not None and compiler.origin is not None and importlib.util.find_spec("llvmlite") is not None
+    return ("step", "jit") if there else ("step",)
+
+
+ENGINES = _engines()
+
+REGISTERS = """
+    .reg .pred %p<10>;
+    .reg .b16 %h<10>;
+    .reg .b32 %r<40>;
+    .reg .b64 %rd<30>;
+    .reg .f32 %f<10>;
+    .reg .f64 %fd<10>;
+"""
+
+
+def kernel(body: str, before: str = "") -> str:
+    """A module around a kernel `k(out, x)`: %r1 is the thread's number in its block, %rd3 = &out[thread in grid]."""
+    return f"""
+.version 8.0
+.target sm_80
+.address_size 64
+{before}
+.visible .entry k(.param .u64 out, .param .u64 x)
+{{{REGISTERS}
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [x];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mad.lo.u32 %r4, %r2, %r3, %r1;
+    mul.wide.u32 %rd4, %r4, 4;
+    add.u64 %rd3, %rd1, %rd4;
+{body}
+    ret;
+}}
+"""
+
+
+def run(
+    engine: str,
+    text: str,
+    *,
+    threads: int | tuple[int, ...] = 32,
+    blocks: int = 1,
+    out: np.ndarray | None = None,
+    x: np.ndarray | None = None,
+    shared: int = 0,
+    budget: int | None = 2_000_000,
+    **options: Any,
+) -> tuple[np.ndarray, Report]:
+    """Runs `k(out, x)`; gives `out` (by default one u32 a thread, zeros before) and the report."""
+    block = (threads,) if isinstance(threads, int) else threads
+    memory = Memory()
+    if out is None:
+        out = np.zeros(blocks * int(np.prod(block)), np.uint32)
+    out = out.copy()
+    x = np.arange(64, dtype=np.uint32) if x is None else x
+    addresses = [memory.allocate(a.nbytes, name, a).address for name, a in (("out", out), ("x", x))]
+    report = execute(
+        parse(text), "k", engine=engine, grid=(blocks,), block=block, params=np.array(addresses, np.uint64).tobytes(),
+        memory=memory, shared=shared, budget=budget, workers=1, **options,
+    )  # fmt: skip
+    return out, report
