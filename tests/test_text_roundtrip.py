@@ -15,7 +15,7 @@ from ptxlab.text import parse
 from ptxlab.text.lexer import Source, lex
 
 CORPUS = sorted((Path(__file__).parent / "corpus").glob("*/*.ptx"))
-GRAMMAR = [path.read_bytes().decode() for path in CORPUS if path.parent.name == "grammar" and "calls" not in path.stem]
+GRAMMAR = [path.read_bytes().decode() for path in CORPUS if path.parent.name == "grammar" and len(path.suffixes) == 1]
 PIECES = sorted({token.text for text in GRAMMAR for token in lex(Source(text))} | {'"', "/*", "//", "\0", "é", "\n"})
 
 

@@ -11,7 +11,14 @@ from ptxlab.text import parse
 from ptxlab.text.validate import validate
 
 CORPUS = Path(__file__).parent / "corpus"
-COMPILED = sorted([*CORPUS.glob("cuda/*.ptx"), *CORPUS.glob("triton/*.ptx"), *CORPUS.glob("grammar/calls*.ptx")])
+COMPILED = sorted(
+    [
+        *CORPUS.glob("cuda/*.ptx"),
+        *CORPUS.glob("triton/*.ptx"),
+        *CORPUS.glob("grammar/*.O3.ptx"),
+        *CORPUS.glob("grammar/*.G.ptx"),
+    ]
+)
 
 HEAD = """\
 .version 8.0

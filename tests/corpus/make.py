@@ -1,23 +1,26 @@
 """Makes the compiled part of the corpus again: `python tests/corpus/make.py` with nvcc, NVRTC or Triton installed.
 
 tests/cuda/<name>.cu becomes cuda/<name>.<O3|G>[.<arch>|.nvrtc].ptx, for sm_80 where no architecture is named;
-calls.cu, which is there for its text only, goes to grammar/. The Triton kernels below become triton/<name>.ptx.
+calls.cu and features.cu, there for their text only, go to grammar/. The Triton kernels below become triton/<name>.ptx.
 No path of the machine that compiled may stay in a file: `neutral` removes them, also from the debugger's data.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE.parent / "cuda"
-TEXT_ONLY = {"calls"}
+TEXT_ONLY = {"calls": ("O3", "G"), "features": ("O3",)}
 OTHER_ARCHS = {"saxpy": ("sm_75",), "histogram": ("sm_75",), "reduce": ("sm_90",), "softmax": ("sm_90",)}
+FIRST_ARCH = {"features": "sm_90"}
 MODES = {"O3": ("-O3",), "G": ("-G",)}
 
 
@@ -40,17 +43,30 @@ def write(path: Path, ptx: str) -> None:
     print(f"{path.relative_to(HERE)}: {len(ptx)} characters")
 
 
+@contextlib.contextmanager
+def build_folder() -> Iterator[str]:
+    """An empty folder of always the same name, to be in: compilers hash its name into those of internal functions."""
+    folder = Path(tempfile.gettempdir()) / "ptxlab-corpus"
+    folder.mkdir()
+    try:
+        with contextlib.chdir(folder):
+            yield str(folder)
+    finally:
+        shutil.rmtree(folder)
+
+
 def with_nvcc(nvcc: str) -> None:
     """Compiles every .cu at -O3 and -G."""
-    with tempfile.TemporaryDirectory() as folder:
+    with build_folder() as folder:
         for source in sorted(SOURCES.glob("*.cu")):
             shutil.copy(source, folder)
             to = HERE / ("grammar" if source.stem in TEXT_ONLY else "cuda")
-            for mode, options in MODES.items():
-                for arch in ("sm_80", *OTHER_ARCHS.get(source.stem, ())):
-                    command = [nvcc, "-ptx", *options, f"-arch={arch}", source.name, "-o", "out.ptx"]
+            for mode in TEXT_ONLY.get(source.stem, tuple(MODES)):
+                first = FIRST_ARCH.get(source.stem, "sm_80")
+                for arch in (first, *OTHER_ARCHS.get(source.stem, ())):
+                    command = [nvcc, "-ptx", "-std=c++17", *MODES[mode], f"-arch={arch}", source.name, "-o", "out.ptx"]
                     subprocess.run(command, cwd=folder, check=True)
-                    suffix = "" if arch == "sm_80" else f".{arch}"
+                    suffix = "" if arch == first else f".{arch}"
                     text = (Path(folder) / "out.ptx").read_text()
                     write(to / f"{source.stem}.{mode}{suffix}.ptx", neutral(text, folder))
 
@@ -64,19 +80,18 @@ def with_nvrtc() -> None:
             raise RuntimeError(nvrtc.nvrtcGetErrorString(result[0])[1].decode())
         return list(result[1:])
 
-    for source in sorted(SOURCES.glob("*.cu")):
-        if source.stem in TEXT_ONLY:
-            continue
-        for mode, options in {"O3": [], "G": [b"--device-debug"]}.items():
-            options = [b"--gpu-architecture=compute_80", b"--std=c++17", *options]
-            (program,) = call(nvrtc.nvrtcCreateProgram(source.read_bytes(), source.name.encode(), 0, [], []))
-            call(nvrtc.nvrtcCompileProgram(program, len(options), options))
-            (size,) = call(nvrtc.nvrtcGetPTXSize(program))
-            ptx = bytearray(size)
-            call(nvrtc.nvrtcGetPTX(program, ptx))
-            write(
-                HERE / "cuda" / f"{source.stem}.{mode}.nvrtc.ptx", neutral(ptx.decode().rstrip("\0"), str(Path.cwd()))
-            )
+    with build_folder() as folder:
+        for source in sorted(SOURCES.glob("*.cu")):
+            if source.stem in TEXT_ONLY:
+                continue
+            for mode, options in {"O3": [], "G": [b"--device-debug"]}.items():
+                options = [b"--gpu-architecture=compute_80", b"--std=c++17", *options]
+                (program,) = call(nvrtc.nvrtcCreateProgram(source.read_bytes(), source.name.encode(), 0, [], []))
+                call(nvrtc.nvrtcCompileProgram(program, len(options), options))
+                (size,) = call(nvrtc.nvrtcGetPTXSize(program))
+                ptx = bytearray(size)
+                call(nvrtc.nvrtcGetPTX(program, ptx))
+                write(HERE / "cuda" / f"{source.stem}.{mode}.nvrtc.ptx", neutral(ptx.decode().rstrip("\0"), folder))
 
 
 def with_triton() -> None:
