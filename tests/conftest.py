@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -18,6 +19,15 @@ settings.load_profile("ptxlab")
 def pytest_report_header() -> list[str]:
     """One line for each optional thing that this machine lacks."""
     return doctor.missing("test")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line with the files that outgrow the 400 lines which a newcomer reads in one sitting."""
+    package = Path(doctor.__file__).parent
+    lengths = {path: path.read_text(encoding="utf-8").count("\n") for path in sorted(package.rglob("*.py"))}
+    longer = [f"{path.relative_to(package.parent)} {lines}" for path, lines in lengths.items() if lines > 400]
+    if longer:
+        terminalreporter.write_line(f"longer than 400 lines: {', '.join(longer)}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
