@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         UnsupportedInstruction,
     )
     from ptxlab.gpu import assemble, sass
-    from ptxlab.lab import explore, load_ipython_extension
+    from ptxlab.lab import diff, explore, load_ipython_extension, plot_error, plot_state, show
     from ptxlab.reference import merge_states
     from ptxlab.text import parse
 
@@ -60,10 +60,14 @@ _HOMES = {
     "UnsupportedInstruction": "errors",
     "assemble": "gpu",
     "sass": "gpu",
+    "show": "lab",
+    "diff": "lab",
     "explore": "lab",
     "load_ipython_extension": "lab",
     "merge_states": "reference",
     "parse": "text",
+    "plot_error": "lab",
+    "plot_state": "lab",
 }
 """Where each public name lives."""
 
@@ -84,6 +88,7 @@ __all__ = [
     "assemble",
     "attention",
     "const",
+    "diff",
     "empty",
     "explore",
     "kernels",
@@ -92,8 +97,11 @@ __all__ = [
     "merge_states",
     "out",
     "parse",
+    "plot_error",
+    "plot_state",
     "reference",
     "sass",
+    "show",
     "to_device",
 ]
 

@@ -1,0 +1,37 @@
+"""The notebook: explorer, magics, diff, figures and how objects look; what needs ipywidgets loads on first use."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ptxlab.lab.diff import diff
+
+if TYPE_CHECKING:
+    from ptxlab.lab.cell import show
+    from ptxlab.lab.explorer import explore
+    from ptxlab.lab.magics import load_ipython_extension
+    from ptxlab.lab.plots import plot_error, plot_state
+
+_HOMES = {
+    "explore": "explorer",
+    "load_ipython_extension": "magics",
+    "plot_error": "plots",
+    "plot_state": "plots",
+    "show": "cell",
+}
+
+__all__ = ["diff", "explore", "load_ipython_extension", "plot_error", "plot_state", "show"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ptxlab.lab' has no attribute {name!r}")
+    try:
+        value = getattr(importlib.import_module(f"ptxlab.lab.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("ptxlab"):
+            raise
+        raise ImportError(f"ptxlab.lab.{name} needs {error.name}: pip install {error.name}") from error
+    globals()[name] = value
+    return value

@@ -1,0 +1,137 @@
+"""One piece of PTX from text to result: read, assembled, run and shown; what `%%ptx` does, as one plain Python call.
+
+    pl.show(ptx)                                   # highlighted, with what the assembler says
+    pl.show(ptx, 4, 128, x, y, len(x))             # and run: grid, block, arguments as in pl.launch
+
+An error does not raise here: it is part of what is shown (`.error`), so that a notebook goes on. `pl.launch` raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ptxlab.errors import PtxlabError, UnavailableError
+from ptxlab.lab.diff import Diff, diff
+
+STUB = "this cell still holds its stub; write PTX in its place"
+
+
+@dataclass(eq=False)
+class Cell:
+    """A piece of PTX and what became of it. Parts that were not asked for, or not reached, are None.
+
+    `notes` are single lines such as "assembler: not installed"; `arrays` are the arrays that the run changed, by
+    parameter name; `error` is the first thing that went wrong.
+    """
+
+    ptx: str
+    module: Any = None
+    assembly: Any = None
+    run: Any = None
+    sass: str | None = None
+    diff: Diff | None = None
+    error: PtxlabError | None = None
+    notes: list[str] = field(default_factory=list)
+    arrays: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything asked for worked."""
+        return self.error is None
+
+    def __repr__(self) -> str:
+        if self.error is not None:
+            return str(self.error)
+        out = [assembly_line(self.assembly)] if self.assembly is not None else []
+        out += [repr(self.run)] if self.run is not None else []
+        out += [f"{name}: {describe_array(array)}" for name, array in self.arrays.items()]
+        out += [repr(self.diff)] if self.diff is not None else []
+        out += [self.sass] if self.sass is not None else []
+        return "\n".join(out + self.notes) or self.ptx
+
+    def _repr_html_(self) -> str:
+        from ptxlab.lab.display import cell_html
+
+        return cell_html(self)
+
+
+def show(
+    ptx: Any,
+    grid: Any = None,
+    block: Any = None,
+    *args: Any,
+    arch: str | None = None,
+    against: Any = None,
+    sass: bool = False,
+    assemble: bool = True,
+    **options: Any,
+) -> Cell:
+    """Reads, assembles and, given `grid` and `block`, runs PTX (text, module or built kernel), and shows all of it.
+
+    against: what to show a diff from. sass: also disassemble. args and options are those of `pl.launch`.
+    """
+    from ptxlab.lab.diff import ptx_of
+
+    text = ptx_of(ptx)
+    cell = Cell(text)
+    try:
+        cell.module = ptx if hasattr(ptx, "spans") else getattr(ptx, "module", None) or _parse(text)
+        if against is not None:
+            cell.diff = diff(against, text)
+        if assemble:
+            _assemble(cell, ptx, arch, sass)
+        if grid is not None or block is not None:
+            _run(
+                cell, ptx, 1 if grid is None else grid, 32 if block is None else block, args, {"arch": arch, **options}
+            )
+    except PtxlabError as error:
+        cell.error = error
+    return cell
+
+
+def _parse(text: str) -> Any:
+    from ptxlab import text as texts
+
+    return texts.parse(text)
+
+
+def _assemble(cell: Cell, ptx: Any, arch: str | None, sass: bool) -> None:
+    from ptxlab import gpu
+
+    try:
+        cell.assembly = gpu.assemble(ptx, arch)
+        if sass:
+            cell.sass = str(gpu.sass(ptx, arch))
+    except UnavailableError as missing:
+        cell.notes.append(str(missing).splitlines()[0])
+
+
+def _run(cell: Cell, ptx: Any, grid: Any, block: Any, args: Sequence[Any], options: dict[str, Any]) -> None:
+    from ptxlab.launch import launch
+
+    before = {k: a.copy() for k, a in enumerate(args) if isinstance(a, np.ndarray)}
+    cell.run = launch(ptx, grid, block, *args, **options)
+    kernels = [f for f in cell.module.kernels if f.name == cell.run.kernel]
+    for k, old in before.items():
+        if not np.array_equal(old.view(np.uint8), args[k].view(np.uint8)):
+            cell.arrays[kernels[0].params[k].name] = args[k]
+
+
+def assembly_line(assembly: Any) -> str:
+    """`assembled: 24 registers, no spills, 4096 bytes of shared memory`."""
+    parts = [f"{assembly.registers} registers"]
+    parts.append(f"{assembly.spill_bytes} bytes spilled" if assembly.spill_bytes else "no spills")
+    if assembly.shared_bytes:
+        parts.append(f"{assembly.shared_bytes} bytes of shared memory")
+    return "assembled: " + ", ".join(parts)
+
+
+def describe_array(array: Any) -> str:
+    """`float32 [256]: 1 2 3 4 5 6 ...`: what a result looks like in one line."""
+    flat = np.asarray(array).reshape(-1)
+    shown = " ".join(f"{x:.6g}" if flat.dtype.kind == "f" else str(x) for x in flat[:8].tolist())
+    return f"{flat.dtype} {list(np.shape(array))}: {shown}{' ...' if flat.size > 8 else ''}"

@@ -1,0 +1,73 @@
+"""The explorer's controls: one ordinary ipywidget for each parameter, made from its choices and limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipywidgets as widgets
+
+from ptxlab.errors import TargetError
+from ptxlab.kernels.spec import Parameter
+
+TITLES = {"seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV tile", "head_dim": "head dim"}
+COUNTS = ("seed", "batch", "heads", "kv_heads")
+"""Parameters that are typed as a number instead of moved with a slider."""
+
+_LABEL = {"description_width": "62px"}
+_WIDTH = {"width": "auto"}
+
+
+def control(p: Parameter) -> Any:
+    """The control that suits a parameter: a check box, a list of choices, a slider or, for small counts, a number.
+
+    A value counts when it is let go, not while it is dragged.
+    """
+    title = TITLES.get(p.name, p.name)
+    look = {"description": title, "tooltip": p.says, "style": _LABEL, "layout": _WIDTH}
+    if set(p.choices) == {True, False}:
+        return widgets.Checkbox(p.default, indent=True, **look)
+    if p.choices:
+        return dropdown(title, list(p.choices), p.default, p.says)
+    if p.default is None:
+        sizes = [2**n for n in range(11) if p.minimum <= 2**n <= p.maximum]
+        return dropdown(title, [("auto", None), *((str(n), n) for n in sizes)], None, p.says)
+    kind = widgets.BoundedIntText if p.name in COUNTS else widgets.IntSlider
+    return kind(p.default, min=p.minimum, max=p.maximum, continuous_update=False, **look)
+
+
+def sigma(p: Parameter) -> Any:
+    """A logarithmic slider from 0.1 to 10."""
+    return widgets.FloatLogSlider(
+        p.default, min=-1, max=1, step=0.05, readout_format=".2f", continuous_update=False,
+        description="sigma σ", tooltip=p.says, style=_LABEL, layout=_WIDTH,
+    )  # fmt: skip
+
+
+def dropdown(title: str, options: Any, value: Any, says: str = "") -> Any:
+    """A list of choices."""
+    return widgets.Dropdown(options=options, value=value, description=title, tooltip=says, style=_LABEL, layout=_WIDTH)
+
+
+def head_options(batch: int, heads: int) -> list[tuple[str, tuple[int, int]]]:
+    """The (batch, head) pairs to look at, with their labels."""
+    if batch == 1:
+        return [(str(h), (0, h)) for h in range(heads)]
+    return [(f"batch {b}, head {h}", (b, h)) for b in range(batch) for h in range(heads)]
+
+
+def assign(name: str, control: Any, value: Any) -> None:
+    """Sets a control from Python. `TargetError` says the range; a tile beyond the offered sizes is added to them."""
+    if isinstance(control, widgets.Dropdown):
+        values = [o[1] if isinstance(o, tuple) else o for o in control.options]
+        if value not in values and values[0] is None and isinstance(value, int):
+            control.options = [*control.options, (str(value), value)]
+        elif value not in values:
+            raise TargetError(f"{name} is one of {', '.join(map(str, values))}, not {value!r}")
+    elif isinstance(control, widgets.IntSlider | widgets.BoundedIntText):
+        if not isinstance(value, int) or not control.min <= value <= control.max:
+            raise TargetError(f"{name} is a whole number from {control.min} to {control.max}, not {value!r}")
+    elif isinstance(control, widgets.FloatLogSlider):
+        low, high = control.base**control.min, control.base**control.max
+        if not isinstance(value, int | float) or not low <= value <= high:
+            raise TargetError(f"{name} is a number from {low:g} to {high:g}, not {value!r}")
+    control.value = value

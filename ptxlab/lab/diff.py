@@ -1,0 +1,328 @@
+"""What changed between two PTX texts: lines aligned by instruction, blind to the renumbering of registers and labels.
+
+Compilers and builders number registers in the order they are made, so one new instruction renames everything after it
+and a plain text diff lights up from there to the end. Here lines are first aligned by what they do; then one consistent
+renaming from the old registers to the new is inferred, and a pair that agrees under it counts as the same instruction.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+Kind = Literal["same", "renamed", "changed", "added", "removed", "note"]
+
+_WORD = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)
+      | (?P<string>"[^"]*")
+      | (?P<register>%[A-Za-z_$][\w$]*(?:\.[xyzw]\b)?|%\d[\w$]*)
+      | (?P<label>\$[\w$]+)
+      | (?P<word>[A-Za-z_][\w$]*(?:(?:\.|::)[\w$]+)*|\.[A-Za-z_]\w*(?:(?:\.|::)\w+)*)
+      | (?P<number>0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|[0-9][\w.]*)
+      | (?P<punct>[^\s\w])""",
+    re.VERBOSE | re.DOTALL,
+)
+_SPECIAL = re.compile(
+    r"%(?:n?tid|n?ctaid|laneid|n?warpid|n?smid|gridid|lanemask_\w+|clock\w*|pm\d|globaltimer\w*|\w*smem\w*|envreg\d+)(?:\.[xyzw])?$"
+)
+_BLOCK = 400_000  # cells of an alignment table that difflib may take (about 60 ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the diff: 0-based line numbers in the old and the new text (None on the side that has no line).
+
+    kind: "same", "renamed" (the same instruction on renumbered registers), "changed", "added", "removed", or "note"
+    (a blank or comment line that only one side has). `left` and `right` are the character ranges that differ in a
+    changed row.
+    """
+
+    kind: Kind
+    a: int | None
+    b: int | None
+    left: tuple[tuple[int, int], ...] = ()
+    right: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """The rows from `old` to `new` (lists of lines); it shows itself as a unified diff and, in a notebook, as HTML."""
+
+    old: list[str]
+    new: list[str]
+    rows: list[Row]
+    old_name: str = "before"
+    new_name: str = "after"
+
+    @property
+    def added(self) -> int:
+        """How many lines the new text has that the old one has not."""
+        return sum(row.kind == "added" for row in self.rows)
+
+    @property
+    def removed(self) -> int:
+        """How many lines the old text had that the new one has not."""
+        return sum(row.kind == "removed" for row in self.rows)
+
+    @property
+    def changed(self) -> int:
+        """How many lines kept their place and changed."""
+        return sum(row.kind == "changed" for row in self.rows)
+
+    @property
+    def summary(self) -> str:
+        """`+3 -1 ~2`, or `no instruction changed`."""
+        if not (self.added or self.removed or self.changed):
+            return "no instruction changed"
+        return f"+{self.added} -{self.removed} ~{self.changed}"
+
+    def unified(self, context: int = 2) -> str:
+        """A unified diff as text, with `context` unchanged lines around each change."""
+        keep = _near_change(self.rows, context)
+        out = [f"--- {self.old_name}", f"+++ {self.new_name}"]
+        skipped = False
+        for row, kept in zip(self.rows, keep, strict=True):
+            if not kept:
+                skipped = True
+                continue
+            if skipped:
+                out.append("  ...")
+                skipped = False
+            if row.kind in ("removed", "changed") and row.a is not None:
+                out.append(f"- {self.old[row.a]}")
+            if row.kind in ("added", "changed") and row.b is not None:
+                out.append(f"+ {self.new[row.b]}")
+            if row.kind in ("same", "renamed", "note"):
+                out.append(f"  {self.new[row.b] if row.b is not None else self.old[row.a or 0]}")
+        return "\n".join(out)
+
+    def __repr__(self) -> str:
+        return f"{self.summary}\n{self.unified()}" if self.summary[0] != "n" else self.summary
+
+    def _repr_html_(self) -> str:
+        from ptxlab.lab.display import diff_html
+
+        return diff_html(self)
+
+
+def diff(a: Any, b: Any, *, names: tuple[str, str] | None = None) -> Diff:
+    """The difference from `a` to `b`: each PTX text, a `Module`, a built kernel or anything else with `.ptx`."""
+    old, new = ptx_of(a).splitlines(), ptx_of(b).splitlines()
+    old_name, new_name = names or (str(getattr(a, "name", "before")), str(getattr(b, "name", "after")))
+    return Diff(old, new, compare(old, new), old_name, new_name)
+
+
+def ptx_of(thing: Any) -> str:
+    """The PTX text of a text, a `Module`, or an object with `.ptx` or `.module`."""
+    if isinstance(thing, str):
+        return thing
+    text = getattr(thing, "ptx", None)
+    if isinstance(text, str):
+        return text
+    return str(getattr(thing, "module", thing))
+
+
+# -- alignment ---------------------------------------------------------------------------------------------------------
+
+
+def compare(old: list[str], new: list[str]) -> list[Row]:
+    """Aligns two texts line by line; every line of both appears in exactly one row, in order."""
+    words = [_words(line) for line in old], [_words(line) for line in new]
+    shapes = [_shape(w) for w in words[0]], [_shape(w) for w in words[1]]
+    pairs = _align(shapes[0], shapes[1])
+    pairs = _fill_gaps(pairs, [_opcode(w) for w in words[0]], [_opcode(w) for w in words[1]])
+    renaming = _Renaming(pairs, words[0], words[1])
+    rows: list[Row] = []
+    a = b = 0
+    for i, j in [*pairs, (len(old), len(new))]:
+        rows += [Row("removed" if words[0][k] else "note", k, None) for k in range(a, i)]
+        rows += [Row("added" if words[1][k] else "note", None, k) for k in range(b, j)]
+        if i < len(old):
+            kind = renaming.judge(words[0][i], words[1][j])
+            left, right = _marks(words[0][i], words[1][j], renaming) if kind == "changed" else ((), ())
+            rows.append(Row(kind, i, j, left, right))
+        a, b = i + 1, j + 1
+    return rows
+
+
+Word = tuple[str, str, int]  # kind, text, column
+
+
+def _words(line: str) -> list[Word]:
+    """The words of a line without its comments: comments are no instructions, and changes in them are no changes."""
+    found = ((str(m.lastgroup), m.group(), m.start()) for m in _WORD.finditer(line))
+    return [w for w in found if w[0] != "comment"]
+
+
+def _is_register(word: Word) -> bool:
+    return word[0] == "label" or (word[0] == "register" and not _SPECIAL.match(word[1]))
+
+
+def _shape(words: list[Word]) -> str:
+    """What a line does, without the numbers of its registers and labels: `%query12` reads `%query`."""
+    if words and words[0][1] == ".reg":  # the counts of `%f<74>` are a consequence of numbering
+        return " ".join(text for kind, text, _ in words if kind != "number")
+    return " ".join(re.sub(r"\d+$", "", w[1]) if _is_register(w) else w[1] for w in words)
+
+
+def _start(words: list[Word]) -> int:
+    """Where the opcode stands: after the guard `@%p` or `@!%p`, if there is one."""
+    if not words or words[0][1] != "@":
+        return 0
+    return 3 if len(words) > 1 and words[1][1] == "!" else 2
+
+
+def _opcode(words: list[Word]) -> str:
+    """The first part of the opcode (`ld` of `@%p ld.global.f32`), or whatever else the line starts with."""
+    rest = words[_start(words) :]
+    if not rest:
+        return ""
+    text = rest[0][1]
+    return text if text.startswith(".") else text.partition(".")[0]
+
+
+def _align(a: list[str], b: list[str]) -> list[tuple[int, int]]:
+    """Pairs of equal keys, increasing on both sides: lines that occur once are anchors, difflib does the rest."""
+
+    def region(lo_a: int, hi_a: int, lo_b: int, hi_b: int) -> list[tuple[int, int]]:
+        head, tail = [], []
+        while lo_a < hi_a and lo_b < hi_b and a[lo_a] == b[lo_b]:
+            head.append((lo_a, lo_b))
+            lo_a, lo_b = lo_a + 1, lo_b + 1
+        while lo_a < hi_a and lo_b < hi_b and a[hi_a - 1] == b[hi_b - 1]:
+            hi_a, hi_b = hi_a - 1, hi_b - 1
+            tail.append((hi_a, hi_b))
+        middle: list[tuple[int, int]] = []
+        if lo_a < hi_a and lo_b < hi_b:
+            anchors = _anchors(a, b, lo_a, hi_a, lo_b, hi_b)
+            if anchors:
+                for i, j in [*anchors, (hi_a, hi_b)]:
+                    middle += region(lo_a, i, lo_b, j)
+                    if i < hi_a:
+                        middle.append((i, j))
+                    lo_a, lo_b = i + 1, j + 1
+            elif (hi_a - lo_a) * (hi_b - lo_b) <= _BLOCK:
+                matcher = SequenceMatcher(None, a[lo_a:hi_a], b[lo_b:hi_b], autojunk=False)
+                for i, j, n in matcher.get_matching_blocks():
+                    middle += [(lo_a + i + k, lo_b + j + k) for k in range(n)]
+        return head + middle + tail[::-1]
+
+    return region(0, len(a), 0, len(b))
+
+
+def _anchors(a: list[str], b: list[str], lo_a: int, hi_a: int, lo_b: int, hi_b: int) -> list[tuple[int, int]]:
+    """The longest increasing chain of keys that occur exactly once on both sides (patience diff)."""
+    count_a, count_b = Counter(a[lo_a:hi_a]), Counter(b[lo_b:hi_b])
+    place = {key: j for j, key in enumerate(b[lo_b:hi_b], lo_b) if count_b[key] == 1}
+    pairs = [(i, place[a[i]]) for i in range(lo_a, hi_a) if count_a[a[i]] == 1 and a[i] in place and a[i]]
+    tops: list[int] = []  # the smallest end of a chain of each length
+    ends: list[int] = []
+    back: list[int] = []
+    for k, (_, j) in enumerate(pairs):
+        at = bisect_left(tops, j)
+        tops[at : at + 1] = [j]
+        ends[at : at + 1] = [k]
+        back.append(ends[at - 1] if at else -1)
+    chain: list[tuple[int, int]] = []
+    k = ends[-1] if ends else -1
+    while k >= 0:
+        chain.append(pairs[k])
+        k = back[k]
+    return chain[::-1]
+
+
+def _fill_gaps(pairs: list[tuple[int, int]], a: list[str], b: list[str]) -> list[tuple[int, int]]:
+    """Between aligned lines, pairs what is left by opcode: those are the changed instructions."""
+    out: list[tuple[int, int]] = []
+    i0 = j0 = 0
+    for i, j in [*pairs, (len(a), len(b))]:
+        if i0 < i and j0 < j:
+            out += [(i0 + x, j0 + y) for x, y in _align(a[i0:i], b[j0:j]) if a[i0 + x]]
+        if i < len(a):
+            out.append((i, j))
+        i0, j0 = i + 1, j + 1
+    return out
+
+
+# -- renaming ----------------------------------------------------------------------------------------------------------
+
+
+class _Renaming:
+    """One consistent renaming of the old registers and labels to the new, voted for by all aligned lines.
+
+    A register that is written again under another name is followed from that line on, so that code that uses a register
+    twice for two things (as assemblers' output does) compares equal too.
+    """
+
+    def __init__(self, pairs: list[tuple[int, int]], old: list[list[Word]], new: list[list[Word]]) -> None:
+        votes: Counter[tuple[str, str]] = Counter()
+        for i, j in pairs:
+            votes.update(
+                (x[1], y[1]) for x, y in zip(old[i], new[j], strict=False) if _is_register(x) and _is_register(y)
+            )
+        self.forward: dict[str, str] = {}
+        taken: set[str] = set()
+        for (x, y), _ in votes.most_common():
+            if x not in self.forward and y not in taken:
+                self.forward[x] = y
+                taken.add(y)
+
+    def equal(self, x: Word, y: Word) -> bool:
+        """Whether two words agree under the renaming."""
+        if _is_register(x) and _is_register(y):
+            return self.forward.get(x[1]) == y[1]
+        return x[:2] == y[:2]
+
+    def judge(self, old: list[Word], new: list[Word]) -> Kind:
+        """same, renamed or changed, for one aligned pair of lines, taken in order."""
+        if [w[:2] for w in old] == [w[:2] for w in new]:
+            if all(self.equal(x, y) for x, y in zip(old, new, strict=True)):
+                return "same"
+        if old and new and old[0][1] == new[0][1] == ".reg":
+            return "renamed" if _shape(old) == _shape(new) else "changed"
+        if len(old) != len(new):
+            return "changed"
+        wrong = [k for k, (x, y) in enumerate(zip(old, new, strict=True)) if not self.equal(x, y)]
+        target = _destination(old)
+        if wrong == [target] and _is_register(old[target]) and _is_register(new[target]):
+            self.forward[old[target][1]] = new[target][1]  # written anew under another name
+            wrong = []
+        if wrong:
+            return "changed"
+        return "same" if [w[:2] for w in old] == [w[:2] for w in new] else "renamed"
+
+
+def _destination(words: list[Word]) -> int:
+    """The position of the register that a line writes, or -1: stores and branches write none."""
+    at = _start(words)
+    if at + 1 >= len(words) or words[at][0] != "word" or _opcode(words) in ("st", "red", "bra", "call", "ret", "bar"):
+        return -1
+    return at + 1
+
+
+def _marks(
+    old: list[Word], new: list[Word], renaming: _Renaming
+) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
+    """The character ranges that differ in a pair of changed lines, one list a side."""
+    left: list[tuple[int, int]] = []
+    right: list[tuple[int, int]] = []
+    keys_old = [renaming.forward.get(w[1], w[1]) if _is_register(w) else w[1] for w in old]
+    for tag, i0, i1, j0, j1 in SequenceMatcher(None, keys_old, [w[1] for w in new], autojunk=False).get_opcodes():
+        if tag != "equal":
+            left += [(w[2], w[2] + len(w[1])) for w in old[i0:i1]]
+            right += [(w[2], w[2] + len(w[1])) for w in new[j0:j1]]
+    return tuple(left), tuple(right)
+
+
+def _near_change(rows: list[Row], context: int) -> list[bool]:
+    """Which rows lie within `context` rows of a change."""
+    hot = [k for k, row in enumerate(rows) if row.kind in ("changed", "added", "removed")]
+    keep = [False] * len(rows)
+    for k in hot:
+        for near in range(max(0, k - context), min(len(rows), k + context + 1)):
+            keep[near] = True
+    return keep

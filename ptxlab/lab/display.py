@@ -1,0 +1,232 @@
+"""How ptxlab's objects look in a notebook: plain HTML with highlighted PTX, numbers and small pictures.
+
+All of it is static, so a saved notebook shows it without a kernel. `register` teaches an IPython shell the objects of
+the other rooms, which do not know of HTML themselves.
+"""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import numpy as np
+
+from ptxlab.lab import assets, highlight, picture
+from ptxlab.lab.cell import Cell, assembly_line, describe_array
+from ptxlab.lab.diff import Diff, _near_change
+
+HEAT = "230, 120, 20"
+
+
+def page(*parts: str) -> str:
+    """Parts of HTML as one view with its style."""
+    return f'<div class="ptxlab-view"><style>{assets.view_style()}</style>{"".join(parts)}</div>'
+
+
+def text(words: object) -> str:
+    """Words as HTML."""
+    return html.escape(str(words), quote=False)
+
+
+def table(rows: dict[str, object]) -> str:
+    """Two columns: what, and how much."""
+    cells = "".join(f"<tr><th>{text(name)}</th><td>{text(value)}</td></tr>" for name, value in rows.items())
+    return f"<table>{cells}</table>"
+
+
+def ptx_html(ptx: str, counts: dict[int, int] | None = None, error: Any = None) -> str:
+    """Highlighted PTX with line numbers; with `counts` (line -> thread-instructions) also how often each line ran.
+
+    `error` (anything with `.line`) is shown under its line.
+    """
+    lines = highlight.ptx_lines(ptx)
+    width = len(str(len(lines)))
+    top = float(np.log1p(max(counts.values(), default=1))) if counts else 1.0
+    out = []
+    for number, line in enumerate(lines, 1):
+        front = f'<span class="c">{number:{width}}</span> '
+        if counts is not None:
+            n = counts.get(number, 0)
+            heat = 0.06 + 0.5 * float(np.log1p(n) / top) if n else 0.0
+            front += f'<span style="background:rgba({HEAT},{heat:.2f})">{short_count(n) if n else "":>7}</span> '
+        out.append(front + line)
+        if error is not None and getattr(error, "line", 0) == number:
+            out.append(f'<span class="pl-error">{text(_under_line(error, width + 1))}</span>')
+    return f"<pre>{chr(10).join(out)}</pre>"
+
+
+def _under_line(error: Any, indent: int) -> str:
+    column, length = int(getattr(error, "column", 0)), int(getattr(error, "length", 1))
+    caret = " " * (indent + column - 1) + "^" + "~" * max(0, length - 1) + "\n" if column else ""
+    return f"{caret}{' ' * indent}{getattr(error, 'message', error)}"
+
+
+def short_count(n: int) -> str:
+    """12345678 as 12.3M."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if n >= size:
+            return f"{n / size:.3g}{unit}"
+    return str(n)
+
+
+# -- objects -----------------------------------------------------------------------------------------------------------
+
+
+def error_html(error: Exception, ptx: str = "") -> str:
+    """An error with its place: the whole message, and the PTX with the message under its line."""
+    parts = [f'<pre class="pl-error" role="alert">{text(error)}</pre>']
+    line: int = getattr(error, "line", 0)
+    if ptx and line:
+        parts.append(f"<details><summary>the whole text</summary>{ptx_html(ptx, error=error)}</details>")
+    return page(*parts)
+
+
+def cell_html(cell: Cell) -> str:
+    """What `%%ptx` shows: the error, or highlighted PTX (hot lines marked), assembler, run, arrays, diff, SASS."""
+    if cell.error is not None:
+        return error_html(cell.error, cell.ptx)
+    head = [f"<span>{text(assembly_line(cell.assembly))}</span>"] if cell.assembly is not None else []
+    head += [f"<span>{text(note)}</span>" for note in cell.notes]
+    counts = None
+    if cell.run is not None:
+        head.append(f"<span>{text(str(cell.run).splitlines()[0])}</span>")
+        head += [f'<b class="pl-bad">{text(finding)}</b>' for finding in cell.run.findings]
+        counts = heat(cell.run)
+    parts = [ptx_html(cell.ptx, counts), f'<div class="pl-head">{"".join(head)}</div>']
+    if cell.arrays:
+        parts.append(table({name: describe_array(array) for name, array in cell.arrays.items()}))
+    if cell.diff is not None:
+        parts.append(_diff_body(cell.diff))
+    if cell.sass is not None:
+        parts.append(f"<details open><summary>SASS</summary><pre>{text(cell.sass)}</pre></details>")
+    return page(*parts)
+
+
+def heat(run: Any) -> dict[int, int] | None:
+    """PTX line -> thread-instructions of a run, None where they were not counted."""
+    counters = getattr(run, "counters", None)
+    return {line: threads for line, (_, threads) in counters.lines.items()} if counters else None
+
+
+def run_html(run: Any) -> str:
+    """A run: where, how long, how much, and the opcodes that were executed most."""
+    rows: dict[str, object] = {"kernel": run.kernel, "device": run.device, "time": f"{run.seconds * 1e3:.3g} ms"}
+    rows |= {"grid": run.grid, "block": run.block}
+    if run.counters:
+        rows["executed"] = f"{run.counters.thread_instructions:,} thread-instructions"
+        most = sorted(run.counters.opcodes.items(), key=lambda item: -item[1][1])[:8]
+        rows |= {opcode: f"{threads:,}" for opcode, (_, threads) in most}
+    rows |= {finding.check: finding.message for finding in run.findings}
+    return page(table(rows))
+
+
+def module_html(module: Any) -> str:
+    """A parsed module: its highlighted text."""
+    return page(ptx_html(str(module)))
+
+
+def kernel_html(kernel: Any) -> str:
+    """A built kernel: its name, its size, its highlighted PTX."""
+    count = sum(1 for f in kernel.module.functions for _ in f.instructions())
+    return page(
+        f'<div class="pl-head"><b>{text(kernel.name)}</b><span>{count} instructions</span></div>', ptx_html(kernel.ptx)
+    )
+
+
+def result_html(result: Any) -> str:
+    """A result of `pl.attention`: numbers, the error map of the first head and, where recorded, the softmax state."""
+    e = result.error
+    rows = {
+        "kernel": result.kernel.name,
+        "device": f"{result.run.device}, {result.seconds * 1e3:.3g} ms",
+        "max error": f"{e.max:.3g} (mean {e.mean:.3g}, {e.ulp:.3g} ULP)",
+        "tolerance": f"{e.tolerance:.3g}",
+        "result": "✓ pass" if e.ok else "✗ FAIL",
+    }
+    return page(table(rows | {f.check: f.message for f in result.run.findings}))
+
+
+def diff_html(change: Diff) -> str:
+    """A diff: only the lines near a change, with signs as well as colours."""
+    return page(_diff_body(change))
+
+
+def _diff_body(change: Diff) -> str:
+    old, new = (highlight.ptx_lines("\n".join(lines)) for lines in (change.old, change.new))
+    out: list[str] = []
+    skipped = False
+    for row, kept in zip(change.rows, _near_change(change.rows, 2), strict=True):
+        if not kept:
+            skipped = True
+            continue
+        if skipped:
+            out.append('<span class="c">  ⋯</span>')
+            skipped = False
+        if row.kind in ("removed", "changed") and row.a is not None:
+            out.append(f'<span class="pl-del">- {old[row.a]}</span>')
+        if row.kind in ("added", "changed") and row.b is not None:
+            out.append(f'<span class="pl-add">+ {new[row.b]}</span>')
+        if row.kind in ("same", "renamed", "note"):
+            out.append("  " + (new[row.b] if row.b is not None else old[row.a or 0]))
+    names = f"{text(change.old_name)} → {text(change.new_name)}"
+    body = f"<pre>{chr(10).join(out)}</pre>" if out else ""
+    return f'<div class="pl-head"><b>{text(change.summary)}</b><span>{names}</span></div>{body}'
+
+
+def explorer_html(view: Any) -> str:
+    """A static copy of the explorer: what a reader sees who opens the saved notebook without a kernel."""
+    code, assembly, run, state = view.code, view.assembly, view.run, view.state
+    if not code:
+        return page(f"<p>{text((view.problem or {}).get('message', 'The explorer needs a running kernel.'))}</p>")
+    rows: dict[str, object] = {"kernel": f"{code['name']} for {code['arch']}, {code['instructions']} instructions"}
+    if assembly and assembly["state"] == "ok":
+        rows["assembler"] = (
+            f"{assembly['registers']} registers, {assembly['spill_bytes']} B spilled, "
+            f"{assembly['shared_bytes']} B shared memory"
+        )
+        if assembly["occupancy"]:
+            rows["occupancy"] = f"{assembly['occupancy']['percent']:g} %: {assembly['occupancy']['text']}"
+    pictures = []
+    counts: dict[int, int] | None = None
+    if run:
+        e = run["error"]
+        rows["run"] = f"{run['device']}, {run['seconds'] * 1e3:.3g} ms"
+        rows["error"] = f"max {_number(e['max'])}, mean {_number(e['mean'])}, {_number(e['ulp'])} ULP"
+        rows["tolerance"] = f"{_number(e['tolerance'])}: {'✓ pass' if e['ok'] else '✗ FAIL'}"
+        counts = dict(run["heat"]) or None
+        if run["map"]:
+            size = run["map"]["rows"], run["map"]["cols"]
+            ratio = np.frombuffer(run["map"]["values"], np.float32).reshape(size)
+            pixels = picture.error_colours(ratio.T)
+            pictures.append(
+                picture.image(picture.png(pixels), "error of the output: query rows to the right, columns down", 230)
+            )
+    if state and "note" not in state:
+        pictures.append(picture.image(picture.state_svg(state), "m, l and rescale of the online softmax", 460))
+    plain = "\n".join(code["ptx"])
+    return page(
+        f'<div class="pl-head"><b>{text(code["title"])}</b></div>', table(rows), f"<p>{' '.join(pictures)}</p>",
+        f"<details><summary>PTX</summary>{_numbered(plain, counts)}</details>",
+    )  # fmt: skip
+
+
+def _numbered(lines: str, counts: dict[int, int] | None) -> str:
+    rows = lines.split("\n")
+    front = [f"{n:4} {short_count(counts[n]) if counts and n in counts else '':>6} " for n in range(1, len(rows) + 1)]
+    return f"<pre>{chr(10).join(f'<span class=c>{a}</span>{b}' for a, b in zip(front, rows, strict=True))}</pre>"
+
+
+def _number(x: Any) -> str:
+    return x if isinstance(x, str) else f"{x:.3g}"
+
+
+def register(shell: Any) -> None:
+    """Gives an IPython shell the HTML of Run, Result, Module and built kernels."""
+    formatter = shell.display_formatter.formatters["text/html"]
+    for module, name, show in (
+        ("ptxlab.launch", "Run", run_html),
+        ("ptxlab.attention", "Result", result_html),
+        ("ptxlab.text.model", "Module", module_html),
+        ("ptxlab.kernels.spec", "Built", kernel_html),
+    ):
+        formatter.for_type_by_name(module, name, show)

@@ -1,0 +1,176 @@
+"""Source text as HTML lines with short class names: PTX with our own Pygments lexer, Python with Pygments' own.
+
+Classes: `o` opcode (with each modifier in an `m` inside), `d` directive, `t` type, `r` register, `x` special register
+or builtin, `l` label, `n` number, `s` string, `c` comment, `k` Python keyword, `f` Python function, `g` decorator.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import html
+import linecache
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from pygments.lexers import PythonLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, String
+
+from ptxlab.errors import Span
+from ptxlab.lab.lexer import PtxLexer
+
+_PYTHON = (
+    (Comment, "c"),
+    (String, "s"),
+    (Number, "n"),
+    (Name.Decorator, "g"),
+    (Name.Function, "f"),
+    (Name.Class, "f"),
+    (Name.Builtin, "x"),
+    (Operator.Word, "k"),
+    (Keyword, "k"),
+)
+_OPCODE = Name.Function.Magic
+"""Our own token: a whole opcode, `fma.rn.f32`; its text holds the modifiers."""
+
+_PTX = (
+    (_OPCODE, "o"),
+    (Comment, "c"),
+    (String, "s"),
+    (Number, "n"),
+    (Name.Label, "l"),
+    (Name.Builtin, "x"),
+    (Name.Constant, "x"),
+    (Name.Variable, "r"),
+    (Keyword.Type, "t"),
+    (Keyword, "d"),
+    (Name.Decorator, "d"),
+)
+
+
+def ptx_lines(text: str) -> list[str]:
+    """The lines of PTX as HTML, as many as `text.splitlines()`."""
+    return list(_ptx_lines(text))
+
+
+@functools.lru_cache(maxsize=32)
+def _ptx_lines(text: str) -> tuple[str, ...]:
+    tokens = _with_opcodes(PtxLexer(stripnl=False, ensurenl=False).get_tokens(text))
+    return tuple(_lines(tokens, _PTX, len(text.splitlines())))
+
+
+def _with_opcodes(tokens: Iterable[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+    """Joins the lexer's opcode and modifiers into one token each."""
+    opcode = ""
+    for kind, text in tokens:
+        if opcode and kind in Keyword and text.startswith("."):
+            opcode += text
+            continue
+        if opcode:
+            yield _OPCODE, opcode
+        opcode = text if kind is Keyword else ""
+        if not opcode:
+            yield kind, text
+    if opcode:
+        yield _OPCODE, opcode
+
+
+def _opcode_html(word: str) -> str:
+    first, *modifiers = word.split(".")
+    return f'<span class="o">{first}{"".join(_span("m", f".{m}") for m in modifiers)}</span>'
+
+
+def python_lines(text: str) -> list[str]:
+    """The lines of Python as HTML, as many as `text.splitlines()`."""
+    return _lines(PythonLexer(stripnl=False, ensurenl=False).get_tokens(text), _PYTHON, len(text.splitlines()))
+
+
+def _lines(tokens: Iterable[tuple[Any, str]], classes: Any, count: int) -> list[str]:
+    """One HTML string a line; neighbours of one class share an element."""
+    out: list[list[str]] = [[]]
+    named = ((_css(kind, classes), text) for kind, text in tokens)
+    for css, group in groupby(named, key=lambda word: word[0]):
+        for k, piece in enumerate("".join(text for _, text in group).split("\n")):
+            if k:
+                out.append([])
+            if piece:
+                out[-1].append(_opcode_html(piece) if css == "o" else _span(css, piece))
+    return ["".join(line).rstrip() for line in (*out, *[[]] * count)][:count]
+
+
+def _css(kind: Any, classes: Any) -> str:
+    return next((css for parent, css in classes if kind in parent), "")
+
+
+def _span(css: str, text: str) -> str:
+    words = html.escape(text, quote=False)
+    return f'<span class="{css}">{words}</span>' if css else words
+
+
+# -- the Python that wrote the PTX -------------------------------------------------------------------------------------
+
+
+def python_pane(spans: Mapping[int, Span]) -> tuple[dict[str, Any] | None, list[list[int]]]:
+    """({file, lines, numbers}, links) for the Python of a kernel; links are [PTX line, row of the pane], from 1.
+
+    The pane holds the functions that emitted PTX, the file with most of them first; a row without a number
+    (`numbers` 0) names the file or stands for what is left out. (None, []) where no line has a span that can be read.
+    """
+    used: dict[str, set[int]] = {}
+    for span in spans.values():
+        used.setdefault(span.file, set()).add(span.line)
+    weight = Counter(span.file for span in spans.values())
+    lines: list[str] = []
+    numbers: list[int] = []
+    row: dict[tuple[str, int], int] = {}
+    for file, _ in weight.most_common():
+        source = linecache.getlines(file)
+        if not source:
+            continue
+        html_lines = python_lines("".join(source))
+        if lines:
+            lines += ["", _span("c", f"# {short_path(file)}")]
+            numbers += [0, 0]
+        before = 0
+        for first, last in _functions("".join(source), used[file]):
+            if before and first > before + 1:
+                lines.append("")
+                numbers.append(0)
+            for n in range(first, min(last, len(html_lines)) + 1):
+                lines.append(html_lines[n - 1])
+                numbers.append(n)
+                row[file, n] = len(lines)
+            before = last
+    links = [[line, row[s.file, s.line]] for line, s in sorted(spans.items()) if (s.file, s.line) in row]
+    if not links:
+        return None, []
+    return {"file": short_path(weight.most_common(1)[0][0]), "lines": lines, "numbers": numbers}, links
+
+
+@functools.lru_cache(maxsize=32)
+def _statements(source: str) -> tuple[tuple[int, int], ...]:
+    """First and last line of each top-level statement, decorators included."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # a notebook cell with magics in it: shown whole
+        return ((1, source.count("\n") + 1),)
+    out = []
+    for node in tree.body:
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+        out.append((first, node.end_lineno or first))
+    return tuple(out)
+
+
+def _functions(source: str, lines: set[int]) -> list[tuple[int, int]]:
+    """The top-level statements that hold any of these lines."""
+    return [(a, b) for a, b in _statements(source) if any(a <= n <= b for n in lines)]
+
+
+def short_path(file: str) -> str:
+    """A file as people call it: `kernels/scalar.py`, or `notebook cell`."""
+    if file.startswith("<") or "ipykernel" in file:
+        return "notebook cell"
+    return "/".join(Path(file).parts[-2:])

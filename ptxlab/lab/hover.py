@@ -1,0 +1,84 @@
+"""What the mouse finds out in the PTX pane: opcodes, modifiers, operands and other words."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+from ptxlab import isa
+from ptxlab.text.model import Block, Declaration, Function, Module
+
+DIRECTIVES = {
+    ".version": "The PTX language version that this text needs.",
+    ".target": "The oldest GPU architecture that this text is written for.",
+    ".address_size": "Bits of an address: 64.",
+    ".visible": "The symbol can be seen from outside this text.",
+    ".entry": "A kernel: a function that the host can launch.",
+    ".func": "A function that kernels call.",
+    ".param": "A parameter, in a memory space of its own that ld.param reads.",
+    ".reg": "Declares registers: each thread has its own. `%f<4>` declares %f0 to %f3.",
+    ".shared": "Memory that the threads of a block share, fast and small.",
+    ".global": "Memory that all threads and the host share.",
+    ".const": "Read-only memory that is cached for access by all threads at the same address.",
+    ".local": "Memory private to a thread; where registers are spilled to.",
+    ".align": "The address is a multiple of this many bytes.",
+    ".maxntid": "The most threads a block will be launched with; the assembler may plan registers for it.",
+    ".reqntid": "The exact number of threads a block is launched with.",
+    ".minnctapersm": "How many blocks a multiprocessor should hold at once; limits registers.",
+    ".maxnreg": "The most registers a thread may use.",
+    ".ptr": "The parameter is a pointer.",
+    ".pragma": "A hint to the assembler.",
+    ".loc": "The source line that the next instructions come from.",
+    ".file": "A source file that .loc refers to by number.",
+}
+"""Directives and what they say."""
+
+
+@functools.cache
+def opcode(word: str) -> dict[str, Any]:
+    """{says, syntax, parts: [[modifier, doc]], operands: [[name, doc]], since} of an opcode; `FormError` if unknown."""
+    doc = isa.explain(word)
+    return {
+        "says": doc.says,
+        "syntax": doc.syntax,
+        "parts": [[f".{part}", says] for part, says in doc.modifiers],
+        "operands": [list(pair) for pair in doc.operands],
+        "since": doc.since,
+    }
+
+
+def opcodes(module: Module) -> dict[str, dict[str, Any]]:
+    """The docs of every opcode that the module uses and the table knows."""
+    out = {}
+    for word in {i.opcode for f in module.functions for i in f.instructions()}:
+        try:
+            out[word] = opcode(word)
+        except isa.FormError:
+            continue  # nothing to say about it; the machine names it when it is loaded
+    return out
+
+
+def words(module: Module) -> dict[str, str]:
+    """The docs of the special registers and directives that the module's text uses."""
+    text = str(module)
+    found = set(re.findall(r"%[a-z]\w*(?:\.[xyzw]\b)?|(?<![\w%])\.[a-z]\w*", text))
+    out = {w: DIRECTIVES[w] for w in found if w in DIRECTIVES}
+    return out | {w: isa.SPECIAL[w].says for w in found if w in isa.SPECIAL}
+
+
+def registers(module: Module) -> dict[str, str]:
+    """The type of each declared register by name, or by prefix for `%f<4>`."""
+    out: dict[str, str] = {}
+
+    def walk(block: Block) -> None:
+        for statement in block.statements:
+            if isinstance(statement, Declaration):
+                out.update((v.name, f".{v.type}") for v in statement.variables if v.space == "reg")
+            elif isinstance(statement, Block):
+                walk(statement)
+
+    for item in module.items:
+        if isinstance(item, Function) and item.body is not None:
+            walk(item.body)
+    return out

@@ -1,0 +1,167 @@
+"""The notebook's magics: `%%ptx` reads, assembles and runs the PTX of a cell; `%ptx_explore` opens the explorer.
+
+They are loaded with `%load_ext ptxlab`. Their defaults are traitlets: `c.PtxMagics.arch = "sm_90"` in a configuration
+file, or `%config PtxMagics.arch = "sm_90"` in a notebook. Everything they do is also one call of `pl.show`
+or `pl.explore`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.display import display
+from traitlets import Unicode
+
+from ptxlab.errors import PtxlabError
+from ptxlab.lab.cell import STUB, Cell, show
+
+_STUB = re.compile(r"^\s*(#+ *YOUR CODE HERE|raise NotImplementedError)", re.MULTILINE)
+
+
+class _Mistake(PtxlabError):
+    """An option that does not make sense; shown like any other error, without a traceback."""
+
+
+@magics_class
+class PtxMagics(Magics):
+    """`%%ptx` and `%ptx_explore`."""
+
+    arch = Unicode("", help="target such as sm_90 to assemble for and run as; by default the PTX's own").tag(
+        config=True
+    )
+    device = Unicode("auto", help="where to run: auto, gpu, cpu or step").tag(config=True)
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self.names: dict[str, Any] = shell.user_ns
+        self.kept: dict[str, str] = {}
+
+    @magic_arguments()
+    @argument("-k", "--keep", metavar="NAME", help="keep the text under a name that --diff takes")
+    @argument("--arch", help="target to assemble for and run as, such as sm_90; by default the PTX's own")
+    @argument("--grid", metavar="X[,Y,Z]", help="blocks to launch; 1 if only --block or --args is given")
+    @argument("--block", metavar="X[,Y,Z]", help="threads in a block; 32 if only --grid or --args is given")
+    @argument("--args", metavar="a,b,n", help="arguments: names of notebook variables and number literals")
+    @argument("--device", choices=("auto", "gpu", "cpu", "step"), help="where to run")
+    @argument("--shared", metavar="BYTES", type=int, default=0, help="bytes of dynamic shared memory")
+    @argument("--entry", metavar="KERNEL", help="which kernel, when the text has several")
+    @argument("--seed", type=int, help="shuffle the warp schedule with this seed")
+    @argument("--checks", metavar="NAMES", help="checks to run with, such as memcheck")
+    @argument("--counters", action="store_true", help="count instructions and show the heat of each line")
+    @argument("--diff", metavar="NAME", help="show what changed from the text kept under NAME, or from a variable")
+    @argument("--sass", action="store_true", help="show the machine code that the assembler made")
+    @argument("-o", "--out", metavar="VAR", help="put the Run (or, without a launch, the Module) into this variable")
+    @cell_magic
+    def ptx(self, line: str, cell: str = "") -> None:
+        """Highlights the PTX of this cell, assembles it, and runs it with arrays from the notebook.
+
+        Example: %%ptx --grid 4 --block 128 --args x,y,2.0,512
+        """
+        options = parse_argstring(self.ptx, line)
+        result = self._show(options, cell)
+        if options.out:
+            value = result.run if result.run is not None else result.module
+            self.names[options.out] = value if result.ok else None
+        display(result)
+
+    def _show(self, options: Any, text: str) -> Cell:
+        if _STUB.search(text):
+            return Cell(text, error=_Mistake(STUB))
+        try:
+            against = self._against(options.diff) if options.diff else None
+            arguments = self._arguments(options.args) if options.args else []
+            launch: dict[str, Any] = {"device": options.device or self.device, "shared": options.shared}
+            launch |= {"entry": options.entry, "seed": options.seed, "counters": options.counters}
+            if options.checks:
+                launch["checks"] = tuple(filter(None, re.split(r"[,\s]+", options.checks)))
+            sizes: list[Any] = [_size("--grid", options.grid), _size("--block", options.block)]
+        except _Mistake as mistake:
+            return Cell(text, error=mistake)
+        if options.args is not None and sizes == [None, None]:
+            sizes = [1, 32]
+        if options.keep:
+            self.kept[options.keep] = text
+        arch = options.arch or self.arch or None
+        return show(text, *sizes, *arguments, arch=arch, against=against, sass=options.sass, **launch)
+
+    def _arguments(self, words: str) -> list[Any]:
+        out: list[Any] = []
+        for word in filter(None, (w.strip() for w in words.split(","))):
+            number = _number(word)
+            if number is not None:
+                out.append(number)
+            elif word in self.names:
+                out.append(self.names[word])
+            else:
+                arrays = [k for k, v in self.names.items() if isinstance(v, np.ndarray) and k[0] != "_"]
+                there = f"; its arrays are {', '.join(arrays)}" if arrays else ""
+                raise _Mistake(f"--args: there is no variable {word!r} in the notebook{there}")
+        return out
+
+    def _against(self, name: str) -> Any:
+        if name in self.kept:
+            return self.kept[name]
+        if name in self.names:
+            return self.names[name]
+        kept = f"; kept are {', '.join(self.kept)}" if self.kept else "; keep one with %%ptx -k NAME"
+        raise _Mistake(f"--diff: no text {name!r} was kept and there is no such variable{kept}")
+
+    @magic_arguments()
+    @argument("kernel", nargs="?", default="scalar", help="which kernel; `ptxlab list` names them")
+    @argument("parameters", nargs="*", help="parameters to start with, such as head_dim=32 causal=True seq_q=100")
+    @line_magic
+    def ptx_explore(self, line: str) -> Any:
+        """Opens the explorer: %ptx_explore scalar head_dim=32 causal=True"""
+        from ptxlab.lab.explorer import explore
+
+        options = parse_argstring(self.ptx_explore, line)
+        kernel, words = options.kernel, list(options.parameters)
+        if "=" in kernel:
+            kernel, words = "scalar", [kernel, *words]
+        parameters = {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if not equals:
+                raise UsageError(f"{word!r} is not a parameter; write name=value, such as head_dim=32")
+            number = _number(value)
+            parameters[name] = {"True": True, "False": False}.get(value, value if number is None else number)
+        try:
+            return explore(kernel, **parameters)
+        except PtxlabError as error:
+            raise UsageError(str(error)) from None
+
+
+def _number(word: str) -> int | float | None:
+    """The number that a word is, or None: 12, -3, 0x40, 1.5, 1e-3, inf."""
+    if not re.fullmatch(r"[-+]?(\d[\w.+-]*|\.\d[\w+-]*|inf|nan)", word):
+        return None
+    try:
+        return int(word, 0)
+    except ValueError:
+        pass
+    try:
+        return float(word)
+    except ValueError:
+        raise _Mistake(f"--args: {word!r} is neither a number nor a variable") from None
+
+
+def _size(option: str, words: str | None) -> tuple[int, ...] | None:
+    if words is None:
+        return None
+    parts = words.replace("x", ",").split(",")
+    if not 1 <= len(parts) <= 3 or not all(p.strip().isdigit() and int(p) > 0 for p in parts):
+        raise _Mistake(f"{option}: one to three positive whole numbers are wanted, as in {option} 4,2; found {words!r}")
+    return tuple(int(p) for p in parts)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Registers the magics and how ptxlab's objects look in a notebook: `%load_ext ptxlab`."""
+    from ptxlab.lab.display import register
+
+    shell.register_magics(PtxMagics(shell))
+    register(shell)

@@ -1,0 +1,78 @@
+"""Figures to keep: the online-softmax state and the error of a result, drawn with matplotlib for papers and slides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab import reference
+from ptxlab.errors import LaunchError
+from ptxlab.lab.picture import SERIES
+
+
+def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
+    """m, l and rescale against the KV tile, from the kernel's probes, with numpy float64 drawn over them.
+
+    result: of `pl.attention(..., state=True)`. row: which of `result.rows`. Returns a matplotlib Figure.
+    """
+    if result.state is None:
+        raise LaunchError("this result has no state; write pl.attention(..., state=True)")
+    if not 0 <= row < len(result.rows):
+        raise LaunchError(f"row: there are {len(result.rows)} recorded rows, {row} is not one of them")
+    q, k, v = result._inputs
+    tile = result.kernel.tile_kv
+    place = result.rows[row]
+    exact = reference.attention(q, k, v, causal=result.causal, scale=result.scale, tile=tile, rows=[place]).state
+    assert exact is not None
+    figure = _figure(figure, (6.4, 4.8))
+    axes = figure.subplots(3, 1, sharex=True)
+    tiles = np.arange(len(exact[0]))
+    for i, (axis, (_, title, colour)) in enumerate(zip(axes, SERIES, strict=True)):
+        axis.plot(tiles, result.state[row, :, i], color=colour, marker=".", markersize=4, label="the kernel's probes")
+        axis.plot(tiles, exact[0, :, i], linestyle="none", marker="o", markerfacecolor="none", markeredgecolor="0.2",
+                  markersize=7, markeredgewidth=0.8, label="numpy float64")  # fmt: skip
+        axis.set_ylabel(title)
+        axis.grid(alpha=0.25)
+    axes[0].legend(loc="best", fontsize="small")
+    axes[-1].set_xlabel("key" if tile == 1 else f"KV tile of {tile} keys")
+    b, h, r = place
+    axes[0].set_title(f"{result.kernel.name}: batch {b}, head {h}, row {r}")
+    return figure
+
+
+def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = None) -> Any:
+    """|o - float64| of one (batch, head) as a map over query rows and columns. Returns a matplotlib Figure."""
+    from matplotlib.colors import LogNorm
+
+    q, k, v = result._inputs
+    expected = reference.attention(q, k, v, causal=result.causal, scale=result.scale)
+    error = np.abs(result.o.reshape(q.shape).astype(np.float64) - expected.o)
+    b, h = head
+    if not (0 <= b < error.shape[0] and 0 <= h < error.shape[1]):
+        raise LaunchError(f"head: (batch, head) are below {error.shape[:2]}, {head} is not")
+    shown = error[b, h]
+    figure = _figure(figure, (6.4, 3.6))
+    axis = figure.subplots()
+    top = max(result.error.tolerance, 1e-300)
+    image = axis.imshow(np.maximum(shown, top * 1e-4).T, norm=LogNorm(top * 1e-4, top), cmap="Blues", aspect="auto",
+                        interpolation="nearest")  # fmt: skip
+    rows, columns = np.nonzero(~(shown <= top))
+    if rows.size:
+        axis.plot(rows, columns, "x", color="crimson", markersize=4, label="over the tolerance")
+        axis.legend(loc="best", fontsize="small")
+    figure.colorbar(image, label="|error|, up to the tolerance")
+    axis.set_xlabel("query row")
+    axis.set_ylabel("column")
+    e = result.error
+    axis.set_title(f"{result.kernel.name}: max {e.max:.2e}, mean {e.mean:.2e}, {'pass' if e.ok else 'FAIL'}")
+    return figure
+
+
+def _figure(figure: Any, size: tuple[float, float]) -> Any:
+    """The figure given, or a new one; pyplot's list of open figures is left alone."""
+    if figure is not None:
+        return figure
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained")

@@ -1,0 +1,134 @@
+"""The explorer's engine room: one request at a time on a worker thread, the newest only, results as they are ready.
+
+Every request has a sequence number. When a newer one arrives, the older stops at its next stage and what it computed is
+not published; results are kept, so that a setting seen before comes back at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ptxlab.errors import PtxlabError
+from ptxlab.lab import stages
+from ptxlab.lab.stages import Outcome, Request, Version
+
+KEEP = 24
+"""How many results are kept."""
+
+Publish = Callable[[str, Any], None]
+
+
+class Session:
+    """Answers requests. `publish(part, value)` is called from the worker thread with part "code", "diff", "pinned",
+    "assembly", "run", "state", "problem" or "status"; each value holds the `seq` of the request that it answers."""
+
+    def __init__(self, publish: Publish) -> None:
+        self._publish = publish
+        self._lock = threading.Condition()
+        self._waiting: Request | None = None
+        self._thread: threading.Thread | None = None
+        self._outcomes: OrderedDict[Request, Outcome] = OrderedDict()
+        self.seq = 0
+        self.request = Request()
+        self.version: Version | None = None
+        self.pinned: Version | None = None
+
+    def ask(self, request: Request) -> int:
+        """Queues a request and returns its number at once; it replaces one that is waiting and outdates one in work."""
+        with self._lock:
+            self.seq += 1
+            self._waiting = self.request = request
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="ptxlab-explorer", daemon=True)
+                self._thread.start()
+            return self.seq
+
+    def pin(self) -> None:
+        """Makes the version that is shown the one that later ones are compared with."""
+        if self.version is not None:
+            self.pinned = self.version
+            self._publish("pinned", _pinned(self.pinned))
+            self.ask(self.request)
+
+    def wait(self, timeout: float = 60.0) -> bool:
+        """Waits until nothing is in work; False when that takes longer than `timeout` seconds."""
+        with self._lock:
+            return self._lock.wait_for(lambda: self._thread is None, timeout)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                request, seq, self._waiting = self._waiting, self.seq, None
+                if request is None:
+                    self._thread = None
+                    self._lock.notify_all()
+                    return
+            self._answer(request, seq)
+
+    def _answer(self, request: Request, seq: int) -> None:
+        start = time.perf_counter()
+        times: dict[str, float] = {}
+        failed = False
+        try:
+            for part, value in self._stages(request, seq):
+                if seq != self.seq:
+                    return
+                times[part] = time.perf_counter() - start
+                if part == "status" and value is not None:
+                    value = {**value, "times": dict(times)}
+                self._publish(part, None if value is None else {**value, "seq": seq})
+        except Exception as error:  # every error belongs on the page: the widget must live on
+            if not isinstance(error, PtxlabError | ValueError | MemoryError):
+                import traceback
+
+                traceback.print_exc()
+            failed = True
+            if seq == self.seq:
+                version = self.version if times else None
+                self._publish("problem", {**stages.problem(error, version), "seq": seq})
+        if seq == self.seq:
+            text = "see the message above" if failed else f"done in {time.perf_counter() - start:.2f} s"
+            self._publish("status", {"text": text, "busy": False, "failed": failed, "times": times, "seq": seq})
+
+    def _stages(self, request: Request, seq: int) -> Iterator[tuple[str, dict[str, Any] | None]]:
+        """The parts of an answer in the order in which a reader wants them."""
+        yield "status", {"text": "building", "busy": True}
+        version = stages.build(request)
+        if seq != self.seq:
+            return
+        if self.pinned is None:
+            self.pinned = version
+            yield "pinned", _pinned(version)
+        self.version = version
+        yield "code", version.code
+        yield "problem", None
+        yield "diff", stages.diff(self.pinned, version)
+        yield "status", {"text": "assembling", "busy": True}
+        assembly = stages.assemble(version, request)
+        refused = assembly.pop("error", None)
+        yield "assembly", assembly
+        if refused is not None:
+            raise refused
+        yield "status", {"text": "running", "busy": True}
+        outcome, cached = self._outcome(version, request)
+        yield "run", {**stages.show_run(outcome, request), "cached": cached}
+        yield "status", {"text": "recording the softmax", "busy": True}
+        yield "state", stages.state(version, request, outcome)
+
+    def _outcome(self, version: Version, request: Request) -> tuple[Outcome, bool]:
+        key = request.result_key
+        cached = key in self._outcomes
+        if not cached:
+            self._outcomes[key] = stages.run(version, request)
+        self._outcomes.move_to_end(key)
+        while len(self._outcomes) > KEEP:
+            self._outcomes.popitem(last=False)
+        return self._outcomes[key], cached
+
+
+def _pinned(version: Version) -> dict[str, Any]:
+    return {"label": stages.label(version), "ptx": version.code["ptx"]}

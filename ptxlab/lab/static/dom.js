@@ -1,0 +1,110 @@
+// Small helpers that the explorer's other files share: elements, numbers as people write them, tooltips, toggles.
+// The files of this folder are joined into one ES module, in the order that lab/assets.py names.
+
+/** Creates an element: h("button.pin", {onclick}, "Pin"). Properties with a dash, `role` and `d` become attributes. */
+function h(tag, props, ...children) {
+  const [name, ...classes] = tag.split(".");
+  const el = document.createElement(name);
+  if (classes.length) el.className = classes.join(" ");
+  for (const [key, value] of Object.entries(props || {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.includes("-") || key === "role" || key === "scope") el.setAttribute(key, value);
+    else el[key] = value;
+  }
+  el.append(...children.flat(3).filter((c) => c !== null && c !== undefined && c !== ""));
+  return el;
+}
+
+/** The same for SVG: s("line", {x1: 0, ...}). */
+function s(tag, props, ...children) {
+  const el = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(props || {})) el.setAttribute(key, value);
+  el.append(...children.flat());
+  return el;
+}
+
+/** 1234567 -> "1.23 M". */
+function count(n) {
+  if (n === null || n === undefined) return "–";
+  for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]])
+    if (n >= size) return Number((n / size).toPrecision(3)) + " " + unit;
+  return String(Math.round(n));
+}
+
+/** Seconds -> "12.3 ms". */
+function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "–";
+  if (seconds >= 1) return seconds.toFixed(2) + " s";
+  if (seconds >= 1e-3) return (seconds * 1e3).toFixed(seconds >= 0.1 ? 0 : 1) + " ms";
+  return (seconds * 1e6).toFixed(0) + " µs";
+}
+
+/** A number with few digits: 0, 0.125, 3.1e-7, −∞. */
+function short(x, digits = 3) {
+  if (x === null || x === undefined || Number.isNaN(x)) return "–";
+  if (typeof x === "string") return x; // "NaN" and "∞", which JSON cannot carry
+  if (x === Infinity) return "∞";
+  if (x === -Infinity) return "−∞";
+  if (x === 0) return "0";
+  const size = Math.abs(x);
+  if (size >= 1e5 || size < 1e-3) return x.toExponential(Math.max(0, digits - 2)).replace("e+", "e");
+  return String(Number(x.toPrecision(digits)));
+}
+
+/** A group of buttons of which one is pressed. `onpick` gets the key. */
+function choice(label, options, picked, onpick) {
+  const group = h("div.pl-choice", { role: "group", "aria-label": label });
+  const mark = (key) => {
+    for (const b of group.children) b.setAttribute("aria-pressed", String(b.dataset.key === key));
+  };
+  for (const [key, text, title] of options) {
+    const button = h("button", { type: "button", title: title || "", onclick: () => { mark(key); onpick(key); } }, text);
+    button.dataset.key = key;
+    group.append(button);
+  }
+  mark(picked);
+  group.pick = (key) => { mark(key); onpick(key); };
+  return group;
+}
+
+/** A card with a title, a button that swaps the picture for its table, and a place for a line of text below. */
+function card(title, picture, table) {
+  const toggle = h("button.pl-quiet", { type: "button", "aria-pressed": "false" }, "Table");
+  const note = h("span.pl-note");
+  const read = h("p.pl-readout", { "aria-live": "polite" });
+  table.hidden = true;
+  toggle.onclick = () => {
+    table.hidden = !table.hidden;
+    picture.hidden = !table.hidden;
+    toggle.setAttribute("aria-pressed", String(!table.hidden));
+  };
+  const el = h("section.pl-card", { "aria-label": title },
+    h("header", null, h("h4", null, title), note, h("span.pl-spring"), toggle), picture, table, read);
+  return { el, note, read };
+}
+
+/** A table of numbers with a header row. */
+function numberTable(heads, rows) {
+  return h("table", null,
+    h("thead", null, h("tr", null, heads.map((t) => h("th", { scope: "col" }, t)))),
+    h("tbody", null, rows.map((r) => h("tr", null, r.map((c) => h("td", null, String(c)))))));
+}
+
+/** One tooltip for the whole widget, placed beside what it explains and kept inside `root`. */
+function makeTooltip(root) {
+  const el = h("div.pl-tip", { role: "tooltip", hidden: true });
+  root.append(el);
+  return {
+    show(target, content) {
+      el.replaceChildren(...content);
+      el.hidden = false;
+      const box = target.getBoundingClientRect(), frame = root.getBoundingClientRect();
+      const left = Math.max(4, Math.min(box.left - frame.left, frame.width - el.offsetWidth - 6));
+      const below = box.bottom - frame.top + 4;
+      const fits = below + el.offsetHeight < frame.height;
+      el.style.left = left + "px";
+      el.style.top = (fits ? below : Math.max(4, box.top - frame.top - el.offsetHeight - 4)) + "px";
+    },
+    hide() { el.hidden = true; },
+  };
+}

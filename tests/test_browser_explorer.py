@@ -1,0 +1,216 @@
+"""The explorer as a student meets it: a real JupyterLab in a real Chromium, driven by mouse and keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import lab_server
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+pytestmark = [pytest.mark.browser]
+
+EXPLORER = ".ptxlab-explorer"
+SOURCE = 'import ptxlab as pl\n\npl.explore("scalar", seq_len=64, head_dim=32)'
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+    """A page with the notebook open, its cell run and the explorer's first result shown."""
+    folder = tmp_path_factory.mktemp("lab")
+    lab_server.write_notebook(folder / "explore.ipynb", SOURCE)
+    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
+        page = browser.new_page(viewport={"width": 1600, "height": 1000})
+        page.set_default_timeout(60_000)
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        lab_server.open_notebook(page, url, token, "explore.ipynb")
+        lab_server.run_all(page)
+        settle(page)
+        yield page
+        assert not errors, errors
+
+
+def settle(page: Any, after: int = 0) -> int:
+    """Waits until the explorer has answered a request later than `after`; returns that request's number."""
+    page.wait_for_function(
+        "after => { const r = document.querySelector('.ptxlab-explorer');"
+        " return r && r.dataset.busy === '' && Number(r.dataset.seq) > after }",
+        arg=after,
+    )
+    return int(page.get_attribute(EXPLORER, "data-seq"))
+
+
+def number(page: Any) -> int:
+    """The number of the request that is shown."""
+    return int(page.get_attribute(EXPLORER, "data-seq"))
+
+
+def text(page: Any, selector: str) -> str:
+    """The text of an element of the explorer."""
+    return str(page.inner_text(f"{EXPLORER} {selector}"))
+
+
+def figures(page: Any) -> dict[str, str]:
+    """The strip: label -> value and detail."""
+    pairs = page.eval_on_selector_all(
+        f"{EXPLORER} .pl-figure", "all => all.map(f => [f.children[0].textContent, f.children[1].innerText])"
+    )
+    return {label: " ".join(value.split()) for label, value in pairs}
+
+
+def control(page: Any, label: str) -> Any:
+    """The input of the parameter with this label."""
+    return page.locator(f".ptxlab-parameters .jupyter-widgets:has(> label:text-is('{label}')) input[type=number]")
+
+
+def type_number(page: Any, label: str, value: int) -> None:
+    """Types a number into a control and leaves it."""
+    before = number(page)
+    control(page, label).fill(str(value))
+    control(page, label).press("Enter")
+    settle(page, before)
+
+
+def tick(page: Any, label: str) -> None:
+    """Clicks a check box."""
+    before = number(page)
+    page.locator(f".ptxlab-parameters .widget-checkbox:has-text('{label}') input").click()
+    settle(page, before)
+
+
+def colours(page: Any, selector: str) -> int:
+    """How many different colours a canvas shows."""
+    return int(
+        page.eval_on_selector(
+            f"{EXPLORER} {selector}",
+            "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size",
+        )
+    )
+
+
+def shot(page: Any, name: str) -> None:
+    """Leaves a screenshot with the explorer at the top of the window."""
+    lab_server.ARTIFACTS.mkdir(exist_ok=True)
+    page.mouse.move(2, 2)
+    page.wait_for_timeout(150)
+    page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
+
+
+def test_everything_is_shown(lab: Any) -> None:
+    assert "scalar_f32_d32" in text(lab, ".pl-entry")
+    assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line").count() > 100
+    assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .o").count() > 80
+    assert "def attention" in text(lab, "section[aria-label=Python] .pl-lines")
+    shown = figures(lab)
+    assert "✓ pass" in shown["tolerance"], shown
+    assert shown["time"].startswith(("0", "1", "2", "3", "4", "5", "6", "7", "8", "9")), shown
+    assert colours(lab, "canvas") > 20
+    assert lab.locator(f"{EXPLORER} .pl-plot polyline").count() == 3
+    assert lab.locator(f"{EXPLORER} .pl-plot .pl-ring").count() > 60
+    heat = lab.eval_on_selector_all(
+        f"{EXPLORER} section[aria-label=PTX] .pl-heat", "all => all.filter(e => e.textContent).length"
+    )
+    assert heat > 80
+    shot(lab, "explorer-first")
+
+
+def test_a_parameter_changes_code_diff_plot_and_error(lab: Any) -> None:
+    before = figures(lab)
+    plot = lab.inner_html(f"{EXPLORER} .pl-plot")
+    tick(lab, "causal")
+    assert text(lab, ".pl-entry") == "scalar_f32_d32_causal"
+    assert "against scalar_f32_d32 · sm_80" in text(lab, ".pl-diff-note")
+    assert not text(lab, ".pl-diff-note").startswith("no instruction")
+    after = figures(lab)
+    assert after["max error"] != before["max error"]
+    assert after["executed"] != before["executed"]
+    assert lab.inner_html(f"{EXPLORER} .pl-plot") != plot
+    lab.click(f"{EXPLORER} button:has-text('Diff ⇄')")
+    assert lab.locator(f"{EXPLORER} .pl-sides-2 tr.pl-add").count() > 0
+    shot(lab, "explorer-split")
+    lab.click(f"{EXPLORER} button:has-text('Diff ↕')")
+    assert lab.locator(f"{EXPLORER} .pl-sides-1 tr.pl-add").count() > 0
+    lab.click(f"{EXPLORER} button:has-text('Code')")
+
+
+def test_pin_compares_with_this_version_from_now_on(lab: Any) -> None:
+    before = number(lab)
+    lab.click(f"{EXPLORER} button:has-text('Pin')")
+    settle(lab, before)
+    assert text(lab, ".pl-diff-note").startswith("no instruction changed against scalar_f32_d32_causal")
+
+
+def test_a_bad_parameter_shows_its_error_and_recovers(lab: Any) -> None:
+    type_number(lab, "heads", 3)
+    type_number(lab, "KV heads", 2)
+    assert text(lab, ".pl-problem") == (
+        "These parameters do not fit together\nheads = 3 should be a multiple of kv_heads = 2"
+    )
+    shot(lab, "explorer-problem")
+    type_number(lab, "heads", 4)
+    assert lab.is_hidden(f"{EXPLORER} .pl-problem")
+    assert "✓ pass" in figures(lab)["tolerance"]
+    type_number(lab, "KV heads", 1)
+    type_number(lab, "heads", 1)
+
+
+def test_hovering_explains_opcode_modifier_and_operand(lab: Any) -> None:
+    fma = lab.locator(f"{EXPLORER} section[aria-label=PTX] .o:has-text('fma.rn.f32')").first
+    fma.scroll_into_view_if_needed()
+    fma.locator(".m").first.hover()
+    tip = text(lab, ".pl-tip")
+    assert "Fused multiply-add" in tip
+    assert "d, a, b, c" in tip
+    assert lab.inner_text(f"{EXPLORER} .pl-tip dt.pl-here") == ".rn"
+    shot(lab, "explorer-away")
+    assert lab.is_hidden(f"{EXPLORER} .pl-tip")
+    line = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('fma.rn.f32'))").first
+    line.locator(".r").nth(1).hover()
+    assert "operand a of fma.rn.f32: read .f32" in text(lab, ".pl-tip")
+    lab.mouse.move(2, 2)
+
+
+def test_clicking_a_line_links_python_and_ptx(lab: Any) -> None:
+    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('ex2'))").first.click()
+    assert lab.locator(f"{EXPLORER} section[aria-label=Python] [aria-selected=true]").count() == 1
+    assert "exp2" in text(lab, "section[aria-label=Python] [aria-selected=true]")
+    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-lines").press("ArrowDown")
+    assert lab.get_attribute(f"{EXPLORER} section[aria-label=PTX] .pl-lines", "aria-activedescendant")
+    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-lines").press("Escape")
+    assert lab.locator(f"{EXPLORER} [aria-selected=true]").count() == 0
+
+
+def test_the_error_map_chooses_the_row_and_every_picture_has_its_table(lab: Any) -> None:
+    before = number(lab)
+    lab.locator(f"{EXPLORER} canvas").click(position={"x": 200, "y": 40})
+    settle(lab, before)
+    assert "row 0" not in text(lab, "section[aria-label='Online softmax, tile by tile'] .pl-note")
+    for title in ("Output error, per element", "Online softmax, tile by tile"):
+        toggle = lab.locator(f'{EXPLORER} section[aria-label="{title}"] button')
+        toggle.click()
+        assert lab.locator(f'{EXPLORER} section[aria-label="{title}"] tbody tr').count() >= 20
+        toggle.click()
+
+
+def test_dark_theme_and_small_windows(lab: Any) -> None:
+    def darkness(selector: str) -> float:
+        colour = lab.eval_on_selector(f"{EXPLORER} {selector}", "e => getComputedStyle(e).backgroundColor")
+        return sum(int(x) for x in colour.removeprefix("rgb(").rstrip(")").split(",")[:3]) / 765
+
+    lab.click(f"{EXPLORER} button:has-text('Code')")
+    shot(lab, "explorer-light")
+    assert darkness(".pl-pane .pl-lines") > 0.9
+    lab_server.use_theme(lab, "JupyterLab Dark")
+    assert darkness(".pl-pane .pl-lines") < 0.2
+    shot(lab, "explorer-dark")
+    lab.set_viewport_size({"width": 1280, "height": 900})
+    shot(lab, "explorer-dark-1280")
+    lab_server.use_theme(lab, "JupyterLab Light")
+    shot(lab, "explorer-light-1280")
+    lab.set_viewport_size({"width": 800, "height": 900})
+    lab.wait_for_timeout(300)
+    wide = lab.eval_on_selector(EXPLORER, "e => e.scrollWidth > e.clientWidth + 1")
+    assert not wide, "the explorer should not need sideways scrolling"
+    shot(lab, "explorer-small")

@@ -1,0 +1,143 @@
+"""The PTX diff: aligned by instruction, blind to renumbering, and every line of both texts in exactly one row."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from ptxlab.lab import diff
+from ptxlab.lab.diff import Row, compare, ptx_of
+
+OLD = """\
+.reg .f32 %f<4>;
+ld.param.u64 %rd1, [p];
+mul.f32 %f1, %f2, %f3;  // a comment
+add.f32 %f4, %f1, %f1;
+@%p1 bra $L__BB0_2;
+st.global.f32 [%rd1], %f4;
+$L__BB0_2:
+ret;
+"""
+
+
+def kinds(old: str, new: str) -> str:
+    """One letter a row: Same, Renamed, Changed, Added, removed (D), Note."""
+    letters = {"same": "S", "renamed": "R", "changed": "C", "added": "A", "removed": "D", "note": "N"}
+    return "".join(letters[row.kind] for row in compare(old.splitlines(), new.splitlines()))
+
+
+def test_equal_texts_have_no_change() -> None:
+    d = diff(OLD, OLD)
+    assert d.summary == "no instruction changed"
+    assert [row.kind for row in d.rows] == ["same"] * 8
+    assert repr(d) == "no instruction changed"
+
+
+def test_renumbering_is_no_change() -> None:
+    """A new first instruction renumbers all that follows; only the new one counts."""
+    new = """\
+.reg .f32 %f<5>;
+ld.param.u64 %rd1, [p];
+mov.f32 %f1, 0f00000000;
+mul.f32 %f2, %f3, %f4;
+add.f32 %f5, %f2, %f2;
+@%p3 bra $L__BB0_7;
+st.global.f32 [%rd1], %f5;
+$L__BB0_7:
+ret;
+"""
+    assert kinds(OLD, new) == "RSARRRRRS"
+    assert diff(OLD, new).summary == "+1 -0 ~0"
+
+
+def test_a_changed_operand_is_a_change_however_it_is_numbered() -> None:
+    new = OLD.replace("add.f32 %f4, %f1, %f1;", "add.f32 %f4, %f1, %f2;")
+    assert kinds(OLD, new) == "SSSCSSSS"
+    changed = next(row for row in diff(OLD, new).rows if row.kind == "changed")
+    assert changed == Row("changed", 3, 3, ((18, 21),), ((18, 21),))
+
+
+def test_swapped_operands_are_a_change() -> None:
+    old = "sub.f32 %f1, %f2, %f3;\nsub.f32 %f4, %f2, %f3;\nmul.f32 %f5, %f2, %f3;"
+    new = "sub.f32 %f1, %f2, %f3;\nsub.f32 %f4, %f3, %f2;\nmul.f32 %f5, %f2, %f3;"
+    assert kinds(old, new) == "SCS"
+
+
+def test_a_register_used_for_two_things_is_followed() -> None:
+    """The old text writes %f1 twice; the new one gives each value a register of its own."""
+    old = "mov.f32 %f1, %a;\nadd.f32 %x, %f1, %f1;\nmov.f32 %f1, %b;\nadd.f32 %y, %f1, %f1;"
+    new = "mov.f32 %f1, %a;\nadd.f32 %x, %f1, %f1;\nmov.f32 %f2, %b;\nadd.f32 %y, %f2, %f2;"
+    assert kinds(old, new) == "SSRR"
+
+
+def test_changed_opcode_pairs_the_lines_and_marks_what_differs() -> None:
+    old, new = "ld.global.f32 %f1, [%rd1];\nret;", "ld.shared.f32 %f1, [%r1+4];\nret;"
+    rows = compare(old.splitlines(), new.splitlines())
+    assert [row.kind for row in rows] == ["changed", "same"]
+    assert [old[a:b] for a, b in rows[0].left] == ["ld.global.f32"]
+    assert [new[a:b] for a, b in rows[0].right] == ["ld.shared.f32", "+", "4"]
+
+
+def test_guards_constants_and_special_registers_count() -> None:
+    assert kinds("@%p1 bra $L1;", "@!%p1 bra $L1;") == "C"
+    assert kinds("mov.f32 %f1, 0f3F800000;", "mov.f32 %f1, 0f40000000;") == "C"
+    assert kinds("mov.u32 %r1, %tid.x;", "mov.u32 %r1, %ctaid.x;") == "C"
+
+
+def test_comments_and_blank_lines_are_notes() -> None:
+    d = diff("add.f32 %f1, %f2, %f3;", "// new comment\n\nadd.f32 %f1, %f2, %f3;  // and here")
+    assert [row.kind for row in d.rows] == ["note", "note", "same"]
+    assert d.summary == "no instruction changed"
+
+
+def test_unified_text() -> None:
+    d = diff(
+        "a.b32 %r1;\nmov.u32 %r1, 1;\nret;",
+        "a.b32 %r1;\nmov.u32 %r1, 2;\nadd.u32 %r1, %r1, %r1;\nret;",
+        names=("x", "y"),
+    )
+    assert d.unified() == (
+        "--- x\n+++ y\n  a.b32 %r1;\n- mov.u32 %r1, 1;\n+ mov.u32 %r1, 2;\n+ add.u32 %r1, %r1, %r1;\n  ret;"
+    )
+    assert d.summary == "+1 -0 ~1"
+
+
+def test_every_line_is_in_one_row_in_order() -> None:
+    """Random edits of a repetitive text, as unrolled kernels are."""
+    dice = random.Random(1)
+    old = [f"fma.rn.f32 %f{i % 7}, %q{i}, %f{i % 5}, %f{i % 7};" for i in range(200)]
+    new = [line for line in old if dice.random() > 0.2]
+    for _ in range(30):
+        new.insert(dice.randrange(len(new)), dice.choice(["ret;", "bar.sync 0;", "", "// note", old[3]]))
+    rows = compare(old, new)
+    assert [row.a for row in rows if row.a is not None] == list(range(len(old)))
+    assert [row.b for row in rows if row.b is not None] == list(range(len(new)))
+
+
+def test_a_long_unrolled_kernel_is_compared_quickly() -> None:
+    """head_dim 64 against 128 of an unrolled kernel: the widget has 150 ms for everything."""
+
+    def kernel(dim: int) -> list[str]:
+        body = [f"ld.global.f32 %query{d}, [%q_row+{4 * d}];" for d in range(dim)]
+        for d in range(dim):
+            body += [
+                f"ld.global.f32 %f{2 * d}, [%key_row+{4 * d}];",
+                f"fma.rn.f32 %score, %query{d}, %f{2 * d}, %score;",
+            ]
+        return [*body, *(f"mul.f32 %acc{d}, %acc{d}, %rescale;" for d in range(dim)), "ret;"]
+
+    start = time.perf_counter()
+    rows = compare(kernel(64), kernel(128))
+    assert time.perf_counter() - start < 1.0
+    assert sum(row.kind == "added" for row in rows) == 64 * 4
+    assert not any(row.kind in ("removed", "changed") for row in rows)
+
+
+def test_anything_with_ptx_can_be_compared() -> None:
+    class Built:
+        name = "kernel_b"
+        ptx = "ret;"
+
+    assert ptx_of(Built()) == "ret;"
+    d = diff("trap;\nret;", Built())
+    assert (d.old_name, d.new_name, d.summary) == ("before", "kernel_b", "+0 -1 ~0")

@@ -1,0 +1,112 @@
+"""Highlighting and hover data: whole lines kept, opcodes whole, docs for everything under the mouse."""
+
+from __future__ import annotations
+
+import html
+import pathlib
+import re
+
+from ptxlab import isa
+from ptxlab.errors import Span
+from ptxlab.lab import highlight, hover
+from ptxlab.text import parse
+
+PTX = """\
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .pred %more;
+    .reg .f32 %f<4>;  // four of them
+    .reg .u32 %r1;
+    mov.f32 %f1, 0fFF800000;
+loop:
+    /* two
+       lines */
+    @!%more fma.rn.ftz.f32 %f0, %f1, %f2, %f3;
+    mov.u32 %r1, %tid.x;
+    ret;
+}
+"""
+
+
+def plain(line: str) -> str:
+    """The text of an HTML line."""
+    return html.unescape(re.sub(r"<[^>]*>", "", line))
+
+
+def test_lines_keep_their_text() -> None:
+    assert [plain(line) for line in highlight.ptx_lines(PTX)] == PTX.splitlines()
+    source = 'def f(x):\n    """One\n    two."""\n\n    return x < 1 and "<b>"\n'
+    assert [plain(line) for line in highlight.python_lines(source)] == source.splitlines()
+
+
+def test_words_have_their_classes() -> None:
+    lines = highlight.ptx_lines(PTX)
+    assert lines[0] == '<span class="d">.version</span> <span class="n">7.0</span>'
+    assert '<span class="n">0fFF800000</span>' in lines[8]
+    assert lines[9] == '<span class="l">loop</span>:'
+    assert lines[10] == '    <span class="c">/* two</span>'
+    assert lines[11] == '<span class="c">       lines */</span>'
+    assert (
+        '<span class="o">fma<span class="m">.rn</span><span class="m">.ftz</span><span class="m">.f32</span></span>'
+        in lines[12]
+    )
+    assert '<span class="r">%more</span>' in lines[12]
+    assert '<span class="x">%tid.x</span>' in lines[13]
+    assert lines[14] == '    <span class="o">ret</span>;'
+
+
+def test_text_that_is_no_ptx_is_still_shown_and_escaped() -> None:
+    assert [plain(line) for line in highlight.ptx_lines("<script>alert(1)</script>\n\n?")] == [
+        "<script>alert(1)</script>",
+        "",
+        "?",
+    ]
+    assert "<script>" not in "".join(highlight.ptx_lines("<script>alert(1)</script>"))
+
+
+def test_opcode_docs_explain_every_part() -> None:
+    doc = hover.opcode("fma.rn.ftz.f32")
+    assert doc["says"].startswith("Fused multiply-add")
+    assert [name for name, _ in doc["operands"]] == ["d", "a", "b", "c"]
+    assert doc["operands"][0] == ["d", "written: .f32."]
+    assert doc["operands"][3] == ["c", "read: .f32."]
+    assert [part for part, _ in doc["parts"]] == [".rn", ".ftz", ".f32"]
+    assert all(says for _, says in doc["parts"])
+
+
+def test_every_executed_opcode_of_a_module_has_docs() -> None:
+    docs = hover.opcodes(parse(PTX))
+    assert set(docs) == {"mov.f32", "fma.rn.ftz.f32", "mov.u32", "ret"}
+
+
+def test_words_and_registers() -> None:
+    module = parse(PTX)
+    words = hover.words(module)
+    assert words["%tid.x"] == isa.SPECIAL["%tid.x"].says
+    assert {".version", ".entry", ".param", ".reg"} <= set(words)
+    assert hover.registers(module) == {"%more": ".pred", "%f": ".f32", "%r1": ".u32"}
+
+
+def test_python_pane_shows_the_functions_that_emitted(tmp_path: object) -> None:
+    file = str(tmp_path) + "/kernels/mine.py"
+    source = "import os\n\n\ndef a():\n    x = 1\n    return x\n\n\n"
+    source += "def no():\n    pass\n\n\n@os.fspath\ndef b():\n    pass\n"
+    pathlib.Path(file).parent.mkdir()
+    pathlib.Path(file).write_text(source)
+    spans = {4: Span(file, 5, 4, 5, 9), 9: Span(file, 15, 4, 15, 8), 10: Span(file, 15, 4, 15, 8)}
+    pane, links = highlight.python_pane(spans)
+    assert pane is not None
+    assert pane["file"] == "kernels/mine.py"
+    assert [plain(line) for line in pane["lines"]] == [
+        "def a():", "    x = 1", "    return x", "", "@os.fspath", "def b():", "    pass",
+    ]  # fmt: skip
+    assert pane["numbers"] == [4, 5, 6, 0, 13, 14, 15]
+    assert links == [[4, 2], [9, 7], [10, 7]]
+
+
+def test_without_readable_source_there_is_no_python_pane() -> None:
+    assert highlight.python_pane({3: Span("/nowhere/x.py", 1, 0, 1, 5)}) == (None, [])
+    assert highlight.python_pane({}) == (None, [])
