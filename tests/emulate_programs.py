@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate import Memory, execute
+from ptxlab.emulate import Memory, execute, lower
 from ptxlab.emulate.report import Report
 from ptxlab.text import parse
 
@@ -20,6 +20,9 @@ def _engines() -> tuple[str, ...]:
 
 
 ENGINES = _engines()
+
+NUMPY = {"b32": np.dtype(np.int32), "u32": np.dtype(np.int32), "b64": np.dtype(np.int64), "f32": np.dtype(np.float32)}
+"""PTX type of a scalar parameter -> the numpy type that packs it."""
 
 REGISTERS = """
     .reg .pred %p<10>;
@@ -79,3 +82,28 @@ def run(
         memory=memory, shared=shared, budget=budget, workers=1, **options,
     )  # fmt: skip
     return out, report
+
+
+def launch(
+    engine: str,
+    text: str,
+    *arguments: Any,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    shared: int = 0,
+    **options: Any,
+) -> Report:
+    """Runs the only kernel of a module; arrays are used in place, scalars are packed as the parameter's type says."""
+    module, memory = parse(text), Memory()
+    program = lower(module)
+    params = bytearray(program.param_size)
+    for parameter, value in zip(program.params, arguments, strict=True):
+        if isinstance(value, np.ndarray):
+            value = np.uint64(memory.allocate(value.nbytes, parameter.name, value).address)
+        else:
+            value = NUMPY[parameter.type].type(value)
+        params[parameter.offset : parameter.offset + parameter.size] = value.tobytes()
+    return execute(
+        module, program.name, engine=engine, grid=grid, block=block, params=bytes(params), memory=memory, shared=shared,
+        workers=1, **options,
+    )  # fmt: skip

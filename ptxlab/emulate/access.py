@@ -1,8 +1,8 @@
 """Loads, stores and atomics of the stepping engine: 32 addresses at a time, every one of them checked.
 
 An address belongs to a region: one allocation of device memory, the block's shared memory, a thread's local memory, or
-the kernel's parameters. Most instructions stay in one region, which each site of access remembers; lanes that do not
-agree are taken apart. Whatever is wrong, the lowest faulty lane is the one that is reported.
+the kernel's parameters. Most instructions stay in one region, which the warp remembers for each of them; lanes that do
+not agree are taken apart. Whatever is wrong, the lowest faulty lane is the one that is reported.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class Region:
 
 
 class Site:
-    """An instruction that accesses memory: what it needs resolved once, and the region it touched last."""
+    """An instruction that accesses memory: what it needs, resolved once."""
 
-    __slots__ = ("code", "count", "dtype", "region", "shift", "size", "space")
+    __slots__ = ("code", "count", "dtype", "shift", "size", "space")
 
     def __init__(self, code: Code, form: Form) -> None:
         vector = str(form.vec or "v1")
@@ -82,7 +82,6 @@ class Site:
         self.dtype = DTYPE[types.lane(form.type)]
         self.size = self.dtype.itemsize * self.count
         self.shift = self.dtype.itemsize.bit_length() - 1
-        self.region: Region | None = None
 
 
 @dataclass(slots=True)
@@ -116,6 +115,7 @@ class Access(Lanes):
         self.spaces, self.machine, self.warp = spaces, spaces.machine, warp
         self.full = True
         self.site: Site
+        self.near: dict[Site, Region] = {}
         self.touches: list[Touch] | None = None
         stride = -(-self.machine.program.local_size // 16) * 16
         data = np.full(LANES * stride, POISON, np.uint8)
@@ -188,7 +188,7 @@ class Access(Lanes):
             address = address.astype(np.uint64)
         if self.touches is not None:
             self.touches.append(Touch(what, site.space, address, site.size, self.mask))
-        region = site.region
+        region = self.near.get(site)
         for _ in range(2):
             if region is not None and (region.writable or what == "load"):
                 offset = address - region.base
@@ -200,7 +200,10 @@ class Access(Lanes):
                 ):  # fmt: skip
                     yield region, self._index(region, offset, site), None if self.full else self.mask
                     return
-            region = site.region = self._region(site.space, int(address[self.mask.argmax()]))
+            region = self._region(site.space, int(address[self.mask.argmax()]))
+            if region is None:
+                break
+            self.near[site] = region
         yield from self._taken_apart(site, address, what)
 
     def _taken_apart(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray]]:
