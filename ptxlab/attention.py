@@ -1,7 +1,7 @@
 """`attention(q, k, v)`: one call that runs a kernel of the library and says how far it is from numpy in float64.
 
-    out = attention(q, k, v, kernel="scalar", causal=True, state=True)
-    out.o, out.lse, out.state, out.error, out.seconds, out.counters
+out = attention(q, k, v, kernel="scalar", causal=True, state=True)
+out.o, out.lse, out.state, out.error, out.seconds, out.counters
 """
 
 from __future__ import annotations
@@ -126,10 +126,12 @@ def attention(
     recorded = _rows(state, batch, heads_q, rows)
     built = _kernel(kernel, dim, causal, dtype, bool(recorded))
 
+    from ptxlab import kernels
+
     o, lse = np.empty(q4.shape, q4.dtype), np.empty(q4.shape[:3], q4.dtype)
     extra: tuple[Array, ...] = ()
     if built.config.probes:
-        slots = np.full(q4.shape[:3], -1, np.int32)
+        slots = np.full(q4.shape[:3], kernels.NOWHERE, np.uint32)
         for slot, row in enumerate(recorded):
             slots[row] = slot
         extra = slots, np.full((len(recorded), reference.tiles(keys, built.tile_kv), 3), np.nan, q4.dtype)

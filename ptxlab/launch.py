@@ -267,9 +267,6 @@ def _run_on_cpu(
     from ptxlab import emulate
 
     memory = emulate.Memory()
-    for address, size, data, name in cpu_buffers():
-        lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, "global")
-        lying.freed = data is None
     allocations: list[Any] = []
     params = bytearray()
     for b in bound:
@@ -283,6 +280,9 @@ def _run_on_cpu(
             value = allocation.address.to_bytes(8, "little")
         allocations.append(allocation)
         params += bytes(-len(params) % p.align) + value
+    for address, size, data, name in cpu_buffers():  # after the arrays, which lie below them
+        lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, "global")
+        lying.freed = data is None
     report = emulate.execute(
         module, function.name, engine="step" if device == "step" else "jit", grid=sizes[0], block=sizes[1],
         params=bytes(params), memory=memory, **options,

@@ -248,7 +248,7 @@ def test_a_buffer_on_another_device_is_refused():
 
 def test_a_run_shows_itself():
     x, y = arrays(40)
-    run = pl.launch(SAXPY, (2, 1), 32, x, pl.out(y), 2.0, 33, device="step", counters=True)
+    run = pl.launch(SAXPY, (2, 1), 32, pl.const(x), pl.out(y), 2.0, 33, device="step", counters=True)
     first, second = repr(run).splitlines()
     assert first.startswith("saxpy on step: ")
     assert first.endswith(f", grid 2, block 32, {run.counters.thread_instructions:,} thread-instructions")

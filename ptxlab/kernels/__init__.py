@@ -1,0 +1,31 @@
+"""The attention library in reading order: each rung is a file, adds one idea to the rung before, answers one question.
+
+spec = kernels.get("scalar")                      # what it is and what it takes
+k = spec.build(head_dim=64, causal=True)          # k.ptx, k.name, k.launch_shape(...), k.arguments(...)
+"""
+
+from __future__ import annotations
+
+from ptxlab.errors import PtxlabError
+from ptxlab.kernels import scalar, tiled
+from ptxlab.kernels.spec import DTYPES, NOWHERE, Built, Config, Parameter, Spec
+
+__all__ = ["DTYPES", "NOWHERE", "Built", "Config", "Parameter", "Spec", "UnknownKernel", "get", "names"]
+
+_SPECS = {spec.name: spec for spec in (scalar.SPEC, tiled.SPEC)}
+
+
+class UnknownKernel(PtxlabError, LookupError):
+    """There is no kernel of that name; the message lists those there are."""
+
+
+def names() -> tuple[str, ...]:
+    """The names of all kernels, in reading order."""
+    return tuple(_SPECS)
+
+
+def get(name: str) -> Spec:
+    """The kernel of a name."""
+    if name not in _SPECS:
+        raise UnknownKernel(f"there is no kernel {name!r}; there are {', '.join(_SPECS)}")
+    return _SPECS[name]

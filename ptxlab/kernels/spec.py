@@ -8,10 +8,14 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptxlab import targets
+from ptxlab.build import Kernel, Param, Ptr, Register, u32
 from ptxlab.errors import LaunchError, TargetError
+
+if TYPE_CHECKING:
+    from ptxlab.text import Module
 
 DTYPES = {"f32": "float32", "f64": "float64"}
 """The element types there are kernels for, with their numpy names."""
@@ -19,6 +23,12 @@ DTYPES = {"f32": "float32", "f64": "float64"}
 MAX_HEAD_DIM = 256
 THREADS = 128
 """Threads a block of the one-thread-a-row kernels, and so query rows a block."""
+
+Slots = TypeVar("Slots", bound=Ptr[u32] | None)
+"""The last parameter of a `probes=True` build before `probe`: for each query row, where in `probe` its state goes.
+Otherwise it is None, and the kernel has no such parameter."""
+NOWHERE = 0xFFFFFFFF
+"""In `slots`: this row's state is not stored."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,8 @@ class Parameter:
                 listed = ", ".join(map(repr, self.choices))
                 raise TargetError(f"{kernel}: {self.name} is one of {listed}, not {value!r}")
         elif not isinstance(value, int) or not self.minimum <= value <= self.maximum:
-            raise TargetError(f"{kernel}: {self.name} is a whole number from {self.minimum} to {self.maximum}, not {value!r}")
+            limits = f"from {self.minimum} to {self.maximum}"
+            raise TargetError(f"{kernel}: {self.name} is a whole number {limits}, not {value!r}")
 
 
 COMMON = (
@@ -49,6 +60,8 @@ COMMON = (
     Parameter("arch", "the target", "sm_80", tuple(targets.TARGETS)),
     Parameter("probes", "store the online-softmax state of chosen rows", False, (False, True)),
 )
+
+TILE_KV = Parameter("tile_kv", "keys a tile; by default as many as fit", None, minimum=1, maximum=128)
 
 
 @dataclass(frozen=True)
@@ -67,18 +80,21 @@ class Config:
         """Bytes of one element."""
         return 8 if self.dtype == "f64" else 4
 
+    def types(self, real: type[Register[Any]]) -> dict[str, Any]:
+        """What the type variables in a kernel's annotations stand for."""
+        return {"Real": real, "Slots": Ptr[u32]} if self.probes else {"Real": real}
+
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """A kernel of the library, ready to be printed, assembled and launched.
+    """A kernel of the library, ready to be printed, assembled and launched. `kernel` is what the builder made.
 
     `tile_kv` is how many keys one step of the online softmax takes: the middle dimension of the probe buffer.
     """
 
     spec: Spec
     config: Config
-    kernel: Any = field(repr=False)
-    """What the builder made: `.ptx`, `.module`, `.params`."""
+    kernel: Kernel = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -88,16 +104,16 @@ class Built:
     @property
     def ptx(self) -> str:
         """The PTX text."""
-        return str(self.kernel.ptx)
+        return self.kernel.ptx
 
     @property
-    def module(self) -> Any:
+    def module(self) -> Module:
         """The PTX as a `text.Module`, with the Python span of each line."""
         return self.kernel.module
 
     @property
-    def params(self) -> Any:
-        """The parameters with their types, as the builder has them."""
+    def params(self) -> tuple[Param, ...]:
+        """The parameters with their types."""
         return self.kernel.params
 
     @property
@@ -121,14 +137,14 @@ class Built:
         """The arguments of a launch in order: q, k, v, o, lse, B, Hq, Hkv, Sq, Sk, scale[, slots, probe].
 
         q and o `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, lse `[B, Hq, Sq]`: arrays, `pl.const`, `pl.out` or device
-        buffers. scale: what scores are multiplied with. A `probes=True` build also takes slots, int32 `[B, Hq, Sq]`
-        (where in `probe` a row's state goes, -1 for nowhere), and probe `[rows, tiles, 3]`, filled with NaN.
+        buffers. scale: what scores are multiplied with. A `probes=True` build also takes slots, uint32 `[B, Hq, Sq]`
+        (where in `probe` a row's state goes, or `NOWHERE`), and probe `[rows, tiles, 3]`, filled with NaN.
         """
         batch, heads_q, rows, dim = q.shape
         heads_kv, keys = k.shape[1], k.shape[2]
         if dim != self.config.head_dim:
             raise LaunchError(f"{self.name}: q has head_dim {dim}, the kernel was built for {self.config.head_dim}")
-        wanted = {"k": (k, (batch, heads_kv, keys, dim)), "v": (v, (batch, heads_kv, keys, dim))}
+        wanted: dict[str, tuple[Any, tuple[int, ...]]] = {"k": (k, (batch, heads_kv, keys, dim)), "v": (v, (batch, heads_kv, keys, dim))}
         wanted |= {"o": (o, q.shape), "lse": (lse, (batch, heads_q, rows))}
         for name, (array, shape) in wanted.items():
             if tuple(array.shape) != tuple(shape):
@@ -148,7 +164,7 @@ class Spec:
     """A rung: what it asks, what it adds to the rung before it, and how to build it.
 
     `idea` is the one new idea, `teaches` the PTX that comes with it, `phase` "prefill" or "decode". `make(config)`
-    writes the kernel with the builder; `tile(head_dim, dtype)` is the tile it would like, None where it has no tile.
+    writes the kernel with the builder; `tile` is how many keys a tile has if they fit, None where there are no tiles.
     """
 
     name: str
@@ -158,16 +174,14 @@ class Spec:
     idea: str
     teaches: tuple[str, ...]
     phase: str
-    make: Callable[[Config], Any] = field(repr=False)
-    tile: Callable[[int, str], int] | None = field(default=None, repr=False)
+    make: Callable[[Config], Kernel] = field(repr=False)
+    tile: int | None = None
     shared_bytes: Callable[[Config], int] = field(default=lambda config: 0, repr=False)
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """The build parameters by name, with their defaults and limits."""
-        listed = COMMON
-        if self.tile is not None:
-            listed = (*COMMON, Parameter("tile_kv", "keys a tile; by default as many as fit", None, minimum=1, maximum=128))
+        listed = COMMON if self.tile is None else (*COMMON, TILE_KV)
         return {p.name: p for p in listed}
 
     @property
@@ -187,9 +201,9 @@ class Spec:
         warps: int | None = None,
         probes: bool = False,
     ) -> Built:
-        """The kernel for these parameters; the same parameters give the same object. `TargetError` names a broken limit.
+        """The kernel for these parameters; the same parameters give the same object.
 
-        Tiles that are None are as large as the target allows.
+        Tiles that are None are as large as the target allows. `TargetError` names a limit that is broken.
         """
         given = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes}
         given |= {name: n for name, n in (("tile_q", tile_q), ("tile_kv", tile_kv), ("warps", warps)) if n is not None}
@@ -208,14 +222,14 @@ class Spec:
         if self.tile is None:
             return config(1)
         limit = targets.get(arch).static_shared
-        tile = tile_kv or self.tile(head_dim, dtype)
+        tile = tile_kv or self.tile
         while tile_kv is None and tile > 1 and self.shared_bytes(config(tile)) > limit:
             tile //= 2
         needed = self.shared_bytes(config(tile))
         if needed > limit:
             raise TargetError(
-                f"{self.name}: tile_kv={tile} with head_dim={head_dim} and {dtype} needs {needed} bytes of static shared "
-                f"memory; {arch} has {limit}"
+                f"{self.name}: tile_kv={tile} with head_dim={head_dim} and {dtype} needs {needed} bytes of static "
+                f"shared memory; {arch} has {limit}"
             )
         return config(tile)
 
