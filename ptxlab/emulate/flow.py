@@ -15,27 +15,30 @@ from ptxlab.emulate.faults import fault
 from ptxlab.emulate.lanes import DTYPE, LANES
 from ptxlab.emulate.program import Code, Literal, Reg
 from ptxlab.emulate.warp import GONE, NONE, Part, Wait, Warp
+from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa.machine import Value
 
 if TYPE_CHECKING:
     from ptxlab.emulate.translate import Read, Step, Translator, Write
     from ptxlab.isa.table import Form
 
-FLOW = frozenset({"bra", "brx", "ret", "exit", "call", "bar", "barrier", "trap"})
-"""What `translate` knows how to do."""
-
 
 def translate(t: Translator, code: Code) -> Step:
-    """The step of a branch, call, return, barrier or trap."""
-    if code.name in ("bar", "barrier"):
-        assert code.form is not None
-        if code.form.warp:
-            return converging(t, code, [], lambda w, value: None, t.read(code.sources[0], "b32", code))
-        act = _barrier(t, code)
-    else:
-        act = {"bra": _branch, "brx": _indexed, "ret": _return, "exit": _return, "call": _call, "trap": _trap}[
-            code.name
-        ](t, code)
+    """The step of a branch, call, return, barrier or trap. Raises `UnsupportedInstruction` for any other instruction
+    that the engine would have to run by itself."""
+    assert code.form is not None
+    make = _MAKERS.get(code.name)
+    if make is None or code.form.cluster:
+        instruction, program = code.instruction, t.program
+        raise UnsupportedInstruction(
+            f"the CPU machine does not execute {code.form.opcode} yet: it can be assembled and run on a GPU only",
+            line=code.line, column=instruction.column if instruction else 0, length=len(code.form.opcode),
+            source=program.source(code.line), file=program.file, syntax=code.form.op.syntax,
+            span=program.spans.get(code.line),
+        )  # fmt: skip
+    if code.form.warp:
+        return converging(t, code, [], lambda w, value: None, t.read(code.sources[0], "b32", code))
+    act = make(t, code)
     return act if code.guard is None else parted(act, t.following[code.index], *code.guard)
 
 
@@ -120,7 +123,7 @@ def _return(t: Translator, code: Code) -> Step:
 
 def _trap(t: Translator, code: Code) -> Step:
     def run(w: Warp) -> int | None:
-        raise _fault(w, code, "trap", "the kernel executed trap", int(w.mask.argmax()))
+        raise _fault(w, code, "trap", f"the kernel executed {code.name}", int(w.mask.argmax()))
 
     return run
 
@@ -177,6 +180,12 @@ def _reduction(words: list[str], write: Write) -> Callable[[Warp, np.ndarray, in
         w.mask, w.full = before, full
 
     return finish
+
+
+_MAKERS: dict[str, Callable[[Translator, Code], Step]] = {
+    "bra": _branch, "brx": _indexed, "ret": _return, "exit": _return, "call": _call, "trap": _trap, "brkpt": _trap,
+    "bar": _barrier, "barrier": _barrier,
+}  # fmt: skip
 
 
 # -- lanes of a warp that wait for each other --------------------------------------------------------------------------

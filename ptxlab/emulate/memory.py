@@ -27,6 +27,8 @@ SHARED_WINDOW = 0x0000_7F7F_0000_0000
 WINDOW_SIZE = 0x0000_0000_0100_0000
 ALIGNMENT = 512
 GUARD = 4096
+POISON = 0xFF
+"""What shared and local memory hold before a kernel writes them: as floats NaN, so that a missing store shows."""
 
 
 @dataclass(eq=False)

@@ -58,14 +58,12 @@ class Translator:
 
     def step(self, code: Code) -> Step:
         """The function of one instruction."""
-        if code.name in flow.FLOW:
-            return flow.translate(self, code)
-        if code.name == "%copy":
+        if code.form is None:
             step = _copy(code)
-        elif code.form is None or code.form.op.kind == "none":
-            step = _nothing
+        elif code.form.op.kind == "flow":
+            return flow.translate(self, code)
         else:
-            step = self._computed(code)
+            step = _nothing if code.form.op.kind == "none" else self._computed(code)
         return step if code.guard is None else guarded(step, *code.guard)
 
     def _computed(self, code: Code) -> Step:

@@ -1,0 +1,243 @@
+"""The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
+
+Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` (loads and stores), `warp` (a
+program's two functions), `grid` (CTAs, warps, barriers), `build` and `compile` (to machine code, and the cache). This
+file lays out a launch in memory, starts the workers, waits for them and reads the counts.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import threading
+import time
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate.faults import fault
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.build import Built, prepare
+from ptxlab.emulate.jit.faults import explain
+from ptxlab.emulate.memory import Memory
+from ptxlab.emulate.program import Program
+from ptxlab.emulate.report import Launch, Report
+
+QUANTUM = 1 << 16
+"""Instructions a warp may issue before its worker looks whether to stop."""
+
+_GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+
+
+def aligned(size: int) -> np.ndarray:
+    """`size` zeroed bytes at a multiple of 128."""
+    raw = np.zeros(size + 128, np.uint8)
+    start = -raw.ctypes.data % 128
+    return raw[start : start + size]
+
+
+class Worker:
+    """One thread's context, CTA record, warp states, shared and local memory, sites and counts."""
+
+    def __init__(self, run: Run) -> None:
+        launch, program, built = run.launch, run.program, run.built
+        warps = launch.warps
+        self.context, self.cta = aligned(S.CONTEXT_SIZE), aligned(S.CTA_SIZE)
+        self.states = aligned(built.state_size * warps)
+        self.shared = aligned(run.shared_size + 64)
+        self.local = np.full(S.local_stride(program) * 32 * warps + 128, 0xFF, np.uint8)
+        self.sites = aligned(S.SITE_SIZE * built.sites + 32)
+        self.counts = np.zeros(2 * len(program.blocks), np.int64)
+        self.result = S.DONE
+        self._put("q", self.context, S.NEXT, run.next.ctypes.data)
+        for offset, value in (
+            (S.STOP, run.stop.ctypes.data), (S.BUDGET, run.budget.ctypes.data), (S.TOTAL, launch.blocks),
+            (S.PARAMS, run.params.ctypes.data), (S.PARAM_SIZE, program.param_size), (S.ALLOCS, run.table.ctypes.data),
+            (S.ALLOC_COUNT, run.count), (S.SITES, self.sites.ctypes.data), (S.COUNTS, self.counts.ctypes.data),
+            (S.QUANTUM, run.quantum), (S.QUANTUM_SIZE, run.quantum), (S.WARPS, warps), (S.THREADS, launch.threads),
+            (S.ORDER, run.order.ctypes.data), (S.CTA, self.cta.ctypes.data),
+        ):  # fmt: skip
+            self._put("q", self.context, offset, value)
+        for k in range(3):
+            self._put("i", self.context, S.GRID + 4 * k, launch.grid[k])
+            self._put("i", self.context, S.BLOCK + 4 * k, launch.block[k])
+        # A site remembers nothing yet: no offset is at or below -1 as an unsigned number, so the limit says none.
+        sites = self.sites[: S.SITE_SIZE * built.sites].view(np.uint64).reshape(-1, 4)
+        sites[:, 0] = 1 << 63
+        for offset, value in ((S.SHARED, self.shared.ctypes.data), (S.SHARED_SIZE, run.shared_size),
+                              (S.WARP_STATES, self.states.ctypes.data)):  # fmt: skip
+            self._put("q", self.cta, offset, value)
+        self._lay_out_warps(run)
+
+    def _lay_out_warps(self, run: Run) -> None:
+        launch, size = run.launch, run.built.state_size
+        x, y, _ = launch.block
+        for warp in range(launch.warps):
+            state = self.states[warp * size : (warp + 1) * size]
+            threads = np.arange(32, dtype=np.uint32) + np.uint32(32 * warp)
+            state[S.TID_X : S.TID_X + 128].view(np.uint32)[:] = threads % x
+            state[S.TID_Y : S.TID_Y + 128].view(np.uint32)[:] = threads // x % y
+            state[S.TID_Z : S.TID_Z + 128].view(np.uint32)[:] = threads // (x * y)
+            present = int(np.count_nonzero(threads < launch.threads))
+            self._put("I", state, S.FIRST_LIVE, (1 << present) - 1)
+            self._put("i", state, S.WARP_ID, warp)
+            self._put("q", state, S.LOCAL, self.local.ctypes.data + warp * 32 * S.local_stride(run.program))
+
+    @staticmethod
+    def _put(kind: str, where: np.ndarray, offset: int, value: int) -> None:
+        dtype = {"q": np.int64, "i": np.int32, "I": np.uint32}[kind]
+        size = np.dtype(dtype).itemsize
+        where[offset : offset + size].view(dtype)[0] = value
+
+    def get(self, offset: int, dtype: Any = np.int32) -> int:
+        """A field of the context."""
+        return int(self.context[offset : offset + np.dtype(dtype).itemsize].view(dtype)[0])
+
+
+class Run:
+    """One launch: what all workers share, and the workers."""
+
+    def __init__(self, program: Program, built: Built, launch: Launch, memory: Memory) -> None:
+        self.program, self.built, self.launch, self.memory = program, built, launch, memory
+        self.shared_size = program.dynamic_start - program.shared_start + launch.shared
+        self.next, self.stop = np.zeros(1, np.int64), np.zeros(1, np.int32)
+        count = 1 if launch.seed is not None else launch.workers or os.cpu_count() or 1
+        self.workers_wanted = max(1, min(count, launch.blocks))
+        budget = launch.budget if launch.budget is not None else 1 << 62
+        self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
+        self.budget = np.array([budget], np.int64)
+        self.params = aligned(max(program.param_size, 16) + 16)
+        self.params[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
+        order = list(range(launch.warps))
+        if launch.seed is not None:
+            random.Random(launch.seed).shuffle(order)
+        self.order = np.array(order, np.int32)
+        live = [a for a in memory.live() if a.size]
+        self.count = len(live)
+        self.table = np.zeros((max(1, len(live)), 5), np.uint64)
+        for row, a in zip(self.table, live, strict=False):
+            row[:] = (a.address, a.size, a.data.ctypes.data, 0 if a.written is None else a.written.ctypes.data,
+                      int(a.writable))  # fmt: skip
+        self._live = live  # keeps the buffers alive while compiled code points at them
+        self.workers = [Worker(self) for _ in range(self.workers_wanted)]
+        self.errors: list[BaseException] = []
+
+    def work(self, worker: Worker) -> None:
+        """The body of a worker thread."""
+        try:
+            grid = _GRID(self.built.grid)
+            if self.built._slow is not None:
+                Worker._put("q", worker.context, S.SLOW, self.built.slow())
+            while True:
+                worker.result = grid(worker.context.ctypes.data)
+                if worker.result != S.NEEDS_SLOW:
+                    break
+                Worker._put("q", worker.context, S.SLOW, self.built.slow())
+        except BaseException as error:  # handed to the caller's thread, which raises it
+            self.errors.append(error)
+            self.stop[0] = 1
+
+    def wait(self) -> None:
+        """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
+        threads = [threading.Thread(target=self.work, args=(w,), daemon=True) for w in self.workers]
+        for thread in threads:
+            thread.start()
+        interrupted = False
+        for thread in threads:
+            while thread.is_alive():
+                try:
+                    thread.join(0.1)
+                except KeyboardInterrupt:
+                    interrupted = True
+                    self.stop[0] = 1
+        if self.errors:
+            raise self.errors[0]
+        for worker in self.workers:
+            if worker.result == S.FAULT:
+                raise self._fault(worker)
+        if interrupted:
+            ran = sum(int(w.counts[::2].sum()) for w in self.workers)
+            message = f"stopped by hand after {ran:,} blocks of instructions"
+            raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
+
+    def _fault(self, worker: Worker) -> BaseException:
+        kind, warp = worker.get(S.FAULT_KIND), worker.get(S.FAULT_WARP)
+        code, lane = worker.get(S.FAULT_CODE), worker.get(S.FAULT_LANE)
+        waiting: list[str] = []
+        if kind == S.DEADLOCK:
+            warp, lane, code, waiting = self._waiting(worker)
+        block = int(worker.cta[S.LINEAR : S.LINEAR + 8].view(np.int64)[0])
+        return explain(
+            self.program, self.launch, self.memory, kind=kind, code=code, lane=lane,
+            address=worker.get(S.FAULT_ADDRESS, np.uint64), block=block, warp=warp, waiting=waiting,
+        )  # fmt: skip
+
+    def _waiting(self, worker: Worker) -> tuple[int, int, int, list[str]]:
+        """For a deadlock: the first waiting warp and lane, the barrier it waits at, and a line for each warp."""
+        lines, ended, first = [], [], None
+        size = self.built.state_size
+        for warp in range(self.launch.warps):
+            state = worker.states[warp * size : (warp + 1) * size]
+            words = state[: S.REGISTERS].view(np.uint32)
+            live, apart = int(words[S.LIVE // 4]), bool(words[S.MODE // 4])
+            if not live:
+                ended.append(str(warp))
+                continue
+            for number in range(16):
+                mask = int(words[S.BAR // 4 + number]) & live
+                if not mask:
+                    continue
+                lane = (mask & -mask).bit_length() - 1
+                at = int(words[lane]) if apart else int(words[S.FAST_PC // 4])
+                code = self._barrier_before(at)
+                first = first or (warp, lane, code)
+                form = self.program.codes[code].form
+                opcode = form.opcode if form is not None else "bar.sync"
+                lines.append(
+                    f"warp {warp}, {_lanes(mask)}: waits for barrier {number} ({opcode}, line {self.program.codes[code].line})"
+                )
+        if ended:
+            lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(ended)}")
+        warp, lane, code = first or (0, 0, 0)
+        return warp, lane, code, lines
+
+    def _barrier_before(self, block: int) -> int:
+        """The code index of the barrier that a block follows."""
+        for b in self.program.blocks:
+            if b.next == block and self.program.codes[b.last - 1].name in ("bar", "barrier"):
+                return b.last - 1
+        return 0
+
+    def report(self, seconds: float) -> Report:
+        """The counts by PTX line. What lowering added (the copies around a call) does not count."""
+        counts = np.sum([w.counts for w in self.workers], axis=0).reshape(-1, 2)
+        lines: dict[int, tuple[int, int]] = {}
+        for block in self.program.blocks:
+            warps, threads = int(counts[block.index, 0]), int(counts[block.index, 1])
+            if not warps:
+                continue
+            for code in self.program.codes[block.first : block.last]:
+                if code.instruction is not None:
+                    a, b = lines.get(code.line, (0, 0))
+                    lines[code.line] = a + warps, b + threads
+        return Report(
+            seconds=seconds, warp_instructions=sum(a for a, _ in lines.values()),
+            thread_instructions=sum(b for _, b in lines.values()), lines=lines,
+            build_seconds=self.built.seconds, cached=self.built.cached,
+        )  # fmt: skip
+
+
+def _lanes(mask: int) -> str:
+    from ptxlab.emulate.schedule import _lanes as in_words
+
+    return in_words(np.array([bool(mask >> k & 1) for k in range(32)]))
+
+
+def run(program: Program, launch: Launch, memory: Memory) -> Report:
+    """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault`."""
+    built = prepare(program)
+    this = Run(program, built, launch, memory)
+    start = time.perf_counter()
+    this.wait()
+    return this.report(time.perf_counter() - start)

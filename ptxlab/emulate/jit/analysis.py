@@ -1,0 +1,183 @@
+"""What is known about registers before code is made: which are alive where, and which hold one value in all lanes.
+
+Uniformity is found by running the semantics themselves on a machine whose values are "is it the same in all lanes". It
+holds only while the warp is converged; that is when it is used. A warp that has split runs code that assumes nothing,
+and what must be uniform is compared again, lane by lane, before the warp goes back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxlab.emulate.program import Code, Group, Inverted, Mem, Program, Reg, Source
+
+LANE_SPECIALS = frozenset(
+    {"%tid", "%tid.x", "%tid.y", "%tid.z", "%laneid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge",
+     "%lanemask_gt"}
+)  # fmt: skip
+"""Special registers that differ from lane to lane."""
+
+
+def registers_of(source: Source | None) -> list[int]:
+    """The registers that an operand reads (or, for a destination, writes)."""
+    if isinstance(source, Reg):
+        return [source.index]
+    if isinstance(source, Inverted):
+        return [source.operand.index]
+    if isinstance(source, Mem):
+        return registers_of(source.base)
+    if isinstance(source, Group):
+        return [r for e in source.elements for r in registers_of(e)]
+    return []
+
+
+def reads(code: Code) -> list[int]:
+    """Registers read by an instruction; a guarded write keeps the old value in some lanes, and so reads it."""
+    out = [r for s in code.sources for r in registers_of(s)]
+    if code.guard is not None:
+        out.append(code.guard[0])
+        out += [r for d in code.dests for r in registers_of(d)]
+    if code.name == "ret" and code.register >= 0:
+        out.append(code.register)
+    return out
+
+
+def writes(code: Code) -> list[int]:
+    """Registers written by an instruction."""
+    out = [r for d in code.dests for r in registers_of(d)]
+    if code.name == "call":
+        out.append(code.register)
+    return out
+
+
+def live_in(program: Program) -> list[int]:
+    """For each block the registers alive at its start, as a bit set."""
+    use, define = [], []
+    for block in program.blocks:
+        used = defined = 0
+        for code in program.codes[block.first : block.last]:
+            for r in reads(code):
+                used |= (1 << r) & ~defined
+            for r in writes(code):
+                defined |= 1 << r
+        use.append(used)
+        define.append(defined)
+    alive = [0] * len(program.blocks)
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(program.blocks):
+            out = 0
+            for successor in successors(program, block.index):
+                out |= alive[successor]
+            new = use[block.index] | (out & ~define[block.index])
+            if new != alive[block.index]:
+                alive[block.index] = new
+                changed = True
+    return alive
+
+
+def successors(program: Program, block: int) -> list[int]:
+    """The blocks that may run after a block."""
+    this = program.blocks[block]
+    return [*this.targets, *([this.next] if this.next >= 0 else [])]
+
+
+class Uniform:
+    """A Machine whose values are booleans: whether the value is the same in every lane of a converged warp."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._all
+
+    @staticmethod
+    def _all(*arguments: Any) -> bool:
+        return all(a for a in arguments if isinstance(a, bool))
+
+    def const(self, type: str, value: object) -> bool:
+        return True
+
+    def lane_id(self) -> bool:
+        return False
+
+    def active(self) -> bool:
+        return False
+
+    def special(self, name: str) -> bool:
+        return name not in LANE_SPECIALS
+
+    def ballot(self, a: bool) -> bool:
+        return True
+
+    def lane_read(self, a: bool, index: bool) -> bool:
+        return a or index
+
+    def carry_get(self) -> bool:
+        return False
+
+    def carry_set(self, carry: bool) -> None:
+        return None
+
+    def load(self, i: Any, address: bool) -> Any:
+        count = int(i.vec[1:]) if i.vec else 1
+        # A generic address may point into local memory, where every lane has bytes of its own.
+        same = address and str(i.space).partition("::")[0] in ("global", "shared", "const", "param")
+        return same if count == 1 else (same,) * count
+
+    def store(self, i: Any, address: bool, value: Any) -> None:
+        return None
+
+    def atom(self, i: Any, address: bool, *values: Any) -> bool:
+        return False
+
+
+def uniform_registers(program: Program) -> list[bool]:
+    """For each register whether every write to it gives all lanes of a converged warp the same value."""
+    machine = Uniform()
+    uniform = [True] * len(program.registers)
+
+    def value(source: Source | None, type_: str) -> Any:
+        if isinstance(source, Reg):
+            return uniform[source.index]
+        if isinstance(source, Inverted):
+            return uniform[source.operand.index]
+        if isinstance(source, Mem):
+            return value(source.base, "")
+        if isinstance(source, Group):
+            return tuple(value(e, type_) for e in source.elements)
+        if source is None:
+            return None
+        if type_ == "int":
+            return source.value  # type: ignore[union-attr]
+        return machine.special(source.name) if hasattr(source, "name") and not hasattr(source, "space") else True
+
+    def lower_all(dest: Source | None, result: Any, guard: bool) -> bool:
+        changed = False
+        if isinstance(dest, Group):
+            results = result if isinstance(result, tuple) else (result,) * len(dest.elements)
+            for element, r in zip(dest.elements, results, strict=False):
+                changed |= lower_all(element, r, guard)
+        elif isinstance(dest, Reg) and uniform[dest.index] and not (result is True and guard):
+            uniform[dest.index] = False
+            changed = True
+        return changed
+
+    changed = True
+    while changed:
+        changed = False
+        for code in program.codes:
+            guard = code.guard is None or uniform[code.guard[0]]
+            if code.name == "call":
+                changed |= lower_all(Reg(code.register), True, guard)
+            if not code.dests or code.form is None or code.form.op.sem is None:
+                continue
+            sources = [value(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
+            if code.space in ("local", "frame"):
+                changed |= any([lower_all(d, False, guard) for d in code.dests])
+                continue
+            result = code.form.op.sem(machine, code.form, *sources)
+            results = (result,) if len(code.dests) == 1 else result
+            for dest, r in zip(code.dests, results, strict=False):
+                changed |= lower_all(dest, r, guard)
+    return uniform

@@ -1,0 +1,134 @@
+"""A program made ready to run: compiled or recalled from the cache, with what the runner must know beside the code."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from ptxlab.emulate.jit import compile as native
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.analysis import live_in, uniform_registers
+from ptxlab.emulate.jit.compile import Cpu
+from ptxlab.emulate.jit.grid import grid_function
+from ptxlab.emulate.jit.helpers import helpers
+from ptxlab.emulate.jit.values import BITS
+from ptxlab.emulate.jit.warp import WarpCode
+from ptxlab.emulate.program import Program
+from ptxlab.errors import UnsupportedInstruction
+
+_ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
+declare i32 @llvm.cttz.i32(i32, i1)
+declare i32 @llvm.ctpop.i32(i32)
+declare i64 @llvm.fshr.i64(i64, i64, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+
+
+@dataclass
+class Built:
+    """A program's machine code. `state_size` and `sites` size a worker's memory; `slow` is made when first needed."""
+
+    program: Program
+    cpu: Cpu
+    entry: str
+    state_size: int
+    sites: int
+    fast: native.Code
+    cached: bool
+    seconds: float
+    _slow: native.Code | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def grid(self) -> int:
+        """The address of the compiled loop over the grid."""
+        return self.fast.address("grid")
+
+    def slow(self) -> int:
+        """The address of the function for warps that have split, compiled now if it has not been."""
+        with self._lock:
+            if self._slow is None:
+                start = time.perf_counter()
+                recalled = native.recall(self.entry + "-slow")
+                if recalled is None:
+                    text, _, _ = module_text(self.program, slow=True)
+                    blob = native.build(text, self.cpu)
+                    native.remember(self.entry + "-slow", {}, blob)
+                else:
+                    blob = recalled[1]
+                self._slow = native.load(blob, self.cpu)
+                self.seconds += time.perf_counter() - start
+            return self._slow.address("slow")
+
+
+_recent: OrderedDict[str, Built] = OrderedDict()
+_lock = threading.Lock()
+KEPT = 64
+
+
+def prepare(program: Program, cpu: Cpu | None = None) -> Built:
+    """Compiles a program, or finds it among those compiled lately or kept on disk."""
+    cpu = cpu or native.host()
+    entry = native.key("\n".join(program.lines), program.name, program.arch, cpu, "jit")
+    with _lock:
+        found = _recent.get(entry)
+        if found is not None:
+            _recent.move_to_end(entry)
+            # The same code may come with other comments or line numbers; faults are reported by the new text.
+            return Built(program, cpu, entry, found.state_size, found.sites, found.fast, True, 0.0, found._slow)
+    start = time.perf_counter()
+    _refuse(program)
+    recalled = native.recall(entry)
+    if recalled is None:
+        text, state_size, sites = module_text(program, slow=False)
+        blob = native.build(text, cpu)
+        native.remember(entry, {"state_size": state_size, "sites": sites}, blob)
+    else:
+        notes, blob = recalled
+        state_size, sites = notes["state_size"], notes["sites"]
+    fast = native.load(blob, cpu)
+    built = Built(program, cpu, entry, state_size, sites, fast, recalled is not None, time.perf_counter() - start)
+    with _lock:
+        _recent[entry] = built
+        while len(_recent) > KEPT:
+            _recent.popitem(last=False)
+    return built
+
+
+def module_text(program: Program, *, slow: bool) -> tuple[str, int, int]:
+    """The LLVM module of a program (its `fast` half with the grid loop, or its `slow` half), the size of a warp's state
+    and the number of access sites."""
+    uniform = uniform_registers(program)
+    alive = live_in(program)
+    file = S.RegisterFile(program, uniform)
+    warp = WarpCode(program, uniform, alive, file, slow=slow)
+    function = warp.function()
+    at_start = [
+        (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
+        for r, register in enumerate(program.registers)
+        if alive[0] >> r & 1
+    ]
+    at_start += [(file.scalar[r], 8) for r in range(len(program.registers)) if alive[0] >> r & 1 and uniform[r]]
+    known = set(_ALWAYS.splitlines())
+    declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
+    parts = [
+        _ALWAYS, declared, helpers(program.shared_start, program.local_size, S.local_stride(program)),
+        *warp.helpers_needed.values(), function,
+    ]  # fmt: skip
+    if not slow:
+        parts.append(grid_function(file.size, at_start))
+    return "\n".join(parts), file.size, warp.sites
+
+
+def _refuse(program: Program) -> None:
+    """What the stepping engine runs and this one does not."""
+    for code in program.codes:
+        if code.name in ("bar", "barrier") and code.form is not None and not code.form.warp:
+            words = code.form.opcode.split(".")
+            if "sync" not in words:
+                raise UnsupportedInstruction(
+                    f"the compiled CPU machine does not execute {code.form.opcode} yet; device='step' does",
+                    line=code.line, source=program.source(code.line), file=program.file,
+                )  # fmt: skip

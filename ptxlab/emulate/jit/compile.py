@@ -1,0 +1,182 @@
+"""LLVM IR to machine code through llvmlite, kept on disk by content.
+
+An entry of the cache is native code that will be run, so it lives in a directory of the user's own (mode 0700, owner
+checked) and carries a checksum; one that does not match is built again. The key is everything the code depends on: the
+PTX without comments and line information, the kernel's name and target, the CPU and its features, llvmlite's version,
+and this package's own sources.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+LIMIT = 256 << 20
+"""Bytes that the cache may take on disk; the entries used longest ago go first."""
+
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """What code is made for: LLVM's name of the CPU and its feature string."""
+
+    name: str
+    features: str
+
+    @property
+    def wide(self) -> bool:
+        """Whether it has 512-bit vectors."""
+        return "+avx512f" in self.features
+
+
+@functools.cache
+def host() -> Cpu:
+    """The CPU this runs on."""
+    _initialize()
+    return Cpu(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+
+
+@functools.cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+class Code:
+    """Loaded machine code: `address(name)` of a function. Keeps alive what the code lives in."""
+
+    def __init__(self, blob: bytes, machine: Any) -> None:
+        self._machine = machine
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._object = llvm.ObjectFileRef.from_data(blob)
+        self._engine.add_object_file(self._object)
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """The address of an exported function."""
+        return int(self._engine.get_function_address(name))
+
+
+def machine_for(cpu: Cpu) -> Any:
+    """A target machine; one is needed for each piece of loaded code."""
+    _initialize()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(opt=1, cpu=cpu.name, features=cpu.features, jit=True)
+
+
+def build(text: str, cpu: Cpu) -> bytes:
+    """Object code of an LLVM module's text."""
+    machine = machine_for(cpu)
+    with _lock:  # LLVM's global context is not to be used from two threads
+        module = llvm.parse_assembly(text)
+        return bytes(machine.emit_object(module))
+
+
+def load(blob: bytes, cpu: Cpu) -> Code:
+    """Object code, ready to be called."""
+    with _lock:
+        return Code(blob, machine_for(cpu))
+
+
+# -- the cache on disk -------------------------------------------------------------------------------------------------
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:loc|file)\b[^\n]*", re.S | re.M)
+
+
+@functools.cache
+def _sources() -> str:
+    """A fingerprint of the code that makes code: a changed source file makes all entries stale."""
+    package = Path(__file__).resolve().parents[2]
+    parts = []
+    for room in ("isa", "emulate", "text"):
+        for path in sorted((package / room).rglob("*.py")):
+            status = path.stat()
+            parts.append(f"{path.relative_to(package)}:{status.st_size}:{status.st_mtime_ns}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def key(ptx: str, name: str, arch: str, cpu: Cpu, what: str) -> str:
+    """The name of a cache entry."""
+    parts = (_COMMENT.sub("", ptx), name, arch, cpu.name, cpu.features, llvmlite.__version__, _sources(), what,
+             sys.byteorder)  # fmt: skip
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@functools.cache
+def folder() -> Path | None:
+    """The cache's directory, made if need be; None where there is no safe place or PTXLAB_CACHE is "off"."""
+    named = os.environ.get("PTXLAB_CACHE", "")
+    if named == "off":
+        return None
+    base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ptxlab"
+    path = base / "code"
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = path.stat()
+        if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+            return None
+    except OSError:
+        return None
+    return path
+
+
+def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
+    """A cache entry: what was noted beside the code, and the code. None when missing or damaged."""
+    where = folder()
+    if where is None:
+        return None
+    path = where / entry
+    try:
+        data = path.read_bytes()
+        head, _, blob = data.partition(b"\n")
+        notes = json.loads(head)
+        if notes.pop("sha256") != hashlib.sha256(blob).hexdigest():
+            return None
+        os.utime(path)
+    except (OSError, ValueError, KeyError):
+        return None  # not there, or damaged: it is built again and replaced
+    return notes, blob
+
+
+def remember(entry: str, notes: dict[str, Any], blob: bytes) -> None:
+    """Writes a cache entry whole or not at all; a full disk or a read-only home costs the entry only."""
+    where = folder()
+    if where is None:
+        return
+    head = json.dumps({**notes, "sha256": hashlib.sha256(blob).hexdigest()}).encode()
+    try:
+        with tempfile.NamedTemporaryFile(dir=where, prefix=".new-", delete=False) as file:
+            file.write(head + b"\n" + blob)
+        os.replace(file.name, where / entry)
+        _prune(where)
+    except OSError:
+        return
+
+
+def _prune(where: Path) -> None:
+    entries = []
+    for path in where.iterdir():
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            continue  # another process pruned it
+        entries.append((status.st_mtime_ns, status.st_size, path))
+    total = sum(size for _, size, _ in entries)
+    for _, size, path in sorted(entries):
+        if total <= LIMIT:
+            break
+        path.unlink(missing_ok=True)
+        total -= size

@@ -1,0 +1,84 @@
+"""From a worker's fault record to the error: which access, of which lane, was wrong and why."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.faults import access_fault, fault
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.access import access_shape, plan_groups
+from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Memory
+from ptxlab.emulate.program import Code, Program
+from ptxlab.emulate.report import Launch
+from ptxlab.errors import DeviceFault
+from ptxlab.isa import types
+
+
+def explain(
+    program: Program, launch: Launch, memory: Memory, *, kind: int, code: int, lane: int, address: int, block: int,
+    warp: int, waiting: list[str],
+) -> DeviceFault:  # fmt: skip
+    """The error of a fault record. `waiting` says for a deadlock what each warp waits for."""
+    thread = warp * 32 + lane
+    if kind == S.OUT_OF_MEMORY_RANGE:
+        where, address = _which(program, launch, memory, code, address)
+        what = {"st": "store", "ld": "load", "ldu": "load"}.get(where.name, "atomic")
+        size = _size(where)
+        return access_fault(
+            program, launch, memory, line=where.line, block=block, thread=thread, what=what, space=where.space,
+            address=address, size=size,
+        )  # fmt: skip
+    if kind == S.BUDGET_SPENT:
+        first = program.codes[program.blocks[min(code, len(program.blocks) - 1)].first]
+        message = f"the launch has run its {launch.budget:,} warp-instructions and has not ended"
+        return fault(program, launch, "budget", message, line=first.line, block=block, thread=thread,
+                     hint="look for an endless loop, or give a larger budget=")  # fmt: skip
+    if kind == S.DEADLOCK:
+        message = "\n    ".join(["no thread of the block can go on", *waiting])
+        return fault(program, launch, "deadlock", message, line=program.codes[code].line, block=block, thread=thread)
+    line = program.codes[code].line
+    if kind == S.BAD_INDEX:
+        count = len(program.codes[code].targets)
+        message = f"the index {address} is outside the list of {count} branch targets"
+        return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
+    return fault(program, launch, "trap", "the kernel executed trap", line=line, block=block, thread=thread)
+
+
+def _size(code: Code) -> int:
+    if code.name in ("ld", "st", "ldu"):
+        return access_shape(code)[2]
+    assert code.form is not None
+    return types.width(code.form.type) // 8
+
+
+def _which(program: Program, launch: Launch, memory: Memory, code: int, address: int) -> tuple[Code, int]:
+    """The access that is wrong. A check covers a group of accesses with one base; this finds its first bad member."""
+    if not code & S.GROUP_FLAG:
+        return program.codes[code], address
+    found = program.codes[code & ~S.GROUP_FLAG]
+    block = program.blocks[found.block]
+    groups, _ = plan_groups(program, block.first, block.last, 0)
+    group = groups[found.index]
+    for index, offset, size in sorted(group.members):
+        at = address + offset - group.low
+        member = program.codes[index]
+        if not _valid(program, launch, memory, member.space, at, size, member.name == "st"):
+            return member, at
+    return found, address + next(o for c, o, _ in group.members if c == found.index) - group.low
+
+
+def _valid(
+    program: Program, launch: Launch, memory: Memory, space: str, address: int, size: int, write: bool
+) -> bool:
+    if address % size:
+        return False
+    if space == "generic":
+        for name, window in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAM_WINDOW)):
+            if 0 <= address - window < WINDOW_SIZE:
+                return _valid(program, launch, memory, name, address - window, size, write)
+    if space == "shared":
+        return program.shared_start <= address <= program.dynamic_start + launch.shared - size
+    if space in ("local", "frame"):
+        return 0 <= address <= program.local_size - size
+    if space == "param":
+        return not write and 0 <= address <= program.param_size - size
+    found = memory.find(address)
+    return found is not None and address + size <= found.end and (found.writable or not write)

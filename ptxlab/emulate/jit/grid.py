@@ -1,0 +1,322 @@
+"""The compiled loop over CTAs, warps and barriers: one call a worker thread runs until the grid is done.
+
+    for each CTA (taken from a counter that all workers share):
+        give every warp that can run a turn: fast while it is together, slow while it is apart
+        open each barrier that every warp has come to
+        when nothing can run: the CTA has ended, or it waits for ever
+
+All of its state lies in the context, so that it can be called again where it left off: after the slow function has been
+compiled, which is done when a warp splits for the first time.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.memory import POISON
+
+
+def grid_function(state_size: int, start_registers: list[tuple[int, int]]) -> str:
+    """The LLVM text of `@grid(ctx)`. `start_registers`: (offset, bytes) of registers that may be read before they are
+    written, which start as zeros. Returns DONE, FAULT, STOPPED or NEEDS_SLOW."""
+    zeros = "\n".join(
+        f"  %z{k} = getelementptr i8, ptr %i.ws, i64 {offset}\n"
+        f"  call void @llvm.memset.p0.i64(ptr %z{k}, i8 0, i64 {size}, i1 false)"
+        for k, (offset, size) in enumerate(start_registers)
+    )
+    return f"""
+define i32 @grid(ptr %ctx) nounwind {{
+entry:
+  %cta.p = getelementptr i8, ptr %ctx, i64 {S.CTA}
+  %cta = load ptr, ptr %cta.p
+  %next.p = getelementptr i8, ptr %ctx, i64 {S.NEXT}
+  %next = load ptr, ptr %next.p
+  %stop.p = getelementptr i8, ptr %ctx, i64 {S.STOP}
+  %stop = load ptr, ptr %stop.p
+  %budget.p = getelementptr i8, ptr %ctx, i64 {S.BUDGET}
+  %budget = load ptr, ptr %budget.p
+  %total.p = getelementptr i8, ptr %ctx, i64 {S.TOTAL}
+  %total = load i64, ptr %total.p
+  %warps.p = getelementptr i8, ptr %ctx, i64 {S.WARPS}
+  %warps = load i64, ptr %warps.p
+  %order.p = getelementptr i8, ptr %ctx, i64 {S.ORDER}
+  %order = load ptr, ptr %order.p
+  %quantum.p = getelementptr i8, ptr %ctx, i64 {S.QUANTUM}
+  %qsize.p = getelementptr i8, ptr %ctx, i64 {S.QUANTUM_SIZE}
+  %slow.p = getelementptr i8, ptr %ctx, i64 {S.SLOW}
+  %at.p = getelementptr i8, ptr %ctx, i64 {S.WARP_AT}
+  %active.p = getelementptr i8, ptr %cta, i64 {S.ACTIVE}
+  %states.p = getelementptr i8, ptr %cta, i64 {S.WARP_STATES}
+  %states = load ptr, ptr %states.p
+  %active = load i32, ptr %active.p
+  %resume = icmp ne i32 %active, 0
+  %at0 = load i64, ptr %at.p
+  br i1 %resume, label %turn, label %take
+
+take:
+  %halt = load volatile i32, ptr %stop
+  %halted = icmp ne i32 %halt, 0
+  br i1 %halted, label %stopped, label %take.go
+take.go:
+  %n = atomicrmw add ptr %next, i64 1 seq_cst
+  %more = icmp ult i64 %n, %total
+  br i1 %more, label %start, label %finished
+finished:
+  ret i32 {S.DONE}
+stopped:
+  ret i32 {S.STOPPED}
+
+start:
+  %linear.p = getelementptr i8, ptr %cta, i64 {S.LINEAR}
+  store i64 %n, ptr %linear.p
+  %gx.p = getelementptr i8, ptr %ctx, i64 {S.GRID}
+  %gx32 = load i32, ptr %gx.p
+  %gx = zext i32 %gx32 to i64
+  %gy.p = getelementptr i8, ptr %ctx, i64 {S.GRID + 4}
+  %gy32 = load i32, ptr %gy.p
+  %gy = zext i32 %gy32 to i64
+  %x = urem i64 %n, %gx
+  %rest = udiv i64 %n, %gx
+  %y = urem i64 %rest, %gy
+  %z = udiv i64 %rest, %gy
+  %x32 = trunc i64 %x to i32
+  %y32 = trunc i64 %y to i32
+  %z32 = trunc i64 %z to i32
+  %cx = getelementptr i8, ptr %cta, i64 {S.CTAID}
+  store i32 %x32, ptr %cx
+  %cy = getelementptr i8, ptr %cta, i64 {S.CTAID + 4}
+  store i32 %y32, ptr %cy
+  %cz = getelementptr i8, ptr %cta, i64 {S.CTAID + 8}
+  store i32 %z32, ptr %cz
+  %shared.p = getelementptr i8, ptr %cta, i64 {S.SHARED}
+  %shared = load ptr, ptr %shared.p
+  %shared.size.p = getelementptr i8, ptr %cta, i64 {S.SHARED_SIZE}
+  %shared.size = load i64, ptr %shared.size.p
+  call void @llvm.memset.p0.i64(ptr %shared, i8 {POISON - 256}, i64 %shared.size, i1 false)
+  %counts.p = getelementptr i8, ptr %cta, i64 {S.BAR_COUNT}
+  call void @llvm.memset.p0.i64(ptr %counts.p, i8 0, i64 64, i1 false)
+  store i32 1, ptr %active.p
+  br label %init
+init:
+  %i = phi i64 [0, %start], [%i1, %init]
+  %i.off = mul i64 %i, {state_size}
+  %i.ws = getelementptr i8, ptr %states, i64 %i.off
+  call void @llvm.memset.p0.i64(ptr %i.ws, i8 0, i64 128, i1 false)
+  %i.first.p = getelementptr i8, ptr %i.ws, i64 {S.FIRST_LIVE}
+  %i.first = load i32, ptr %i.first.p
+  %i.live.p = getelementptr i8, ptr %i.ws, i64 {S.LIVE}
+  store i32 %i.first, ptr %i.live.p
+  %i.rest.p = getelementptr i8, ptr %i.ws, i64 {S.WAIT}
+  call void @llvm.memset.p0.i64(ptr %i.rest.p, i8 0, i64 16, i1 false)
+  %i.carry.p = getelementptr i8, ptr %i.ws, i64 {S.CARRY}
+  store i32 0, ptr %i.carry.p
+  %i.bar.p = getelementptr i8, ptr %i.ws, i64 {S.BAR}
+  call void @llvm.memset.p0.i64(ptr %i.bar.p, i8 0, i64 64, i1 false)
+{zeros}
+  %i1 = add i64 %i, 1
+  %i.more = icmp ult i64 %i1, %warps
+  br i1 %i.more, label %init, label %pass
+
+pass:
+  store i64 0, ptr %at.p
+  br label %turn
+
+; one turn of the warp at position %w of the order
+turn:
+  %w = load i64, ptr %at.p
+  %w.more = icmp ult i64 %w, %warps
+  br i1 %w.more, label %turn.go, label %opening
+turn.go:
+  %wn.p = getelementptr i32, ptr %order, i64 %w
+  %wn = load i32, ptr %wn.p
+  %wn64 = zext i32 %wn to i64
+  %ws.off = mul i64 %wn64, {state_size}
+  %ws = getelementptr i8, ptr %states, i64 %ws.off
+  %live.p = getelementptr i8, ptr %ws, i64 {S.LIVE}
+  %live = load i32, ptr %live.p
+  %wait.p = getelementptr i8, ptr %ws, i64 {S.WAIT}
+  %wait = load i32, ptr %wait.p
+  %wait.not = xor i32 %wait, -1
+  %can = and i32 %live, %wait.not
+  %idle = icmp eq i32 %can, 0
+  br i1 %idle, label %following, label %run
+following:
+  %w1 = add i64 %w, 1
+  store i64 %w1, ptr %at.p
+  br label %turn
+run:
+  %mode.p = getelementptr i8, ptr %ws, i64 {S.MODE}
+  %mode = load i32, ptr %mode.p
+  %apart = icmp ne i32 %mode, 0
+  br i1 %apart, label %run.slow, label %run.fast
+run.fast:
+  %r.fast = call i32 @fast(ptr %ctx, ptr %cta, ptr %ws)
+  br label %ran
+run.slow:
+  %slow = load ptr, ptr %slow.p
+  %has.slow = icmp ne ptr %slow, null
+  br i1 %has.slow, label %run.slow.go, label %needs.slow
+needs.slow:
+  ret i32 {S.NEEDS_SLOW}
+run.slow.go:
+  %r.slow = call i32 %slow(ptr %ctx, ptr %cta, ptr %ws)
+  br label %ran
+ran:
+  %r = phi i32 [%r.fast, %run.fast], [%r.slow, %run.slow.go]
+  switch i32 %r, label %fault [i32 {S.DONE}, label %following i32 {S.SUSPENDED}, label %suspended
+    i32 {S.DIVERGED}, label %diverged i32 {S.CONVERGED}, label %converged]
+diverged:
+  store i32 1, ptr %mode.p
+  br label %run
+converged:
+  store i32 0, ptr %mode.p
+  br label %run
+fault:
+  store volatile i32 1, ptr %stop
+  ret i32 {S.FAULT}
+
+; the quantum is spent: is the launch to stop, has it used its budget?
+suspended:
+  %q.left = load i64, ptr %quantum.p
+  %q.size = load i64, ptr %qsize.p
+  %q.used = sub i64 %q.size, %q.left
+  store i64 %q.size, ptr %quantum.p
+  %b.old = atomicrmw sub ptr %budget, i64 %q.used seq_cst
+  %b.gone = icmp slt i64 %b.old, %q.used
+  br i1 %b.gone, label %spent, label %poll
+spent:
+  %s.live = load i32, ptr %live.p
+  %s.lane = call i32 @llvm.cttz.i32(i32 %s.live, i1 false)
+  %s.mode = load i32, ptr %mode.p
+  %s.slow = icmp ne i32 %s.mode, 0
+  %s.fpc.p = getelementptr i8, ptr %ws, i64 {S.FAST_PC}
+  %s.fpc = load i32, ptr %s.fpc.p
+  %s.lane64 = zext i32 %s.lane to i64
+  %s.pc.p = getelementptr i32, ptr %ws, i64 %s.lane64
+  %s.pc0 = load i32, ptr %s.pc.p
+  %s.pc = select i1 %s.slow, i32 %s.pc0, i32 %s.fpc
+  call void @record(ptr %ctx, ptr %ws, i32 {S.BUDGET_SPENT}, i32 %s.pc, i32 %s.lane, i64 0)
+  br label %fault
+poll:
+  %p.halt = load volatile i32, ptr %stop
+  %p.halted = icmp ne i32 %p.halt, 0
+  br i1 %p.halted, label %stopped, label %following
+
+; after a round: open barriers, and see whether anything is left to run
+opening:
+  br label %census
+census:
+  %c = phi i64 [0, %opening], [%c1, %census.next]
+  %alive = phi i32 [0, %opening], [%alive2, %census.next]
+  %runs = phi i32 [0, %opening], [%runs2, %census.next]
+  %waits = phi i32 [0, %opening], [%waits2, %census.next]
+  %c.more = icmp ult i64 %c, %warps
+  br i1 %c.more, label %census.go, label %judge
+census.go:
+  %c.off = mul i64 %c, {state_size}
+  %c.ws = getelementptr i8, ptr %states, i64 %c.off
+  %c.live.p = getelementptr i8, ptr %c.ws, i64 {S.LIVE}
+  %c.live = load i32, ptr %c.live.p
+  %c.wait.p = getelementptr i8, ptr %c.ws, i64 {S.WAIT}
+  %c.wait = load i32, ptr %c.wait.p
+  %c.alive = icmp ne i32 %c.live, 0
+  %c.stuck0 = icmp eq i32 %c.live, %c.wait
+  %c.stuck = and i1 %c.alive, %c.stuck0
+  %c.move0 = xor i1 %c.stuck0, true
+  %c.move = and i1 %c.alive, %c.move0
+  br label %census.next
+census.next:
+  %c.alive1 = zext i1 %c.alive to i32
+  %alive2 = add i32 %alive, %c.alive1
+  %c.move1 = zext i1 %c.move to i32
+  %runs2 = add i32 %runs, %c.move1
+  %c.stuck1 = zext i1 %c.stuck to i32
+  %waits2 = add i32 %waits, %c.stuck1
+  %c1 = add i64 %c, 1
+  br label %census
+judge:
+  %none = icmp eq i32 %alive, 0
+  br i1 %none, label %ended, label %judge.waits
+ended:
+  store i32 0, ptr %active.p
+  br label %take
+judge.waits:
+  %no.waits = icmp eq i32 %waits, 0
+  br i1 %no.waits, label %pass, label %barrier
+
+; barrier by barrier: how many warps have come whole to it
+barrier:
+  %b = phi i64 [0, %judge.waits], [%b1, %barrier.next]
+  %opened = phi i32 [0, %judge.waits], [%opened2, %barrier.next]
+  %b.more = icmp ult i64 %b, 16
+  br i1 %b.more, label %count, label %opened.all
+count:
+  %k = phi i64 [0, %barrier], [%k1, %count.go]
+  %came = phi i32 [0, %barrier], [%came2, %count.go]
+  %k.more = icmp ult i64 %k, %warps
+  br i1 %k.more, label %count.go, label %counted
+count.go:
+  %k.off = mul i64 %k, {state_size}
+  %k.ws = getelementptr i8, ptr %states, i64 %k.off
+  %k.live.p = getelementptr i8, ptr %k.ws, i64 {S.LIVE}
+  %k.live = load i32, ptr %k.live.p
+  %k.bars = getelementptr i8, ptr %k.ws, i64 {S.BAR}
+  %k.bar.p = getelementptr i32, ptr %k.bars, i64 %b
+  %k.bar = load i32, ptr %k.bar.p
+  %k.whole0 = icmp eq i32 %k.bar, %k.live
+  %k.some = icmp ne i32 %k.live, 0
+  %k.whole = and i1 %k.whole0, %k.some
+  %k.one = zext i1 %k.whole to i32
+  %came2 = add i32 %came, %k.one
+  %k1 = add i64 %k, 1
+  br label %count
+counted:
+  %b.count.base = getelementptr i8, ptr %cta, i64 {S.BAR_COUNT}
+  %b.count.p = getelementptr i32, ptr %b.count.base, i64 %b
+  %b.count = load i32, ptr %b.count.p
+  %b.given = icmp ne i32 %b.count, 0
+  %b.want0 = lshr i32 %b.count, 5
+  %b.want = select i1 %b.given, i32 %b.want0, i32 %alive
+  %b.enough = icmp uge i32 %came, %b.want
+  %b.any = icmp ne i32 %came, 0
+  %b.open = and i1 %b.enough, %b.any
+  br i1 %b.open, label %release, label %barrier.next
+release:
+  %f = phi i64 [0, %counted], [%f1, %release.next]
+  %f.more = icmp ult i64 %f, %warps
+  br i1 %f.more, label %release.go, label %released
+release.go:
+  %f.off = mul i64 %f, {state_size}
+  %f.ws = getelementptr i8, ptr %states, i64 %f.off
+  %f.live.p = getelementptr i8, ptr %f.ws, i64 {S.LIVE}
+  %f.live = load i32, ptr %f.live.p
+  %f.bars = getelementptr i8, ptr %f.ws, i64 {S.BAR}
+  %f.bar.p = getelementptr i32, ptr %f.bars, i64 %b
+  %f.bar = load i32, ptr %f.bar.p
+  %f.here0 = icmp eq i32 %f.bar, %f.live
+  %f.here1 = icmp ne i32 %f.live, 0
+  %f.here = and i1 %f.here0, %f.here1
+  br i1 %f.here, label %let.go, label %release.next
+let.go:
+  store i32 0, ptr %f.bar.p
+  %f.wait.p = getelementptr i8, ptr %f.ws, i64 {S.WAIT}
+  store i32 0, ptr %f.wait.p
+  br label %release.next
+release.next:
+  %f1 = add i64 %f, 1
+  br label %release
+released:
+  store i32 0, ptr %b.count.p
+  br label %barrier.next
+barrier.next:
+  %opened2 = phi i32 [%opened, %counted], [1, %released]
+  %b1 = add i64 %b, 1
+  br label %barrier
+opened.all:
+  %moved = or i32 %opened2.last, %runs
+  %go.on = icmp ne i32 %moved, 0
+  br i1 %go.on, label %pass, label %deadlock
+deadlock:
+  call void @record(ptr %ctx, ptr %states, i32 {S.DEADLOCK}, i32 0, i32 0, i64 0)
+  br label %fault
+}}
+""".replace("%opened2.last", "%opened")

@@ -1,0 +1,117 @@
+"""Special registers, other lanes' values, address windows and the carry flag, as LLVM IR."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, W, constant
+from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+
+_LANES = np.arange(W, dtype=np.uint64)
+_LANE_MASKS = {
+    "%lanemask_eq": 1 << _LANES, "%lanemask_lt": (1 << _LANES) - 1, "%lanemask_le": (2 << _LANES) - 1,
+    "%lanemask_ge": (1 << 32) - (1 << _LANES), "%lanemask_gt": (1 << 32) - (2 << _LANES),
+}  # fmt: skip
+_WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+
+class Specials(Ops):
+    """The part of the Machine that looks at where a lane is."""
+
+    mask_bits: str
+    slow: bool
+    dynamic_bytes = "%shared.size"
+
+    def special(self, name: str) -> Value:
+        base, _, axis = name.partition(".")
+        axis = axis or "x"
+        if base == "%tid":
+            offset = (S.TID_X, S.TID_Y, S.TID_Z)[_AXES[axis]]
+            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {offset}")
+            return Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
+        fields = {"%ntid": ("ctx", S.BLOCK), "%nctaid": ("ctx", S.GRID), "%ctaid": ("cta", S.CTAID)}
+        if base in fields and axis in _AXES:
+            record, offset = fields[base]
+            return self._field(record, offset + 4 * _AXES[axis], "i32")
+        if name == "%laneid":
+            return self.lane_id()
+        if name in _LANE_MASKS:
+            return constant(_LANE_MASKS[name].astype(np.uint32), "i32")
+        if name == "%warpid":
+            return self._field("ws", S.WARP_ID, "i32")
+        if name == "%nwarpid":
+            return self.trunc("i32", self._field("ctx", S.WARPS, "i64"))
+        if name in ("%clock64", "%globaltimer"):
+            return self._clock()
+        if name in ("%clock", "%globaltimer_lo"):
+            return self.trunc("i32", self._clock())
+        if name in ("%clock_hi", "%globaltimer_hi"):
+            return self.trunc("i32", self.lshr(self._clock(), self.const("i64", 32)))
+        if name == "%total_smem_size":
+            return self.trunc("i32", Value("%shared.size", "i64", True))
+        if name == "%nsmid" or (name.startswith(("%cluster_n", "%ncluster")) or base == "%nclusterid"):
+            return self.const("i32", 1)
+        if name in ("%smid", "%gridid", "%cluster_ctarank", "%is_explicit_cluster") or base in ("%clusterid", "%cluster_ctaid"):
+            return self.const("i1" if name == "%is_explicit_cluster" else "i64" if name == "%gridid" else "i32", 0)
+        raise KeyError(name)
+
+    def _field(self, record: str, offset: int, type_: str) -> Value:
+        p = self.t.let(f"getelementptr i8, ptr %{record}, i64 {offset}")
+        return Value(self.t.let(f"load {LLVM[type_]}, ptr {p}"), type_, True)
+
+    def _clock(self) -> Value:
+        return Value(self.t.call("i64", "llvm.readcyclecounter", []), "i64", True)
+
+    def window(self, space: str) -> Value:
+        return self.const("i64", _WINDOWS.get(space, 0))
+
+    def in_window(self, space: str, address: Value) -> Value:
+        if space in _WINDOWS:
+            offset = self.sub(address, self.const("i64", _WINDOWS[space]))
+            return self.ult(offset, self.const("i64", WINDOW_SIZE))
+        inside = self.in_window("shared", address)
+        for other in ("local", "param"):
+            inside = self.or_(inside, self.in_window(other, address))
+        return self.not_(inside)
+
+    # -- other lanes
+    def ballot(self, a: Value) -> Value:
+        bits = self.t.let(f"bitcast <{W} x i1> {self.vector(a)} to i32")
+        return Value(self.t.let(f"and i32 {bits}, {self.mask_bits}"), "i32", True)
+
+    def lane_read(self, a: Value, index: Value) -> Value:
+        if a.uniform:
+            return a
+        ty = f"<{W} x {LLVM[a.type]}>"
+        if index.lanes is not None:
+            order = ", ".join(f"i32 {int(k)}" for k in index.lanes)
+            text = self.t.let(f"shufflevector {ty} {self.vector(a)}, {ty} poison, <{W} x i32> <{order}>")
+            return Value(text, a.type, False)
+        if index.uniform:
+            return Value(self.t.let(f"extractelement {ty} {a.text}, i32 {index.text}"), a.type, True)
+        # through memory: 32 loads from the buffer that holds the lanes
+        wide = self.zext("i32", a) if a.type in ("i1", "i8", "i16") else a
+        self.t.do(f"store {wide.llvm} {wide.text}, ptr %data, align 64")
+        pointers = self.t.let(f"getelementptr {LLVM[wide.type]}, ptr %data, <{W} x i32> {self.vector(index)}")
+        suffix = LLVM[wide.type].replace("float", "f32").replace("double", "f64")
+        name = f"llvm.masked.gather.v{W}{suffix}.v{W}p0"
+        self.t.declared.add(f"declare {wide.llvm} @{name}(<{W} x ptr>, <{W} x i1>, {wide.llvm})")
+        got = self.t.let(
+            f"call {wide.llvm} @{name}(<{W} x ptr> align {BITS[wide.type] // 8} {pointers}, <{W} x i1> splat (i1 true), "
+            f"{wide.llvm} poison)"
+        )
+        value = Value(got, wide.type, False)
+        return value if wide is a else self.trunc(a.type, value)
+
+    # -- the carry flag
+    def carry_get(self) -> Value:
+        bits = self.t.let("load i32, ptr %carry.at")
+        return Value(self.t.let(f"bitcast i32 {bits} to <{W} x i1>"), "i1", False)
+
+    def carry_set(self, carry: Value) -> None:
+        new = self.t.let(f"and i32 {self.t.let(f'bitcast <{W} x i1> {self.vector(carry)} to i32')}, {self.mask_bits}")
+        kept = self.t.let(f"xor i32 {self.mask_bits}, -1")
+        old = self.t.let(f"and i32 {self.t.let('load i32, ptr %carry.at')}, {kept}")
+        self.t.do(f"store i32 {self.t.let(f'or i32 {new}, {old}')}, ptr %carry.at")

@@ -1,0 +1,63 @@
+"""Where compiled code keeps what it works on: byte offsets into a worker's context, a CTA's and a warp's state.
+
+One worker thread runs one CTA at a time. Its context holds pointers and counters, the CTA's record what the CTA's warps
+share, and each warp's state the program counters, masks, thread indices and, from `REGISTERS` on, its registers: 32
+lanes each, and beside them one scalar for those that are uniform while the warp is converged.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.program import Program
+
+# -- a worker's context
+NEXT, STOP, BUDGET = 0, 8, 16  # pointers shared by all workers: next CTA (i64), stop word (i32), budget left (i64)
+TOTAL, PARAMS, ALLOCS, ALLOC_COUNT, SITES, COUNTS = 24, 32, 40, 48, 56, 64
+QUANTUM, SLOW, WARPS, THREADS, ORDER = 72, 80, 88, 96, 104
+GRID, BLOCK, QUANTUM_SIZE, CTA = 112, 128, 144, 152
+FAULT_KIND, FAULT_CODE, FAULT_LANE, FAULT_SITE, FAULT_ADDRESS, FAULT_WARP = 160, 164, 168, 172, 176, 184
+SHADOW, PARAM_SIZE, WARP_AT = 192, 200, 208
+CONTEXT_SIZE = 256
+
+# -- a CTA's record
+ACTIVE, CTAID, SHARED, SHARED_SIZE, WARP_STATES, LINEAR, BAR_COUNT = 0, 4, 16, 24, 32, 40, 64
+CTA_SIZE = 128
+
+# -- a warp's state
+PC, LIVE, WAIT, MODE, FAST_PC, DISPATCHES, WARP_ID, LOCAL, FIRST_LIVE, CARRY, BAR = 0, 128, 132, 136, 140, 144, 148, 152, 160, 164, 192
+TID_X, TID_Y, TID_Z, REGISTERS = 256, 384, 512, 640
+
+# -- what a warp function returns
+DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED = 0, 1, 2, 3, 4
+# -- what the grid function returns besides DONE and FAULT
+STOPPED, NEEDS_SLOW = 2, 3
+# -- kinds of fault
+OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX = 1, 2, 3, 4, 5
+GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
+# -- spaces, as the helpers number them
+SPACES = {"global": 0, "shared": 1, "local": 2, "frame": 2, "param": 3, "const": 4, "generic": 5}
+
+SITE_SIZE = 32  # base address, last offset allowed (rotated), host pointer, pointer to the record of writes
+ALLOC_SIZE = 40  # base address, size, host pointer, pointer to the record of writes, writable
+
+_BYTES = {"i1": 4, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f32": 4, "f64": 8}
+
+
+def local_stride(program: Program) -> int:
+    """Bytes from one lane's local memory to the next's."""
+    return -(-program.local_size // 16) * 16
+
+
+class RegisterFile:
+    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where not uniform), and its size."""
+
+    def __init__(self, program: Program, uniform: list[bool]) -> None:
+        at = REGISTERS
+        self.vector, self.scalar = [], []
+        for register in program.registers:
+            self.vector.append(at)
+            size = 4 if register.lane == "i1" else 32 * _BYTES[register.lane]
+            at += -(-size // 64) * 64
+        for register in program.registers:
+            self.scalar.append(at if uniform[register.index] else 0)
+            at += 8 if uniform[register.index] else 0
+        self.size = -(-at // 128) * 128
