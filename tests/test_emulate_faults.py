@@ -242,9 +242,11 @@ def test_control_c_ends_an_endless_loop(engine: str) -> None:
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
     start = time.perf_counter()
-    with pytest.raises((KeyboardInterrupt, DeviceFault)) as caught:
-        run(engine, kernel("FOREVER:\n    bra FOREVER;"), budget=None)
-    timer.join()
+    try:
+        with pytest.raises((KeyboardInterrupt, DeviceFault)) as caught:
+            run(engine, kernel("FOREVER:\n    bra FOREVER;"), budget=None)
+    finally:
+        timer.cancel()
     assert time.perf_counter() - start < 3
     if isinstance(caught.value, DeviceFault):
         assert caught.value.kind == "interrupt"
