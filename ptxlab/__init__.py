@@ -36,7 +36,8 @@ if TYPE_CHECKING:
         UnsupportedInstruction,
     )
     from ptxlab.gpu import assemble, sass
-    from ptxlab.lab import diff, explore, load_ipython_extension, plot_error, plot_state, show
+    from ptxlab.lab import explore, load_ipython_extension, plot_error, plot_state, show
+    from ptxlab.lab.diff import diff
     from ptxlab.reference import merge_states
     from ptxlab.text import parse
 
