@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
-from ptxlab.errors import DeviceFault
+from ptxlab.errors import DeviceFault, UnsupportedInstruction
 
 if TYPE_CHECKING:
     from ptxlab.emulate.memory import Memory
-    from ptxlab.emulate.program import Program
+    from ptxlab.emulate.program import Code, Program
     from ptxlab.emulate.report import Launch
 
 Index = tuple[int, int, int]
@@ -101,3 +101,14 @@ def _outside_shared(program: Program, address: int, start: int, end: int) -> str
         if address >= at + size:
             text += f"; {address - at - size} bytes past the end of {name!r} ({size} bytes at {at:#x})"
     return text
+
+
+def unsupported(program: Program, code: Code) -> UnsupportedInstruction:
+    """The refusal, when a kernel is loaded, of an instruction that an engine does not run."""
+    opcode = code.form.opcode if code.form is not None else code.name
+    return UnsupportedInstruction(
+        f"the CPU machine does not execute {opcode} yet: it can be assembled and run on a GPU only",
+        line=code.line, column=code.instruction.column if code.instruction is not None else 0, length=len(opcode),
+        source=program.source(code.line), file=program.file, span=program.spans.get(code.line),
+        syntax=code.form.op.syntax if code.form is not None else "",
+    )  # fmt: skip

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.faults import fault
+from ptxlab.emulate.faults import fault, unsupported
 from ptxlab.emulate.lanes import DTYPE, LANES
 from ptxlab.emulate.program import Code, Literal, Reg
 from ptxlab.emulate.warp import GONE, NONE, Part, Wait, Warp
-from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa.machine import Value
 
 if TYPE_CHECKING:
@@ -29,13 +28,7 @@ def translate(t: Translator, code: Code) -> Step:
     assert code.form is not None
     make = _MAKERS.get(code.name)
     if make is None or code.form.cluster:
-        instruction, program = code.instruction, t.program
-        raise UnsupportedInstruction(
-            f"the CPU machine does not execute {code.form.opcode} yet: it can be assembled and run on a GPU only",
-            line=code.line, column=instruction.column if instruction else 0, length=len(code.form.opcode),
-            source=program.source(code.line), file=program.file, syntax=code.form.op.syntax,
-            span=program.spans.get(code.line),
-        )  # fmt: skip
+        raise unsupported(t.program, code)
     if code.form.warp:
         return converging(t, code, [], lambda w, value: None, t.read(code.sources[0], "b32", code))
     act = make(t, code)

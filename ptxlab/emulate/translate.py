@@ -17,6 +17,7 @@ import numpy as np
 
 from ptxlab.emulate import flow
 from ptxlab.emulate.access import Site
+from ptxlab.emulate.faults import unsupported
 from ptxlab.emulate.lanes import DTYPE, LANES, SIGNED
 from ptxlab.emulate.program import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
 from ptxlab.emulate.warp import ALL, NONE, Warp
@@ -71,7 +72,8 @@ class Translator:
         form = code.form
         assert form is not None
         sem = form.op.sem
-        assert sem is not None
+        if sem is None:
+            raise unsupported(self.program, code)
         readers = [self.read(s, t, code) for s, t in zip(code.sources, code.source_types, strict=True)]
         write = self.write(code)
         members = self.members(code)
