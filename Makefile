@@ -73,7 +73,9 @@ echo "ptxlab: installing $(2) into $(VENV) (a minute or two, once)"; \
 if [ -x $(BIN)/pip ]; then \
     { $(BIN)/python -m pip install --disable-pip-version-check --no-input --progress-bar off \
           -c constraints.txt -e '$(1)' 2>&1; echo "status $$?"; } | tee $(VENV)/install.log | awk '\
-        / (Downloading|Using cached) .*[.]whl \(/ { n++; printf "  %3d  %s %s %s\n", n, $$(NF-2), $$(NF-1), $$NF; fflush() } \
+        / (Downloading|Using cached) .*[.]whl \(/ { split($$(NF-2), part, "-"); \
+            printf "  %3d  %s %s  %s %s\n", ++n, part[1], part[2], $$(NF-1), $$NF; fflush() } \
+        /^Installing collected packages/ { printf "       unpacking %d packages\n", n; fflush() } \
         /^ERROR/ { print } \
         $$1 == "status" { failed = $$2 } \
         END { if (failed) print "ptxlab: the installation failed; the details are in $(VENV)/install.log"; exit failed }'; \
