@@ -462,7 +462,7 @@ class Emitter:
         frame = self.source.frame
         assert frame is not None
         bound = [name for name, value in frame.f_locals.items() if value is var]
-        if len(bound) < 2 and site.owner in ("", *bound):
+        if not bound or (len(bound) < 2 and site.owner in ("", *bound)):
             return
         facts = self.source.facts(frame.f_code.co_filename)
         aliases = [name for name in bound if name in facts.aliases and name != site.owner]
@@ -483,6 +483,22 @@ class Emitter:
     def no_number(self, r: Register[Any], what: str) -> BuildError:
         """The error of `range(register)`, `int(register)`."""
         return traps.number(self.source.here(sys._getframe(2)), self.shown(r), what)
+
+    def no_power(self, r: Register[Any]) -> BuildError:
+        """The error of `register ** n`."""
+        site = self.source.here(sys._getframe(2))
+        return traps.error(site, "`**` has no instruction; multiply", f"{self.python(r)} * {self.python(r)}")
+
+    def no_attribute(self, r: Register[Any], name: str) -> BuildError:
+        """The error of `register.name`."""
+        site = self.source.here(sys._getframe(2))
+        if name == "set":
+            return traps.BuildAttributeError(traps.message(
+                site, f"{self.shown(r)} is a value, not a variable; it has no .set()",
+                f"{r.hint or 'x'} = k.var({r.type.ptx}, ...)"))  # fmt: skip
+        words = [n for n in dir(r) if not n.startswith("_")]
+        return traps.BuildAttributeError(traps.message(
+            site, f"{self.shown(r)} has no `{name}`{traps.close(name, words)}"))  # fmt: skip
 
     def no_iteration(self, r: Register[Any]) -> BuildError:
         """The error of `for x in register`."""

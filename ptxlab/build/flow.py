@@ -6,6 +6,7 @@ of its list. The lists become labels and branches once, in the printer.
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -313,32 +314,35 @@ class Block:
     def _not_rebound(self) -> None:
         """A name that held a variable before the body must hold it after: the next round reads the old register."""
         local = self._frame.f_locals
-        for name, (var, elements) in self._held.items():
+        for name, (held, elements) in self._held.items():
             now = local.get(name)
-            if elements is not None:
-                if now is var and list(now) != [] and any(
-                    old is not new and isinstance(old, Var) for old, new in zip(elements, now, strict=False)
-                ):  # fmt: skip
-                    n = next(n for n, (a, b) in enumerate(zip(elements, now, strict=False)) if a is not b)
-                    raise self._rebound(f"{name}[{n}]", name, elements[n], True)
-            elif now is not var and now is not None and self._assigned(name, False):
-                declared_inside = isinstance(now, Var) and any(r is now for r in self.k.registers[self._before :])
-                if not declared_inside:
-                    raise self._rebound(name, name, var, False)
+            changed = None
+            if elements is None:
+                inside = isinstance(now, Var) and any(r is now for r in self.k.registers[self._before :])
+                if now is not held and now is not None and not inside:
+                    changed = held
+            elif now is held:
+                changed = next((old for old, new in zip(elements, now, strict=False) if old is not new), None)
+            found = self._assigned(name, elements is not None) if changed is not None else None
+            if changed is not None and found is not None:
+                raise self._rebound(changed.hint or name, changed, found)
 
-    def _assigned(self, name: str, element: bool) -> tuple[int, str] | None:
+    def _assigned(self, name: str, element: bool) -> tuple[ast.expr, ast.expr] | None:
+        """The assignment to `name` (or to its elements) in this body, if there is one."""
         facts = self.k.source.facts(self._frame.f_code.co_filename)
-        lines = (facts.stored if element else facts.assigned).get(name, [])
-        return next(((line, text) for line, text in lines if line > self.site.line), None)
+        span = self.site.span
+        last = facts.ends.get((span.line, span.column, span.end_line, span.end_column), 0)
+        found = [a for a in (facts.stored if element else facts.assigned).get(name, [])
+                 if span.line < a[0].lineno <= last]  # fmt: skip
+        return min(found, key=lambda a: a[0].lineno) if found else None
 
-    def _rebound(self, shown: str, name: str, var: Register[Any], element: bool) -> BuildError:
-        found = self._assigned(name, element)
-        line, text = found or (self.site.line, "...")
-        site = Site(Span(self._frame.f_code.co_filename, line, 0, line, 0))
-        target = f"{name}[{'...' if element else ''}]" if element else name
+    def _rebound(self, name: str, var: Register[Any], found: tuple[ast.expr, ast.expr]) -> BuildError:
+        target, value = found
+        span = Span(self._frame.f_code.co_filename, target.lineno, target.col_offset,
+                    value.end_lineno or target.lineno, value.end_col_offset or target.col_offset)  # fmt: skip
         return traps.error(
-            site, f"inside `with k.{self.what}(...)` the Python name `{shown}` was bound to something else; the "
-            f"variable {self.k.shown(var)} keeps its old value", f"{target}.set({text})",
+            Site(span), f"inside `with k.{self.what}(...)` the Python name `{name}` was bound to something else; the "
+            f"variable {self.k.shown(var)} keeps its old value", f"{ast.unparse(target)}.set({ast.unparse(value)})",
         )  # fmt: skip
 
 

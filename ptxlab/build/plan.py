@@ -77,46 +77,60 @@ Kind = tuple[str, ...] | str
 @functools.cache
 def resolve(name: str, kinds: tuple[Kind, ...], modifiers: tuple[tuple[str, Any], ...]) -> Plan:
     """The plan that `k.name(*operands, **modifiers)` means. Raises `FormError` with what is missing."""
-    best: tuple[int, str] | None = None
+    best: tuple[int, Plan] | None = None
+    near: tuple[int, Plan] | None = None  # complete, but some operand does not fit: emitting it says which
     failure: tuple[int, FormError] | None = None
     for entry in TABLE[name]:
         given = dict(modifiers)
         words, missing, penalty = _fill(entry, kinds, given)
+        wrong_count = _count(entry, len(kinds))
         if given:
-            why = FormError(f"{name} does not take {next(iter(given))}= here", entry.syntax)
-            fit = -len(given) - 1
-        elif (why_not := _count(entry, len(kinds))) is not None:
-            why, fit = why_not, -1
+            failure = _further(failure, 0, _unknown(entry, given))
+        elif wrong_count is not None:
+            failure = _further(failure, 1, wrong_count)
         elif missing:
-            why, fit = _why(name, words, entry), 0
-        elif not _accepts(".".join((name, *words)), kinds):
-            why, fit = FormError(f"{name} has no form for {_list(kinds)}", entry.syntax), -1
+            failure = _further(failure, 2 if missing != "type" else 0, _why(name, words, entry, missing))
         else:
-            if best is None or penalty < best[0]:
-                best = (penalty, ".".join((name, *words)))
-            continue
-        if failure is None or fit > failure[0]:
-            failure = (fit, why)
-    if best is None:
-        assert failure is not None
-        raise failure[1]
-    return plan(best[1])
+            try:
+                p = plan(".".join((name, *words)))
+            except FormError as why:
+                failure = _further(failure, 2, why)
+                continue
+            fitting = _fitting(p, kinds)
+            if fitting == len(kinds) and (best is None or penalty < best[0]):
+                best = (penalty, p)
+            elif fitting < len(kinds) and (near is None or fitting > near[0]):
+                near = (fitting, p)
+    if best is not None:
+        return best[1]
+    if near is not None and (failure is None or failure[0] < 2):
+        return near[1]
+    assert failure is not None
+    raise failure[1]
 
 
-def _list(kinds: Sequence[Kind]) -> str:
-    """`f32, u32`, for a message."""
-    names = {"ptr": "Ptr[{2}]", "vec": "{1} x {2}"}
-    return ", ".join(k if isinstance(k, str) else names[k[0]].format(*k) for k in kinds)
+def _further(known: tuple[int, FormError] | None, reached: int, why: FormError) -> tuple[int, FormError]:
+    """The failure of the entry that came closest; the first of equals."""
+    return (reached, why) if known is None or reached > known[0] else known
 
 
-def _why(name: str, words: list[str], entry: Op) -> FormError:
+def _unknown(entry: Op, given: dict[str, Any]) -> FormError:
+    """What is wrong with a modifier that an entry cannot take."""
+    word, value = next(iter(given.items()))
+    slot = next((s for s in entry.slots if s.name == word.rstrip("_")), None)
+    if slot is None or len(slot.choices) == 1:
+        return FormError(f"{entry.name} does not take {word}= here", entry.syntax)
+    return FormError(f"{entry.name}: {word} is one of {' '.join(slot.choices)}; found {value!r}", entry.syntax)
+
+
+def _why(name: str, words: list[str], entry: Op, missing: str) -> FormError:
     """The table's own words about an opcode whose modifiers are not complete."""
     try:
         form(".".join((name, *words)))
     except FormError as why:
-        if not why.syntax or why.syntax == entry.syntax:
+        if why.syntax == entry.syntax:
             return why
-    slot = next(s for s in entry.slots if not s.optional and len(s.choices) > 1 and not set(s.choices) & set(words))
+    slot = next(s for s in entry.slots if s.name == missing)
     choices = " ".join("." + c for c in slot.choices)
     return FormError(f"{name} needs .{slot.name} here, one of {choices}", entry.syntax)
 
@@ -132,11 +146,11 @@ def _count(entry: Op, count: int) -> FormError | None:
                      f"{f' ({names})' if names else ''}, found {count}", entry.syntax)  # fmt: skip
 
 
-def _fill(entry: Op, kinds: tuple[Kind, ...], given: dict[str, Any]) -> tuple[list[str], bool, int]:
-    """The words of an entry's slots; takes what it uses out of `given`. Also whether one is missing, and how many
-    words were chosen that nobody asked for."""
+def _fill(entry: Op, kinds: tuple[Kind, ...], given: dict[str, Any]) -> tuple[list[str], str, int]:
+    """The words of an entry's slots; takes what it uses out of `given`. Also the slot that is missing
+    (or ""), and how many words were chosen that nobody asked for."""
     words: list[str] = []
-    missing, penalty = False, 0
+    missing, penalty = "", 0
     sources = [s for s in entry.operands if s.role != "dst"]
     for slot in entry.slots:
         value = given.get(slot.name, given.get(slot.name + "_"))
@@ -151,7 +165,7 @@ def _fill(entry: Op, kinds: tuple[Kind, ...], given: dict[str, Any]) -> tuple[li
                     words.append(word)
                     continue
             if not slot.optional:
-                missing = True
+                missing = missing or slot.name
                 continue
             if value is not False:
                 continue
@@ -168,7 +182,7 @@ def _fill(entry: Op, kinds: tuple[Kind, ...], given: dict[str, Any]) -> tuple[li
         elif DEFAULTS.get(slot.name) in slot.choices:
             words.append(DEFAULTS[slot.name])
         else:
-            missing = True
+            missing = missing or slot.name
     if "type" in given and entry.fixed.get("type") == _word("type", given["type"]):
         given.pop("type")
     return words, missing, penalty
@@ -208,13 +222,9 @@ def _nearest(ptx: str, choices: Sequence[str]) -> str:
     return bits if bits in choices else ""
 
 
-def _accepts(opcode: str, kinds: Sequence[Kind]) -> bool:
-    """Whether the registers among the operands fit the form's operand types."""
-    try:
-        p = plan(opcode)
-    except FormError:
-        return False
+def _fitting(p: Plan, kinds: Sequence[Kind]) -> int:
+    """How many operands fit the form's operand types."""
+    fits = 0
     for (_, ptx), kind in zip(p.sources, kinds, strict=False):
-        if isinstance(kind, str) and kind in TYPES and not p.check(ptx, TYPES[kind]):
-            return False
-    return True
+        fits += not (isinstance(kind, str) and kind in TYPES) or ptx == "addr" or p.check(ptx, TYPES[kind])
+    return fits

@@ -129,9 +129,9 @@ def _body(lines: list[Line], files: list[str] | None) -> tuple[list[str], dict[i
         site = x.site
         if site is not None:
             key = (site.span.file, site.span.line)
-            if site.above and key not in above:
+            if (site.above or site.gap) and key not in above:
                 above.add(key)
-                if out and out[-1]:
+                if site.gap and out and out[-1] and not lines[n - 1].label:
                     out.append("")
                 out += [f"{INDENT}// {words}" for words in site.above]
             if files is not None and key != last and not x.label:

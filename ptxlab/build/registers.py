@@ -180,6 +180,16 @@ class Register(Generic[T], metaclass=TypeMeta):
     def __iter__(self) -> NoReturn:
         raise self.k.no_iteration(self)
 
+    def __pow__(self, other: object) -> NoReturn:
+        raise self.k.no_power(self)
+
+    if not TYPE_CHECKING:  # mypy would believe in every attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_") or name in Register.__slots__:
+                raise AttributeError(name)
+            raise self.k.no_attribute(self, name)
+
     def __iadd__(self, other: object) -> NoReturn:
         raise self.k.not_a_variable(self, "+=")
 

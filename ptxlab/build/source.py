@@ -28,7 +28,8 @@ Names = str | tuple[str | None, ...] | None
 class Site:
     """A place in the user's Python. `names` is what the value is assigned to (a tuple for tuple targets), `indexed`
     that it is one of many (`[k.var(...) for ...]`), `returned` that it is what a helper returns. `owner` is `x` in
-    `x.set(...)` and `x += ...`. `test` says what a truth value is asked for ("if", "while", "and", "range", ...)."""
+    `x.set(...)` and `x += ...`. `test` says what asks for a truth value or a whole number ("if", "while", "and",
+    "range", ...) and in which syntax. `above` are the comment lines above it, `gap` that an empty line is."""
 
     span: Span
     text: str = ""
@@ -36,14 +37,19 @@ class Site:
     indexed: bool = False
     returned: bool = False
     owner: str = ""
-    test: str = ""
+    test: tuple[str, ast.AST] | None = None
     comment: str = ""
     above: tuple[str, ...] = ()
+    gap: bool = False
 
     @property
     def line(self) -> int:
         """The line the expression starts on."""
         return self.span.line
+
+
+Assignment = tuple[ast.expr, ast.expr]
+"""The target and the value of an assignment."""
 
 
 @dataclass(slots=True)
@@ -54,14 +60,20 @@ class Facts:
     names: dict[Position, Names] = field(default_factory=dict)
     indexed: set[Position] = field(default_factory=set)
     returned: set[Position] = field(default_factory=set)
-    owners: dict[Position, str] = field(default_factory=dict)
-    tests: dict[Position, str] = field(default_factory=dict)
+    owners: dict[Position, ast.expr] = field(default_factory=dict)
+    tests: dict[Position, tuple[str, ast.AST]] = field(default_factory=dict)
+    ends: dict[Position, int] = field(default_factory=dict)  # the `with` item's expression -> its body's last line
     aliases: set[str] = field(default_factory=set)  # names bound by `old = row_max`, `old = acc[0]`
-    assigned: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # x -> (line, value) of `x = value`
-    stored: dict[str, list[tuple[int, str]]] = field(default_factory=dict)  # x -> (line, value) of `x[i] = value`
+    assigned: dict[str, list[Assignment]] = field(default_factory=dict)  # x -> all `x = value`
+    stored: dict[str, list[Assignment]] = field(default_factory=dict)  # x -> all `x[i] = value`
     parameters: dict[tuple[int, str], Position] = field(default_factory=dict)  # (def line, name)
     comments: dict[int, str] = field(default_factory=dict)
     above: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def gap(self, line: int) -> bool:
+        """Whether an empty line stands before a line and the comments above it."""
+        before = line - len(self.above.get(line, ())) - 2
+        return 0 <= before < len(self.lines) and not self.lines[before].strip()
 
     def segment(self, span: Span) -> str:
         """The source text of a span that lies on one line, else its first line."""
@@ -139,8 +151,8 @@ class Source:
         span = Span(file, *at)
         return Site(
             span, facts.segment(span), facts.names.get(at), at in facts.indexed, at in facts.returned,
-            facts.owners.get(at, ""), facts.tests.get(at, ""),
-            facts.comments.get(at[0]) or facts.comments.get(at[2], ""), facts.above.get(at[0], ()),
+            ast.unparse(facts.owners[at]) if at in facts.owners else "", facts.tests.get(at),
+            facts.comments.get(at[0]) or facts.comments.get(at[2], ""), facts.above.get(at[0], ()), facts.gap(at[0]),
         )  # fmt: skip
 
 
@@ -184,22 +196,26 @@ def _node(node: ast.AST, facts: Facts) -> None:
                 _bind(target, value, facts)
         case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
             _bind(target, value, facts)
-        case ast.AugAssign(target=ast.Name(id=name)):
-            facts.owners[_position(node)] = name
-        case ast.withitem(context_expr=value, optional_vars=ast.expr() as target):
-            _bind(target, value, facts)
+        case ast.AugAssign(target=target):
+            facts.owners[_position(node)] = target
+        case ast.With(items=items, end_lineno=int() as end):
+            for item in items:
+                for position in _positions(item.context_expr):
+                    facts.ends[position] = end
+                if item.optional_vars is not None:
+                    _bind(item.optional_vars, item.context_expr, facts)
         case ast.Return(value=ast.expr() as value) | ast.Lambda(body=value):
             for position in _positions(value):
                 facts.returned.add(position)
-        case ast.Call(func=ast.Attribute(attr="set", value=ast.Name(id=name))):
+        case ast.Call(func=ast.Attribute(attr="set", value=owner)):
             for position in _positions(node):
-                facts.owners[position] = name
+                facts.owners[position] = owner
         case ast.FunctionDef(lineno=line, args=args):
             for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
                 facts.parameters[line, arg.arg] = _position(arg)
-    for kind, value in _tests(node):
-        for position in _positions(value):
-            facts.tests.setdefault(position, kind)
+    for kind, asked in _tests(node):
+        for position in _positions(asked) if isinstance(asked, ast.expr) else (_position(asked),):
+            facts.tests.setdefault(position, (kind, node))
 
 
 def _bind(target: ast.expr, value: ast.expr, facts: Facts) -> None:
@@ -209,17 +225,17 @@ def _bind(target: ast.expr, value: ast.expr, facts: Facts) -> None:
                 _bind(t, v, facts)
             return
         names = tuple(t.id if isinstance(t, ast.Name) else None for t in target.elts)
-        for name in names:
-            if name:
-                facts.assigned.setdefault(name, []).append((target.lineno, ast.unparse(value)))
+        for t in target.elts:
+            if isinstance(t, ast.Name):
+                facts.assigned.setdefault(t.id, []).append((t, value))
         for position in _positions(value):
             facts.names[position] = names
         return
     if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-        facts.stored.setdefault(target.value.id, []).append((target.lineno, ast.unparse(value)))
+        facts.stored.setdefault(target.value.id, []).append((target, value))
     if not isinstance(target, ast.Name):
         return
-    facts.assigned.setdefault(target.id, []).append((target.lineno, ast.unparse(value)))
+    facts.assigned.setdefault(target.id, []).append((target, value))
     if isinstance(value, ast.Name | ast.Attribute | ast.Subscript):
         facts.aliases.add(target.id)
     if isinstance(value, ast.IfExp):
@@ -234,29 +250,27 @@ def _bind(target: ast.expr, value: ast.expr, facts: Facts) -> None:
             facts.names[position] = target.id
 
 
-def _tests(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The expressions whose truth value (or whole number) Python asks for, with the word that asks."""
+def _tests(node: ast.AST) -> Iterator[tuple[str, ast.expr | ast.stmt]]:
+    """The places where Python asks a value for its truth (or for a whole number), with the word that asks."""
     match node:
         case ast.If(test=test):
-            yield "if", test
+            yield from (("if", test), ("if", node))
         case ast.While(test=test):
-            yield "while", test
+            yield from (("while", test), ("while", node))
         case ast.IfExp(test=test):
-            yield "ternary", test
+            yield from (("ternary", test), ("ternary", node))
         case ast.Assert(test=test):
-            yield "assert", test
+            yield from (("assert", test), ("assert", node))
         case ast.BoolOp(op=op, values=values):
-            for value in values:
+            for value in (*values, node):
                 yield "and" if isinstance(op, ast.And) else "or", value
-            yield "and" if isinstance(op, ast.And) else "or", node
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield "not", operand
-            yield "not", node
+            yield from (("not", operand), ("not", node))
         case ast.Compare(ops=[_, _, *_]):
             yield "chain", node
         case ast.Compare(ops=[ast.In() | ast.NotIn()]):
             yield "in", node
-        case ast.Call(func=ast.Name(id=("max" | "min" | "range" | "int" | "float" | "bool" | "sum" | "any") as name)):
+        case ast.Call(func=ast.Name(id=("max" | "min" | "range") as name)):
             yield name, node
         case ast.Subscript():
             yield "index", node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import linecache
 from collections.abc import Iterable
@@ -57,44 +58,55 @@ def close(word: str, words: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
-TRUTH = {
-    "if": ("`if` decides when the kernel is built", "with k.if_({0}):"),
-    "while": ("`while` decides when the kernel is built", "with k.while_(lambda: {0}):"),
-    "ternary": ("`a if p else b` decides when the kernel is built", "k.select({0}, a, b)"),
-    "and": ("`and` needs a value when the kernel is built", "(a) & (b)"),
-    "or": ("`or` needs a value when the kernel is built", "(a) | (b)"),
-    "not": ("`not` needs a value when the kernel is built", "~{0}"),
-    "chain": ("`a < b < c` means `a < b and b < c`, which needs a value when the kernel is built",
-              "(a < b) & (b < c)"),
-    "assert": ("`assert` needs a value when the kernel is built", "with k.if_(~({0})): k.trap()"),
-    "in": ("`in` compares when the kernel is built", "(x == a) | (x == b)"),
-    "max": ("Python's `max` compares when the kernel is built", "k.max(a, b)"),
-    "min": ("Python's `min` compares when the kernel is built", "k.min(a, b)"),
-}  # fmt: skip
-"""What asks for a register's truth value -> why it cannot have one, and what to write."""
-
-
 def truth(site: Site, shown: str) -> BuildTypeError:
-    """The error of `bool(register)`, worded for the statement that asked."""
-    why, write = TRUTH.get(site.test, ("its truth value is asked for when the kernel is built", "with k.if_({0}):"))
-    text = site.text if site.test in ("if", "while", "ternary", "assert", "not") and site.text else "p"
-    if site.test == "not" and text.startswith("not "):
-        text = text[4:]
-    if site.test == "not":
-        text = f"({text})" if " " in text else text
-    return type_error(site, f"{shown} is a register, which has a value only when the kernel runs; {why}",
-                      write.format(text))  # fmt: skip
+    """The error of `bool(register)`, worded for the syntax that asked."""
+    has = f"{shown} is a register, which has a value only when the kernel runs"
+    word, node = site.test or ("", None)
+    why, write = "its truth value is asked for when the kernel is built", "with k.if_(p):"
+    match node:
+        case ast.If(test=test):
+            why, write = "`if` decides when the kernel is built", f"with k.if_({ast.unparse(test)}):"
+        case ast.While(test=test):
+            why = "`while` decides when the kernel is built"
+            write = f"with k.while_(lambda: {ast.unparse(test)}):"
+        case ast.IfExp(test=test, body=body, orelse=other):
+            why = "`a if p else b` decides when the kernel is built"
+            write = f"k.select({ast.unparse(test)}, {ast.unparse(body)}, {ast.unparse(other)})"
+        case ast.Assert(test=test):
+            why = "`assert` decides when the kernel is built"
+            write = f"with k.if_({ast.unparse(ast.UnaryOp(ast.Invert(), test))}):\n    k.trap()"
+        case ast.BoolOp(op=op, values=values):
+            why = f"`{word}` decides when the kernel is built"
+            bitwise = " & " if isinstance(op, ast.And) else " | "
+            write = bitwise.join(f"({ast.unparse(value)})" for value in values)
+        case ast.UnaryOp(operand=operand):
+            why, write = "`not` decides when the kernel is built", ast.unparse(ast.UnaryOp(ast.Invert(), operand))
+        case ast.Compare(left=left, ops=[_, _, *_] as ops, comparators=rights):
+            why = "a chain of comparisons means `and`, which decides when the kernel is built"
+            lefts = [left, *rights[:-1]]
+            pairs = [ast.Compare(a, [op], [b]) for a, op, b in zip(lefts, ops, rights, strict=True)]
+            write = " & ".join(f"({ast.unparse(pair)})" for pair in pairs)
+        case ast.Compare():
+            why, write = "`in` compares when the kernel is built", "(x == a) | (x == b)"
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            why = f"Python's `{name}` decides when the kernel is built"
+            write = f"k.{name}({', '.join(map(ast.unparse, arguments))})"
+    return type_error(site, f"{has}; {why}", write)
 
 
 def number(site: Site, shown: str, what: str) -> BuildTypeError:
-    """The error of `int(register)`, `range(register)`, `list[register]`, `float(register)`."""
+    """The error of `int(register)`, `range(register)`, `list[register]`, `math.exp(register)`."""
     has = f"{shown} is a register, which has a value only when the kernel runs"
-    if site.test == "range":
-        arguments = site.text[6:-1] if site.text.startswith("range(") and site.text.endswith(")") else ""
-        parts = [a.strip() for a in arguments.split(",")] if "(" not in arguments else []
+    word, node = site.test or ("", None)
+    if word == "range" and isinstance(node, ast.Call):
+        parts = [ast.unparse(a) for a in node.args]
         order = {1: "{0}", 2: "{1}, {0}", 3: "{1}, {0}, {2}"}.get(len(parts), "n")
         return type_error(site, f"{has}; `range` needs a number when the kernel is built",
                           f"with k.loop({order.format(*parts)}) as i:")  # fmt: skip
-    if site.test == "index" and what == "index":
+    if word == "index" and what == "index":
         return type_error(site, f"{has}; a Python list is indexed when the kernel is built", "tile = k.shared(f32, n)")
-    return type_error(site, f"{has}; it cannot become a Python {what}", "k.cvt(s32, x) converts in the kernel")
+    if what == "float":
+        return type_error(
+            site, f"{has}; Python's mathematics works when the kernel is built", "k.sqrt(x), k.exp2(x), ..."
+        )
+    return type_error(site, f"{has}; Python needs a whole number when the kernel is built", "k.cvt(s32, x)")
