@@ -406,6 +406,37 @@ JOIN:
     st.global.u32 [%rd3], %r7;
 """, lambda: np.where(T < 16, 2016 + T, 1000 + T - 16 + 1))  # fmt: skip
 
+case("a guarded shuffle", """
+    setp.ne.u32 %p1, %r1, 5;
+    mov.u32 %r5, 77;
+    @%p1 shfl.sync.bfly.b32 %r5, %r1, 1, 31, 0xFFFFFFDF;
+    activemask.b32 %r6;
+    popc.b32 %r6, %r6;
+    mad.lo.u32 %r5, %r6, 100, %r5;
+    st.global.u32 [%rd3], %r5;
+""", lambda: 3200 + np.where(T == 5, 77, T ^ 1))  # fmt: skip
+
+case("a guarded shuffle that waits", """
+    setp.lt.u32 %p1, %r1, 16;
+    setp.ne.u32 %p2, %r1, 5;
+    mov.u32 %r5, 77;
+    mov.u32 %r6, 0;
+    @%p1 bra JOIN;
+SPIN:
+    add.u32 %r6, %r6, 1;
+    setp.lt.u32 %p3, %r6, 20;
+    @%p3 bra SPIN;
+JOIN:
+    @%p2 shfl.sync.bfly.b32 %r5, %r1, 16, 31, 0xFFFFFFDF;
+    st.global.u32 [%rd3], %r5;
+""", lambda: np.where(T == 5, 77, T ^ 16))  # fmt: skip
+
+case("a NaN keeps its bits", """
+    mov.f32 %f1, 0f7F812345;
+    mov.b32 %r5, %f1;
+    st.global.u32 [%rd3], %r5;
+""", lambda: np.full(32, 0x7F812345))  # fmt: skip
+
 case("warp barrier in two branches", """
     mov.u32 %r5, tile;
     mad.lo.u32 %r6, %r1, 4, %r5;

@@ -12,7 +12,7 @@ could overflow or underflow.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,23 +35,30 @@ _LANE_ID = np.arange(LANES, dtype=np.uint32)
 _BIT = np.uint32(1) << _LANE_ID
 
 
+def constant(type: str, value: int | float) -> Value:
+    """The same value of a lane type in every lane; the array cannot be written to."""
+    dtype = DTYPE[type]
+    if dtype.kind == "u":
+        value = int(value) & ((1 << 8 * dtype.itemsize) - 1)
+    lanes = np.full(LANES, value, dtype)
+    lanes.setflags(write=False)
+    return lanes
+
+
 class Lanes:
     """The pure half of a Machine; `mask` is the bool array of the lanes that execute the current instruction."""
 
+    _constants: ClassVar[dict[tuple[str, Any], Value]] = {}
+
     def __init__(self) -> None:
         self.mask: Value = np.ones(LANES, np.bool_)
-        self._constants: dict[tuple[str, Any], Value] = {}
 
     # -- constants and lanes
     def const(self, type: str, value: int | float) -> Value:
         key = (type, value if value and value == value else repr(value))  # 0.0 == -0.0, and NaN is never equal
         found = self._constants.get(key)
         if found is None:
-            dtype = DTYPE[type]
-            if dtype.kind == "u":
-                value = int(value) & ((1 << 8 * dtype.itemsize) - 1)
-            found = self._constants[key] = np.full(LANES, value, dtype)
-            found.setflags(write=False)
+            found = self._constants[key] = constant(type, value)
         return found
 
     def lane_id(self) -> Value:

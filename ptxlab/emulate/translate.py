@@ -18,7 +18,7 @@ import numpy as np
 from ptxlab.emulate import flow
 from ptxlab.emulate.access import Site
 from ptxlab.emulate.faults import unsupported
-from ptxlab.emulate.lanes import DTYPE, LANES, SIGNED
+from ptxlab.emulate.lanes import DTYPE, LANES, SIGNED, constant
 from ptxlab.emulate.program import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
 from ptxlab.emulate.warp import ALL, NONE, Warp
 from ptxlab.isa import types
@@ -63,22 +63,21 @@ class Translator:
             step = _copy(code)
         elif code.form.op.kind == "flow":
             return flow.translate(self, code)
+        elif code.form.op.kind == "none":
+            step = _nothing
+        elif code.form.op.sem is None:
+            raise unsupported(self.program, code)
+        elif (members := self.members(code)) is not None:
+            return flow.converging(self, code, self.readers(code), self.write(code), members)
         else:
-            step = _nothing if code.form.op.kind == "none" else self._computed(code)
+            step = self._computed(code)
         return step if code.guard is None else guarded(step, *code.guard)
 
     def _computed(self, code: Code) -> Step:
         """An instruction with semantics in the table."""
         form = code.form
         assert form is not None
-        sem = form.op.sem
-        if sem is None:
-            raise unsupported(self.program, code)
-        readers = [self.read(s, t, code) for s, t in zip(code.sources, code.source_types, strict=True)]
-        write = self.write(code)
-        members = self.members(code)
-        if members is not None:
-            return flow.converging(self, code, readers, write, members)
+        sem, readers, write = form.op.sem, self.readers(code), self.write(code)
         if any(isinstance(s, Mem) for s in code.sources):
             return _memory(sem, form, readers, write, Site(code, form), flow.polls(form))
         direct = [self._direct(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
@@ -86,6 +85,10 @@ class Translator:
         if dest is not None and all(n is not None for n in direct) and 1 <= len(direct) <= 3:
             return _DIRECT[len(direct)](sem, form, dest, *direct)
         return _general(sem, form, readers, write)
+
+    def readers(self, code: Code) -> list[Read]:
+        """A function for each source operand."""
+        return [self.read(s, t, code) for s, t in zip(code.sources, code.source_types, strict=True)]
 
     def members(self, code: Code) -> Read | None:
         """Reads the member mask of a `.sync` instruction that exchanges data between lanes."""
@@ -98,16 +101,12 @@ class Translator:
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    def constant(self, lane: str, value: int | float) -> int:
-        """The register that holds a constant."""
-        key = (lane, repr(value))
+    def constant(self, lane: str, value: int | float, bits: int | None = None) -> int:
+        """The register that holds a constant; a float may be given by its bits, which keeps the payload of a NaN."""
+        key = (lane, repr(value) if bits is None else bits)
         if key not in self._known:
-            dtype = DTYPE[lane]
-            if dtype.kind == "u":
-                value = int(value) & ((1 << 8 * dtype.itemsize) - 1)
-            array = np.full(LANES, value, dtype)
-            array.setflags(write=False)
             self._known[key] = len(self.program.registers) + len(self.constants)
+            array = constant(lane, value) if bits is None else constant(f"i{lane[1:]}", bits).view(DTYPE[lane])
             self.constants.append(array)
         return self._known[key]
 
@@ -119,7 +118,8 @@ class Translator:
             lane = self.program.registers[source.index].lane
             return source.index if type_ == "any" or lane == types.lane(type_) else None
         if isinstance(source, Literal) and type_ != "any":
-            return self.constant(types.lane(type_), source.as_type(type_))
+            exact = source.bits if source.kind == types.lane(type_) else None
+            return self.constant(types.lane(type_), source.as_type(type_), exact)
         if isinstance(source, Symbol) and type_ != "any" and types.lane(type_) in ("i32", "i64"):
             return self.constant(types.lane(type_), source.value)
         return None

@@ -18,7 +18,7 @@ import numpy as np
 
 from ptxlab.emulate.access import Access, Spaces
 from ptxlab.emulate.faults import unravel
-from ptxlab.emulate.lanes import LANES
+from ptxlab.emulate.lanes import DTYPE, LANES
 from ptxlab.isa.machine import Value
 from ptxlab.isa.modifiers import SPECIAL
 
@@ -201,7 +201,7 @@ class Warp(Access):
     def special(self, name: str) -> Value:
         if name in CLOCKS:
             lane, shift = CLOCKS[name]
-            return self.const(lane, sum(self.machine.issued) >> shift)
+            return np.full(LANES, np.uint64(sum(self.machine.issued) >> shift)).astype(DTYPE[lane])
         found = self._special.get(name)
         if found is None:
             found = self._special[name] = self._read_special(name)
