@@ -132,6 +132,14 @@ def test_a_lost_gpu_says_why(usable: None, monkeypatch: pytest.MonkeyPatch) -> N
     )
 
 
+def test_errors_of_cuda_core_become_ours(usable: None) -> None:
+    with pytest.raises(LaunchError) as caught, device._named("4096 bytes"):
+        raise RuntimeError("CUDA_ERROR_OUT_OF_MEMORY: The API call failed because ...")
+    assert str(caught.value) == "4096 bytes: the GPU has not enough free memory (CUDA_ERROR_OUT_OF_MEMORY)"
+    with pytest.raises(ZeroDivisionError), device._named("4096 bytes"):
+        raise ZeroDivisionError
+
+
 @pytest.mark.skipif(device.available(), reason="there is a GPU here")
 def test_without_a_gpu() -> None:
     with pytest.raises(UnavailableError) as caught:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,8 +98,9 @@ class Allocation:
 def allocate(nbytes: int) -> Allocation:
     """GPU memory, aligned to 256 bytes, with undefined contents. UnavailableError where there is no GPU."""
     device = _device()
-    buffer = device.allocate(max(nbytes, 1), stream=device.default_stream)
-    device.default_stream.sync()
+    with _named(f"{nbytes} bytes"):
+        buffer = device.allocate(max(nbytes, 1), stream=device.default_stream)
+        device.default_stream.sync()
     return Allocation(buffer, nbytes)
 
 
@@ -214,12 +216,8 @@ def _load(ptx: object, entry: str, device: Any) -> Any:
     assembly = assemble(ptx, arch_for(target[1] if target else "", f"sm_{device.arch}"))
     key = assembly.cubin, entry
     if key not in _loaded:
-        try:
+        with _named(entry):
             _loaded[key] = ObjectCode.from_cubin(assembly.cubin, name=entry).get_kernel(entry)
-        except Exception as error:
-            if result_name(error) is None:
-                raise
-            raise fault(error, entry) from error
         while len(_loaded) > _LOADED_SIZE:
             _loaded.popitem(last=False)
     _loaded.move_to_end(key)
@@ -236,14 +234,22 @@ def _wait(event: Any, entry: str) -> None:
     """Waits for the event in short slices, so that Ctrl-C is seen."""
     pause = 2e-5
     try:
-        while not event.is_done:
-            time.sleep(pause)
-            pause = min(pause * 1.5, 5e-3)
-        event.sync()
+        with _named(entry):
+            while not event.is_done:
+                time.sleep(pause)
+                pause = min(pause * 1.5, 5e-3)
+            event.sync()
     except KeyboardInterrupt:
         context_lost(f"{entry} was interrupted and may still run on the GPU")
         raise
+
+
+@contextlib.contextmanager
+def _named(subject: str) -> Iterator[None]:
+    """Turns an exception of `cuda.core` that stands for a driver result into ptxlab's error about `subject`."""
+    try:
+        yield
     except Exception as error:
         if result_name(error) is None:
             raise
-        raise fault(error, entry) from error
+        raise fault(error, subject) from error
