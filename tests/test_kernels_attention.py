@@ -26,7 +26,7 @@ def inputs(heads, shape, dim, dtype):
 def check(name, dtype, causal, heads, shape, dim, device="cpu"):
     """Runs a kernel over all sigmas and holds each batch against its own reference."""
     q, k, v = inputs(heads, shape, dim, dtype)
-    out = pl.attention(q, k, v, kernel=name, causal=causal, device=device)
+    out = pl.attention(q, k, v, kernel=name, causal=causal, device=device, counters=True)
     assert out.run.findings == []
     for b, sigma in enumerate(SIGMAS):
         at = slice(b, b + 1)
@@ -42,10 +42,10 @@ def quick():
             yield kernel, dtype, bool(at % 2), (4, 2), shape, 32
     for kernel, (dim, causal) in itertools.product(KERNELS, ((16, True), (64, False), (80, True), (128, True))):
         yield kernel, "f32", causal, (8, 1), (33, 129), dim
-    for kernel in KERNELS:
-        yield kernel, "f64", True, (1, 1), (129, 33), 128
-        yield kernel, "f64", True, (1, 1), (33, 129), 80
-        yield kernel, "f32", True, (1, 1), (256, 256), 64
+        if dim == 64:
+            yield kernel, "f32", True, (1, 1), (256, 256), dim
+    yield "tiled", "f64", True, (1, 1), (129, 33), 128
+    yield "scalar", "f64", True, (1, 1), (33, 129), 80
 
 
 def label(value):
@@ -86,6 +86,7 @@ def test_engines_agree(name, dtype, causal, heads, shape, dim):
     compiled = check(name, dtype, causal, heads, shape, dim)
     np.testing.assert_array_equal(stepped.o.view(np.uint8), compiled.o.view(np.uint8))
     np.testing.assert_array_equal(stepped.lse.view(np.uint8), compiled.lse.view(np.uint8))
+    assert stepped.counters == compiled.counters
 
 
 @pytest.mark.slow
@@ -144,7 +145,7 @@ def test_scale_is_the_public_one(name):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("dim", [1, 3, 200])
+@pytest.mark.parametrize("dim", [1, 3, 65])
 def test_any_head_dim(name, dim):
     check(name, "f32", True, (1, 1), (5, 40), dim)
 
