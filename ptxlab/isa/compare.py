@@ -84,6 +84,10 @@ def _setp(m: Machine, i: Form, a: Value, b: Value, c: Value | None = None) -> tu
     return _combine(m, i, t, c), _combine(m, i, m.not_(t), c)
 
 
+def _setp_one(m: Machine, i: Form, a: Value, b: Value, c: Value | None = None) -> Value:
+    return _setp(m, i, a, b, c)[0]
+
+
 def _setp_pair(m: Machine, i: Form, a: Value, b: Value, c: Value | None = None) -> tuple[Value, Value]:
     """The packed form: p from the low halves, q from the high ones."""
     truths = _halves_truth(m, i, element(i.type), a, b)
@@ -108,14 +112,16 @@ for _words, _operands, _says in (
        notes=_CMP_NOTES)  # fmt: skip
     op(f"setp.cmp{_ftz_less}.f64  p:pred|q, a, b{_operands}", _says, _setp, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
        notes=_CMP_NOTES, version=(1, 4), sm=13)  # fmt: skip
-    op(f"setp.cmp{_words}.f16  p:pred|q, a, b{_operands}", _says, _setp, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
+    op(f"setp.cmp{_words}.f16  p:pred, a, b{_operands}", _says, _setp_one, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
        notes=_CMP_NOTES, version=(4, 2), sm=53)  # fmt: skip
-    op(f"setp.cmp{_ftz_less}.bf16  p:pred|q, a, b{_operands}", _says, _setp, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
+    op(f"setp.cmp{_ftz_less}.bf16  p:pred, a, b{_operands}", _says, _setp_one, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
        notes=_CMP_NOTES, version=(7, 8), sm=90)  # fmt: skip
     _pair = "Compares two pairs of 16-bit floats: p is the answer for the low halves, q for the high ones."
-    op(f"setp.cmp{_words}.f16x2  p:pred|q, a, b{_operands}", _pair, _setp_pair, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
+    op(f"setp.cmp{_words}.f16x2  p:pred|q, a, b{_operands}", _pair, _setp_pair, cmp=ORDERED + UNORDERED,
+       bool=BOOLEAN,
        notes=_CMP_NOTES, version=(4, 2), sm=53)  # fmt: skip
-    op(f"setp.cmp{_ftz_less}.bf16x2  p:pred|q, a, b{_operands}", _pair, _setp_pair, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
+    op(f"setp.cmp{_ftz_less}.bf16x2  p:pred|q, a, b{_operands}", _pair, _setp_pair, cmp=ORDERED + UNORDERED,
+       bool=BOOLEAN,
        notes=_CMP_NOTES, version=(7, 8), sm=90)  # fmt: skip
 
 
@@ -142,16 +148,28 @@ def _halves_truth(m: Machine, i: Form, type: str, a: Value, b: Value) -> tuple[V
 
 _SET = """Compares two numbers and writes the answer into a register: all ones or 0 for integer results, 1.0 or 0.0 for
    floating-point ones."""
-for _words, _operands in (("{.ftz}", ""), (".bool{.ftz}", ", {!}c:pred")):
-    op(f"set.cmp{_words}.dtype.atype  d:dtype, a:atype, b:atype{_operands}", _SET, _set,
-       cmp=ORDERED + UNSIGNED + UNORDERED, bool=BOOLEAN, dtype=("u32", "s32", "f32", "f16", "bf16"),
-       atype=BIT_TYPES + INTEGER_TYPES + ("f32", "f64"), notes=_CMP_NOTES)  # fmt: skip
-    op(f"set.cmp{_words}.dtype.atype  d:dtype, a:atype, b:atype{_operands}", _SET, _set, cmp=ORDERED + UNORDERED,
-       bool=BOOLEAN, dtype=("f16", "bf16", "u16", "s16", "u32", "s32"), atype=("f16", "bf16"), notes=_CMP_NOTES,
+_RESULTS = ("u32", "s32", "f32", "f16")
+_HALF_NEEDS = {type: ((6, 5), 53) for type in ("u16", "s16", "u32", "s32")}
+for _words, _operands in (("", ""), (".bool", ", {!}c:pred")):
+    _line = f".dtype.atype  d:dtype, a:atype, b:atype{_operands}"
+    op(f"set.cmp{_words}{_line}", _SET, _set, cmp=ORDERED + UNSIGNED, bool=BOOLEAN, dtype=_RESULTS,
+       atype=INTEGER_TYPES, notes=_CMP_NOTES)  # fmt: skip
+    op(f"set.cmp{_words}{_line}", _SET, _set, cmp=("eq", "ne"), bool=BOOLEAN, dtype=_RESULTS, atype=BIT_TYPES,
+       notes=_CMP_NOTES)  # fmt: skip
+    op(f"set.cmp{_words}{{.ftz}}{_line}", _SET, _set, cmp=ORDERED + UNORDERED, bool=BOOLEAN, dtype=_RESULTS,
+       atype=("f32",), notes=_CMP_NOTES)  # fmt: skip
+    op(f"set.cmp{_words}{_line}", _SET, _set, cmp=ORDERED + UNORDERED, bool=BOOLEAN, dtype=_RESULTS, atype=("f64",),
+       notes=_CMP_NOTES)  # fmt: skip
+    op(f"set.cmp{_words}{{.ftz}}{_line}", _SET, _set, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
+       dtype=("f16", "u16", "s16", "u32", "s32"), atype=("f16",), notes=_CMP_NOTES, needs=_HALF_NEEDS,
        version=(4, 2), sm=53)  # fmt: skip
-    op(f"set.cmp{_words}.dtype.atype  d:dtype, a:atype, b:atype{_operands}", _SET + " Both 16-bit halves at once.",
-       _set_pair, cmp=ORDERED + UNORDERED, bool=BOOLEAN, dtype=("f16x2", "bf16x2", "u32", "s32"),
-       atype=("f16x2", "bf16x2"), notes=_CMP_NOTES, version=(4, 2), sm=53)  # fmt: skip
+    op(f"set.cmp{_words}{_line}", _SET, _set, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
+       dtype=("bf16", "u16", "s16", "u32", "s32"), atype=("bf16",), notes=_CMP_NOTES, version=(7, 8), sm=90)  # fmt: skip
+    op(f"set.cmp{_words}{{.ftz}}{_line}", _SET + " Both 16-bit halves at once.", _set_pair, cmp=ORDERED + UNORDERED,
+       bool=BOOLEAN, dtype=("f16x2", "u32", "s32"), atype=("f16x2",), notes=_CMP_NOTES,
+       needs=_HALF_NEEDS, version=(4, 2), sm=53)  # fmt: skip
+    op(f"set.cmp{_words}{_line}", _SET + " Both 16-bit halves at once.", _set_pair, cmp=ORDERED + UNORDERED,
+       bool=BOOLEAN, dtype=("bf16x2", "u32", "s32"), atype=("bf16x2",), notes=_CMP_NOTES, version=(7, 8), sm=90)  # fmt: skip
 
 ANY_TYPES = BIT_TYPES + INTEGER_TYPES + ("f32", "f64")
 

@@ -139,7 +139,9 @@ def _narrow_half(m: Machine, i: Form, type: str, x: Value) -> Value:
 
 op("cvt.rnd{.ftz}{.sat}.dtype.atype  d:dtype, a:atype", """Converts an integer to floating point. A rounding mode is
    required, because a large integer has more digits than the result can hold.""",
-   _int_to_float, rnd=ROUNDING, dtype=("f16", "f32", "f64"), atype=INTEGERS)  # fmt: skip
+   _int_to_float, rnd=ROUNDING, dtype=("f32",), atype=INTEGERS)  # fmt: skip
+op("cvt.rnd{.sat}.dtype.atype  d:dtype, a:atype", """Converts an integer to f16 or f64.""", _int_to_float, rnd=ROUNDING,
+   dtype=("f16", "f64"), atype=INTEGERS)  # fmt: skip
 op("cvt.rnd.bf16.atype  d:bf16, a:atype", """Converts an integer to bf16.""", _int_to_float, rnd=ROUNDING, atype=INTEGERS,
    fixed={"dtype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
 
@@ -177,7 +179,7 @@ op("cvt.rnd{.ftz}{.sat}.dtype.f32  d:dtype, a:f32", """Converts floating point t
    _float_to_int, rnd=INTEGER_ROUNDING, dtype=INTEGERS, fixed={"atype": "f32"})  # fmt: skip
 op("cvt.rnd{.sat}.dtype.atype  d:dtype, a:atype", """Converts f64 or f16 to an integer, held at the limits of the integer
    type.""", _float_to_int, rnd=INTEGER_ROUNDING, dtype=INTEGERS, atype=("f64", "f16"))  # fmt: skip
-op("cvt.rnd{.sat}.dtype.bf16  d:dtype, a:bf16", """Converts bf16 to an integer, held at the limits of the integer type.""",
+op("cvt.rnd.dtype.bf16  d:dtype, a:bf16", """Converts bf16 to an integer, held at the limits of the integer type.""",
    _float_to_int, rnd=INTEGER_ROUNDING, dtype=INTEGERS, fixed={"atype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
 
 # -- cvt: float to float -----------------------------------------------------------------------------------------------
@@ -225,18 +227,18 @@ op("cvt.rnd{.ftz}{.sat}.f16.f32  d:f16, a:f32", _NARROW, _float_to_float, rnd=RO
 op("cvt.rnd{.sat}.f16.f64  d:f16, a:f64", _NARROW, _float_to_float, rnd=ROUNDING,
    fixed={"dtype": "f16", "atype": "f64"})  # fmt: skip
 op("cvt.rnd{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32", _NARROW, _float_to_float, rnd=("rn", "rz"),
-   dtype=("bf16", "f16"), fixed={"atype": "f32"}, version=(7, 0), sm=80)  # fmt: skip
+   dtype=("bf16", "f16"), fixed={"atype": "f32"}, version=(7, 0), sm=80, needs={"satfinite": ((8, 1), 80)})  # fmt: skip
 op("cvt.rnd.bf16.f32  d:bf16, a:f32", _NARROW, _float_to_float, rnd=("rm", "rp"),
    fixed={"dtype": "bf16", "atype": "f32"}, version=(7, 8), sm=90)  # fmt: skip
 op("cvt.rnd.bf16.atype  d:bf16, a:atype", _NARROW, _float_to_float, rnd=ROUNDING, atype=("f64", "f16"),
    fixed={"dtype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
-op("cvt.rnd{.sat}.f16.bf16  d:f16, a:bf16", _NARROW, _float_to_float, rnd=ROUNDING,
+op("cvt.rnd.f16.bf16  d:f16, a:bf16", _NARROW, _float_to_float, rnd=ROUNDING,
    fixed={"dtype": "f16", "atype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
 op("cvt{.ftz}{.sat}.f64.f32  d:f64, a:f32", _WIDEN, _float_to_float, fixed={"dtype": "f64", "atype": "f32"})
 op("cvt{.ftz}{.sat}.f32.f16  d:f32, a:f16", _WIDEN, _float_to_float, fixed={"dtype": "f32", "atype": "f16"})
 op("cvt{.sat}.f64.f16  d:f64, a:f16", _WIDEN, _float_to_float, fixed={"dtype": "f64", "atype": "f16"})
 op("cvt.dtype.bf16  d:dtype, a:bf16", _WIDEN, _float_to_float, dtype=("f32", "f64"), fixed={"atype": "bf16"},
-   version=(7, 1), sm=80)  # fmt: skip
+   version=(7, 1), sm=80, needs={"f64": ((7, 8), 90)})  # fmt: skip
 op("cvt{.rnd}{.ftz}{.sat}.f32.f32  d:f32, a:f32", _SAME, _same_float, rnd=INTEGER_ROUNDING,
    fixed={"type": "f32", "dtype": "f32", "atype": "f32"})  # fmt: skip
 op("cvt{.rnd}{.sat}.f64.f64  d:f64, a:f64", _SAME, _same_float, rnd=INTEGER_ROUNDING,
@@ -256,7 +258,8 @@ def _pack_halves(m: Machine, i: Form, a: Value, b: Value) -> Value:
 
 op("cvt.rnd{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32, b:f32", """Rounds two f32 to 16-bit floats and packs them: a in the
    upper half, b in the lower. One of these per pair of probabilities feeds P to the second matrix product.""",
-   _pack_halves, rnd=("rn", "rz"), dtype=("f16x2", "bf16x2"), version=(7, 0), sm=80)  # fmt: skip
+   _pack_halves, rnd=("rn", "rz"), dtype=("f16x2", "bf16x2"), version=(7, 0), sm=80,
+   needs={"satfinite": ((8, 1), 80)})  # fmt: skip
 
 
 def _to_tf32(m: Machine, i: Form, a: Value) -> Value:
@@ -284,7 +287,8 @@ def _to_tf32(m: Machine, i: Form, a: Value) -> Value:
 
 _TF32 = """Rounds f32 to tf32: 10 fraction bits, the range of f32. Tensor cores read only those bits; without this they cut
    the rest off."""
-op("cvt.rnd{.satfinite}.tf32.f32  d:b32, a:f32", _TF32, _to_tf32, rnd=("rna",), version=(7, 0), sm=80)
+op("cvt.rnd{.satfinite}.tf32.f32  d:b32, a:f32", _TF32, _to_tf32, rnd=("rna",), version=(7, 0), sm=80,
+   needs={"satfinite": ((8, 1), 80)})  # fmt: skip
 op("cvt.rnd{.relu}.tf32.f32  d:b32, a:f32", _TF32, _to_tf32, rnd=("rn", "rz"), version=(7, 8), sm=90)
 op("cvt.rnd.satfinite{.relu}.tf32.f32  d:b32, a:f32", _TF32, _to_tf32, rnd=("rn", "rz"), version=(8, 6), sm=100)
 
@@ -292,6 +296,8 @@ op("cvt.rnd.satfinite{.relu}.tf32.f32  d:b32, a:f32", _TF32, _to_tf32, rnd=("rn"
 
 _SPACES = ("global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry")
 
+
+_NEEDS = {"param": ((7, 7), 70)}
 
 WINDOWS = {"param": 0x7F7D_0000_0000, "local": 0x7F7E_0000_0000, "shared": 0x7F7F_0000_0000}
 """Where the spaces with short addresses lie among the generic ones; global and const addresses are generic already."""
@@ -316,6 +322,6 @@ def _isspacep(m: Machine, i: Form, a: Value) -> Value:
 
 op("cvta{.to}.space.type  d, a", """Turns an address in one state space into a generic one, or with `.to` back. Kernel pointers
    arrive generic; after `cvta.to.global` the loads can be `ld.global`, which the hardware does without first asking
-   which space it is.""", _cvta, space=_SPACES, type=("u32", "u64"), version=(2, 0), sm=20)  # fmt: skip
+   which space it is.""", _cvta, space=_SPACES, type=("u32", "u64"), version=(2, 0), sm=20, needs=_NEEDS)  # fmt: skip
 op("isspacep.space  p:pred, a:u64", """Asks whether a generic address lies in a state space.""",
-   _isspacep, space=_SPACES, version=(2, 0), sm=20)  # fmt: skip
+   _isspacep, space=_SPACES, version=(2, 0), sm=20, needs=_NEEDS)  # fmt: skip

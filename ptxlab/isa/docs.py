@@ -65,7 +65,7 @@ def explain(opcode: str) -> Doc:
         says = entry.notes.get(word) or modifiers.word(word)
         words.append((word, says))
     operands = tuple(_operand(found, spec) for spec in entry.operands)
-    return Doc(opcode, entry.syntax, entry.says, tuple(words), operands, entry.version, entry.sm, entry.executed)
+    return Doc(opcode, entry.syntax, entry.says, tuple(words), operands, found.version, found.sm, entry.executed)
 
 
 def _operand(found: Form, spec: OperandSpec) -> tuple[str, str]:

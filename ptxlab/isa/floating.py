@@ -181,12 +181,12 @@ for _name, _larger, _says in (
     for _sign, _more in (("", ""), (".xorsign.abs", " Here of the absolute values, with the xor of both signs.")):
         _words = f"{_name}{{.ftz}}{{.NaN}}{_sign}"
         _third = "" if _sign else "{, c}"
-        op(f"{_words}.f32  d, a, b{_third}", _says + _nan + _more, _extremum(_larger),
-           notes={} if _sign else {"c": "A third operand needs sm_100 and PTX 8.8."})  # fmt: skip
+        op(f"{_words}.f32  d, a, b{_third}", _says + _nan + _more, _extremum(_larger), version=(7, 2) if _sign else (1, 0),
+           sm=86 if _sign else 0, notes={} if _sign else {"c": "A third operand needs sm_100 and PTX 8.8."})  # fmt: skip
         op(f"{_words}.type  d, a, b", _says + _nan + _more, _extremum_half(_larger),
-           type=("f16", "f16x2"), version=(7, 0), sm=80)  # fmt: skip
+           type=("f16", "f16x2"), version=(7, 2) if _sign else (7, 0), sm=86 if _sign else 80)  # fmt: skip
         op(f"{_name}{{.NaN}}{_sign}.type  d, a, b", _says + _nan + _more, _extremum_half(_larger),
-           type=("bf16", "bf16x2"), version=(7, 0), sm=80)  # fmt: skip
+           type=("bf16", "bf16x2"), version=(7, 2) if _sign else (7, 0), sm=86 if _sign else 80)  # fmt: skip
     op(f"{_name}.f64  d, a, b", _says + " A NaN operand is ignored.", _extremum(_larger), version=(1, 4), sm=13)
 
 # -- sign and class ----------------------------------------------------------------------------------------------------
@@ -209,7 +209,8 @@ for _name, _f32, _half, _says in (
 ):  # fmt: skip
     op(f"{_name}{{.ftz}}.f32  d, a", _says, _sign_op(_f32))
     op(f"{_name}.f64  d, a", _says, _sign_op(_f32), version=(1, 4), sm=13)
-    op(f"{_name}{{.ftz}}.type  d, a", _says, _sign_half(_half), type=("f16", "f16x2"), version=(6, 0), sm=53)
+    op(f"{_name}{{.ftz}}.type  d, a", _says, _sign_half(_half), type=("f16", "f16x2"), sm=53,
+       version=(6, 5) if _name == "abs" else (6, 0))  # fmt: skip
     op(f"{_name}.type  d, a", _says, _sign_half(_half), type=("bf16", "bf16x2"), version=(7, 0), sm=80)
 
 

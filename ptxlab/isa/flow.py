@@ -24,15 +24,16 @@ _SYNC = """Waits until all threads of the block (or b threads, a multiple of 32)
 _ARRIVE = """Says that this thread has come to barrier a, and goes on: a producer warp tells consumers that a tile is
    ready."""
 _RED = """A barrier that also asks every thread a yes-or-no question and tells all of them the outcome: {}."""
-for _name, _words, _version, _sm, _aligned in (("bar", "", (2, 0), 20, ""), ("barrier", "", (6, 0), 30, "{.aligned}")):
-    op(f"{_name}{{.cta}}.sync{_aligned}  a:u32{{, b:u32}}", _SYNC, kind="flow", version=(1, 0) if _name == "bar" else _version,
+_NEEDS = {"cta": ((7, 8), 0)}
+for _name, _version, _sm, _aligned in (("bar", (2, 0), 20, ""), ("barrier", (6, 0), 30, "{.aligned}")):
+    op(f"{_name}{{.cta}}.sync{_aligned}  a:u32{{, b:u32}}", _SYNC, kind="flow", needs=_NEEDS, version=(1, 0) if _name == "bar" else _version,
        sm=0 if _name == "bar" else _sm)  # fmt: skip
-    op(f"{_name}{{.cta}}.arrive{_aligned}  a:u32, b:u32", _ARRIVE, kind="flow", version=_version, sm=_sm)
+    op(f"{_name}{{.cta}}.arrive{_aligned}  a:u32, b:u32", _ARRIVE, kind="flow", needs=_NEEDS, version=_version, sm=_sm)
     # the thread count comes before the predicate and may be missing, so the three operands are matched by kind
     op(f"{_name}{{.cta}}.red.operation{_aligned}.u32  d, a:u32, b:any{{, {{!}}c:pred}}", _RED.format("how many said yes"),
-       kind="flow", operation=("popc",), version=_version, sm=_sm)  # fmt: skip
+       kind="flow", needs=_NEEDS, operation=("popc",), version=_version, sm=_sm)  # fmt: skip
     op(f"{_name}{{.cta}}.red.operation{_aligned}.pred  p, a:u32, b:any{{, {{!}}c:pred}}", _RED.format("all, or any"),
-       kind="flow", operation=("and", "or"), version=_version, sm=_sm)  # fmt: skip
+       kind="flow", needs=_NEEDS, operation=("and", "or"), version=_version, sm=_sm)  # fmt: skip
 
 # -- clusters ----------------------------------------------------------------------------------------------------------
 
@@ -58,25 +59,27 @@ op("pmevent.mask  a:int", """Triggers several performance-monitor events, one fo
 
 _MBARRIER = """A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait on
    them. The CPU machine does not run it yet."""
-_SHARED = ("shared", "shared::cta")
-_ORDER, _SCOPE = ("release", "relaxed", "acquire"), ("cta", "cluster")
-op("mbarrier.init{.space}.b64  [a], count:u32", _MBARRIER, space=_SHARED, kind="memory", version=(7, 0), sm=80)
-op("mbarrier.inval{.space}.b64  [a]", _MBARRIER, space=_SHARED, kind="memory", version=(7, 0), sm=80)
+_SHARED, _CLUSTER = ("shared", "shared::cta"), ("shared", "shared::cta", "shared::cluster")
+
+
+def _mbarrier(what: str, operands: str, version: tuple[int, int], sm: int, orders: tuple[str, ...] = ()) -> None:
+    """An mbarrier operation, and the same with an explicit order and scope where it has one."""
+    op(f"mbarrier.{what}{{.space}}.b64  {operands}", _MBARRIER, space=_CLUSTER if "arrive" in what else _SHARED, kind="memory",
+       version=version, sm=sm)  # fmt: skip
+    if orders:
+        op(f"mbarrier.{what}.order.scope{{.space}}.b64  {operands}", _MBARRIER, order=orders, scope=("cta", "cluster"),
+           space=_SHARED, kind="memory", version=(8, 0), sm=90, needs={"relaxed": ((8, 6), 90)})  # fmt: skip
+
+
+_mbarrier("init", "[a], count:u32", (7, 0), 80)
+_mbarrier("inval", "[a]", (7, 0), 80)
 for _what in ("arrive", "arrive_drop"):
-    op(f"mbarrier.{_what}{{.order}}{{.scope}}{{.space}}.b64  d, [a]{{, count:u32}}", _MBARRIER, order=_ORDER, scope=_SCOPE,
-       space=(*_SHARED, "shared::cluster"), kind="memory", version=(7, 0), sm=80)  # fmt: skip
-    op(f"mbarrier.{_what}.expect_tx{{.order}}{{.scope}}{{.space}}.b64  d, [a], bytes:u32", _MBARRIER, order=_ORDER,
-       scope=_SCOPE, space=(*_SHARED, "shared::cluster"), kind="memory", version=(8, 0), sm=90)  # fmt: skip
-    op(f"mbarrier.{_what}.noComplete{{.order}}{{.scope}}{{.space}}.b64  d, [a], count:u32", _MBARRIER, order=_ORDER,
-       scope=_SCOPE, space=_SHARED, kind="memory", version=(7, 0), sm=80)  # fmt: skip
+    _mbarrier(_what, "d, [a]{, count:u32}", (7, 0), 80, ("release", "relaxed"))
+    _mbarrier(f"{_what}.expect_tx", "d, [a], bytes:u32", (8, 0), 90, ("release", "relaxed"))
+    _mbarrier(f"{_what}.noComplete", "d, [a], count:u32", (7, 0), 80)
 for _what in ("expect_tx", "complete_tx"):
-    op(f"mbarrier.{_what}{{.order}}{{.scope}}{{.space}}.b64  [a], bytes:u32", _MBARRIER, order=_ORDER, scope=_SCOPE,
-       space=(*_SHARED, "shared::cluster"), kind="memory", version=(8, 0), sm=90)  # fmt: skip
-for _what in ("test_wait", "try_wait"):
-    _version, _sm = ((7, 0), 80) if _what == "test_wait" else ((7, 8), 90)
-    op(f"mbarrier.{_what}{{.order}}{{.scope}}{{.space}}.b64  p:pred, [a], state:b64{{, hint:u32}}", _MBARRIER, order=_ORDER,
-       scope=_SCOPE, space=_SHARED, kind="memory", version=_version, sm=_sm)  # fmt: skip
-    op(f"mbarrier.{_what}.parity{{.order}}{{.scope}}{{.space}}.b64  p:pred, [a], parity:u32{{, hint:u32}}", _MBARRIER,
-       order=_ORDER, scope=_SCOPE, space=_SHARED, kind="memory", version=(7, 1) if _what == "test_wait" else _version,
-       sm=_sm)  # fmt: skip
+    _mbarrier(_what, "[a], bytes:u32", (8, 0), 90, ("relaxed",))
+for _what, _version, _sm in (("test_wait", (7, 1), 80), ("try_wait", (7, 8), 90)):
+    _mbarrier(_what, "p:pred, [a], state:b64{, hint:u32}", _version, _sm, ("acquire", "relaxed"))
+    _mbarrier(f"{_what}.parity", "p:pred, [a], parity:u32{, hint:u32}", _version, _sm, ("acquire", "relaxed"))
 op("mbarrier.pending_count.b64  d:u32, state:b64", _MBARRIER, kind="memory", version=(7, 0), sm=80)

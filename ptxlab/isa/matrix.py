@@ -6,46 +6,60 @@ A matrix instruction belongs to a whole warp: each lane holds a fragment, and th
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxlab.isa.table import op
 
 _MMA = """Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d = a*b + c. All
    the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products are exact; sums are kept
    in the accumulator's type."""
-_ROWCOL = "mma.sync.aligned.shape.row.col"
+_OPERANDS = "d:any, a:any, b:any, c:any"
 
-op("mma.sync.aligned.m8n8k4.alayout.blayout.dtype.f16.f16.ctype  d:any, a:any, b:any, c:any", _MMA, kind="warp",
-   alayout=("row", "col"), blayout=("row", "col"), dtype=("f16", "f32"), ctype=("f16", "f32"),
+
+def _mma(shapes: str, dtype: str, atypes: str, version: tuple[int, int], sm: int, more: str = "", words: str = "",
+         **options: Any) -> None:  # fmt: skip
+    """mma.sync of one family of types: a and b of `atypes`, c and d of `dtype`."""
+    both = tuple(atypes.split())
+    op(f"mma.sync.aligned.shape.row.col{words}.dtype.atype.btype.ctype{more}  {_OPERANDS}", options.pop("says", _MMA),
+       shape=tuple(shapes.split()), dtype=(dtype,), atype=both, btype=both, ctype=(dtype,), version=version, sm=sm,
+       **options)  # fmt: skip
+
+
+op(f"mma.sync.aligned.m8n8k4.alayout.blayout.dtype.f16.f16.ctype  {_OPERANDS}", _MMA, kind="warp",
+   alayout=("row", "col"), blayout=("row", "col"), dtype=("f16", "f32"), ctype=("f16",),
    fixed={"shape": "m8n8k4", "atype": "f16", "btype": "f16"}, version=(6, 4), sm=70)  # fmt: skip
-op(f"{_ROWCOL}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any", _MMA, kind="warp", shape=("m16n8k8", "m16n8k16"),
-   dtype=("f16", "f32"), atype=("f16",), btype=("f16",), ctype=("f16", "f32"), version=(6, 5), sm=75,
-   notes={"m16n8k16": "Needs sm_80 and PTX 7.0."})  # fmt: skip
-op(f"{_ROWCOL}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any", _MMA, kind="warp", shape=("m16n8k8", "m16n8k16"),
-   dtype=("f32",), atype=("bf16",), btype=("bf16",), ctype=("f32",), version=(7, 0), sm=80)  # fmt: skip
-op(f"{_ROWCOL}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any", _MMA + " tf32 reads f32 registers and uses 10 bits of "
-   "their fraction.", kind="warp", shape=("m16n8k4", "m16n8k8"), dtype=("f32",), atype=("tf32",), btype=("tf32",),
-   ctype=("f32",), version=(7, 0), sm=80)  # fmt: skip
-op(f"{_ROWCOL}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any", _MMA, kind="warp",
-   shape=("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16"), dtype=("f64",), atype=("f64",), btype=("f64",), ctype=("f64",),
-   version=(7, 0), sm=80, notes={"m16n8k16": "m16n8k4, k8 and k16 of f64 need sm_90 and PTX 7.8."})  # fmt: skip
-op(f"{_ROWCOL}{{.satfinite}}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any", _MMA, kind="warp",
-   shape=("m8n8k16", "m16n8k16", "m16n8k32"), dtype=("s32",), atype=("u8", "s8"), btype=("u8", "s8"), ctype=("s32",),
-   version=(6, 5), sm=75)  # fmt: skip
-op(f"{_ROWCOL}{{.satfinite}}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any", _MMA,
-   shape=("m8n8k32", "m16n8k32", "m16n8k64"), dtype=("s32",), atype=("u4", "s4"), btype=("u4", "s4"), ctype=("s32",),
-   version=(6, 5), sm=75)  # fmt: skip
-op(f"{_ROWCOL}.dtype.atype.btype.ctype.bitop.popc  d:any, a:any, b:any, c:any", _MMA,
-   shape=("m8n8k128", "m16n8k128", "m16n8k256"), dtype=("s32",), atype=("b1",), btype=("b1",), ctype=("s32",),
-   bitop=("xor", "and"), version=(7, 0), sm=75)  # fmt: skip
-op(f"{_ROWCOL}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any", _MMA, shape=("m16n8k16", "m16n8k32"),
-   dtype=("f16", "f32"), atype=("e4m3", "e5m2"), btype=("e4m3", "e5m2"), ctype=("f16", "f32"), version=(8, 4),
-   sm=89)  # fmt: skip
-_SPARSE = "mma.spvariant.sync.aligned.shape.row.col{.satfinite}"
-op(f"{_SPARSE}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int", """The product with a sparse a: two of each four
-   elements are zero and left out, `e` says which.""", spvariant=("sp", "sp::ordered_metadata"),
-   shape=("m16n8k8", "m16n8k16", "m16n8k32", "m16n8k64", "m16n8k128"), dtype=("f16", "f32", "s32"),
-   atype=("f16", "bf16", "tf32", "u8", "s8", "u4", "s4", "e4m3", "e5m2"),
-   btype=("f16", "bf16", "tf32", "u8", "s8", "u4", "s4", "e4m3", "e5m2"), ctype=("f16", "f32", "s32"), version=(7, 1),
-   sm=80)  # fmt: skip
+op(f"mma.sync.aligned.m8n8k4.alayout.blayout.f32.f16.f16.f32  {_OPERANDS}", _MMA, kind="warp", alayout=("row", "col"),
+   blayout=("row", "col"), version=(6, 4), sm=70,
+   fixed={"shape": "m8n8k4", "dtype": "f32", "atype": "f16", "btype": "f16", "ctype": "f32"})  # fmt: skip
+_TF32 = _MMA + " tf32 reads f32 registers and uses 10 bits of their fraction."
+for _dtype in ("f16", "f32"):
+    _mma("m16n8k8", _dtype, "f16", (6, 5), 75, kind="warp")
+    _mma("m16n8k16", _dtype, "f16", (7, 0), 80, kind="warp")
+_mma("m16n8k8 m16n8k16", "f32", "bf16", (7, 0), 80, kind="warp")
+_mma("m16n8k4 m16n8k8", "f32", "tf32", (7, 0), 80, kind="warp", says=_TF32)
+_mma("m8n8k4", "f64", "f64", (7, 0), 80, kind="warp")
+_mma("m16n8k4 m16n8k8 m16n8k16", "f64", "f64", (7, 8), 90, kind="warp")
+_mma("m8n8k16", "s32", "u8 s8", (6, 5), 75, words="{.satfinite}", kind="warp")
+_mma("m16n8k16 m16n8k32", "s32", "u8 s8", (7, 0), 80, words="{.satfinite}", kind="warp")
+_mma("m8n8k32", "s32", "u4 s4", (6, 5), 75, words="{.satfinite}")
+_mma("m16n8k32 m16n8k64", "s32", "u4 s4", (7, 0), 80, words="{.satfinite}")
+_mma("m8n8k128", "s32", "b1", (7, 0), 75, ".xor.popc")
+_mma("m16n8k128 m16n8k256", "s32", "b1", (7, 0), 80, ".xor.popc")
+_mma("m8n8k128 m16n8k128 m16n8k256", "s32", "b1", (7, 1), 80, ".and.popc")
+_mma("m16n8k32", "f32", "e4m3 e5m2", (8, 4), 89)
+_mma("m16n8k16", "f32", "e4m3 e5m2", (8, 7), 89)
+_mma("m16n8k16 m16n8k32", "f16", "e4m3 e5m2", (8, 7), 89)
+
+_SPARSE = """The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU machine does
+   not run it yet."""
+for _shapes, _dtype, _type in (
+    ("m16n8k16 m16n8k32", "f16", "f16"), ("m16n8k16 m16n8k32", "f32", "f16"), ("m16n8k16 m16n8k32", "f32", "bf16"),
+    ("m16n8k8 m16n8k16", "f32", "tf32"), ("m16n8k32 m16n8k64", "s32", "u8"), ("m16n8k32 m16n8k64", "s32", "s8"),
+):  # fmt: skip
+    for _sparse, _version in (("sp", (7, 1)), ("sp::ordered_metadata", (8, 5))):
+        op(f"mma.{_sparse}.sync.aligned.shape.row.col.dtype.atype.btype.ctype  {_OPERANDS}, e:b32, f:int", _SPARSE,
+           shape=tuple(_shapes.split()), dtype=(_dtype,), atype=(_type,), btype=(_type,), ctype=(_dtype,),
+           fixed={"sparse": True}, version=_version, sm=80)  # fmt: skip
 
 # -- fragments to and from shared memory -------------------------------------------------------------------------------
 
@@ -67,20 +81,21 @@ _LOAD = """Loads a matrix from memory into the fragments of a warp. Which lane h
    it, which is why `mma.sync` won."""
 for _what, _types in (("a", ("f16", "bf16", "u8", "s8")), ("b", ("f16", "bf16", "u8", "s8")), ("c", ("f16", "f32", "s32"))):
     op(f"wmma.load.matrix.sync.aligned.layout.shape{{.space}}.type  d:any, [a]{{, stride:u32}}", _LOAD, kind="warp",
-       matrix=(_what,), layout=("row", "col"), shape=_SHAPES, space=_SPACES, type=_types, version=(6, 0), sm=70)  # fmt: skip
+       matrix=(_what,), layout=("row", "col"), shape=_SHAPES, space=_SPACES, type=_types, version=(6, 0), sm=70,
+       needs={"bf16": ((7, 0), 80), "u8": ((6, 3), 72), "s8": ((6, 3), 72), "s32": ((6, 3), 72)})  # fmt: skip
 op("wmma.store.d.sync.aligned.layout.shape{.space}.type  [a], b:any{, stride:u32}", """Stores the accumulator fragments of a warp
    to memory as a matrix.""", kind="warp", layout=("row", "col"), shape=_SHAPES, space=_SPACES,
    type=("f16", "f32", "s32"), fixed={"matrix": "d"}, version=(6, 0), sm=70)  # fmt: skip
 _WMMA = """Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c."""
-op("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite}  d:any, a:any, b:any, c:any", _WMMA, kind="warp",
+op("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype  d:any, a:any, b:any, c:any", _WMMA, kind="warp",
    alayout=("row", "col"), blayout=("row", "col"), shape=_SHAPES, dtype=("f16", "f32"), ctype=("f16", "f32"),
    fixed={"atype": "f16", "btype": "f16"}, version=(6, 0), sm=70)  # fmt: skip
-op("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.satfinite}  d:any, a:any, b:any, c:any", _WMMA,
-   kind="warp", alayout=("row", "col"), blayout=("row", "col"), shape=_SHAPES, dtype=("f32",), atype=("bf16",),
-   btype=("bf16",), ctype=("f32",), version=(7, 0), sm=80)  # fmt: skip
-op("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.satfinite}  d:any, a:any, b:any, c:any", _WMMA,
-   kind="warp", alayout=("row", "col"), blayout=("row", "col"), shape=_SHAPES, dtype=("s32",), atype=("u8", "s8"),
-   btype=("u8", "s8"), ctype=("s32",), version=(6, 3), sm=72)  # fmt: skip
+for _dtype, _type, _more, _version, _sm in (
+    ("f32", "bf16", "", (7, 0), 80), ("s32", "u8", "{.satfinite}", (6, 3), 72), ("s32", "s8", "{.satfinite}", (6, 3), 72),
+):  # fmt: skip
+    op(f"wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{_more}  d:any, a:any, b:any, c:any", _WMMA,
+       kind="warp", alayout=("row", "col"), blayout=("row", "col"), shape=_SHAPES, dtype=(_dtype,), atype=(_type,),
+       btype=(_type,), ctype=(_dtype,), version=_version, sm=_sm)  # fmt: skip
 
 # -- Hopper: assembled only --------------------------------------------------------------------------------------------
 
@@ -98,7 +113,7 @@ _BULK = """Hopper's bulk copy: one thread starts the transfer of a whole tile an
    does not run it yet."""
 op("cp.async.bulk.dst.src.completion{.multicast::cluster}{.L2::cache_hint}  [a], [b], size:u32, [m]{, mask:u16}{, policy:b64}",
    _BULK, dst=("shared::cluster", "shared::cta"), src=("global", "shared::cta"),
-   completion=("mbarrier::complete_tx::bytes",), version=(8, 0), sm=90)  # fmt: skip
+   completion=("mbarrier::complete_tx::bytes",), version=(8, 0), sm=90, needs={"shared::cta": ((8, 6), 90)})  # fmt: skip
 op("cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}  [a], [b], size:u32{, policy:b64}", _BULK, version=(8, 0),
    sm=90)  # fmt: skip
 op("cp.async.bulk.commit_group", _BULK, version=(8, 0), sm=90)
@@ -107,12 +122,16 @@ op("cp.async.bulk.prefetch.L2.global{.L2::cache_hint}  [a], size:u32{, policy:b6
 _DIM = ("1d", "2d", "3d", "4d", "5d")
 op("cp.async.bulk.tensor.dim.dst.global{.mode}.completion{.multicast::cluster}{.L2::cache_hint}  [a], [b], [m]{, mask:u16}{, policy:b64}",
    _BULK, dim=_DIM, dst=("shared::cluster", "shared::cta"), mode=("tile", "im2col"),
-   completion=("mbarrier::complete_tx::bytes",), version=(8, 0), sm=90)  # fmt: skip
+   completion=("mbarrier::complete_tx::bytes",), version=(8, 0), sm=90, needs={"shared::cta": ((8, 6), 90)})  # fmt: skip
 op("cp.async.bulk.tensor.dim.global.shared::cta{.mode}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}", _BULK, dim=_DIM,
    mode=("tile", "im2col_no_offs"), version=(8, 0), sm=90)  # fmt: skip
-op("cp.reduce.async.bulk.dst.shared::cta.completion{.L2::cache_hint}.operation{.noftz}.type  [a], [b], size:u32{, policy:b64}",
-   _BULK, dst=("global",), completion=("bulk_group",), operation=("add", "min", "max", "and", "or", "xor", "inc", "dec"),
-   type=("u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64", "b32", "b64"), version=(8, 0), sm=90)  # fmt: skip
+for _operations, _noftz, _types in (
+    (("add", "min", "max"), "", ("u32", "s32", "u64")), (("inc", "dec"), "", ("u32",)), (("min", "max"), "", ("s64",)),
+    (("and", "or", "xor"), "", ("b32", "b64")), (("add",), "", ("f32", "f64")), (("min", "max"), "", ("f16", "bf16")),
+    (("add",), ".noftz", ("f16", "bf16")),
+):  # fmt: skip
+    op(f"cp.reduce.async.bulk.global.shared::cta.bulk_group{{.L2::cache_hint}}.operation{_noftz}.type  [a], [b], size:u32"
+       "{, policy:b64}", _BULK, operation=_operations, type=_types, version=(8, 0), sm=90)  # fmt: skip
 op("tensormap.replace.mode.field{.space}.b1024.type  [a]{, b:any}{, c:any}", """Changes a field of a tensor map in memory. The
    CPU machine does not run it yet.""", mode=("tile",), field=("global_address", "rank", "box_dim", "global_dim",
    "global_stride", "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"),

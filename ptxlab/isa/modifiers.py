@@ -217,6 +217,15 @@ WORDS: dict[str, str] = {
 }
 """Modifier word, without its dot -> one sentence."""
 
+NEEDS: dict[str, tuple[tuple[int, int], int]] = {
+    "shared::cta": ((7, 8), 0), "shared::cluster": ((7, 8), 90), "cluster": ((7, 8), 90),
+    "param::entry": ((8, 3), 0), "param::func": ((8, 3), 0), "weak": ((6, 0), 70), "NaN": ((7, 0), 80),
+    "L1::evict_normal": ((7, 4), 70), "L1::evict_unchanged": ((7, 4), 70), "L1::evict_first": ((7, 4), 70),
+    "L1::evict_last": ((7, 4), 70), "L1::no_allocate": ((7, 4), 70), "L2::cache_hint": ((7, 4), 80),
+    "L2::64B": ((7, 4), 75), "L2::128B": ((7, 4), 75), "L2::256B": ((7, 4), 80),
+}  # fmt: skip
+"""Modifier -> the PTX version and architecture that it needs wherever it stands."""
+
 _KINDS = {"b": "bits", "u": "unsigned integer", "s": "signed integer", "f": "floating point"}
 _PARTICULAR = {
     "pred": "A predicate: one bit a thread.",

@@ -22,16 +22,24 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ptxlab.isa.modifiers import NEEDS
 from ptxlab.isa.types import WIDTH
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One modifier position: its name, whether it may be left out, and the words it may hold."""
+    """One modifier position: its name, whether it may be left out, and the words it may hold (`literal`: its name only)."""
 
     name: str
     optional: bool
     choices: tuple[str, ...]
+    literal: bool = False
+
+    def value(self, word: str | None) -> str | bool | None:
+        """What a form has in this slot: the word, True for an optional literal, and None or False for an absent one."""
+        if self.literal and self.optional:
+            return word is not None
+        return word
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,7 @@ class Op:
     sm: int
     fixed: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
+    needs: dict[str, tuple[tuple[int, int], int]] = field(default_factory=dict)
 
     @property
     def executed(self) -> bool:
@@ -80,9 +89,8 @@ SPECIAL_TYPES = ("pred", "label", "any", "int", "vec", "addr")
 class Form:
     """An opcode with all its modifiers filled in: `form("fma.rn.ftz.f32")` has `.rnd == "rn"`, `.ftz == True`.
 
-    A slot is an attribute of its name (dots and colons as underscores). An optional slot that is absent is None, or
-    False where the slot has one choice only; present with one choice it is True. `type` may be asked of every form
-    that has a type slot. `opcode` is the whole word, `op` the table entry.
+    A slot is an attribute of its name (dots and colons as underscores): the word it holds, None if it is absent. An
+    optional literal such as `{.ftz}` is True or False. `opcode` is the whole word, `op` the table entry.
     """
 
     __slots__ = ("__dict__", "op", "opcode")
@@ -100,6 +108,22 @@ class Form:
 
     def __repr__(self) -> str:
         return f"Form({self.opcode})"
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """The lowest PTX version that has this form, its modifiers included."""
+        return max([self.op.version, *(version for version, _ in self._needs())])
+
+    @property
+    def sm(self) -> int:
+        """The lowest architecture that has this form, its modifiers included: 80 for sm_80, 0 for any."""
+        return max([self.op.sm, *(sm for _, sm in self._needs())])
+
+    def _needs(self) -> Iterable[tuple[tuple[int, int], int]]:
+        for word in self.opcode.split(".")[1:]:
+            found = self.op.needs.get(word) or NEEDS.get(word)
+            if found:
+                yield found
 
     def operand_type(self, spec: OperandSpec) -> str:
         """The PTX type of an operand of this form; special types (`pred`, `label`, `any`, `int`, `vec`, `addr`) stay."""
@@ -136,22 +160,24 @@ def op(
     sm: int = 0,
     fixed: dict[str, Any] | None = None,
     notes: dict[str, str] | None = None,
+    needs: dict[str, tuple[tuple[int, int], int]] | None = None,
     **choices: Iterable[str],
 ) -> Op:
     """Adds an entry. `choices` gives each slot its words; `fixed` are attributes every form of this entry has;
-    `notes` explain single modifiers where the entry needs to say more than the general modifier docs. An entry whose
+    `notes` explain single modifiers where the entry needs to say more than the general modifier docs; `needs` are
+    modifiers that need a later PTX version or architecture than the entry itself. An entry whose
     type is a literal word (`.f32`) has it as `type`, too."""
     head, _, tail = syntax.partition(" ")
     name = head.partition(".")[0].partition("{")[0]
     slots = tuple(
-        Slot(_identifier(word), bool(brace), tuple(choices.get(_identifier(word), (word,))))
+        Slot(_identifier(word), bool(brace), tuple(choices.get(_identifier(word), (word,))), _identifier(word) not in choices)
         for brace, word in _SLOT.findall(head[len(name) :])
     )
     literal = [s.name for s in slots if not s.optional and s.choices == (s.name,) and s.name in WIDTH]
     if literal and not any(s.name == "type" for s in slots):
         fixed = {"type": literal[-1]} | (fixed or {})
     entry = Op(name, syntax, slots, tuple(_operands(tail)), " ".join(says.split()), sem, kind, version, sm,
-               dict(fixed or {}), dict(notes or {}))  # fmt: skip
+               dict(fixed or {}), dict(notes or {}), dict(needs or {}))  # fmt: skip
     TABLE.setdefault(name, []).append(entry)
     form.cache_clear()
     return entry
@@ -232,11 +258,11 @@ def _match(entry: Op, words: tuple[str, ...]) -> tuple[dict[str, Any] | None, in
         if w < len(words) and words[w] in slot.choices:
             rest = fit(s + 1, w + 1)
             if rest is not None:
-                return {slot.name: words[w] if len(slot.choices) > 1 or not slot.optional else True} | rest
+                return {slot.name: slot.value(words[w])} | rest
         if slot.optional:
             rest = fit(s + 1, w)
             if rest is not None:
-                return {slot.name: None if len(slot.choices) > 1 else False} | rest
+                return {slot.name: slot.value(None)} | rest
         elif w > furthest:
             found = f"found .{words[w]}" if w < len(words) else "found nothing"
             wanted = f".{slot.name} here, one of {' '.join('.' + c for c in slot.choices)}"
@@ -250,13 +276,13 @@ def _match(entry: Op, words: tuple[str, ...]) -> tuple[dict[str, Any] | None, in
 def _match_any_order(entry: Op, words: list[str]) -> dict[str, Any] | None:
     """Fits words to slots in any order, as NVIDIA's assembler does: compilers write `atom.global.gpu.acq_rel.add.f32`
     as well as `atom.add.acq_rel.gpu.global.f32`."""
-    values: dict[str, Any] = {s.name: None if len(s.choices) > 1 else False for s in entry.slots}
+    values: dict[str, Any] = {s.name: s.value(None) for s in entry.slots}
     free = list(entry.slots)
     for word in words:
         slot = next((s for s in free if word in s.choices), None)
         if slot is None:
             return None
-        values[slot.name] = word if len(slot.choices) > 1 or not slot.optional else True
+        values[slot.name] = slot.value(word)
         free.remove(slot)
     return values if all(s.optional for s in free) else None
 
