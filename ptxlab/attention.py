@@ -121,6 +121,8 @@ def attention(
         batch, heads_q, heads_kv, rows, keys, dim = reference.check_shapes(q4, k4, v4)
     except ValueError as error:
         raise LaunchError(str(error)) from None
+    if q4.size == 0:
+        raise LaunchError(f"q has shape {q4.shape}: there is no row to compute")
     dtype = _dtype(q4, k4, v4)
     scale = reference.default_scale(dim) if scale is None else float(scale)
     recorded = _rows(state, batch, heads_q, rows)

@@ -299,24 +299,22 @@ def _measure(name: str, length: int, head_dim: int, device: str) -> dict[str, An
 
 def _isa(options: argparse.Namespace) -> int:
     from ptxlab.isa import TABLE
+    from ptxlab.isa.coverage import report
+    from ptxlab.isa.docs import explain
     from ptxlab.isa.table import FormError, all_ops, form
 
-    if options.name is None:
-        entries = all_ops()
-    elif options.name in TABLE:
-        entries = list(TABLE[options.name])
-    else:
+    entries = all_ops() if options.name is None else list(TABLE.get(options.name, ()))
+    if not entries:
         try:
             entries = [form(options.name).op]
         except FormError as error:
             raise PtxlabError(error.what) from None
     if options.json:
         _print_json([{"syntax": e.syntax, "executed": e.executed, "says": e.says, "sm": e.sm} for e in entries])
-    elif options.name is not None:
-        print("\n\n".join(f"{e.syntax}\n{'' if e.executed else '(assembled only)'}{e.says}".rstrip() for e in entries))
+    elif options.name is None:
+        print(report())
+    elif options.name in TABLE:
+        print("\n\n".join(f"{e.syntax}\n    {e.says}{'' if e.executed else ' Assembled only.'}" for e in entries))
     else:
-        executed = sum(e.executed for e in entries)
-        print(f"{executed} entries are executed on the CPU machine, {len(entries) - executed} are assembled only")
-        for e in entries:
-            print(f"{'run     ' if e.executed else 'assemble'}  {e.syntax}")
+        print(explain(options.name))
     return 0

@@ -8,6 +8,7 @@ succeeds: after a fault the caller's arrays hold what they held before.
 
 from __future__ import annotations
 
+import functools
 import html
 import time
 from collections.abc import Sequence
@@ -146,13 +147,20 @@ def _module(kernel: Any) -> Module:
     from ptxlab import text
 
     if isinstance(kernel, str):
-        return text.parse(kernel)
+        return _parsed(kernel)
     if isinstance(kernel, text.Module):
         return kernel
     module = getattr(kernel, "module", None)
     if isinstance(module, text.Module):
         return module
     raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {type(kernel).__name__}")
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(ptx: str) -> Module:
+    from ptxlab.text import parse
+
+    return parse(ptx)
 
 
 def _function(module: Module, entry: str | None) -> Function:

@@ -1,4 +1,4 @@
-"""Attention in numpy float64: the output, the log-sum-exp and the online-softmax state that every kernel is held against.
+"""Attention in numpy float64: output, log-sum-exp and online-softmax state, which every kernel is held against.
 
 Nothing here is fast or clever. `attention` is the definition, written with the whole score matrix of a block of rows at
 hand; `online` is the one-pass algorithm of the kernels in plain numpy at a precision of choice, and says how much error

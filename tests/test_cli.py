@@ -114,6 +114,18 @@ def test_isa_of_one_instruction(capsys):
     assert out.startswith("fma.rnd{.ftz}{.sat}.f32")
 
 
+def test_isa_of_one_form(capsys):
+    status, out, _ = run(capsys, "isa", "fma.rn.f32")
+    assert status == 0
+    assert out.startswith("fma.rnd{.ftz}{.sat}.f32")
+    assert "  .rn  " in out
+
+
+def test_isa_alone_is_the_coverage(capsys):
+    _, out, _ = run(capsys, "isa")
+    assert " entries: " in out.splitlines()[0]
+
+
 def test_isa_covers_what_the_kernels_use(capsys):
     _, out, _ = run(capsys, "isa", "--json")
     executed = {re.match(r"\w+", entry["syntax"])[0] for entry in json.loads(out) if entry["executed"]}

@@ -99,6 +99,17 @@ def test_a_kernel_is_launched_by_hand():
     assert pl.reference.measure(o, lse, q, k, v, scale=0.25).ok
 
 
+@pytest.mark.assembler
+@pytest.mark.parametrize("name", ["scalar", "tiled"])
+@pytest.mark.parametrize("given", [{}, {"dtype": "f64", "causal": True}, {"head_dim": 128, "arch": "sm_90"},
+                                   {"probes": True, "causal": True, "arch": "sm_75"}])  # fmt: skip
+def test_the_assembler_takes_it(name, given):
+    built = kernels.get(name).build(**given)
+    made = pl.assemble(built.ptx)
+    assert 0 < made.registers <= 255
+    assert made.shared_bytes >= built.spec.shared_bytes(built.config)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

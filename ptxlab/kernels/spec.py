@@ -144,19 +144,18 @@ class Built:
         heads_kv, keys = k.shape[1], k.shape[2]
         if dim != self.config.head_dim:
             raise LaunchError(f"{self.name}: q has head_dim {dim}, the kernel was built for {self.config.head_dim}")
-        wanted: dict[str, tuple[Any, tuple[int, ...]]] = {"k": (k, (batch, heads_kv, keys, dim)), "v": (v, (batch, heads_kv, keys, dim))}
-        wanted |= {"o": (o, q.shape), "lse": (lse, (batch, heads_q, rows))}
-        for name, (array, shape) in wanted.items():
+        kv, out = (batch, heads_kv, keys, dim), (batch, heads_q, rows)
+        for name, array, shape in (("k", k, kv), ("v", v, kv), ("o", o, (*out, dim)), ("lse", lse, out)):
             if tuple(array.shape) != tuple(shape):
                 raise LaunchError(f"{self.name}: {name} should have shape {list(shape)}, not {list(array.shape)}")
         if heads_kv == 0 or heads_q % heads_kv:
             raise LaunchError(f"{self.name}: Hq = {heads_q} should be a multiple of Hkv = {heads_kv}")
-        out = (q, k, v, o, lse, batch, heads_q, heads_kv, rows, keys, float(scale))
+        args = (q, k, v, o, lse, batch, heads_q, heads_kv, rows, keys, float(scale))
         if not self.config.probes:
-            return out
+            return args
         if slots is None or probe is None:
             raise LaunchError(f"{self.name} was built with probes=True and wants slots and probe as well")
-        return (*out, slots, probe)
+        return (*args, slots, probe)
 
 
 @dataclass(frozen=True, eq=False)
