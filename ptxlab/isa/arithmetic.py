@@ -1,4 +1,4 @@
-"""Integer arithmetic: add, sub, mul, mad with their carry chains, division, and the bit-counting and bit-field family."""
+"""Integer arithmetic: add, sub, mul, mad with their carry chains, division, and the bit-counting family."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def _signed(i: Form) -> bool:
 
 # -- add and sub -------------------------------------------------------------------------------------------------------
 
-op("add.type  d, a, b", """Integer addition, wrapping around at the type's width. In kernels it mostly computes addresses
-   and loop counters: the overhead that unrolling and immediate offsets take away.""",
+op("add.type  d, a, b", """Integer addition, wrapping around at the type's width. In kernels it mostly computes
+   addresses and loop counters: the overhead that unrolling and immediate offsets take away.""",
    lambda m, i, a, b: m.add(a, b), type=INTEGERS)  # fmt: skip
 
 op("sub.type  d, a, b", """Integer subtraction, wrapping around at the type's width.""",
@@ -38,8 +38,8 @@ def _sub_sat(m: Machine, i: Form, a: Value, b: Value) -> Value:
     return _saturating(m, a, b, d, m.and_(m.xor(a, b), m.xor(a, d)))
 
 
-op("add.sat.s32  d, a, b", """Addition that stays at the largest or smallest s32 instead of wrapping around: what fixed-point
-   and quantised code wants.""", _add_sat)  # fmt: skip
+op("add.sat.s32  d, a, b", """Addition that stays at the largest or smallest s32 instead of wrapping around: what
+   fixed-point and quantised code wants.""", _add_sat)  # fmt: skip
 op("sub.sat.s32  d, a, b", """Subtraction that stays at the largest or smallest s32 instead of wrapping around.""",
    _sub_sat)  # fmt: skip
 op("add.type  d, a, b", """Two 16-bit additions in one 32-bit register, each half on its own.""",
@@ -74,12 +74,13 @@ def _sub_with_borrow(m: Machine, i: Form, a: Value, b: Value) -> Value:
     return m.sub(partial, borrow)
 
 
-op("add.cc.type  d, a, b", """Addition that leaves its carry in the flag CC.CF, the first link of a chain that adds numbers
-   wider than a register.""", _add_carry, type=WIDE_INTEGERS, version=(1, 2))  # fmt: skip
-op("addc{.cc}.type  d, a, b", """Addition of a, b and the carry flag: the next link of an extended-precision sum. With `.cc`
-   it leaves a new carry for the link after it.""", _add_with_carry, type=WIDE_INTEGERS, version=(1, 2))  # fmt: skip
-op("sub.cc.type  d, a, b", """Subtraction that leaves its borrow in the flag CC.CF: the first link of a chain that subtracts
-   numbers wider than a register.""", _sub_borrow, type=WIDE_INTEGERS, version=(1, 2))  # fmt: skip
+op("add.cc.type  d, a, b", """Addition that leaves its carry in the flag CC.CF, the first link of a chain that adds
+   numbers wider than a register.""", _add_carry, type=WIDE_INTEGERS, version=(1, 2))  # fmt: skip
+op("addc{.cc}.type  d, a, b", """Addition of a, b and the carry flag: the next link of an extended-precision sum. With
+   `.cc` it leaves a new carry for the link after it.""", _add_with_carry, type=WIDE_INTEGERS,
+   version=(1, 2))  # fmt: skip
+op("sub.cc.type  d, a, b", """Subtraction that leaves its borrow in the flag CC.CF: the first link of a chain that
+   subtracts numbers wider than a register.""", _sub_borrow, type=WIDE_INTEGERS, version=(1, 2))  # fmt: skip
 op("subc{.cc}.type  d, a, b", """Subtraction of b and the borrow from a: the next link of an extended-precision
    difference.""", _sub_with_borrow, type=WIDE_INTEGERS, version=(1, 2))  # fmt: skip
 
@@ -124,8 +125,8 @@ def _product(m: Machine, i: Form, a: Value, b: Value) -> Value:
     return m.mul(a, b) if i.half == "lo" else _product_high(m, i, a, b)
 
 
-op("mad.half.cc.type  d, a, b, c", """Multiply-add that leaves the carry of its addition in CC.CF: multiplication of numbers
-   wider than a register.""", lambda m, i, a, b, c: _add_carry(m, i, _product(m, i, a, b), c),
+op("mad.half.cc.type  d, a, b, c", """Multiply-add that leaves the carry of its addition in CC.CF: multiplication of
+   numbers wider than a register.""", lambda m, i, a, b, c: _add_carry(m, i, _product(m, i, a, b), c),
    half=("lo", "hi"), type=WIDE_INTEGERS, version=(3, 0), sm=20)  # fmt: skip
 op("madc.half{.cc}.type  d, a, b, c", """Multiply-add of a, b, c and the carry flag: the next link of a long
    multiplication.""", lambda m, i, a, b, c: _add_with_carry(m, i, _product(m, i, a, b), c),
@@ -154,10 +155,10 @@ op("mad24.hi.sat.s32  d, a, b, c", """`mad24.hi` held at the limits of s32 inste
 
 # -- division ----------------------------------------------------------------------------------------------------------
 
-op("div.type  d, a, b", """Integer division, rounded toward zero. GPUs have no divider: this becomes a subroutine of some
-   twenty instructions, so kernels divide by powers of two with `shr`, and once, not in the inner loop. Division by
-   zero does not trap; the result is all ones.""",
-   lambda m, i, a, b: m.sdiv(a, b) if _signed(i) else m.udiv(a, b), type=INTEGERS)  # fmt: skip
+op("div.type  d, a, b", """Integer division, rounded toward zero. GPUs have no divider: this becomes a subroutine of
+   some twenty instructions, so kernels divide by powers of two with `shr`, and once, not in the inner loop. Division
+   by zero does not trap; the result is all ones.""", lambda m, i, a, b: m.sdiv(a, b) if _signed(i) else m.udiv(a, b),
+   type=INTEGERS)  # fmt: skip
 op("rem.type  d, a, b", """The remainder of integer division, with the sign of a. As slow as `div`; for a power of two
    `and` does the same.""",
    lambda m, i, a, b: m.srem(a, b) if _signed(i) else m.urem(a, b), type=INTEGERS)  # fmt: skip
@@ -228,9 +229,9 @@ def _bfind(m: Machine, i: Form, a: Value) -> Value:
     return m.sub(m.const("i32", bits - 1), zeros)
 
 
-op("popc.type  d:u32, a", """How many bits of a are one. On the result of a ballot it counts the lanes that said yes: the
-   core of warp-level compaction.""", lambda m, i, a: to_u32(m, i.type, m.popc(a)),
-   type=("b32", "b64"), version=(2, 0), sm=20)  # fmt: skip
+op("popc.type  d:u32, a", """How many bits of a are one. On the result of a ballot it counts the lanes that said yes:
+   the core of warp-level compaction.""", lambda m, i, a: to_u32(m, i.type, m.popc(a)), type=("b32", "b64"),
+   version=(2, 0), sm=20)  # fmt: skip
 op("clz.type  d:u32, a", """How many zero bits stand above the highest one; the width of the type where a is 0.""",
    lambda m, i, a: to_u32(m, i.type, m.clz(a)), type=("b32", "b64"), version=(2, 0), sm=20)  # fmt: skip
 op("bfind{.shiftamt}.type  d:u32, a", """The position of the most significant bit that is not a copy of the sign, or
@@ -285,11 +286,11 @@ def _bfi(m: Machine, i: Form, a: Value, b: Value, position: Value, length: Value
     return m.or_(m.and_(b, m.not_(field)), m.and_(shift_left(m, lane, a, position), field))
 
 
-op("bfe.type  d, a, b:u32, c:u32", """Bit-field extract: c bits of a, from bit b upward, moved to the bottom and zero- or
-   sign-extended. Unpacks 4-bit and 8-bit quantised weights.""",
-   _bfe, type=WIDE_INTEGERS, version=(2, 0), sm=20)  # fmt: skip
-op("bfi.type  d, a, b, c:u32, e:u32", """Bit-field insert: b with e of its bits, from bit c upward, replaced by the low bits
-   of a.""", _bfi, type=("b32", "b64"), version=(2, 0), sm=20)  # fmt: skip
+op("bfe.type  d, a, b:u32, c:u32", """Bit-field extract: c bits of a, from bit b upward, moved to the bottom and zero-
+   or sign-extended. Unpacks 4-bit and 8-bit quantised weights.""", _bfe, type=WIDE_INTEGERS, version=(2, 0),
+   sm=20)  # fmt: skip
+op("bfi.type  d, a, b, c:u32, e:u32", """Bit-field insert: b with e of its bits, from bit c upward, replaced by the low
+   bits of a.""", _bfi, type=("b32", "b64"), version=(2, 0), sm=20)  # fmt: skip
 
 
 def _bmsk(m: Machine, i: Form, a: Value, b: Value) -> Value:
@@ -339,9 +340,9 @@ def _dp2a(m: Machine, i: Form, a: Value, b: Value, c: Value) -> Value:
     return c
 
 
-op("dp4a.atype.btype  d:b32, a:b32, b:b32, c:b32", """Dot product of four bytes with four bytes, added to c: int8 inference
-   before tensor cores did it. `.atype` and `.btype` say whether the bytes are signed.""",
-   _dp4a, atype=("u32", "s32"), btype=("u32", "s32"), version=(5, 0), sm=61)  # fmt: skip
+op("dp4a.atype.btype  d:b32, a:b32, b:b32, c:b32", """Dot product of four bytes with four bytes, added to c: int8
+   inference before tensor cores did it. `.atype` and `.btype` say whether the bytes are signed.""", _dp4a,
+   atype=("u32", "s32"), btype=("u32", "s32"), version=(5, 0), sm=61)  # fmt: skip
 op("dp2a.mode.atype.btype  d:b32, a:b32, b:b32, c:b32", """Dot product of the two 16-bit halves of a with the two low
    (`.lo`) or the two high (`.hi`) bytes of b, added to c.""",
    _dp2a, mode=("lo", "hi"), atype=("u32", "s32"), btype=("u32", "s32"), version=(5, 0), sm=61)  # fmt: skip

@@ -95,8 +95,8 @@ def _setp_pair(m: Machine, i: Form, a: Value, b: Value, c: Value | None = None) 
     return p, q
 
 
-_SETP = """Compares two numbers and sets a predicate, ready to guard an instruction (`@p`) or a branch: every bounds check and
-   every causal mask is one. The optional q gets the opposite."""
+_SETP = """Compares two numbers and sets a predicate, ready to guard an instruction (`@p`) or a branch: every bounds
+   check and every causal mask is one. The optional q gets the opposite."""
 _COMBINED = " The answer is combined with the predicate c, so a range test costs two instructions and no branch."
 
 for _words, _operands, _says in (
@@ -149,7 +149,7 @@ def _halves_truth(m: Machine, i: Form, type: str, a: Value, b: Value) -> tuple[V
 _SET = """Compares two numbers and writes the answer into a register: all ones or 0 for integer results, 1.0 or 0.0 for
    floating-point ones."""
 _RESULTS = ("u32", "s32", "f32", "f16")
-_HALF_NEEDS = {type: ((6, 5), 53) for type in ("u16", "s16", "u32", "s32")}
+_HALF_NEEDS = dict.fromkeys(("u16", "s16", "u32", "s32"), ((6, 5), 53))
 for _words, _operands in (("", ""), (".bool", ", {!}c:pred")):
     _line = f".dtype.atype  d:dtype, a:atype, b:atype{_operands}"
     op(f"set.cmp{_words}{_line}", _SET, _set, cmp=ORDERED + UNSIGNED, bool=BOOLEAN, dtype=_RESULTS,
@@ -164,17 +164,19 @@ for _words, _operands in (("", ""), (".bool", ", {!}c:pred")):
        dtype=("f16", "u16", "s16", "u32", "s32"), atype=("f16",), notes=_CMP_NOTES, needs=_HALF_NEEDS,
        version=(4, 2), sm=53)  # fmt: skip
     op(f"set.cmp{_words}{_line}", _SET, _set, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
-       dtype=("bf16", "u16", "s16", "u32", "s32"), atype=("bf16",), notes=_CMP_NOTES, version=(7, 8), sm=90)  # fmt: skip
+       dtype=("bf16", "u16", "s16", "u32", "s32"), atype=("bf16",), notes=_CMP_NOTES, version=(7, 8),
+       sm=90)  # fmt: skip
     op(f"set.cmp{_words}{{.ftz}}{_line}", _SET + " Both 16-bit halves at once.", _set_pair, cmp=ORDERED + UNORDERED,
        bool=BOOLEAN, dtype=("f16x2", "u32", "s32"), atype=("f16x2",), notes=_CMP_NOTES,
        needs=_HALF_NEEDS, version=(4, 2), sm=53)  # fmt: skip
     op(f"set.cmp{_words}{_line}", _SET + " Both 16-bit halves at once.", _set_pair, cmp=ORDERED + UNORDERED,
-       bool=BOOLEAN, dtype=("bf16x2", "u32", "s32"), atype=("bf16x2",), notes=_CMP_NOTES, version=(7, 8), sm=90)  # fmt: skip
+       bool=BOOLEAN, dtype=("bf16x2", "u32", "s32"), atype=("bf16x2",), notes=_CMP_NOTES, version=(7, 8),
+       sm=90)  # fmt: skip
 
 ANY_TYPES = BIT_TYPES + INTEGER_TYPES + ("f32", "f64")
 
-op("selp.type  d, a, b, c:pred", """Selects a where the predicate c holds, else b: a branch without branching. Masked scores
-   become -inf with it.""", lambda m, i, a, b, c: m.select(c, a, b), type=ANY_TYPES)  # fmt: skip
+op("selp.type  d, a, b, c:pred", """Selects a where the predicate c holds, else b: a branch without branching. Masked
+   scores become -inf with it.""", lambda m, i, a, b, c: m.select(c, a, b), type=ANY_TYPES)  # fmt: skip
 
 
 def _slct(m: Machine, i: Form, a: Value, b: Value, c: Value) -> Value:
@@ -184,6 +186,7 @@ def _slct(m: Machine, i: Form, a: Value, b: Value, c: Value) -> Value:
     return m.select(m.fle(m.const("f32", 0.0), c), a, b)
 
 
-op("slct.type.s32  d, a, b, c:s32", """Selects a where c >= 0, else b.""", _slct, type=ANY_TYPES, fixed={"ctype": "s32"})
-op("slct{.ftz}.type.f32  d, a, b, c:f32", """Selects a where c >= 0, else b; NaN counts as negative, -0 does not.""", _slct,
-   type=ANY_TYPES, fixed={"ctype": "f32"})  # fmt: skip
+op("slct.type.s32  d, a, b, c:s32", """Selects a where c >= 0, else b.""", _slct, type=ANY_TYPES,
+   fixed={"ctype": "s32"})  # fmt: skip
+op("slct{.ftz}.type.f32  d, a, b, c:f32", """Selects a where c >= 0, else b; NaN counts as negative, -0 does not.""",
+   _slct, type=ANY_TYPES, fixed={"ctype": "f32"})  # fmt: skip

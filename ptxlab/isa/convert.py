@@ -38,9 +38,9 @@ def _mov(m: Machine, i: Form, a: Any) -> Value:
     return pack(m, i.type, a) if isinstance(a, tuple) else a
 
 
-op("mov.type  d, a", """Copies a register, an immediate, a special register such as %tid.x, or the address of a variable into
-   d. With `{...}` on one side it packs small registers into a large one or takes it apart: two f16 in one b32, two
-   words of a pointer.""", _mov,
+op("mov.type  d, a", """Copies a register, an immediate, a special register such as %tid.x, or the address of a
+   variable into d. With `{...}` on one side it packs small registers into a large one or takes it apart: two f16 in
+   one b32, two words of a pointer.""", _mov,
    type=("pred", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"))  # fmt: skip
 op("mov.b128  d, a", """Packs two 64-bit registers into a 128-bit one, or takes it apart.""", version=(8, 3), sm=70)
 
@@ -71,9 +71,9 @@ def _int_to_int(m: Machine, i: Form, a: Value) -> Value:
     return m.trunc(lane, x)
 
 
-op("cvt{.sat}.dtype.atype  d:dtype, a:atype", """Converts an integer to another width or signedness: narrowing drops the upper
-   bits, widening copies the sign of a signed source. `.sat` holds the value at the limits of the new type.""",
-   _int_to_int, dtype=INTEGERS, atype=INTEGERS)  # fmt: skip
+op("cvt{.sat}.dtype.atype  d:dtype, a:atype", """Converts an integer to another width or signedness: narrowing drops
+   the upper bits, widening copies the sign of a signed source. `.sat` holds the value at the limits of the new
+   type.""", _int_to_int, dtype=INTEGERS, atype=INTEGERS)  # fmt: skip
 
 # -- cvt: integer to float ---------------------------------------------------------------------------------------------
 
@@ -142,8 +142,8 @@ op("cvt.rnd{.ftz}{.sat}.dtype.atype  d:dtype, a:atype", """Converts an integer t
    _int_to_float, rnd=ROUNDING, dtype=("f32",), atype=INTEGERS)  # fmt: skip
 op("cvt.rnd{.sat}.dtype.atype  d:dtype, a:atype", """Converts an integer to f16 or f64.""", _int_to_float, rnd=ROUNDING,
    dtype=("f16", "f64"), atype=INTEGERS)  # fmt: skip
-op("cvt.rnd.bf16.atype  d:bf16, a:atype", """Converts an integer to bf16.""", _int_to_float, rnd=ROUNDING, atype=INTEGERS,
-   fixed={"dtype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
+op("cvt.rnd.bf16.atype  d:bf16, a:atype", """Converts an integer to bf16.""", _int_to_float, rnd=ROUNDING,
+   atype=INTEGERS, fixed={"dtype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
 
 # -- cvt: float to integer ---------------------------------------------------------------------------------------------
 
@@ -174,11 +174,11 @@ def _float_to_int(m: Machine, i: Form, a: Value) -> Value:
     return m.trunc(types.lane(target), d)
 
 
-op("cvt.rnd{.ftz}{.sat}.dtype.f32  d:dtype, a:f32", """Converts floating point to an integer: `.rzi` cuts the fraction off as
-   C does, `.rni` goes to the nearest. What does not fit is held at the limits of the integer type.""",
+op("cvt.rnd{.ftz}{.sat}.dtype.f32  d:dtype, a:f32", """Converts floating point to an integer: `.rzi` cuts the fraction
+   off as C does, `.rni` goes to the nearest. What does not fit is held at the limits of the integer type.""",
    _float_to_int, rnd=INTEGER_ROUNDING, dtype=INTEGERS, fixed={"atype": "f32"})  # fmt: skip
-op("cvt.rnd{.sat}.dtype.atype  d:dtype, a:atype", """Converts f64 or f16 to an integer, held at the limits of the integer
-   type.""", _float_to_int, rnd=INTEGER_ROUNDING, dtype=INTEGERS, atype=("f64", "f16"))  # fmt: skip
+op("cvt.rnd{.sat}.dtype.atype  d:dtype, a:atype", """Converts f64 or f16 to an integer, held at the limits of the
+   integer type.""", _float_to_int, rnd=INTEGER_ROUNDING, dtype=INTEGERS, atype=("f64", "f16"))  # fmt: skip
 op("cvt.rnd.dtype.bf16  d:dtype, a:bf16", """Converts bf16 to an integer, held at the limits of the integer type.""",
    _float_to_int, rnd=INTEGER_ROUNDING, dtype=INTEGERS, fixed={"atype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
 
@@ -215,10 +215,11 @@ def _same_float(m: Machine, i: Form, a: Value) -> Value:
     return saturate(m, type, a) if i.sat else a
 
 
-_NARROW = """Converts floating point to a narrower type, so a rounding mode is required. Attention rounds its f32 probabilities
-   to f16 or bf16 here, before the tensor cores multiply them with V."""
+_NARROW = """Converts floating point to a narrower type, so a rounding mode is required. Attention rounds its f32
+   probabilities to f16 or bf16 here, before the tensor cores multiply them with V."""
 _WIDEN = """Converts floating point to a wider type, which is exact and takes no rounding mode."""
-_SAME = """Rounds to an integral value in the same floating-point type, or only flushes (`.ftz`) or clamps to 0..1 (`.sat`)."""
+_SAME = """Rounds to an integral value in the same floating-point type, or only flushes (`.ftz`) or clamps to 0..1
+   (`.sat`)."""
 
 op("cvt.rnd{.ftz}{.sat}.f32.f64  d:f32, a:f64", _NARROW, _float_to_float, rnd=ROUNDING,
    fixed={"dtype": "f32", "atype": "f64"})  # fmt: skip
@@ -256,8 +257,8 @@ def _pack_halves(m: Machine, i: Form, a: Value, b: Value) -> Value:
     return join(m, _narrow_half(m, i, type, b), _narrow_half(m, i, type, a))
 
 
-op("cvt.rnd{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32, b:f32", """Rounds two f32 to 16-bit floats and packs them: a in the
-   upper half, b in the lower. One of these per pair of probabilities feeds P to the second matrix product.""",
+op("cvt.rnd{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32, b:f32", """Rounds two f32 to 16-bit floats and packs them: a
+   in the upper half, b in the lower. One of these per pair of probabilities feeds P to the second matrix product.""",
    _pack_halves, rnd=("rn", "rz"), dtype=("f16x2", "bf16x2"), version=(7, 0), sm=80,
    needs={"satfinite": ((8, 1), 80)})  # fmt: skip
 
@@ -285,8 +286,8 @@ def _to_tf32(m: Machine, i: Form, a: Value) -> Value:
     return m.select(m.isnan(a), m.const("i32", 0x7FFFFFFF), d)
 
 
-_TF32 = """Rounds f32 to tf32: 10 fraction bits, the range of f32. Tensor cores read only those bits; without this they cut
-   the rest off."""
+_TF32 = """Rounds f32 to tf32: 10 fraction bits, the range of f32. Tensor cores read only those bits; without this
+   they cut the rest off."""
 op("cvt.rnd{.satfinite}.tf32.f32  d:b32, a:f32", _TF32, _to_tf32, rnd=("rna",), version=(7, 0), sm=80,
    needs={"satfinite": ((8, 1), 80)})  # fmt: skip
 op("cvt.rnd{.relu}.tf32.f32  d:b32, a:f32", _TF32, _to_tf32, rnd=("rn", "rz"), version=(7, 8), sm=90)
@@ -320,8 +321,9 @@ def _isspacep(m: Machine, i: Form, a: Value) -> Value:
     return outside if space == "global" else m.const("i1", 0)
 
 
-op("cvta{.to}.space.type  d, a", """Turns an address in one state space into a generic one, or with `.to` back. Kernel pointers
-   arrive generic; after `cvta.to.global` the loads can be `ld.global`, which the hardware does without first asking
-   which space it is.""", _cvta, space=_SPACES, type=("u32", "u64"), version=(2, 0), sm=20, needs=_NEEDS)  # fmt: skip
+op("cvta{.to}.space.type  d, a", """Turns an address in one state space into a generic one, or with `.to` back. Kernel
+   pointers arrive generic; after `cvta.to.global` the loads can be `ld.global`, which the hardware does without first
+   asking which space it is.""", _cvta, space=_SPACES, type=("u32", "u64"), version=(2, 0), sm=20,
+   needs=_NEEDS)  # fmt: skip
 op("isspacep.space  p:pred, a:u64", """Asks whether a generic address lies in a state space.""",
    _isspacep, space=_SPACES, version=(2, 0), sm=20, needs=_NEEDS)  # fmt: skip

@@ -1,4 +1,4 @@
-"""A line of PTX for every entry of the table: shown in the reference, and put through NVIDIA's assembler by the tests."""
+"""A line of PTX for every entry of the table: shown in the reference, assembled by the tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DECLARATIONS = """\
 .shared .align 128 .b8 tile[1024];
 .local .align 16 .b8 stack[64];
 """
-"""What the examples' registers and variables need in a kernel with a `.param .u64 input`; and `.const .b8 table[64]`."""
+"""What the examples need in a kernel with a `.param .u64 input`, besides a `.const .b8 table[64]` before it."""
 
 _BANKS = {8: "b", 16: "h", 32: "r", 64: "rd", 128: "q"}
 _ADDRESS = {"shared": "[tile]", "param": "[input]", "const": "[table]", "local": "[stack]"}
@@ -46,7 +46,8 @@ def opcodes(entry: Op) -> Iterator[str]:
 def line(opcode: str) -> str:
     """An instruction with this opcode, operands and all: `fma.rn.f32 %f1, %f2, %f3, %f4;`."""
     found = form(opcode)
-    texts, number = [], 1
+    texts: list[str] = []
+    number = 1
     for spec in found.op.operands:
         if spec.second:
             texts[-1] += f"|{_register('pred' if spec.type == 'pred' else found.operand_type(spec), number)}"

@@ -1,11 +1,11 @@
-"""Floating-point arithmetic: add, mul, fma, division and roots in every rounding mode; min and max; the 16-bit forms."""
+"""Floating-point arithmetic: add, mul, fma, division and roots in every rounding mode; min, max; the 16-bit forms."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from ptxlab.isa import approx, rounding
-from ptxlab.isa.common import HALF_PAIRS, HALVES, ROUNDING, Sem, element, halves
+from ptxlab.isa.common import ROUNDING, Sem, element, halves
 from ptxlab.isa.machine import Machine, Value
 from ptxlab.isa.rounding import flush, from_float, saturate, to_float
 from ptxlab.isa.table import Form, op
@@ -43,12 +43,12 @@ _rcp = _arithmetic(_reciprocal, lambda m, type, rnd, a: rounding.div(m, type, rn
 
 for _name, _sem, _says in (
     ("add", _add, "Floating-point addition, rounded once. In softmax it sums the exponentials of a row."),
-    ("sub", _sub, "Floating-point subtraction, rounded once. Attention subtracts the row's maximum before `ex2`, so that "
-                  "no exponential overflows."),
+    ("sub", _sub, "Floating-point subtraction, rounded once. Attention subtracts the row's maximum before `ex2`, so "
+                  "that no exponential overflows."),
     ("mul", _mul, "Floating-point multiplication, rounded once. In online softmax it rescales what was summed so far."),
 ):  # fmt: skip
     op(f"{_name}{{.rnd}}{{.ftz}}{{.sat}}.f32  d, a, b", _says, _sem, rnd=ROUNDING,
-       notes={"rnd": "Without a rounding mode the assembler may fuse a mul and an add into one fma; `.rn` forbids it."})  # fmt: skip
+       notes={"rn": "To nearest, and never fused: a mul and an add without `.rn` may become one fma."})  # fmt: skip
     op(f"{_name}{{.rnd}}.f64  d, a, b", _says, _sem, rnd=ROUNDING, version=(1, 4), sm=13)
 
 op("fma.rnd{.ftz}{.sat}.f32  d, a, b, c", """Fused multiply-add: d = a*b + c, rounded once. The workhorse of every dot
@@ -65,19 +65,20 @@ op("mad.rnd.f64  d, a, b, c", """The old name of `fma`.""", _fma, rnd=ROUNDING, 
 op("div.approx{.ftz}.f32  d, a, b", """Fast division: a times an approximate 1/b, at most 2 units in the last place off.
    Where |b| exceeds 2**126 the reciprocal underflows and the result is 0. Enough for the final normalisation by the row
    sum.""", approx.div, version=(1, 4))  # fmt: skip
-op("div.full{.ftz}.f32  d, a, b", """Approximate division that scales its operands and so holds 2 units in the last place
-   over the whole range.""", _div, version=(1, 4))  # fmt: skip
-op("div.rnd{.ftz}.f32  d, a, b", """Division, rounded as IEEE 754 wants. A subroutine of about ten instructions: divide once
-   a row, not once an element.""", _div, rnd=ROUNDING, version=(1, 4), sm=20)  # fmt: skip
+op("div.full{.ftz}.f32  d, a, b", """Approximate division that scales its operands and so holds 2 units in the last
+   place over the whole range.""", _div, version=(1, 4))  # fmt: skip
+op("div.rnd{.ftz}.f32  d, a, b", """Division, rounded as IEEE 754 wants. A subroutine of about ten instructions: divide
+   once a row, not once an element.""", _div, rnd=ROUNDING, version=(1, 4), sm=20)  # fmt: skip
 op("div.rnd.f64  d, a, b", """Division in double precision, rounded as IEEE 754 wants; slow on consumer GPUs.""",
    _div, rnd=ROUNDING, version=(1, 4), sm=13)  # fmt: skip
 
-op("rcp.approx{.ftz}.f32  d, a", """1/a in one instruction of the special-function unit, at most 1 unit in the last place
-   off. Multiplying a row of outputs by it costs less than dividing each of them.""",
-   approx.reciprocal, version=(1, 4))  # fmt: skip
+op("rcp.approx{.ftz}.f32  d, a", """1/a in one instruction of the special-function unit, at most 1 unit in the last
+   place off. Multiplying a row of outputs by it costs less than dividing each of them.""", approx.reciprocal,
+   version=(1, 4))  # fmt: skip
 op("rcp.rnd{.ftz}.f32  d, a", """1/a, rounded as IEEE 754 wants.""", _rcp, rnd=ROUNDING, version=(1, 4), sm=20)
 op("rcp.rnd.f64  d, a", """1/a in double precision, rounded as IEEE 754 wants.""",
-   lambda m, i, a: rounding.div(m, "f64", i.rnd, m.const("f64", 1.0), a), rnd=ROUNDING, version=(1, 4), sm=13)  # fmt: skip
+   lambda m, i, a: rounding.div(m, "f64", i.rnd, m.const("f64", 1.0), a), rnd=ROUNDING, version=(1, 4),
+   sm=13)  # fmt: skip
 op("rcp.approx.ftz.f64  d, a", """A gross reciprocal: 20 bits of the fraction, the lower word is zero. The start of a
    Newton iteration; `.ftz` is part of its name.""", approx.reciprocal_f64, version=(2, 1), sm=20)  # fmt: skip
 
@@ -87,8 +88,8 @@ op("sqrt.rnd{.ftz}.f32  d, a", """The square root, rounded as IEEE 754 wants."""
    sm=20)  # fmt: skip
 op("sqrt.rnd.f64  d, a", """The square root in double precision, rounded as IEEE 754 wants.""",
    _sqrt, rnd=ROUNDING, version=(1, 4), sm=13)  # fmt: skip
-op("rsqrt.approx{.ftz}.f32  d, a", """1/sqrt(a) to a relative error of 2**-22.9. The attention scale 1/sqrt(head_dim) and
-   every RMSNorm are made of it.""", approx.reciprocal_root, version=(1, 4))  # fmt: skip
+op("rsqrt.approx{.ftz}.f32  d, a", """1/sqrt(a) to a relative error of 2**-22.9. The attention scale 1/sqrt(head_dim)
+   and every RMSNorm are made of it.""", approx.reciprocal_root, version=(1, 4))  # fmt: skip
 op("rsqrt.approx.f64  d, a", """1/sqrt(a) of a double, to a relative error of about 2**-23: the start of a Newton
    iteration.""", approx.reciprocal_root_f64, version=(1, 4), sm=13)  # fmt: skip
 op("rsqrt.approx.ftz.f64  d, a", """A gross reciprocal square root: 20 bits of the fraction, the lower word is zero.""",
@@ -99,14 +100,14 @@ op("rsqrt.approx.ftz.f64  d, a", """A gross reciprocal square root: 20 bits of t
 op("ex2.approx{.ftz}.f32  d, a", """2**a, to a relative error of 2**-22. Softmax runs on it: log2(e) is folded into the
    scale, so exp(x) costs one multiplication less. `ex2(-inf)` is exactly 0, which is what masks a key.""",
    approx.ex2, version=(1, 4))  # fmt: skip
-op("lg2.approx{.ftz}.f32  d, a", """log2(a). The log-sum-exp of a row is the running maximum plus this of the row sum.""",
-   approx.lg2, version=(1, 4))  # fmt: skip
+op("lg2.approx{.ftz}.f32  d, a", """log2(a). The log-sum-exp of a row is the running maximum plus this of the row
+   sum.""", approx.lg2, version=(1, 4))  # fmt: skip
 op("sin.approx{.ftz}.f32  d, a", """The sine, to an absolute error of 2**-20.5 between -2 pi and 2 pi. Rotary position
    embeddings turn queries and keys by it.""", approx.sin, version=(1, 4))  # fmt: skip
 op("cos.approx{.ftz}.f32  d, a", """The cosine, to an absolute error of 2**-20.5 between -2 pi and 2 pi.""",
    approx.cos, version=(1, 4))  # fmt: skip
-op("tanh.approx.f32  d, a", """The hyperbolic tangent, to a relative error of 2**-11. Soft-capped attention squeezes its logits
-   through it.""", approx.tanh, version=(7, 0), sm=75)  # fmt: skip
+op("tanh.approx.f32  d, a", """The hyperbolic tangent, to a relative error of 2**-11. Soft-capped attention squeezes
+   its logits through it.""", approx.tanh, version=(7, 0), sm=75)  # fmt: skip
 
 # -- min and max -------------------------------------------------------------------------------------------------------
 
@@ -175,14 +176,15 @@ def _each(m: Machine, i: Form, one: Callable[..., Value], *sources: Value) -> Va
 
 for _name, _larger, _says in (
     ("min", False, "The smaller of two floating-point numbers."),
-    ("max", True, "The larger of two floating-point numbers. Online softmax keeps the running maximum of a row with it."),
+    ("max", True, "The larger of two floating-point numbers. Online softmax keeps a row's running maximum with it."),
 ):
     _nan = " A NaN operand is ignored unless `.NaN` asks for it back."
     for _sign, _more in (("", ""), (".xorsign.abs", " Here of the absolute values, with the xor of both signs.")):
         _words = f"{_name}{{.ftz}}{{.NaN}}{_sign}"
         _third = "" if _sign else "{, c}"
-        op(f"{_words}.f32  d, a, b{_third}", _says + _nan + _more, _extremum(_larger), version=(7, 2) if _sign else (1, 0),
-           sm=86 if _sign else 0, notes={} if _sign else {"c": "A third operand needs sm_100 and PTX 8.8."})  # fmt: skip
+        op(f"{_words}.f32  d, a, b{_third}", _says + _nan + _more, _extremum(_larger),
+           version=(7, 2) if _sign else (1, 0), sm=86 if _sign else 0,
+           notes={} if _sign else {"c": "A third operand needs sm_100 and PTX 8.8."})  # fmt: skip
         op(f"{_words}.type  d, a, b", _says + _nan + _more, _extremum_half(_larger),
            type=("f16", "f16x2"), version=(7, 2) if _sign else (7, 0), sm=86 if _sign else 80)  # fmt: skip
         op(f"{_name}{{.NaN}}{_sign}.type  d, a, b", _says + _nan + _more, _extremum_half(_larger),
@@ -204,8 +206,8 @@ def _sign_half(change: Callable[[Machine, Value], Value]) -> Sem:
 
 
 for _name, _f32, _half, _says in (
-    ("abs", lambda m, a: m.fabs(a), lambda m, a: m.and_(a, m.const("i16", 0x7FFF)), "The absolute value: clears the sign."),
-    ("neg", lambda m, a: m.fneg(a), lambda m, a: m.xor(a, m.const("i16", 0x8000)), "Negation: flips the sign, of zero too."),
+    ("abs", lambda m, a: m.fabs(a), lambda m, a: m.and_(a, m.const("i16", 0x7FFF)), "The absolute value: no sign."),
+    ("neg", lambda m, a: m.fneg(a), lambda m, a: m.xor(a, m.const("i16", 0x8000)), "Negation: flips the sign bit."),
 ):  # fmt: skip
     op(f"{_name}{{.ftz}}.f32  d, a", _says, _sign_op(_f32))
     op(f"{_name}.f64  d, a", _says, _sign_op(_f32), version=(1, 4), sm=13)
@@ -242,9 +244,9 @@ def _testp(m: Machine, i: Form, a: Value) -> Value:
     return m.and_(m.flt(zero, size), m.flt(size, least))
 
 
-op("testp.test.type  p:pred, a", """Tests what kind of number a is: finite, infinite, a number, NaN, normal or subnormal.""",
-   _testp, test=("finite", "infinite", "number", "notanumber", "normal", "subnormal"), type=("f32", "f64"),
-   version=(2, 0), sm=20)  # fmt: skip
+op("testp.test.type  p:pred, a", """Tests what kind of number a is: finite, infinite, a number, NaN, normal or
+   subnormal.""", _testp, test=("finite", "infinite", "number", "notanumber", "normal", "subnormal"),
+   type=("f32", "f64"), version=(2, 0), sm=20)  # fmt: skip
 
 # -- 16-bit arithmetic -------------------------------------------------------------------------------------------------
 
@@ -290,8 +292,8 @@ for _name, _exact, _what in (
        version=(4, 2), sm=53)  # fmt: skip
     op(f"{_name}{{.rnd}}.type  d, a, b", _says, _sem, rnd=("rn",), type=("bf16", "bf16x2"), version=(7, 8), sm=90)
 
-_says = """Fused multiply-add of 16-bit floats, rounded once. Twice the rate of f32 in the x2 form, but sums of 11 or 8 bits
-   lose too much for attention: tensor cores multiply halves and add in f32."""
+_says = """Fused multiply-add of 16-bit floats, rounded once. Twice the rate of f32 in the x2 form, but sums of 11 or
+   8 bits lose too much for attention: tensor cores multiply halves and add in f32."""
 op("fma.rnd{.ftz}{.sat}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("f16", "f16x2"),
    version=(4, 2), sm=53)  # fmt: skip
 op("fma.rnd{.ftz}{.relu}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("f16", "f16x2"),
@@ -300,7 +302,8 @@ op("fma.rnd{.relu}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), t
    version=(7, 0), sm=80)  # fmt: skip
 
 _says = """{} of 16-bit floats, computed in f32 and rounded once; the `x2` forms do two at a time."""
-op("ex2.approx.type  d, a", _says.format("2**a"), _half_op(approx.ex2_half), type=("f16", "f16x2"), version=(7, 0), sm=75)
+op("ex2.approx.type  d, a", _says.format("2**a"), _half_op(approx.ex2_half), type=("f16", "f16x2"), version=(7, 0),
+   sm=75)  # fmt: skip
 op("ex2.approx.ftz.type  d, a", _says.format("2**a"), _half_op(approx.ex2_half), type=("bf16", "bf16x2"),
    version=(7, 8), sm=90)  # fmt: skip
 op("tanh.approx.type  d, a", _says.format("The hyperbolic tangent"), _half_op(approx.tanh_half),
@@ -332,7 +335,8 @@ def _pair(single: Sem) -> Sem:
     return each
 
 
-for _name, _sem, _tail in (("add", _add, "a, b"), ("sub", _sub, "a, b"), ("mul", _mul, "a, b"), ("fma", _fma, "a, b, c")):
-    _rnd = ".rnd" if _name == "fma" else "{.rnd}"
-    op(f"{_name}{_rnd}{{.ftz}}.f32x2  d, {_tail}", f"""`{_name}.f32` on two numbers in one 64-bit register: Blackwell doubles
-       its f32 rate with it.""", _pair(_sem), rnd=ROUNDING, version=(8, 6), sm=100)  # fmt: skip
+for _name, _sem in (("add", _add), ("sub", _sub), ("mul", _mul), ("fma", _fma)):
+    _rnd, _tail = (".rnd", "a, b, c") if _name == "fma" else ("{.rnd}", "a, b")
+    op(f"{_name}{_rnd}{{.ftz}}.f32x2  d, {_tail}",
+       f"""`{_name}.f32` on two numbers in one 64-bit register: Blackwell doubles
+             its f32 rate with it.""", _pair(_sem), rnd=ROUNDING, version=(8, 6), sm=100)  # fmt: skip

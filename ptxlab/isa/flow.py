@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ptxlab.isa.table import op
 
-op("bra{.uni}  target:label", """Jumps to a label. Lanes of a warp that disagree about the jump are run one group after the other
-   until they meet again: divergence. `.uni` promises that all lanes agree.""", kind="flow")  # fmt: skip
+op("bra{.uni}  target:label", """Jumps to a label. Lanes of a warp that disagree about the jump are run one group after
+   the other until they meet again: divergence. `.uni` promises that all lanes agree.""", kind="flow")  # fmt: skip
 op("brx.idx{.uni}  index:u32, table:label", """Jumps to the label that `index` selects from a `.branchtargets` list: a
    switch.""", kind="flow", version=(6, 0), sm=30)  # fmt: skip
-op("call{.uni}  callee:any{, a:any}{, b:any}{, c:any}", """Calls a function: `call (result), name, (arguments);`. Kernels are
-   mostly inlined whole; `vprintf` and `__assertfail` are the calls one meets.""", kind="flow")  # fmt: skip
+op("call{.uni}  callee:any{, a:any}{, b:any}{, c:any}", """Calls a function: `call (result), name, (arguments);`.
+   Kernels are mostly inlined whole; `vprintf` and `__assertfail` are the calls one meets.""", kind="flow")  # fmt: skip
 op("ret{.uni}", """Returns from a function; in a kernel it ends the thread. A thread that has ended no longer counts at
    barriers.""", kind="flow")  # fmt: skip
 op("exit", """Ends the thread.""", kind="flow")
@@ -18,54 +18,56 @@ op("brkpt", """Stops for a debugger. Without one the kernel ends with an error."
 
 # -- barriers of a block -----------------------------------------------------------------------------------------------
 
-_SYNC = """Waits until all threads of the block (or b threads, a multiple of 32) have come here, and makes their earlier memory
-   accesses visible to each other. Between filling a shared-memory tile and reading it stands one of these; between
-   reading it and filling it again, another."""
+_SYNC = """Waits until all threads of the block (or b threads, a multiple of 32) have come here, and makes their
+   earlier memory accesses visible to each other. Between filling a shared-memory tile and reading it stands one of
+   these; between reading it and filling it again, another."""
 _ARRIVE = """Says that this thread has come to barrier a, and goes on: a producer warp tells consumers that a tile is
    ready."""
 _RED = """A barrier that also asks every thread a yes-or-no question and tells all of them the outcome: {}."""
 _NEEDS = {"cta": ((7, 8), 0)}
 for _name, _version, _sm, _aligned in (("bar", (2, 0), 20, ""), ("barrier", (6, 0), 30, "{.aligned}")):
-    op(f"{_name}{{.cta}}.sync{_aligned}  a:u32{{, b:u32}}", _SYNC, kind="flow", needs=_NEEDS, version=(1, 0) if _name == "bar" else _version,
-       sm=0 if _name == "bar" else _sm)  # fmt: skip
+    op(f"{_name}{{.cta}}.sync{_aligned}  a:u32{{, b:u32}}", _SYNC, kind="flow", needs=_NEEDS,
+       version=(1, 0) if _name == "bar" else _version, sm=0 if _name == "bar" else _sm)  # fmt: skip
     op(f"{_name}{{.cta}}.arrive{_aligned}  a:u32, b:u32", _ARRIVE, kind="flow", needs=_NEEDS, version=_version, sm=_sm)
     # the thread count comes before the predicate and may be missing, so the three operands are matched by kind
-    op(f"{_name}{{.cta}}.red.operation{_aligned}.u32  d, a:u32, b:any{{, {{!}}c:pred}}", _RED.format("how many said yes"),
-       kind="flow", needs=_NEEDS, operation=("popc",), version=_version, sm=_sm)  # fmt: skip
+    op(f"{_name}{{.cta}}.red.operation{_aligned}.u32  d, a:u32, b:any{{, {{!}}c:pred}}",
+       _RED.format("how many said yes"), kind="flow", needs=_NEEDS, operation=("popc",), version=_version,
+       sm=_sm)  # fmt: skip
     op(f"{_name}{{.cta}}.red.operation{_aligned}.pred  p, a:u32, b:any{{, {{!}}c:pred}}", _RED.format("all, or any"),
        kind="flow", needs=_NEEDS, operation=("and", "or"), version=_version, sm=_sm)  # fmt: skip
 
 # -- clusters ----------------------------------------------------------------------------------------------------------
 
-op("barrier.cluster.arrive{.order}{.aligned}", """Says that this thread has come to the barrier of its cluster, and goes on.""",
-   kind="flow", order=("release", "relaxed"), version=(7, 8), sm=90)  # fmt: skip
+op("barrier.cluster.arrive{.order}{.aligned}", """Says that this thread has come to the barrier of its cluster, and
+   goes on.""", kind="flow", order=("release", "relaxed"), version=(7, 8), sm=90)  # fmt: skip
 op("barrier.cluster.wait{.order}{.aligned}", """Waits until all threads of the cluster have arrived.""", kind="flow",
    order=("acquire",), version=(7, 8), sm=90)  # fmt: skip
 
 # -- time and bookkeeping ----------------------------------------------------------------------------------------------
 
-op("nanosleep.u32  t:u32", """Sleeps for about t nanoseconds: what a spinning thread should do between looks.""", kind="none",
-   version=(6, 3), sm=70)  # fmt: skip
-op("griddepcontrol.action", """Lets the next kernel start before this one has ended, or waits for the one before: programmatic
-   dependent launch.""", kind="none", action=("launch_dependents", "wait"), version=(7, 8), sm=90)  # fmt: skip
-op("setmaxnreg.action.sync.aligned.u32  count:int", """Moves registers between warp groups while the kernel runs: the producer
-   warp of a Hopper attention kernel gives its own to the consumers.""", kind="none", action=("inc", "dec"),
+op("nanosleep.u32  t:u32", """Sleeps for about t nanoseconds: what a spinning thread should do between looks.""",
+   kind="none", version=(6, 3), sm=70)  # fmt: skip
+op("griddepcontrol.action", """Lets the next kernel start before this one has ended, or waits for the one before:
+   programmatic dependent launch.""", kind="none", action=("launch_dependents", "wait"), version=(7, 8),
+   sm=90)  # fmt: skip
+op("setmaxnreg.action.sync.aligned.u32  count:int", """Moves registers between warp groups while the kernel runs: the
+   producer warp of a Hopper attention kernel gives its own to the consumers.""", kind="none", action=("inc", "dec"),
    version=(8, 0), sm=90)  # fmt: skip
 op("pmevent  a:int", """Triggers a performance-monitor event.""", kind="none", version=(1, 4))
-op("pmevent.mask  a:int", """Triggers several performance-monitor events, one for each bit.""", kind="none", version=(3, 0),
-   sm=20)  # fmt: skip
+op("pmevent.mask  a:int", """Triggers several performance-monitor events, one for each bit.""", kind="none",
+   version=(3, 0), sm=20)  # fmt: skip
 
 # -- mbarrier: assembled only ------------------------------------------------------------------------------------------
 
-_MBARRIER = """A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait on
-   them. The CPU machine does not run it yet."""
+_MBARRIER = """A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines
+   wait on them. The CPU machine does not run it yet."""
 _SHARED, _CLUSTER = ("shared", "shared::cta"), ("shared", "shared::cta", "shared::cluster")
 
 
 def _mbarrier(what: str, operands: str, version: tuple[int, int], sm: int, orders: tuple[str, ...] = ()) -> None:
     """An mbarrier operation, and the same with an explicit order and scope where it has one."""
-    op(f"mbarrier.{what}{{.space}}.b64  {operands}", _MBARRIER, space=_CLUSTER if "arrive" in what else _SHARED, kind="memory",
-       version=version, sm=sm)  # fmt: skip
+    op(f"mbarrier.{what}{{.space}}.b64  {operands}", _MBARRIER, space=_CLUSTER if "arrive" in what else _SHARED,
+       kind="memory", version=version, sm=sm)  # fmt: skip
     if orders:
         op(f"mbarrier.{what}.order.scope{{.space}}.b64  {operands}", _MBARRIER, order=orders, scope=("cta", "cluster"),
            space=_SHARED, kind="memory", version=(8, 0), sm=90, needs={"relaxed": ((8, 6), 90)})  # fmt: skip

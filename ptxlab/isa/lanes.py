@@ -38,13 +38,13 @@ def _shfl(m: Machine, i: Form, a: Value, b: Value, c: Value, membermask: Value |
     return m.lane_read(a, m.and_(j, low5)), valid
 
 
-_SHFL = """Every lane reads a register of another lane of its warp: no memory, no barrier. Five of these and an addition each make
-   the sum of a row that is spread over a warp. c packs the last legal lane (0x1f: all 32) and a segment mask; p says
-   whether the source lane was legal."""
-op("shfl.sync.mode.b32  d|p:pred, a, b:b32, c:b32, membermask:b32", _SHFL + " All lanes in the mask must take part.", _shfl,
-   kind="lane", mode=MODES, version=(6, 0), sm=30, notes=_MODE_NOTES)  # fmt: skip
-op("shfl.mode.b32  d|p:pred, a, b:b32, c:b32", _SHFL + " This form without `.sync` ended with sm_70.", _shfl, kind="lane",
-   mode=MODES, version=(3, 0), sm=30, notes=_MODE_NOTES)  # fmt: skip
+_SHFL = """Every lane reads a register of another lane of its warp: no memory, no barrier. Five of these and an
+   addition each make the sum of a row that is spread over a warp. c packs the last legal lane (0x1f: all 32) and a
+   segment mask; p says whether the source lane was legal."""
+op("shfl.sync.mode.b32  d|p:pred, a, b:b32, c:b32, membermask:b32", _SHFL + " All lanes in the mask must take part.",
+   _shfl, kind="lane", mode=MODES, version=(6, 0), sm=30, notes=_MODE_NOTES)  # fmt: skip
+op("shfl.mode.b32  d|p:pred, a, b:b32, c:b32", _SHFL + " This form without `.sync` ended with sm_70.", _shfl,
+   kind="lane", mode=MODES, version=(3, 0), sm=30, notes=_MODE_NOTES)  # fmt: skip
 
 # -- votes -------------------------------------------------------------------------------------------------------------
 
@@ -71,20 +71,20 @@ _VOTE_NOTES = {
     "any": "True where at least one lane says yes.",
     "uni": "True where all lanes say the same.",
 }
-_VOTE = """Every lane says yes or no and all of them learn the outcome. A warp skips a fully masked tile together after one of
-   these."""
+_VOTE = """Every lane says yes or no and all of them learn the outcome. A warp skips a fully masked tile together
+   after one of these."""
 _BALLOT = """Every lane says yes or no and all of them get the 32 answers as the bits of one register."""
-op("vote.sync.mode.pred  p, {!}a, membermask:b32", _VOTE, _vote, kind="lane", mode=("all", "any", "uni"), version=(6, 0),
-   sm=30, notes=_VOTE_NOTES)  # fmt: skip
+op("vote.sync.mode.pred  p, {!}a, membermask:b32", _VOTE, _vote, kind="lane", mode=("all", "any", "uni"),
+   version=(6, 0), sm=30, notes=_VOTE_NOTES)  # fmt: skip
 op("vote.sync.ballot.b32  d, {!}a:pred, membermask:b32", _BALLOT, _vote, kind="lane", fixed={"mode": "ballot"},
    version=(6, 0), sm=30)  # fmt: skip
 op("vote.mode.pred  p, {!}a", _VOTE + " This form without `.sync` ended with sm_70.", _vote, kind="lane",
    mode=("all", "any", "uni"), version=(1, 2), sm=12, notes=_VOTE_NOTES)  # fmt: skip
 op("vote.ballot.b32  d, {!}a:pred", _BALLOT + " This form without `.sync` ended with sm_70.", _vote, kind="lane",
    fixed={"mode": "ballot"}, version=(2, 0), sm=20)  # fmt: skip
-op("activemask.b32  d", """The lanes that execute this instruction together, as a bit mask. It says who happens to be here, not who
-   ought to be: masks for `.sync` must come from the algorithm.""", lambda m, i: m.ballot(m.active()), kind="lane",
-   version=(6, 2), sm=30)  # fmt: skip
+op("activemask.b32  d", """The lanes that execute this instruction together, as a bit mask. It says who happens to be
+   here, not who ought to be: masks for `.sync` must come from the algorithm.""", lambda m, i: m.ballot(m.active()),
+   kind="lane", version=(6, 2), sm=30)  # fmt: skip
 
 # -- match, redux, elect -----------------------------------------------------------------------------------------------
 
@@ -111,10 +111,11 @@ def _match_all(m: Machine, i: Form, a: Value, membermask: Value) -> tuple[Value,
     return m.select(agree, everyone, m.const("i32", 0)), agree
 
 
-op("match.any.sync.type  d:b32, a, membermask:b32", """Each lane gets the mask of the lanes that hold the same value as it does:
-   grouping by key without sorting.""", _match_any, kind="lane", type=("b32", "b64"), version=(6, 0), sm=70)  # fmt: skip
-op("match.all.sync.type  d:b32|p:pred, a, membermask:b32", """Asks whether all lanes hold the same value: d is the member mask
-   if so, else 0.""", _match_all, kind="lane", type=("b32", "b64"), version=(6, 0), sm=70)  # fmt: skip
+op("match.any.sync.type  d:b32, a, membermask:b32", """Each lane gets the mask of the lanes that hold the same value as
+   it does: grouping by key without sorting.""", _match_any, kind="lane", type=("b32", "b64"), version=(6, 0),
+   sm=70)  # fmt: skip
+op("match.all.sync.type  d:b32|p:pred, a, membermask:b32", """Asks whether all lanes hold the same value: d is the
+   member mask if so, else 0.""", _match_all, kind="lane", type=("b32", "b64"), version=(6, 0), sm=70)  # fmt: skip
 
 
 def _redux(m: Machine, i: Form, a: Value, membermask: Value) -> Value:
@@ -133,14 +134,15 @@ def _redux(m: Machine, i: Form, a: Value, membermask: Value) -> Value:
     return d
 
 
-_REDUX = """Combines one value of every lane, in one instruction; all lanes get the result. It replaces five shuffles, for 32-bit
-   integers."""
+_REDUX = """Combines one value of every lane, in one instruction; all lanes get the result. It replaces five
+   shuffles, for 32-bit integers."""
 op("redux.sync.operation.type  d, a, membermask:b32", _REDUX, _redux, kind="lane", operation=("add", "min", "max"),
    type=("u32", "s32"), version=(7, 0), sm=80)  # fmt: skip
 op("redux.sync.operation.b32  d, a, membermask:b32", _REDUX, _redux, kind="lane", operation=("and", "or", "xor"),
    version=(7, 0), sm=80)  # fmt: skip
-op("redux.sync.operation{.abs}{.NaN}.f32  d, a, membermask:b32", """The smallest or largest f32 of a warp in one instruction
-   (sm_100a): the running maximum of a row.""", kind="lane", operation=("min", "max"), version=(8, 6), sm=100)  # fmt: skip
+op("redux.sync.operation{.abs}{.NaN}.f32  d, a, membermask:b32", """The smallest or largest f32 of a warp in one
+   instruction (sm_100a): the running maximum of a row.""", kind="lane", operation=("min", "max"), version=(8, 6),
+   sm=100)  # fmt: skip
 
 
 def _elect(m: Machine, i: Form, membermask: Value) -> tuple[Value, Value]:
@@ -148,8 +150,9 @@ def _elect(m: Machine, i: Form, membermask: Value) -> tuple[Value, Value]:
     return leader, m.eq(m.lane_id(), leader)
 
 
-op("elect.sync  d:b32|p:pred, membermask:b32", """Picks one lane of the mask, the leader: p is true there only. Bulk copies and
-   tensor-core instructions of Hopper are started by one thread of a warp.""", _elect, kind="lane", version=(8, 0),
-   sm=90)  # fmt: skip
-op("bar.warp.sync  membermask:b32", """Waits for the lanes in the mask, and makes their earlier writes visible to each other:
-   the barrier between writing and reading shared memory inside one warp.""", kind="flow", version=(6, 0), sm=30)  # fmt: skip
+op("elect.sync  d:b32|p:pred, membermask:b32", """Picks one lane of the mask, the leader: p is true there only. Bulk
+   copies and tensor-core instructions of Hopper are started by one thread of a warp.""", _elect, kind="lane",
+   version=(8, 0), sm=90)  # fmt: skip
+op("bar.warp.sync  membermask:b32", """Waits for the lanes in the mask, and makes their earlier writes visible to each
+   other: the barrier between writing and reading shared memory inside one warp.""", kind="flow", version=(6, 0),
+   sm=30)  # fmt: skip

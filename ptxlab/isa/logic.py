@@ -10,8 +10,8 @@ from ptxlab.isa.table import Form, op
 BITS = ("b16", "b32", "b64")
 
 for _name, _call, _says in (
-    ("and", "and_", "Bitwise and. On predicates it joins two conditions; on integers it is the cheap remainder by a power "
-                    "of two."),
+    ("and", "and_", "Bitwise and. On predicates it joins two conditions; on integers it is the cheap remainder by a "
+                    "power of two."),
     ("or", "or_", "Bitwise or; on predicates, either condition."),
     ("xor", "xor", "Bitwise exclusive or. The swizzle that keeps shared-memory tiles free of bank conflicts is one."),
 ):  # fmt: skip
@@ -50,19 +50,18 @@ def _lop3_bool(m: Machine, i: Form, a: Value, b: Value, c: Value, table: int, q:
     return d, (m.or_(p, q) if i.bool == "or" else m.and_(p, q))
 
 
-op("lop3.b32  d, a, b, c, lut:int", """Any bitwise function of three inputs: bit k of the 8-bit constant is the answer where
-   the bits of a, b, c spell k. Compilers merge chains of and, or, xor into one; 0x96 is a xor b xor c, 0xE8 the
+op("lop3.b32  d, a, b, c, lut:int", """Any bitwise function of three inputs: bit k of the 8-bit constant is the answer
+   where the bits of a, b, c spell k. Compilers merge chains of and, or, xor into one; 0x96 is a xor b xor c, 0xE8 the
    majority.""", _lop3, version=(4, 3), sm=50)  # fmt: skip
-op("lop3.bool.b32  d|p:pred, a, b, c, lut:int, q:pred", """lop3 that also compares its result with zero and joins the answer
-   with a predicate.""", _lop3_bool, bool=("or", "and"), version=(8, 2), sm=70)  # fmt: skip
+op("lop3.bool.b32  d|p:pred, a, b, c, lut:int, q:pred", """lop3 that also compares its result with zero and joins the
+   answer with a predicate.""", _lop3_bool, bool=("or", "and"), version=(8, 2), sm=70)  # fmt: skip
 
 # -- shifts ------------------------------------------------------------------------------------------------------------
 
 op("shl.type  d, a, b:u32", """Shift left, zeros moving in. PTX clamps: a shift by the width or more gives 0, unlike C,
    where it is undefined.""", lambda m, i, a, b: shift_left(m, lane_of(i), a, b), type=BITS)  # fmt: skip
-op("shr.type  d, a, b:u32", """Shift right: signed types copy the sign, others move zeros in. A shift by the width or more
-   gives 0 or all sign bits.""",
-   lambda m, i, a, b: shift_right(m, lane_of(i), a, b, types.is_signed(i.type)),
+op("shr.type  d, a, b:u32", """Shift right: signed types copy the sign, others move zeros in. A shift by the width or
+   more gives 0 or all sign bits.""", lambda m, i, a, b: shift_right(m, lane_of(i), a, b, types.is_signed(i.type)),
    type=(*BITS, "u16", "u32", "u64", "s16", "s32", "s64"))  # fmt: skip
 
 
@@ -75,9 +74,9 @@ def _shf(m: Machine, i: Form, a: Value, b: Value, c: Value) -> Value:
     return m.or_(shift_left(m, "i32", b, rest), shift_right(m, "i32", a, n))
 
 
-op("shf.dir.mode.b32  d, a, b, c:u32", """Funnel shift: shifts the 64-bit number with low word a and high word b by c, and
-   keeps the high word (`.l`) or the low word (`.r`). With a = b and `.wrap` it rotates.""",
-   _shf, dir=("l", "r"), mode=("clamp", "wrap"), version=(3, 1), sm=32)  # fmt: skip
+op("shf.dir.mode.b32  d, a, b, c:u32", """Funnel shift: shifts the 64-bit number with low word a and high word b by c,
+   and keeps the high word (`.l`) or the low word (`.r`). With a = b and `.wrap` it rotates.""", _shf, dir=("l", "r"),
+   mode=("clamp", "wrap"), version=(3, 1), sm=32)  # fmt: skip
 
 # -- bytes -------------------------------------------------------------------------------------------------------------
 
@@ -122,6 +121,6 @@ def _prmt(m: Machine, i: Form, a: Value, b: Value, c: Value) -> Value:
     return d
 
 
-op("prmt.b32{.mode}  d, a, b, c", """Picks four of the eight bytes of b:a; each nibble of c names one (bit 3 of it: fill with
-   that byte's sign). It repacks 8- and 16-bit data for tensor cores in one instruction.""",
-   _prmt, mode=("f4e", "b4e", "rc8", "ecl", "ecr", "rc16"), version=(2, 0), sm=20)  # fmt: skip
+op("prmt.b32{.mode}  d, a, b, c", """Picks four of the eight bytes of b:a; each nibble of c names one (bit 3 of it:
+   fill with that byte's sign). It repacks 8- and 16-bit data for tensor cores in one instruction.""", _prmt,
+   mode=("f4e", "b4e", "rc8", "ecl", "ecr", "rc16"), version=(2, 0), sm=20)  # fmt: skip

@@ -166,10 +166,10 @@ class Machine(Protocol):
         """i1: whether a generic i64 address lies in a space's window (`isspacep`); global is what no window holds."""
 
     def load(self, i: Any, address: Value) -> Any:
-        """Memory of the form's space at a 64-bit (generic, global, param, const, local) or 32-bit (shared) byte address, checked;
-        a value of the form's type, or a tuple of them for `.v2`, `.v4`, `.v8`."""
+        """Memory of the form's space at a 64-bit (generic, global, param, const, local) or 32-bit (shared) byte
+        address, checked; a value of the form's type, or a tuple of them for `.v2`, `.v4`, `.v8`."""
 
     def store(self, i: Any, address: Value, value: Any) -> None: ...
 
     def atom(self, i: Any, address: Value, *values: Value) -> Value:
-        """Read-modify-write in lane order; the old value. `i.op` says which (`add`, `min`, `cas`, ...)."""
+        """Read-modify-write in lane order; the old value. `i.operation` says which (`add`, `min`, `cas`, ...)."""

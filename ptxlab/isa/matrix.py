@@ -10,9 +10,9 @@ from typing import Any
 
 from ptxlab.isa.table import op
 
-_MMA = """Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d = a*b + c. All
-   the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products are exact; sums are kept
-   in the accumulator's type."""
+_MMA = """Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d = a*b
+   + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products are exact;
+   sums are kept in the accumulator's type."""
 _OPERANDS = "d:any, a:any, b:any, c:any"
 
 
@@ -50,8 +50,8 @@ _mma("m16n8k32", "f32", "e4m3 e5m2", (8, 4), 89)
 _mma("m16n8k16", "f32", "e4m3 e5m2", (8, 7), 89)
 _mma("m16n8k16 m16n8k32", "f16", "e4m3 e5m2", (8, 7), 89)
 
-_SPARSE = """The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU machine does
-   not run it yet."""
+_SPARSE = """The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+   machine does not run it yet."""
 for _shapes, _dtype, _type in (
     ("m16n8k16 m16n8k32", "f16", "f16"), ("m16n8k16 m16n8k32", "f32", "f16"), ("m16n8k16 m16n8k32", "f32", "bf16"),
     ("m16n8k8 m16n8k16", "f32", "tf32"), ("m16n8k32 m16n8k64", "s32", "u8"), ("m16n8k32 m16n8k64", "s32", "s8"),
@@ -63,35 +63,38 @@ for _shapes, _dtype, _type in (
 
 # -- fragments to and from shared memory -------------------------------------------------------------------------------
 
-op("ldmatrix.sync.aligned.shape.num{.trans}{.space}.b16  d:any, [a]", """Loads one, two or four 8x8 matrices of 16-bit elements
-   from shared memory, already spread over the lanes as `mma.sync` wants them; lane k gives the address of row k.
-   `.trans` hands out the transpose: V is read so.""", kind="warp", shape=("m8n8",), num=("x1", "x2", "x4"),
+op("ldmatrix.sync.aligned.shape.num{.trans}{.space}.b16  d:any, [a]", """Loads one, two or four 8x8 matrices of 16-bit
+   elements from shared memory, already spread over the lanes as `mma.sync` wants them; lane k gives the address of row
+   k. `.trans` hands out the transpose: V is read so.""", kind="warp", shape=("m8n8",), num=("x1", "x2", "x4"),
    space=("shared", "shared::cta"), version=(6, 5), sm=75)  # fmt: skip
-op("stmatrix.sync.aligned.shape.num{.trans}{.space}.b16  [a], b:any", """Stores one, two or four 8x8 matrices of 16-bit elements
-   to shared memory from the fragments of a warp; lane k gives the address of row k.""", kind="warp", shape=("m8n8",),
-   num=("x1", "x2", "x4"), space=("shared", "shared::cta"), version=(7, 8), sm=90)  # fmt: skip
-op("movmatrix.sync.aligned.m8n8.trans.b16  d:b32, a:b32", """Transposes an 8x8 matrix of 16-bit elements that a warp holds in
-   one register a lane.""", kind="warp", fixed={"shape": "m8n8"}, version=(7, 8), sm=75)  # fmt: skip
+op("stmatrix.sync.aligned.shape.num{.trans}{.space}.b16  [a], b:any", """Stores one, two or four 8x8 matrices of 16-bit
+   elements to shared memory from the fragments of a warp; lane k gives the address of row k.""", kind="warp",
+   shape=("m8n8",), num=("x1", "x2", "x4"), space=("shared", "shared::cta"), version=(7, 8), sm=90)  # fmt: skip
+op("movmatrix.sync.aligned.m8n8.trans.b16  d:b32, a:b32", """Transposes an 8x8 matrix of 16-bit elements that a warp
+   holds in one register a lane.""", kind="warp", fixed={"shape": "m8n8"}, version=(7, 8), sm=75)  # fmt: skip
 
 # -- wmma: the older interface -----------------------------------------------------------------------------------------
 
 _SHAPES = ("m16n16k16", "m8n32k16", "m32n8k16")
 _SPACES = ("global", "shared", "shared::cta")
-_LOAD = """Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only wmma may use
-   it, which is why `mma.sync` won."""
-for _what, _types in (("a", ("f16", "bf16", "u8", "s8")), ("b", ("f16", "bf16", "u8", "s8")), ("c", ("f16", "f32", "s32"))):
-    op(f"wmma.load.matrix.sync.aligned.layout.shape{{.space}}.type  d:any, [a]{{, stride:u32}}", _LOAD, kind="warp",
+_LOAD = """Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only wmma
+   may use it, which is why `mma.sync` won."""
+_IN: tuple[str, ...] = ("f16", "bf16", "u8", "s8")
+for _what, _types in (("a", _IN), ("b", _IN), ("c", ("f16", "f32", "s32"))):
+    op("wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}", _LOAD, kind="warp",
        matrix=(_what,), layout=("row", "col"), shape=_SHAPES, space=_SPACES, type=_types, version=(6, 0), sm=70,
        needs={"bf16": ((7, 0), 80), "u8": ((6, 3), 72), "s8": ((6, 3), 72), "s32": ((6, 3), 72)})  # fmt: skip
-op("wmma.store.d.sync.aligned.layout.shape{.space}.type  [a], b:any{, stride:u32}", """Stores the accumulator fragments of a warp
-   to memory as a matrix.""", kind="warp", layout=("row", "col"), shape=_SHAPES, space=_SPACES,
+op("wmma.store.d.sync.aligned.layout.shape{.space}.type  [a], b:any{, stride:u32}", """Stores the accumulator fragments
+   of a warp to memory as a matrix.""", kind="warp", layout=("row", "col"), shape=_SHAPES, space=_SPACES,
    type=("f16", "f32", "s32"), fixed={"matrix": "d"}, version=(6, 0), sm=70)  # fmt: skip
 _WMMA = """Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c."""
 op("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype  d:any, a:any, b:any, c:any", _WMMA, kind="warp",
    alayout=("row", "col"), blayout=("row", "col"), shape=_SHAPES, dtype=("f16", "f32"), ctype=("f16", "f32"),
    fixed={"atype": "f16", "btype": "f16"}, version=(6, 0), sm=70)  # fmt: skip
 for _dtype, _type, _more, _version, _sm in (
-    ("f32", "bf16", "", (7, 0), 80), ("s32", "u8", "{.satfinite}", (6, 3), 72), ("s32", "s8", "{.satfinite}", (6, 3), 72),
+    ("f32", "bf16", "", (7, 0), 80),
+    ("s32", "u8", "{.satfinite}", (6, 3), 72),
+    ("s32", "s8", "{.satfinite}", (6, 3), 72),
 ):  # fmt: skip
     op(f"wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{_more}  d:any, a:any, b:any, c:any", _WMMA,
        kind="warp", alayout=("row", "col"), blayout=("row", "col"), shape=_SHAPES, dtype=(_dtype,), atype=(_type,),
@@ -99,44 +102,57 @@ for _dtype, _type, _more, _version, _sm in (
 
 # -- Hopper: assembled only --------------------------------------------------------------------------------------------
 
-_WGMMA = """Hopper's matrix product: four warps together, operands straight from shared memory, running while the threads go on.
-   FlashAttention-3 is built on it. The CPU machine does not run it yet."""
+_WGMMA = """Hopper's matrix product: four warps together, operands straight from shared memory, running while the
+   threads go on. FlashAttention-3 is built on it. The CPU machine does not run it yet."""
 _N = tuple(f"m64n{n}k{k}" for k in (16, 8, 32) for n in range(8, 257, 8))
-op("wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:any, scale_d:any{, imm_scale_a:int}{, imm_scale_b:int}{, imm_trans_a:int}{, imm_trans_b:int}",
+op(
+   "wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:any, scale_d:any{, imm_scale_a:int}"
+   "{, imm_scale_b:int}{, imm_trans_a:int}{, imm_trans_b:int}",
    _WGMMA, shape=_N, dtype=("f16", "f32", "s32"), atype=("f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8"),
    btype=("f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8"), version=(8, 0), sm=90)  # fmt: skip
 op("wgmma.fence.sync.aligned", _WGMMA, version=(8, 0), sm=90)
 op("wgmma.commit_group.sync.aligned", _WGMMA, version=(8, 0), sm=90)
 op("wgmma.wait_group.sync.aligned  n:int", _WGMMA, version=(8, 0), sm=90)
 
-_BULK = """Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The CPU machine
-   does not run it yet."""
-op("cp.async.bulk.dst.src.completion{.multicast::cluster}{.L2::cache_hint}  [a], [b], size:u32, [m]{, mask:u16}{, policy:b64}",
+_BULK = """Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
+   CPU machine does not run it yet."""
+op(
+   "cp.async.bulk.dst.src.completion{.multicast::cluster}{.L2::cache_hint}  [a], [b], size:u32, [m]{, mask:u16}"
+   "{, policy:b64}",
    _BULK, dst=("shared::cluster", "shared::cta"), src=("global", "shared::cta"),
-   completion=("mbarrier::complete_tx::bytes",), version=(8, 0), sm=90, needs={"shared::cta": ((8, 6), 90)})  # fmt: skip
-op("cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}  [a], [b], size:u32{, policy:b64}", _BULK, version=(8, 0),
-   sm=90)  # fmt: skip
+   completion=("mbarrier::complete_tx::bytes",), version=(8, 0), sm=90,
+   needs={"shared::cta": ((8, 6), 90)})  # fmt: skip
+op("cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}  [a], [b], size:u32{, policy:b64}", _BULK,
+   version=(8, 0), sm=90)  # fmt: skip
 op("cp.async.bulk.commit_group", _BULK, version=(8, 0), sm=90)
 op("cp.async.bulk.wait_group{.read}  n:int", _BULK, version=(8, 0), sm=90)
 op("cp.async.bulk.prefetch.L2.global{.L2::cache_hint}  [a], size:u32{, policy:b64}", _BULK, version=(8, 0), sm=90)
 _DIM = ("1d", "2d", "3d", "4d", "5d")
-op("cp.async.bulk.tensor.dim.dst.global{.mode}.completion{.multicast::cluster}{.L2::cache_hint}  [a], [b], [m]{, mask:u16}{, policy:b64}",
+op(
+   "cp.async.bulk.tensor.dim.dst.global{.mode}.completion{.multicast::cluster}{.L2::cache_hint}  [a], [b], [m]"
+   "{, mask:u16}{, policy:b64}",
    _BULK, dim=_DIM, dst=("shared::cluster", "shared::cta"), mode=("tile", "im2col"),
-   completion=("mbarrier::complete_tx::bytes",), version=(8, 0), sm=90, needs={"shared::cta": ((8, 6), 90)})  # fmt: skip
-op("cp.async.bulk.tensor.dim.global.shared::cta{.mode}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}", _BULK, dim=_DIM,
-   mode=("tile", "im2col_no_offs"), version=(8, 0), sm=90)  # fmt: skip
-for _operations, _noftz, _types in (
+   completion=("mbarrier::complete_tx::bytes",), version=(8, 0), sm=90,
+   needs={"shared::cta": ((8, 6), 90)})  # fmt: skip
+op("cp.async.bulk.tensor.dim.global.shared::cta{.mode}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}", _BULK,
+   dim=_DIM, mode=("tile", "im2col_no_offs"), version=(8, 0), sm=90)  # fmt: skip
+_REDUCTIONS: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
     (("add", "min", "max"), "", ("u32", "s32", "u64")), (("inc", "dec"), "", ("u32",)), (("min", "max"), "", ("s64",)),
     (("and", "or", "xor"), "", ("b32", "b64")), (("add",), "", ("f32", "f64")), (("min", "max"), "", ("f16", "bf16")),
     (("add",), ".noftz", ("f16", "bf16")),
-):  # fmt: skip
-    op(f"cp.reduce.async.bulk.global.shared::cta.bulk_group{{.L2::cache_hint}}.operation{_noftz}.type  [a], [b], size:u32"
-       "{, policy:b64}", _BULK, operation=_operations, type=_types, version=(8, 0), sm=90)  # fmt: skip
-op("tensormap.replace.mode.field{.space}.b1024.type  [a]{, b:any}{, c:any}", """Changes a field of a tensor map in memory. The
-   CPU machine does not run it yet.""", mode=("tile",), field=("global_address", "rank", "box_dim", "global_dim",
-   "global_stride", "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"),
+)  # fmt: skip
+for _operations, _noftz, _types in _REDUCTIONS:
+    op(
+       f"cp.reduce.async.bulk.global.shared::cta.bulk_group{{.L2::cache_hint}}.operation{_noftz}.type"
+       "  [a], [b], size:u32{, policy:b64}",
+       _BULK, operation=_operations, type=_types, version=(8, 0), sm=90)  # fmt: skip
+op("tensormap.replace.mode.field{.space}.b1024.type  [a]{, b:any}{, c:any}", """Changes a field of a tensor map in
+   memory. The CPU machine does not run it yet.""", mode=("tile",),
+   field=("global_address", "rank", "box_dim", "global_dim",
+         "global_stride", "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"),
    space=("global", "shared::cta"), type=("b32", "b64"), version=(8, 3), sm=90)  # fmt: skip
-op("mapa{.space}.type  d, a, b:u32", """The address of the same shared variable in another block of the cluster. The CPU machine
-   does not run it yet.""", space=("shared::cluster",), type=("u32", "u64"), version=(7, 8), sm=90)  # fmt: skip
-op("getctarank{.space}.type  d:u32, a", """Which block of the cluster a shared address belongs to. The CPU machine does not run it
-   yet.""", space=("shared::cluster",), type=("u32", "u64"), version=(7, 8), sm=90)  # fmt: skip
+op("mapa{.space}.type  d, a, b:u32", """The address of the same shared variable in another block of the cluster. The
+   CPU machine does not run it yet.""", space=("shared::cluster",), type=("u32", "u64"), version=(7, 8),
+   sm=90)  # fmt: skip
+op("getctarank{.space}.type  d:u32, a", """Which block of the cluster a shared address belongs to. The CPU machine does
+   not run it yet.""", space=("shared::cluster",), type=("u32", "u64"), version=(7, 8), sm=90)  # fmt: skip

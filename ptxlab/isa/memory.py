@@ -21,10 +21,10 @@ VECTORS = ("v2", "v4")
 _HINTS = "{.level1}{.L2::cache_hint}{.prefetch}"
 # -- ld ----------------------------------------------------------------------------------------------------------------
 
-_LD = """Loads d from memory. The 32 addresses of a warp are served in 32-byte sectors: neighbours in one sector cost one access,
-   which is what "coalesced" means."""
-_LD_VECTOR = """Loads several neighbouring elements with one instruction; the address must be aligned to all of them. Fewer,
-   wider loads are how a memory-bound kernel reaches the bandwidth of the GPU."""
+_LD = """Loads d from memory. The 32 addresses of a warp are served in 32-byte sectors: neighbours in one sector cost
+   one access, which is what "coalesced" means."""
+_LD_VECTOR = """Loads several neighbouring elements with one instruction; the address must be aligned to all of them.
+   Fewer, wider loads are how a memory-bound kernel reaches the bandwidth of the GPU."""
 _SHAREABLE = ("global", "shared", "shared::cta", "shared::cluster")
 _MODES = (
     ("{.weak}{.space}{.cop}" + _HINTS, "", (1, 0), 0),
@@ -38,21 +38,22 @@ for _words, _more, _version, _sm in _MODES:
     for _vec, _says in (("", _LD), (".vec", _LD_VECTOR)):
         op(f"ld{_words}{_vec}.type  d{':vec' if _vec else ''}, [a]{{, policy:b64}}", _says + _more,
            lambda m, i, a, policy=None: m.load(i, a), kind="memory", version=_version, sm=_sm,
-           space=_SHAREABLE if _more else LOAD_SPACES, cop=("ca", "cg", "cs", "lu", "cv"), level1=LEVEL1, prefetch=PREFETCH, vec=VECTORS, type=TYPES,
-           order=("relaxed", "acquire"), scope=SCOPES)  # fmt: skip
+           space=_SHAREABLE if _more else LOAD_SPACES, cop=("ca", "cg", "cs", "lu", "cv"), level1=LEVEL1,
+           prefetch=PREFETCH, vec=VECTORS, type=TYPES, order=("relaxed", "acquire"), scope=SCOPES)  # fmt: skip
 for _vec, _says in (("", _LD), (".vec", _LD_VECTOR)):
     op(f"ld.global{{.cop}}.nc{_HINTS}{_vec}.type  d{':vec' if _vec else ''}, [a]{{, policy:b64}}",
        _says + " `.nc` reads through the read-only cache: nobody may write that memory while the kernel runs.",
        lambda m, i, a, policy=None: m.load(i, a), kind="memory", version=(3, 1), sm=32, fixed={"space": "global"},
        cop=("ca", "cg", "cs"), level1=LEVEL1, prefetch=PREFETCH, vec=VECTORS, type=TYPES)  # fmt: skip
-    op(f"ldu{{.space}}{_vec}.type  d{':vec' if _vec else ''}, [a]", """Loads through the uniform cache from memory that is
-       read-only while the kernel runs; an old form of `ld.global.nc`.""", lambda m, i, a: m.load(i, a), kind="memory",
-       version=(2, 0), sm=20, space=("global",), vec=VECTORS, type=TYPES)  # fmt: skip
+    op(f"ldu{{.space}}{_vec}.type  d{':vec' if _vec else ''}, [a]", """Loads through the uniform cache from memory that
+       is read-only while the kernel runs; an old form of `ld.global.nc`.""", lambda m, i, a: m.load(i, a),
+       kind="memory", version=(2, 0), sm=20, space=("global",), vec=VECTORS, type=TYPES)  # fmt: skip
 _WIDE = " This is the 256-bit form of Blackwell: eight 32-bit or four 64-bit elements."
 for _wide, _types in (("v8", ("b32", "u32", "s32", "f32")), ("v4", ("b64", "u64", "s64", "f64"))):
-    op(f"ld{{.weak}}{{.space}}{{.level1}}{{.level2}}{{.L2::cache_hint}}{{.prefetch}}.vec.type  d:vec, [a]{{, policy:b64}}", _LD_VECTOR + _WIDE,
-       lambda m, i, a, policy=None: m.load(i, a), kind="memory", version=(8, 8), sm=100, space=("global",), level1=LEVEL1,
-       level2=LEVEL2, prefetch=PREFETCH, vec=(_wide,), type=_types)  # fmt: skip
+    op(
+       "ld{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}{.prefetch}.vec.type  d:vec, [a]{, policy:b64}",
+       _LD_VECTOR + _WIDE, lambda m, i, a, policy=None: m.load(i, a), kind="memory", version=(8, 8), sm=100,
+       space=("global",), level1=LEVEL1, level2=LEVEL2, prefetch=PREFETCH, vec=(_wide,), type=_types)  # fmt: skip
 op("ld.mmio.relaxed.sys{.space}.type  d, [a]", """Loads from memory-mapped I/O: exactly one access of that size.""",
    lambda m, i, a: m.load(i, a), kind="memory", version=(8, 2), sm=70, space=("global",), type=TYPES)  # fmt: skip
 op("ld{.weak}{.space}.b128  d, [a]", """Loads 128 bits into one register.""", kind="memory", version=(8, 3), sm=70,
@@ -61,7 +62,8 @@ op("ld{.weak}{.space}.b128  d, [a]", """Loads 128 bits into one register.""", ki
 # -- st ----------------------------------------------------------------------------------------------------------------
 
 _ST = """Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say which."""
-_ST_VECTOR = """Stores several neighbouring elements with one instruction; the address must be aligned to all of them."""
+_ST_VECTOR = """Stores several neighbouring elements with one instruction; the address must be aligned to all of
+   them."""
 _MODES = (
     ("{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}", "", (1, 0), 0),
     (".volatile{.space}", " `.volatile` promises that it really happens, each time.", (1, 1), 0),
@@ -73,27 +75,28 @@ for _words, _more, _version, _sm in _MODES:
     for _vec, _says in (("", _ST), (".vec", _ST_VECTOR)):
         op(f"st{_words}{_vec}.type  [a], b{':vec' if _vec else ''}{{, policy:b64}}", _says + _more,
            lambda m, i, a, b, policy=None: m.store(i, a, b), kind="memory", version=_version, sm=_sm,
-           space=_SHAREABLE if _more else STORE_SPACES, cop=("wb", "cg", "cs", "wt"), level1=LEVEL1, vec=VECTORS, type=TYPES,
-           order=("relaxed", "release"), scope=SCOPES)  # fmt: skip
+           space=_SHAREABLE if _more else STORE_SPACES, cop=("wb", "cg", "cs", "wt"), level1=LEVEL1, vec=VECTORS,
+           type=TYPES, order=("relaxed", "release"), scope=SCOPES)  # fmt: skip
 for _wide, _types in (("v8", ("b32", "u32", "s32", "f32")), ("v4", ("b64", "u64", "s64", "f64"))):
-    op(f"st{{.weak}}{{.space}}{{.level1}}{{.level2}}{{.L2::cache_hint}}.vec.type  [a], b:vec{{, policy:b64}}",
+    op("st{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}",
        _ST_VECTOR + _WIDE, lambda m, i, a, b, policy=None: m.store(i, a, b), kind="memory", version=(8, 8), sm=100,
        space=("global",), level1=LEVEL1, level2=LEVEL2, vec=(_wide,), type=_types)  # fmt: skip
 op("st.mmio.relaxed.sys{.space}.type  [a], b", """Stores to memory-mapped I/O: exactly one access of that size.""",
-   lambda m, i, a, b: m.store(i, a, b), kind="memory", version=(8, 2), sm=70, space=("global",), type=TYPES)  # fmt: skip
+   lambda m, i, a, b: m.store(i, a, b), kind="memory", version=(8, 2), sm=70, space=("global",),
+   type=TYPES)  # fmt: skip
 op("st{.weak}{.space}.b128  [a], b", """Stores a 128-bit register.""", kind="memory", version=(8, 3), sm=70,
    space=STORE_SPACES)  # fmt: skip
 
 # -- atomics -----------------------------------------------------------------------------------------------------------
 
-_ATOM = """Reads memory, combines it with b and writes it back as one step that no other thread can come between; d is the old
-   value."""
+_ATOM = """Reads memory, combines it with b and writes it back as one step that no other thread can come between; d
+   is the old value."""
 _RED = """Combines memory with b as one step that no other thread can come between, and gives nothing back: cheaper than
    `atom`. Blocks that share one output row can sum into it."""
-_CAS = """Compares memory with b and, where they are equal, writes c; d is the old value. Locks, and every atomic operation
-   that the hardware lacks, are loops around it."""
+_CAS = """Compares memory with b and, where they are equal, writes c; d is the old value. Locks, and every atomic
+   operation that the hardware lacks, are loops around it."""
 _EXCH = """Writes b to memory and gives back what was there, as one step: taking a ticket, or resetting a counter."""
-_OPERATIONS = (
+_OPERATIONS: tuple[tuple[tuple[str, ...], tuple[str, ...], int], ...] = (
     (("add",), ("u32", "s32", "u64", "f32"), 0),
     (("add",), ("f64",), 60),
     (("min", "max"), ("u32", "s32", "u64", "s64"), 0),
@@ -114,66 +117,74 @@ def _cas(m: Machine, i: Form, a: Value, b: Value, c: Value) -> Value:
     return m.atom(i, a, b, c)
 
 
-_NEEDS = {word: ((6, 0), 70) for word in ("relaxed", "acquire", "release", "acq_rel")}
-_NEEDS |= {word: ((5, 0), 60) for word in ("cta", "gpu", "sys")}
+_NEEDS = dict.fromkeys(("relaxed", "acquire", "release", "acq_rel"), ((6, 0), 70))
+_NEEDS |= dict.fromkeys(("cta", "gpu", "sys"), ((5, 0), 60))
 
-for _name, _sem, _says, _order in (
+_atomic_order: tuple[str, ...]
+for _name, _sem, _says, _atomic_order in (
     ("atom", _atom, _ATOM, ("relaxed", "acquire", "release", "acq_rel")),
     ("red", _red, _RED, ("relaxed", "release")),
 ):
     _d, _head = ("d, " if _name == "atom" else ""), f"{_name}{{.order}}{{.scope}}{{.space}}"
-    for _words, _types, _sm in _OPERATIONS:
-        op(f"{_head}.operation{{.L2::cache_hint}}.type  {_d}[a], b{{, policy:b64}}", _says, _sem, kind="memory", needs=_NEEDS,
-           order=_order, scope=SCOPES, space=ATOMIC_SPACES, operation=_words, type=_types, version=(1, 1), sm=_sm)  # fmt: skip
-    for _type, _version, _sm in (("f16", (6, 3), 70), ("f16x2", (6, 2), 60), ("bf16", (7, 8), 90), ("bf16x2", (7, 8), 90)):
-        op(f"{_head}.operation.noftz{{.L2::cache_hint}}.type  {_d}[a], b{{, policy:b64}}", _says, _sem, kind="memory", needs=_NEEDS,
-           order=_order, scope=SCOPES, space=ATOMIC_SPACES, operation=("add",), type=(_type,), version=_version, sm=_sm)  # fmt: skip
+    for _operation, _numbers, _sm in _OPERATIONS:
+        op(f"{_head}.operation{{.L2::cache_hint}}.type  {_d}[a], b{{, policy:b64}}", _says, _sem, kind="memory",
+           needs=_NEEDS, order=_atomic_order, scope=SCOPES, space=ATOMIC_SPACES, operation=_operation, type=_numbers,
+           version=(1, 1), sm=_sm)  # fmt: skip
+    for _type, _version, _sm in (
+        ("f16", (6, 3), 70), ("f16x2", (6, 2), 60), ("bf16", (7, 8), 90), ("bf16x2", (7, 8), 90),
+    ):  # fmt: skip
+        op(f"{_head}.operation.noftz{{.L2::cache_hint}}.type  {_d}[a], b{{, policy:b64}}", _says, _sem, kind="memory",
+           needs=_NEEDS, order=_atomic_order, scope=SCOPES, space=ATOMIC_SPACES, operation=("add",), type=(_type,),
+           version=_version, sm=_sm)  # fmt: skip
     _vector = f"{'d:vec, ' if _d else ''}[a], b:vec{{, policy:b64}}"
     _more = " The vector form does several neighbours at once; each of them is atomic, the whole is not."
     op(f"{_name}{{.order}}{{.scope}}{{.space}}.operation{{.L2::cache_hint}}.vec.f32  {_vector}", _says + _more, _sem,
-       kind="memory", needs=_NEEDS, order=_order, scope=SCOPES, space=("global",), operation=("add",), vec=("v2", "v4"),
+       kind="memory", needs=_NEEDS, order=_atomic_order, scope=SCOPES, space=("global",), operation=("add",),
+       vec=("v2", "v4"),
        version=(8, 1), sm=90)  # fmt: skip
     op(f"{_name}{{.order}}{{.scope}}{{.space}}.operation.noftz{{.L2::cache_hint}}.vec.type  {_vector}", _says + _more,
-       _sem, kind="memory", needs=_NEEDS, order=_order, scope=SCOPES, space=("global",), operation=("add", "min", "max"),
-       vec=("v2", "v4", "v8"), type=("f16", "bf16"), version=(8, 1), sm=90)  # fmt: skip
+       _sem, kind="memory", needs=_NEEDS, order=_atomic_order, scope=SCOPES, space=("global",),
+       operation=("add", "min", "max"), vec=("v2", "v4", "v8"), type=("f16", "bf16"), version=(8, 1),
+       sm=90)  # fmt: skip
     op(f"{_name}{{.order}}{{.scope}}{{.space}}.operation.noftz{{.L2::cache_hint}}.vec.type  {_vector}", _says + _more,
-       _sem, kind="memory", needs=_NEEDS, order=_order, scope=SCOPES, space=("global",), operation=("add", "min", "max"),
-       vec=("v2", "v4"), type=("f16x2", "bf16x2"), version=(8, 1), sm=90)  # fmt: skip
+       _sem, kind="memory", needs=_NEEDS, order=_atomic_order, scope=SCOPES, space=("global",),
+       operation=("add", "min", "max"), vec=("v2", "v4"), type=("f16x2", "bf16x2"), version=(8, 1), sm=90)  # fmt: skip
 
 _head = "atom{.order}{.scope}{.space}"
 _order = ("relaxed", "acquire", "release", "acq_rel")
-op(f"{_head}.operation{{.L2::cache_hint}}.type  d, [a], b{{, policy:b64}}", _EXCH, _atom, kind="memory", needs=_NEEDS, order=_order,
-   scope=SCOPES, space=ATOMIC_SPACES, operation=("exch",), type=("b32", "b64"), version=(1, 1))  # fmt: skip
-op(f"{_head}.operation.type  d, [a], b, c", _CAS, _cas, kind="memory", needs=_NEEDS, order=_order, scope=SCOPES, space=ATOMIC_SPACES,
-   operation=("cas",), type=("b32", "b64"), version=(1, 1))  # fmt: skip
-op(f"{_head}.operation.b16  d, [a], b, c", _CAS, _cas, kind="memory", needs=_NEEDS, order=_order, scope=SCOPES, space=ATOMIC_SPACES,
-   operation=("cas",), version=(6, 3), sm=70)  # fmt: skip
-op(f"{_head}.exch{{.L2::cache_hint}}.b128  d, [a], b{{, policy:b64}}", _EXCH, kind="memory", needs=_NEEDS, order=_order, scope=SCOPES,
+op(f"{_head}.operation{{.L2::cache_hint}}.type  d, [a], b{{, policy:b64}}", _EXCH, _atom, kind="memory", needs=_NEEDS,
+   order=_order, scope=SCOPES, space=ATOMIC_SPACES, operation=("exch",), type=("b32", "b64"),
+   version=(1, 1))  # fmt: skip
+op(f"{_head}.operation.type  d, [a], b, c", _CAS, _cas, kind="memory", needs=_NEEDS, order=_order, scope=SCOPES,
+   space=ATOMIC_SPACES, operation=("cas",), type=("b32", "b64"), version=(1, 1))  # fmt: skip
+op(f"{_head}.operation.b16  d, [a], b, c", _CAS, _cas, kind="memory", needs=_NEEDS, order=_order, scope=SCOPES,
+   space=ATOMIC_SPACES, operation=("cas",), version=(6, 3), sm=70)  # fmt: skip
+op(f"{_head}.exch{{.L2::cache_hint}}.b128  d, [a], b{{, policy:b64}}", _EXCH, kind="memory", needs=_NEEDS,
+   order=_order, scope=SCOPES, space=ATOMIC_SPACES, version=(8, 4), sm=90)  # fmt: skip
+op(f"{_head}.cas.b128  d, [a], b, c", _CAS, kind="memory", needs=_NEEDS, order=_order, scope=SCOPES,
    space=ATOMIC_SPACES, version=(8, 4), sm=90)  # fmt: skip
-op(f"{_head}.cas.b128  d, [a], b, c", _CAS, kind="memory", needs=_NEEDS, order=_order, scope=SCOPES, space=ATOMIC_SPACES,
-   version=(8, 4), sm=90)  # fmt: skip
 
 # -- ordering ----------------------------------------------------------------------------------------------------------
 
-op("membar.level", """Makes the thread's earlier memory accesses visible to its block (`.cta`), the GPU (`.gl`) or the whole
-   system (`.sys`) before its later ones; the old name of `fence.sc`.""",
-   kind="none", level=("cta", "gl", "sys"), version=(1, 4))  # fmt: skip
+op("membar.level", """Makes the thread's earlier memory accesses visible to its block (`.cta`), the GPU (`.gl`) or the
+   whole system (`.sys`) before its later ones; the old name of `fence.sc`.""", kind="none",
+   level=("cta", "gl", "sys"), version=(1, 4))  # fmt: skip
 op("membar.proxy.alias", """The old name of `fence.proxy.alias`.""", kind="none", version=(7, 5), sm=70)
-op("fence{.order}.scope", """Orders the thread's memory accesses before it against those after it, as seen by the other threads
-   of the scope. A flag that says "the data is there" needs one between data and flag.""",
-   kind="none", order=("sc", "acq_rel", "acquire", "release"), scope=SCOPES, version=(6, 0), sm=70,
+op("fence{.order}.scope", """Orders the thread's memory accesses before it against those after it, as seen by the other
+   threads of the scope. A flag that says "the data is there" needs one between data and flag.""", kind="none",
+   order=("sc", "acq_rel", "acquire", "release"), scope=SCOPES, version=(6, 0), sm=70,
    needs={"acquire": ((8, 6), 90), "release": ((8, 6), 90)})  # fmt: skip
 op("fence.mbarrier_init.release.cluster", """Makes the initialisation of an mbarrier visible to the other blocks of the
    cluster.""", kind="none", version=(8, 0), sm=90)  # fmt: skip
 op("fence.proxy.alias", """Orders accesses to one place under different virtual addresses.""", kind="none",
    version=(7, 5), sm=70)  # fmt: skip
-op("fence.proxy.async{.space}", """Orders ordinary accesses against those of another path to memory: Hopper's tensor cores and
-   bulk copies read shared memory through the "async" one.""", kind="none",
+op("fence.proxy.async{.space}", """Orders ordinary accesses against those of another path to memory: Hopper's tensor
+   cores and bulk copies read shared memory through the "async" one.""", kind="none",
    space=("global", "shared::cta", "shared::cluster"), version=(8, 0), sm=90)  # fmt: skip
 op("fence.proxy.tensormap::generic.release.scope", """Makes a tensor map that was written as memory visible to the copy
    engine.""", kind="none", scope=SCOPES, version=(8, 3), sm=90)  # fmt: skip
-op("fence.proxy.tensormap::generic.acquire.scope  [a], size:int", """Lets the copy engine see a tensor map that another thread
-   wrote as memory.""", kind="none", scope=SCOPES, version=(8, 3), sm=90)  # fmt: skip
+op("fence.proxy.tensormap::generic.acquire.scope  [a], size:int", """Lets the copy engine see a tensor map that another
+   thread wrote as memory.""", kind="none", scope=SCOPES, version=(8, 3), sm=90)  # fmt: skip
 
 # -- hints -------------------------------------------------------------------------------------------------------------
 
@@ -183,13 +194,14 @@ op("prefetch.global.level  [a]", """Asks for a cache line in L2 and says how eag
    level=("L2::evict_last", "L2::evict_normal"), version=(7, 4), sm=80)  # fmt: skip
 op("prefetch{.space}.tensormap  [a]", """Asks for a tensor map before a bulk copy needs it.""", kind="none",
    space=("const", "param"), version=(8, 0), sm=90)  # fmt: skip
-op("prefetchu.L1  [a]", """Asks for a cache line to be brought into the uniform cache.""", kind="none", version=(2, 0), sm=20)
+op("prefetchu.L1  [a]", """Asks for a cache line to be brought into the uniform cache.""", kind="none", version=(2, 0),
+   sm=20)  # fmt: skip
 op("applypriority{.global}.L2::evict_normal  [a], size:int", """Says that 128 bytes in L2 need no longer be kept
    specially.""", kind="none", version=(7, 4), sm=80)  # fmt: skip
 op("discard{.global}.L2  [a], size:int", """Says that 128 bytes need not be written back from L2: their contents become
    undefined. The CPU machine leaves them as they are.""", kind="none", version=(7, 4), sm=80)  # fmt: skip
-op("createpolicy.fractional.primary{.secondary}.b64  d{, fraction:f32}", """Makes a cache policy, to be handed to loads and
-   stores with `.L2::cache_hint`. It changes speed only; the CPU machine hands out 0.""",
+op("createpolicy.fractional.primary{.secondary}.b64  d{, fraction:f32}", """Makes a cache policy, to be handed to loads
+   and stores with `.L2::cache_hint`. It changes speed only; the CPU machine hands out 0.""",
    lambda m, i, fraction=None: m.const("i64", 0),
    primary=("L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"),
    secondary=("L2::evict_first", "L2::evict_unchanged"), version=(7, 4), sm=80)  # fmt: skip
@@ -200,19 +212,22 @@ op("createpolicy.range{.global}.primary{.secondary}.b64  d, [a], b:u32, c:u32", 
 
 # -- cp.async ----------------------------------------------------------------------------------------------------------
 
-_CP = """Starts a copy from global to shared memory and goes on without waiting; nothing may be read before `cp.async.wait_group`
-   and a barrier. With two buffers the next tile of K arrives while this one is being multiplied. A source size below
-   {} fills the rest with zeros: tails without branches."""
+_CP = """Starts a copy from global to shared memory and goes on without waiting; nothing may be read before
+   `cp.async.wait_group` and a barrier. With two buffers the next tile of K arrives while this one is being
+   multiplied. A source size below {} fills the rest with zeros: tails without branches."""
 for _cop, _sizes in (("ca", "4, 8 or 16"), ("cg", "16")):
-    op(f"cp.async.{_cop}.space.global{{.L2::cache_hint}}{{.prefetch}}  [a], [b], size:int{{, src_size:any}}{{, policy:b64}}",
+    op(
+       f"cp.async.{_cop}.space.global{{.L2::cache_hint}}{{.prefetch}}  [a], [b], size:int{{, src_size:any}}"
+       "{, policy:b64}",
        _CP.format(_sizes), kind="async", space=("shared", "shared::cta"), prefetch=PREFETCH, version=(7, 0), sm=80,
        notes={_cop: "Through L1 and L2." if _cop == "ca" else "Through L2 only, past L1.",
-              "src_size": "A number of bytes (u32), or a predicate that asks for zeros only."})  # fmt: skip
-op("cp.async.commit_group", """Closes a group: all copies that this thread has started since the last one.""", kind="async",
+             "src_size": "A number of bytes (u32), or a predicate that asks for zeros only."})  # fmt: skip
+op("cp.async.commit_group", """Closes a group: all copies that this thread has started since the last one.""",
+   kind="async", version=(7, 0), sm=80)  # fmt: skip
+op("cp.async.wait_group  n:int", """Waits until at most the n youngest groups of this thread are still on their way: 1
+   keeps the next tile in flight while this one is used.""", kind="async", version=(7, 0), sm=80)  # fmt: skip
+op("cp.async.wait_all", """Waits until every copy that this thread has started has arrived.""", kind="async",
    version=(7, 0), sm=80)  # fmt: skip
-op("cp.async.wait_group  n:int", """Waits until at most the n youngest groups of this thread are still on their way: 1 keeps the
-   next tile in flight while this one is used.""", kind="async", version=(7, 0), sm=80)  # fmt: skip
-op("cp.async.wait_all", """Waits until every copy that this thread has started has arrived.""", kind="async", version=(7, 0),
-   sm=80)  # fmt: skip
 op("cp.async.mbarrier.arrive{.noinc}{.space}.b64  [a]", """Lets an mbarrier know when this thread's copies have
-   arrived. The CPU machine does not run it yet.""", kind="memory", space=("shared", "shared::cta"), version=(7, 0), sm=80)  # fmt: skip
+   arrived. The CPU machine does not run it yet.""", kind="memory", space=("shared", "shared::cta"), version=(7, 0),
+   sm=80)  # fmt: skip

@@ -1,7 +1,7 @@
 """Rounding as PTX defines it: flush to zero, saturation, and the directed modes rz, rm and rp, exact to the last bit.
 
-A CPU rounds to nearest. A directed result is the nearest one, moved by at most one step in the direction of the error that
-rounding made. That error comes out exactly from error-free transforms (Dekker, Knuth; Muller et al., "Handbook of
+A CPU rounds to nearest. A directed result is the nearest one, moved by at most one step in the direction of the error
+that rounding made. That error comes out exactly from error-free transforms (Dekker, Knuth; Muller et al., "Handbook of
 Floating-Point Arithmetic", chapter 4). For f32 everything is computed in f64 and rounded *to odd* there, so that the
 second rounding cannot hurt (Boldo and Melquiond, 2008). Written in Machine operations only, for both engines.
 """

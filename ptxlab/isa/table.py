@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ptxlab.isa.modifiers import NEEDS
@@ -28,12 +28,17 @@ from ptxlab.isa.types import WIDTH
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One modifier position: its name, whether it may be left out, and the words it may hold (`literal`: its name only)."""
+    """A modifier position: its name, whether it may be left out, and the words it may hold (`literal`: its name)."""
 
     name: str
     optional: bool
     choices: tuple[str, ...]
     literal: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What the words are: "type", "literal" or "choice"; errors list the words of one kind together."""
+        return "type" if all(c in WIDTH for c in self.choices) else "literal" if self.literal else "choice"
 
     def value(self, word: str | None) -> str | bool | None:
         """What a form has in this slot: the word, True for an optional literal, and None or False for an absent one."""
@@ -126,7 +131,7 @@ class Form:
                 yield found
 
     def operand_type(self, spec: OperandSpec) -> str:
-        """The PTX type of an operand of this form; special types (`pred`, `label`, `any`, `int`, `vec`, `addr`) stay."""
+        """The PTX type of an operand of this form, or its special type (`pred`, `any`, `vec`, `addr` ...)."""
         if spec.type == "wide":
             return f"{self.type[0]}{2 * int(self.type[1:])}"
         if spec.type in SPECIAL_TYPES:
@@ -170,8 +175,9 @@ def op(
     head, _, tail = syntax.partition(" ")
     name = head.partition(".")[0].partition("{")[0]
     slots = tuple(
-        Slot(_identifier(word), bool(brace), tuple(choices.get(_identifier(word), (word,))), _identifier(word) not in choices)
+        Slot(key, bool(brace), tuple(choices.get(key, (word,))), key not in choices)
         for brace, word in _SLOT.findall(head[len(name) :])
+        for key in (_identifier(word),)
     )
     literal = [s.name for s in slots if not s.optional and s.choices == (s.name,) and s.name in WIDTH]
     if literal and not any(s.name == "type" for s in slots):
@@ -225,34 +231,72 @@ def form(opcode: str) -> Form:
     entries = TABLE.get(words[0])
     if entries is None:
         raise FormError(f"unknown instruction {words[0]!r}", at=0, length=len(words[0]))
-    best: tuple[int, str, str] | None = None
+    stops = []
     for entry in entries:
-        values, reached, why = _match(entry, tuple(words[1:]))
+        values, stop = _match(entry, tuple(words[1:]))
         if values is not None:
             return Form(entry, opcode, values)
-        if best is None or reached > best[0]:
-            best = (reached, why, entry.syntax)
+        stops.append(stop)
     for entry in entries:
         values = _match_any_order(entry, words[1:])
         if values is not None:
             return Form(entry, opcode, values)
-    assert best is not None
-    at = sum(len(w) + 1 for w in words[: 1 + best[0]])
-    length = len(words[1 + best[0]]) if 1 + best[0] < len(words) else 1
-    raise FormError(f"{words[0]}{best[1]}", best[2], at, length)
+    raise _error(words, entries, stops)
 
 
-def _match(entry: Op, words: tuple[str, ...]) -> tuple[dict[str, Any] | None, int, str]:
-    """Fits words to slots, backtracking over the optional ones; else how far it got and why it stopped."""
-    furthest, why = -1, ""
+@dataclass(slots=True)
+class _Stop:
+    """Where matching an entry ended: at which word, and the slot that wanted another one (None: a word too many)."""
+
+    word: int = -1
+    slot: Slot | None = None
+
+
+def _error(words: list[str], entries: list[Op], stops: list[_Stop]) -> FormError:
+    """What does not fit: the one word that is missing, or else what the entries that came furthest would take there."""
+    missing = [_missing(entry, tuple(words[1:])) for entry in entries]
+    if any(missing):
+        stops = [stop or _Stop() for stop in missing]
+    furthest = max(stop.word for stop in stops)
+    near = [(entry, stop.slot) for entry, stop in zip(entries, stops, strict=True) if stop.word == furthest]
+    entry, slot = next(((e, s) for e, s in near if s is not None), near[0])
+    at = 1 + furthest
+    place = sum(len(w) + 1 for w in words[:at])
+    if slot is None:
+        return FormError(f"{words[0]} does not take .{words[at]} here", entry.syntax, place, len(words[at]))
+    alike = [s for _, s in near if s is not None and (s.name == slot.name or s.kind == slot.kind)]
+    choices = dict.fromkeys(c for s in alike for c in s.choices)
+    wanted = " ".join(f".{c}" for c in choices)
+    many = len(choices) > 1
+    if many and not all(s.literal for s in alike):
+        what = f".{next(s.name for s in alike if not s.literal)} here, one of {wanted}"
+    else:
+        what = f"one of {wanted} here" if many else f"{wanted} here"
+    found = f"found .{words[at]}" if at < len(words) else "found nothing"
+    return FormError(f"{words[0]} needs {what}; {found}", entry.syntax, place, len(words[at]) if at < len(words) else 1)
+
+
+def _missing(entry: Op, words: tuple[str, ...]) -> _Stop | None:
+    """The required slot without which the words would fit, and where its word would stand."""
+    for k, slot in enumerate(entry.slots):
+        if slot.optional:
+            continue
+        values, _ = _match(replace(entry, slots=entry.slots[:k] + entry.slots[k + 1 :]), words)
+        if values is not None:
+            return _Stop(sum(1 for s in entry.slots[:k] if values[s.name]), slot)
+    return None
+
+
+def _match(entry: Op, words: tuple[str, ...]) -> tuple[dict[str, Any] | None, _Stop]:
+    """Fits words to slots, backtracking over the optional ones; else where it stopped."""
+    stop = _Stop()
 
     def fit(s: int, w: int) -> dict[str, Any] | None:
-        nonlocal furthest, why
         if s == len(entry.slots):
             if w == len(words):
                 return {}
-            if w > furthest:
-                furthest, why = w, f" does not take .{words[w]} here"
+            if w > stop.word:
+                stop.word, stop.slot = w, None
             return None
         slot = entry.slots[s]
         if w < len(words) and words[w] in slot.choices:
@@ -263,14 +307,11 @@ def _match(entry: Op, words: tuple[str, ...]) -> tuple[dict[str, Any] | None, in
             rest = fit(s + 1, w)
             if rest is not None:
                 return {slot.name: slot.value(None)} | rest
-        elif w > furthest:
-            found = f"found .{words[w]}" if w < len(words) else "found nothing"
-            wanted = f".{slot.name} here, one of {' '.join('.' + c for c in slot.choices)}"
-            furthest, why = w, f" needs {wanted if len(slot.choices) > 1 else f'.{slot.choices[0]} here'}; {found}"
+        elif w > stop.word:
+            stop.word, stop.slot = w, slot
         return None
 
-    values = fit(0, 0)
-    return values, furthest, why
+    return fit(0, 0), stop
 
 
 def _match_any_order(entry: Op, words: list[str]) -> dict[str, Any] | None:
