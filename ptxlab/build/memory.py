@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 from ptxlab.build import traps
-from ptxlab.build.emit import Emitter, Mem, Vec
+from ptxlab.build.arithmetic import Arithmetic
 from ptxlab.build.immediates import half_bits, immediate
 from ptxlab.build.pointer import Index, Ptr, Shared, VarPtr
 from ptxlab.build.registers import Register
@@ -29,7 +29,7 @@ class Array:
     align: int
 
 
-class Memory(Emitter):
+class Memory(Arithmetic):
     """The memory half of the builder."""
 
     def __init__(self) -> None:
@@ -318,4 +318,4 @@ def _renamed(write: str, name: str) -> str:
     return re.sub(r"\bp\b", name, write)
 
 
-__all__ = ["Array", "Mem", "Memory", "Vec"]
+__all__ = ["Array", "Memory"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar
 
 if TYPE_CHECKING:
-    from ptxlab.build.emit import Emitter, Scope
+    from ptxlab.build.arithmetic import Arithmetic
+    from ptxlab.build.emit import Scope
     from ptxlab.build.source import Site
     from ptxlab.build.types import pred
 
@@ -43,7 +44,7 @@ class Register(Generic[T], metaclass=TypeMeta):
     prefix: ClassVar[str] = ""  # of fallback names
     kind: ClassVar[str] = ""  # "float", "signed", "unsigned", "bits", "packed", "pred"
 
-    k: Emitter
+    k: Arithmetic
     type: type[Any]
     hint: str | None  # the name asked for
     label: str  # the name in the PTX, once it has one

@@ -63,12 +63,19 @@ class Facts:
     owners: dict[Position, ast.expr] = field(default_factory=dict)
     tests: dict[Position, tuple[str, ast.AST]] = field(default_factory=dict)
     ends: dict[Position, int] = field(default_factory=dict)  # the `with` item's expression -> its body's last line
-    aliases: set[str] = field(default_factory=set)  # names bound by `old = row_max`, `old = acc[0]`
+    aliases: dict[str, list[int]] = field(default_factory=dict)  # x -> lines of `x = row_max`, `x = acc[0]`
+    functions: dict[int, int] = field(default_factory=dict)  # first line -> last line
     assigned: dict[str, list[Assignment]] = field(default_factory=dict)  # x -> all `x = value`
     stored: dict[str, list[Assignment]] = field(default_factory=dict)  # x -> all `x[i] = value`
     parameters: dict[tuple[int, str], Position] = field(default_factory=dict)  # (def line, name)
     comments: dict[int, str] = field(default_factory=dict)
     above: dict[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def is_alias(self, name: str, code: CodeType) -> bool:
+        """Whether a function binds `name` to what another expression already names."""
+        first = code.co_firstlineno
+        last = self.functions.get(first, len(self.lines))
+        return any(first <= line <= last for line in self.aliases.get(name, ()))
 
     def gap(self, line: int) -> bool:
         """Whether an empty line stands before a line and the comments above it."""
@@ -210,7 +217,8 @@ def _node(node: ast.AST, facts: Facts) -> None:
         case ast.Call(func=ast.Attribute(attr="set", value=owner)):
             for position in _positions(node):
                 facts.owners[position] = owner
-        case ast.FunctionDef(lineno=line, args=args):
+        case ast.FunctionDef(lineno=line, args=args, end_lineno=int() as end):
+            facts.functions[min([line, *(d.lineno for d in node.decorator_list)])] = end
             for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
                 facts.parameters[line, arg.arg] = _position(arg)
     for kind, asked in _tests(node):
@@ -237,7 +245,7 @@ def _bind(target: ast.expr, value: ast.expr, facts: Facts) -> None:
         return
     facts.assigned.setdefault(target.id, []).append((target, value))
     if isinstance(value, ast.Name | ast.Attribute | ast.Subscript):
-        facts.aliases.add(target.id)
+        facts.aliases.setdefault(target.id, []).append(target.lineno)
     if isinstance(value, ast.IfExp):
         _bind(target, value.body, facts)
         _bind(target, value.orelse, facts)

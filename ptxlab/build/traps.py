@@ -54,7 +54,7 @@ def type_error(site: Site | None, what: str, write: str = "") -> BuildTypeError:
 
 def close(word: str, words: Iterable[str]) -> str:
     """`; did you mean a or b?`, or nothing."""
-    found = difflib.get_close_matches(word, list(words), 3, 0.6)
+    found = difflib.get_close_matches(word, list(words), 2, 0.7)
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
