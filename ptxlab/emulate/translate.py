@@ -61,6 +61,8 @@ class Translator:
         """The function of one instruction."""
         if code.form is None:
             step = _copy(code)
+        elif code.name == "%reduced":  # the barrier itself has written its result
+            step = _nothing
         elif code.form.op.kind == "flow":
             return flow.translate(self, code)
         elif code.form.op.kind == "none":
