@@ -431,6 +431,16 @@ JOIN:
     st.global.u32 [%rd3], %r5;
 """, lambda: np.where(T == 5, 77, T ^ 16))  # fmt: skip
 
+case("lop3 with a predicate", """
+    setp.lt.u32 %p1, %r1, 8;
+    lop3.or.b32 %r5|%p2, %r1, 3, 4, 0x80, %p1;
+    lop3.and.b32 _|%p3, %r1, 4, 4, 0x80, %p1;
+    selp.u32 %r5, 1, 0, %p2;
+    selp.u32 %r6, 10, 0, %p3;
+    add.u32 %r5, %r5, %r6;
+    st.global.u32 [%rd3], %r5;
+""", lambda: (T < 8) + 10 * ((T < 8) & (T & 4 != 0)))  # fmt: skip
+
 case("a NaN keeps its bits", """
     mov.f32 %f1, 0f7F812345;
     mov.b32 %r5, %f1;

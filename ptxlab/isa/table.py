@@ -217,7 +217,7 @@ def _one(text: str, optional: bool, negatable: bool) -> Iterable[OperandSpec]:
         return
     first, bar, second = text.partition("|")
     name, _, type_ = first.partition(":")
-    role = "dst" if name in ("d", "p", "q") else "src"
+    role = "dst" if name in ("d", "p") else "src"
     yield OperandSpec(name, role, type_ or "type", optional, negatable=negatable)
     if bar:
         name, _, second_type = second.partition(":")
