@@ -357,6 +357,9 @@ class Lowering:
             code.targets = tuple(self._label(name, scope, line) for name in names)
         else:
             self._operands(code, instruction, found, scope, routine)
+            if instruction.name in ("bar", "barrier") and found.red:
+                after = self.emit("%reduced", found, line, guard)
+                after.dests, after.dest_types = code.dests, code.dest_types
 
     def emit(self, name: str, found: Form | None, line: int, guard: tuple[int, bool] | None) -> Code:
         """The one place where code is added."""

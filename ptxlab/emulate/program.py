@@ -101,7 +101,7 @@ class Code:
 
     target: the block a branch or call goes to. targets: all of `brx.idx`. register: the i32 register that holds the
     return block of a function, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). copy: (from, to, bytes) within the
-    lane's frame, on the pseudo-instruction `%copy` that passes arguments. space: resolved space of a memory access.
+    lane's frame, on the pseudo-instruction `%copy` that passes arguments; `%reduced` stands behind `bar.red`. space: resolved space of a memory access.
     """
 
     index: int

@@ -1,7 +1,7 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
-Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` (loads and stores), `warp` (a
-program's two functions), `grid` (CTAs, warps, barriers), `build` and `compile` (to machine code, and the cache). This
+Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` (loads and stores), `emit`,
+`fast` and `slow` (a program's two functions), `grid` (CTAs, warps, barriers), `build` and `compile` (to machine code, and the cache). This
 file lays out a launch in memory, starts the workers, waits for them and reads the counts.
 """
 
@@ -17,15 +17,19 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.faults import fault
+from ptxlab.emulate.flow import polls
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Built, prepare
 from ptxlab.emulate.jit.faults import explain
-from ptxlab.emulate.memory import Memory
+from ptxlab.emulate.memory import POISON, Memory
 from ptxlab.emulate.program import Program
 from ptxlab.emulate.report import Launch, Report
 
-QUANTUM = 1 << 16
+QUANTUM = 1 << 13
 """Instructions a warp may issue before its worker looks whether to stop."""
+
+RESIDENT = 32
+"""CTAs that share a worker when the first of them do not end by themselves."""
 
 _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
@@ -37,41 +41,24 @@ def aligned(size: int) -> np.ndarray:
     return raw[start : start + size]
 
 
-class Worker:
-    """One thread's context, CTA record, warp states, shared and local memory, sites and counts."""
+def put(kind: str, where: np.ndarray, offset: int, value: int) -> None:
+    """Writes one field: kind "q" (i64), "i" (i32) or "I" (u32)."""
+    dtype = {"q": np.int64, "i": np.int32, "I": np.uint32}[kind]
+    where[offset : offset + np.dtype(dtype).itemsize].view(dtype)[0] = value
+
+
+class Slot:
+    """What one CTA at work needs: its record, its warps' states, shared and local memory."""
 
     def __init__(self, run: Run) -> None:
-        launch, program, built = run.launch, run.program, run.built
-        warps = launch.warps
-        self.context, self.cta = aligned(S.CONTEXT_SIZE), aligned(S.CTA_SIZE)
-        self.states = aligned(built.state_size * warps)
+        launch, program, size = run.launch, run.program, run.built.state_size
+        self.cta = aligned(S.CTA_SIZE)
+        self.states = aligned(size * launch.warps)
         self.shared = aligned(run.shared_size + 64)
-        self.local = np.full(S.local_stride(program) * 32 * warps + 128, 0xFF, np.uint8)
-        self.sites = aligned(S.SITE_SIZE * built.sites + 32)
-        self.counts = np.zeros(2 * len(program.blocks), np.int64)
-        self.result = S.DONE
-        self._put("q", self.context, S.NEXT, run.next.ctypes.data)
-        for offset, value in (
-            (S.STOP, run.stop.ctypes.data), (S.BUDGET, run.budget.ctypes.data), (S.TOTAL, launch.blocks),
-            (S.PARAMS, run.params.ctypes.data), (S.PARAM_SIZE, program.param_size), (S.ALLOCS, run.table.ctypes.data),
-            (S.ALLOC_COUNT, run.count), (S.SITES, self.sites.ctypes.data), (S.COUNTS, self.counts.ctypes.data),
-            (S.QUANTUM, run.quantum), (S.QUANTUM_SIZE, run.quantum), (S.WARPS, warps), (S.THREADS, launch.threads),
-            (S.ORDER, run.order.ctypes.data), (S.CTA, self.cta.ctypes.data),
-        ):  # fmt: skip
-            self._put("q", self.context, offset, value)
-        for k in range(3):
-            self._put("i", self.context, S.GRID + 4 * k, launch.grid[k])
-            self._put("i", self.context, S.BLOCK + 4 * k, launch.block[k])
-        # A site remembers nothing yet: no offset is at or below -1 as an unsigned number, so the limit says none.
-        sites = self.sites[: S.SITE_SIZE * built.sites].view(np.uint64).reshape(-1, 4)
-        sites[:, 0] = 1 << 63
+        self.local = np.full(S.local_stride(program) * 32 * launch.warps + 128, POISON, np.uint8)
         for offset, value in ((S.SHARED, self.shared.ctypes.data), (S.SHARED_SIZE, run.shared_size),
                               (S.WARP_STATES, self.states.ctypes.data)):  # fmt: skip
-            self._put("q", self.cta, offset, value)
-        self._lay_out_warps(run)
-
-    def _lay_out_warps(self, run: Run) -> None:
-        launch, size = run.launch, run.built.state_size
+            put("q", self.cta, offset, value)
         x, y, _ = launch.block
         for warp in range(launch.warps):
             state = self.states[warp * size : (warp + 1) * size]
@@ -80,15 +67,54 @@ class Worker:
             state[S.TID_Y : S.TID_Y + 128].view(np.uint32)[:] = threads // x % y
             state[S.TID_Z : S.TID_Z + 128].view(np.uint32)[:] = threads // (x * y)
             present = int(np.count_nonzero(threads < launch.threads))
-            self._put("I", state, S.FIRST_LIVE, (1 << present) - 1)
-            self._put("i", state, S.WARP_ID, warp)
-            self._put("q", state, S.LOCAL, self.local.ctypes.data + warp * 32 * S.local_stride(run.program))
+            put("I", state, S.FIRST_LIVE, (1 << present) - 1)
+            put("i", state, S.WARP_ID, warp)
+            put("q", state, S.LOCAL, self.local.ctypes.data + warp * 32 * S.local_stride(program))
 
-    @staticmethod
-    def _put(kind: str, where: np.ndarray, offset: int, value: int) -> None:
-        dtype = {"q": np.int64, "i": np.int32, "I": np.uint32}[kind]
-        size = np.dtype(dtype).itemsize
-        where[offset : offset + size].view(dtype)[0] = value
+
+class Worker:
+    """One thread's context, the CTAs it has at work, its sites and counts."""
+
+    def __init__(self, run: Run) -> None:
+        launch, program, built = run.launch, run.program, run.built
+        self.run = run
+        self.context = aligned(S.CONTEXT_SIZE)
+        self.slots: list[Slot] = []
+        self.table = np.zeros(run.resident, np.int64)
+        self.sites = aligned(S.SITE_SIZE * built.sites + 32)
+        self.counts = np.zeros(2 * len(program.blocks), np.int64)
+        self.result = S.DONE
+        for offset, value in (
+            (S.NEXT, run.next.ctypes.data), (S.STOP, run.stop.ctypes.data), (S.BUDGET, run.budget.ctypes.data),
+            (S.TOTAL, launch.blocks), (S.PARAMS, run.params.ctypes.data), (S.PARAM_SIZE, program.param_size),
+            (S.ALLOCS, run.table.ctypes.data), (S.ALLOC_COUNT, run.count), (S.SITES, self.sites.ctypes.data),
+            (S.COUNTS, self.counts.ctypes.data), (S.QUANTUM, run.quantum), (S.QUANTUM_SIZE, run.quantum),
+            (S.WARPS, launch.warps), (S.THREADS, launch.threads), (S.ORDER, run.order.ctypes.data),
+            (S.SLOTS, self.table.ctypes.data), (S.SLOT_LIMIT, run.resident),
+        ):  # fmt: skip
+            put("q", self.context, offset, value)
+        for k in range(3):
+            put("i", self.context, S.GRID + 4 * k, launch.grid[k])
+            put("i", self.context, S.BLOCK + 4 * k, launch.block[k])
+        # A site knows no allocation yet: every address is too far from this one.
+        self.sites[: S.SITE_SIZE * built.sites].view(np.uint64).reshape(-1, 4)[:, 0] = 1 << 63
+        self.add_slot()
+
+    def add_slot(self) -> None:
+        """Room for one more CTA, which is the next to run."""
+        slot, number = Slot(self.run), len(self.slots)
+        self.slots.append(slot)
+        self.table[number] = slot.cta.ctypes.data
+        put("q", self.context, S.SLOT, number)
+        put("q", self.context, S.SLOT_COUNT, number + 1)
+        put("q", self.context, S.CTA, slot.cta.ctypes.data)
+        self.sites[: S.SITE_SIZE * self.run.built.sites].view(np.uint64).reshape(-1, 4)[:, 0] = 1 << 63
+        self.sites[: S.SITE_SIZE * self.run.built.sites].view(np.uint64).reshape(-1, 4)[:, 1] = 0
+
+    @property
+    def slot(self) -> Slot:
+        """The CTA that runs, or ran last."""
+        return self.slots[self.get(S.SLOT, np.int64)]
 
     def get(self, offset: int, dtype: Any = np.int32) -> int:
         """A field of the context."""
@@ -120,6 +146,8 @@ class Run:
             row[:] = (a.address, a.size, a.data.ctypes.data, 0 if a.written is None else a.written.ctypes.data,
                       int(a.writable))  # fmt: skip
         self._live = live  # keeps the buffers alive while compiled code points at them
+        waits = any(code.form is not None and polls(code.form) for code in program.codes)
+        self.resident = launch.blocks if launch.cooperative else min(RESIDENT if waits else 1, launch.blocks)
         self.workers = [Worker(self) for _ in range(self.workers_wanted)]
         self.errors: list[BaseException] = []
 
@@ -127,13 +155,14 @@ class Run:
         """The body of a worker thread."""
         try:
             grid = _GRID(self.built.grid)
-            if self.built._slow is not None:
-                Worker._put("q", worker.context, S.SLOW, self.built.slow())
             while True:
                 worker.result = grid(worker.context.ctypes.data)
-                if worker.result != S.NEEDS_SLOW:
+                if worker.result == S.NEEDS_SLOW:
+                    put("q", worker.context, S.SLOW, self.built.slow())
+                elif worker.result == S.NEEDS_SLOT:
+                    worker.add_slot()
+                else:
                     break
-                Worker._put("q", worker.context, S.SLOW, self.built.slow())
         except BaseException as error:  # handed to the caller's thread, which raises it
             self.errors.append(error)
             self.stop[0] = 1
@@ -167,7 +196,7 @@ class Run:
         waiting: list[str] = []
         if kind == S.DEADLOCK:
             warp, lane, code, waiting = self._waiting(worker)
-        block = int(worker.cta[S.LINEAR : S.LINEAR + 8].view(np.int64)[0])
+        block = int(worker.slot.cta[S.LINEAR : S.LINEAR + 8].view(np.int64)[0])
         return explain(
             self.program, self.launch, self.memory, kind=kind, code=code, lane=lane,
             address=worker.get(S.FAULT_ADDRESS, np.uint64), block=block, warp=warp, waiting=waiting,
@@ -178,7 +207,7 @@ class Run:
         lines, ended, first = [], [], None
         size = self.built.state_size
         for warp in range(self.launch.warps):
-            state = worker.states[warp * size : (warp + 1) * size]
+            state = worker.slot.states[warp * size : (warp + 1) * size]
             words = state[: S.REGISTERS].view(np.uint32)
             live, apart = int(words[S.LIVE // 4]), bool(words[S.MODE // 4])
             if not live:
@@ -189,8 +218,7 @@ class Run:
                 if not mask:
                     continue
                 lane = (mask & -mask).bit_length() - 1
-                at = int(words[lane]) if apart else int(words[S.FAST_PC // 4])
-                code = self._barrier_before(at)
+                code = self._barrier_before(int(words[lane]) if apart else int(words[S.FAST_PC // 4]))
                 first = first or (warp, lane, code)
                 form = self.program.codes[code].form
                 opcode = form.opcode if form is not None else "bar.sync"
@@ -202,10 +230,10 @@ class Run:
         warp, lane, code = first or (0, 0, 0)
         return warp, lane, code, lines
 
-    def _barrier_before(self, block: int) -> int:
-        """The code index of the barrier that a block follows."""
+    def _barrier_before(self, pc: int) -> int:
+        """The code index of the barrier behind which a program counter stands."""
         for b in self.program.blocks:
-            if b.next == block and self.program.codes[b.last - 1].name in ("bar", "barrier"):
+            if b.next >= 0 and 2 * self.program.blocks[b.next].first == pc and self.program.codes[b.last - 1].name in ("bar", "barrier"):
                 return b.last - 1
         return 0
 

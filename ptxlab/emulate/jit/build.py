@@ -11,12 +11,12 @@ from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
+from ptxlab.emulate.jit.fast import Fast
 from ptxlab.emulate.jit.grid import grid_function
 from ptxlab.emulate.jit.helpers import helpers
+from ptxlab.emulate.jit.slow import Slow
 from ptxlab.emulate.jit.values import BITS
-from ptxlab.emulate.jit.warp import WarpCode
 from ptxlab.emulate.program import Program
-from ptxlab.errors import UnsupportedInstruction
 
 _ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
 declare i32 @llvm.cttz.i32(i32, i1)
@@ -79,7 +79,6 @@ def prepare(program: Program, cpu: Cpu | None = None) -> Built:
             # The same code may come with other comments or line numbers; faults are reported by the new text.
             return Built(program, cpu, entry, found.state_size, found.sites, found.fast, True, 0.0, found._slow)
     start = time.perf_counter()
-    _refuse(program)
     recalled = native.recall(entry)
     if recalled is None:
         text, state_size, sites = module_text(program, slow=False)
@@ -103,7 +102,7 @@ def module_text(program: Program, *, slow: bool) -> tuple[str, int, int]:
     uniform = uniform_registers(program)
     alive = live_in(program)
     file = S.RegisterFile(program, uniform)
-    warp = WarpCode(program, uniform, alive, file, slow=slow)
+    warp = (Slow if slow else Fast)(program, uniform, alive, file)
     function = warp.function()
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
@@ -114,21 +113,9 @@ def module_text(program: Program, *, slow: bool) -> tuple[str, int, int]:
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
     parts = [
-        _ALWAYS, declared, helpers(program.shared_start, program.local_size, S.local_stride(program)),
+        _ALWAYS, declared, helpers(program.shared_start, program.local_size, S.local_stride(program), warp.sites),
         *warp.helpers_needed.values(), function,
     ]  # fmt: skip
     if not slow:
         parts.append(grid_function(file.size, at_start))
     return "\n".join(parts), file.size, warp.sites
-
-
-def _refuse(program: Program) -> None:
-    """What the stepping engine runs and this one does not."""
-    for code in program.codes:
-        if code.name in ("bar", "barrier") and code.form is not None and not code.form.warp:
-            words = code.form.opcode.split(".")
-            if "sync" not in words:
-                raise UnsupportedInstruction(
-                    f"the compiled CPU machine does not execute {code.form.opcode} yet; device='step' does",
-                    line=code.line, source=program.source(code.line), file=program.file,
-                )  # fmt: skip

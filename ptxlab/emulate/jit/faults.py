@@ -27,7 +27,7 @@ def explain(
             address=address, size=size,
         )  # fmt: skip
     if kind == S.BUDGET_SPENT:
-        first = program.codes[program.blocks[min(code, len(program.blocks) - 1)].first]
+        first = program.codes[min(code, len(program.codes) - 1)]
         message = f"the launch has run its {launch.budget:,} warp-instructions and has not ended"
         return fault(program, launch, "budget", message, line=first.line, block=block, thread=thread,
                      hint="look for an endless loop, or give a larger budget=")  # fmt: skip
@@ -38,6 +38,13 @@ def explain(
     if kind == S.BAD_INDEX:
         count = len(program.codes[code].targets)
         message = f"the index {address} is outside the list of {count} branch targets"
+        return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
+    if kind == S.BAD_BARRIER:
+        number, count = address & 0xFFFFFFFF, address >> 32
+        if number > 15:
+            message = f"there is no barrier {number}: a block has barriers 0 to 15"
+        else:
+            message = f"barrier {number} wants {count} threads, which is not a multiple of 32"
         return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
     return fault(program, launch, "trap", "the kernel executed trap", line=line, block=block, thread=thread)
 

@@ -6,7 +6,9 @@
         when nothing can run: the CTA has ended, or it waits for ever
 
 All of its state lies in the context, so that it can be called again where it left off: after the slow function has been
-compiled, which is done when a warp splits for the first time.
+compiled, which is done when a warp splits for the first time, and after a slot for one more CTA has been made. A worker
+has one CTA at work, until that does not end by itself: then more are admitted and take turns, so that a block which
+waits for a later one gets to see it.
 """
 
 from __future__ import annotations
@@ -19,15 +21,14 @@ def grid_function(state_size: int, start_registers: list[tuple[int, int]]) -> st
     """The LLVM text of `@grid(ctx)`. `start_registers`: (offset, bytes) of registers that may be read before they are
     written, which start as zeros. Returns DONE, FAULT, STOPPED or NEEDS_SLOW."""
     zeros = "\n".join(
-        f"  %z{k} = getelementptr i8, ptr %i.ws, i64 {offset}\n"
-        f"  call void @llvm.memset.p0.i64(ptr %z{k}, i8 0, i64 {size}, i1 false)"
+        f"  %reg.{k} = getelementptr i8, ptr %i.ws, i64 {offset}\n"
+        f"  call void @llvm.memset.p0.i64(ptr %reg.{k}, i8 0, i64 {size}, i1 false)"
         for k, (offset, size) in enumerate(start_registers)
     )
     return f"""
 define i32 @grid(ptr %ctx) nounwind {{
 entry:
   %cta.p = getelementptr i8, ptr %ctx, i64 {S.CTA}
-  %cta = load ptr, ptr %cta.p
   %next.p = getelementptr i8, ptr %ctx, i64 {S.NEXT}
   %next = load ptr, ptr %next.p
   %stop.p = getelementptr i8, ptr %ctx, i64 {S.STOP}
@@ -43,14 +44,50 @@ entry:
   %quantum.p = getelementptr i8, ptr %ctx, i64 {S.QUANTUM}
   %qsize.p = getelementptr i8, ptr %ctx, i64 {S.QUANTUM_SIZE}
   %slow.p = getelementptr i8, ptr %ctx, i64 {S.SLOW}
-  %at.p = getelementptr i8, ptr %ctx, i64 {S.WARP_AT}
+  %slots.p = getelementptr i8, ptr %ctx, i64 {S.SLOTS}
+  %slots = load ptr, ptr %slots.p
+  %slot.count.p = getelementptr i8, ptr %ctx, i64 {S.SLOT_COUNT}
+  %slot.count = load i64, ptr %slot.count.p
+  %slot.p = getelementptr i8, ptr %ctx, i64 {S.SLOT}
+  %suspensions.p = getelementptr i8, ptr %ctx, i64 {S.SUSPENSIONS}
+  %slot.limit.p = getelementptr i8, ptr %ctx, i64 {S.SLOT_LIMIT}
+  %slot.limit = load i64, ptr %slot.limit.p
+  br label %select
+
+; the CTA that this worker looks at now
+select:
+  %cta = load ptr, ptr %cta.p
+  %at.p = getelementptr i8, ptr %cta, i64 {S.WARP_AT}
   %active.p = getelementptr i8, ptr %cta, i64 {S.ACTIVE}
   %states.p = getelementptr i8, ptr %cta, i64 {S.WARP_STATES}
   %states = load ptr, ptr %states.p
   %active = load i32, ptr %active.p
   %resume = icmp ne i32 %active, 0
-  %at0 = load i64, ptr %at.p
   br i1 %resume, label %turn, label %take
+
+; another resident CTA's turn; all sites forget what they know, since shared memory is another's now
+rotate:
+  call void @forget(ptr %ctx)
+  %slot.now = load i64, ptr %slot.p
+  br label %rotate.look
+rotate.look:
+  %tried = phi i64 [0, %rotate], [%tried1, %rotate.next]
+  %slot.old = phi i64 [%slot.now, %rotate], [%slot.new, %rotate.next]
+  %slot.inc = add i64 %slot.old, 1
+  %slot.new = urem i64 %slot.inc, %slot.count
+  %tried1 = add i64 %tried, 1
+  %slot.e = getelementptr ptr, ptr %slots, i64 %slot.new
+  %slot.cta = load ptr, ptr %slot.e
+  %slot.active = load i32, ptr %slot.cta
+  %slot.is = icmp ne i32 %slot.active, 0
+  br i1 %slot.is, label %rotated, label %rotate.next
+rotate.next:
+  %all.tried = icmp uge i64 %tried1, %slot.count
+  br i1 %all.tried, label %finished, label %rotate.look
+rotated:
+  store i64 %slot.new, ptr %slot.p
+  store ptr %slot.cta, ptr %cta.p
+  br label %select
 
 take:
   %halt = load volatile i32, ptr %stop
@@ -59,7 +96,7 @@ take:
 take.go:
   %n = atomicrmw add ptr %next, i64 1 seq_cst
   %more = icmp ult i64 %n, %total
-  br i1 %more, label %start, label %finished
+  br i1 %more, label %start, label %rotate
 finished:
   ret i32 {S.DONE}
 stopped:
@@ -93,7 +130,7 @@ start:
   %shared.size = load i64, ptr %shared.size.p
   call void @llvm.memset.p0.i64(ptr %shared, i8 {POISON - 256}, i64 %shared.size, i1 false)
   %counts.p = getelementptr i8, ptr %cta, i64 {S.BAR_COUNT}
-  call void @llvm.memset.p0.i64(ptr %counts.p, i8 0, i64 64, i1 false)
+  call void @llvm.memset.p0.i64(ptr %counts.p, i8 0, i64 256, i1 false)
   store i32 1, ptr %active.p
   br label %init
 init:
@@ -110,7 +147,9 @@ init:
   %i.carry.p = getelementptr i8, ptr %i.ws, i64 {S.CARRY}
   store i32 0, ptr %i.carry.p
   %i.bar.p = getelementptr i8, ptr %i.ws, i64 {S.BAR}
-  call void @llvm.memset.p0.i64(ptr %i.bar.p, i8 0, i64 64, i1 false)
+  call void @llvm.memset.p0.i64(ptr %i.bar.p, i8 0, i64 128, i1 false)
+  %i.meet.p = getelementptr i8, ptr %i.ws, i64 {S.MEETING}
+  call void @llvm.memset.p0.i64(ptr %i.meet.p, i8 0, i64 128, i1 false)
 {zeros}
   %i1 = add i64 %i, 1
   %i.more = icmp ult i64 %i1, %warps
@@ -193,13 +232,33 @@ spent:
   %s.lane64 = zext i32 %s.lane to i64
   %s.pc.p = getelementptr i32, ptr %ws, i64 %s.lane64
   %s.pc0 = load i32, ptr %s.pc.p
-  %s.pc = select i1 %s.slow, i32 %s.pc0, i32 %s.fpc
+  %s.pc2 = select i1 %s.slow, i32 %s.pc0, i32 %s.fpc
+  %s.pc = lshr i32 %s.pc2, 1
   call void @record(ptr %ctx, ptr %ws, i32 {S.BUDGET_SPENT}, i32 %s.pc, i32 %s.lane, i64 0)
   br label %fault
 poll:
   %p.halt = load volatile i32, ptr %stop
   %p.halted = icmp ne i32 %p.halt, 0
-  br i1 %p.halted, label %stopped, label %following
+  br i1 %p.halted, label %stopped, label %patience
+patience:
+  %w.on = add i64 %w, 1
+  store i64 %w.on, ptr %at.p
+  %sus = load i64, ptr %suspensions.p
+  %sus1 = add i64 %sus, 1
+  store i64 %sus1, ptr %suspensions.p
+  %sus.low = and i64 %sus1, 15
+  %sus.long = icmp eq i64 %sus.low, 0
+  %taken = load volatile i64, ptr %next
+  %left.some = icmp ult i64 %taken, %total
+  %slot.room = icmp ult i64 %slot.count, %slot.limit
+  %admit0 = and i1 %sus.long, %left.some
+  %admit = and i1 %admit0, %slot.room
+  br i1 %admit, label %needs.slot, label %share
+needs.slot:
+  ret i32 {S.NEEDS_SLOT}
+share:
+  %alone = icmp eq i64 %slot.count, 1
+  br i1 %alone, label %turn, label %rotate
 
 ; after a round: open barriers, and see whether anything is left to run
 opening:
@@ -276,7 +335,17 @@ counted:
   %b.given = icmp ne i32 %b.count, 0
   %b.want0 = lshr i32 %b.count, 5
   %b.want = select i1 %b.given, i32 %b.want0, i32 %alive
-  %b.enough = icmp uge i32 %came, %b.want
+  %b.arrived.base = getelementptr i8, ptr %cta, i64 {S.BAR_ARRIVED}
+  %b.arrived.p = getelementptr i32, ptr %b.arrived.base, i64 %b
+  %b.arrived = load i32, ptr %b.arrived.p
+  %b.total = add i32 %came, %b.arrived
+  %b.yes.base = getelementptr i8, ptr %cta, i64 {S.BAR_YES}
+  %b.yes.p = getelementptr i32, ptr %b.yes.base, i64 %b
+  %b.yes = load i32, ptr %b.yes.p
+  %b.asked.base = getelementptr i8, ptr %cta, i64 {S.BAR_ASKED}
+  %b.asked.p = getelementptr i32, ptr %b.asked.base, i64 %b
+  %b.asked = load i32, ptr %b.asked.p
+  %b.enough = icmp uge i32 %b.total, %b.want
   %b.any = icmp ne i32 %came, 0
   %b.open = and i1 %b.enough, %b.any
   br i1 %b.open, label %release, label %barrier.next
@@ -300,12 +369,19 @@ let.go:
   store i32 0, ptr %f.bar.p
   %f.wait.p = getelementptr i8, ptr %f.ws, i64 {S.WAIT}
   store i32 0, ptr %f.wait.p
+  %f.yes.p = getelementptr i8, ptr %f.ws, i64 {S.YES}
+  store i32 %b.yes, ptr %f.yes.p
+  %f.asked.p = getelementptr i8, ptr %f.ws, i64 {S.ASKED}
+  store i32 %b.asked, ptr %f.asked.p
   br label %release.next
 release.next:
   %f1 = add i64 %f, 1
   br label %release
 released:
   store i32 0, ptr %b.count.p
+  store i32 0, ptr %b.arrived.p
+  store i32 0, ptr %b.yes.p
+  store i32 0, ptr %b.asked.p
   br label %barrier.next
 barrier.next:
   %opened2 = phi i32 [%opened, %counted], [1, %released]

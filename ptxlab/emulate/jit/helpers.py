@@ -10,7 +10,7 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
 
-def helpers(shared_start: int, local_size: int, local_stride: int) -> str:
+def helpers(shared_start: int, local_size: int, local_stride: int, sites: int) -> str:
     """The helper functions, for a program whose shared memory starts at `shared_start`."""
     return f"""
 define internal ptr @resolve(ptr %ctx, ptr %cta, ptr %ws, i32 %lane, i64 %addr, i64 %n, i64 %lg, i32 %space, i32 %write, ptr %site) noinline nounwind {{
@@ -492,5 +492,88 @@ differ:
   ret i1 false
 finish:
   ret i1 true
+}}
+
+; Every site forgets the allocation that it knew.
+define internal void @forget(ptr %ctx) noinline nounwind {{
+entry:
+  %sites.p = getelementptr i8, ptr %ctx, i64 {S.SITES}
+  %sites = load ptr, ptr %sites.p
+  br label %loop
+loop:
+  %k = phi i64 [0, %entry], [%k1, %body]
+  %more = icmp ult i64 %k, {sites}
+  br i1 %more, label %body, label %finish
+body:
+  %o = mul i64 %k, {S.SITE_SIZE}
+  %p = getelementptr i8, ptr %sites, i64 %o
+  store i64 {-(1 << 63)}, ptr %p
+  %q = getelementptr i8, ptr %p, i64 8
+  store i64 0, ptr %q
+  %k1 = add i64 %k, 1
+  br label %loop
+finish:
+  ret void
+}}
+
+; Lanes meet at a `.sync` instruction while their warp is apart: those in %mask have just come. When all live lanes that
+; they name have come to an instruction of the same kind, what each brought is handed over and they may go on.
+define internal void @meet(ptr %ws, i32 %mask) noinline nounwind {{
+entry:
+  %lead = call i32 @llvm.cttz.i32(i32 %mask, i1 false)
+  %lead64 = zext i32 %lead to i64
+  %kinds = getelementptr i8, ptr %ws, i64 {S.MEETING}
+  %kind.p = getelementptr i32, ptr %kinds, i64 %lead64
+  %kind = load i32, ptr %kind.p
+  %members.all = getelementptr i8, ptr %ws, i64 {S.MEMBERS}
+  %members.p = getelementptr i32, ptr %members.all, i64 %lead64
+  %members = load i32, ptr %members.p
+  %live.p = getelementptr i8, ptr %ws, i64 {S.LIVE}
+  %live = load i32, ptr %live.p
+  %own = shl i32 1, %lead
+  %named = or i32 %members, %own
+  %need = and i32 %named, %live
+  %kv = load <32 x i32>, ptr %kinds, align 64
+  %k0 = insertelement <32 x i32> poison, i32 %kind, i64 0
+  %k1 = shufflevector <32 x i32> %k0, <32 x i32> poison, <32 x i32> zeroinitializer
+  %here.v = icmp eq <32 x i32> %kv, %k1
+  %here = bitcast <32 x i1> %here.v to i32
+  %present = and i32 %here, %need
+  %complete = icmp eq i32 %present, %need
+  br i1 %complete, label %hand.over, label %finish
+hand.over:
+  %need.v = bitcast i32 %need to <32 x i1>
+  %kv2 = select <32 x i1> %need.v, <32 x i32> zeroinitializer, <32 x i32> %kv
+  store <32 x i32> %kv2, ptr %kinds, align 64
+  %gm.p = getelementptr i8, ptr %ws, i64 {S.GIVEN_MEMBERS}
+  %gm = load <32 x i32>, ptr %gm.p, align 64
+  %n0 = insertelement <32 x i32> poison, i32 %need, i64 0
+  %n1 = shufflevector <32 x i32> %n0, <32 x i32> poison, <32 x i32> zeroinitializer
+  %gm2 = select <32 x i1> %need.v, <32 x i32> %n1, <32 x i32> %gm
+  store <32 x i32> %gm2, ptr %gm.p, align 64
+  br label %copy
+copy:
+  %k = phi i64 [0, %hand.over], [%k.next, %copy]
+  %o = mul i64 %k, 256
+  %from.o = add i64 %o, {S.OFFERED}
+  %from = getelementptr i8, ptr %ws, i64 %from.o
+  %to.o = add i64 %o, {S.GIVEN}
+  %to = getelementptr i8, ptr %ws, i64 %to.o
+  %new = load <32 x i64>, ptr %from, align 64
+  %old = load <32 x i64>, ptr %to, align 64
+  %mix = select <32 x i1> %need.v, <32 x i64> %new, <32 x i64> %old
+  store <32 x i64> %mix, ptr %to, align 64
+  %k.next = add i64 %k, 1
+  %again = icmp ult i64 %k.next, 3
+  br i1 %again, label %copy, label %wake
+wake:
+  %wait.p = getelementptr i8, ptr %ws, i64 {S.WAIT}
+  %wait = load i32, ptr %wait.p
+  %need.not = xor i32 %need, -1
+  %wait2 = and i32 %wait, %need.not
+  store i32 %wait2, ptr %wait.p
+  br label %finish
+finish:
+  ret void
 }}
 """

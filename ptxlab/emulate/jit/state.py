@@ -14,24 +14,31 @@ NEXT, STOP, BUDGET = 0, 8, 16  # pointers shared by all workers: next CTA (i64),
 TOTAL, PARAMS, ALLOCS, ALLOC_COUNT, SITES, COUNTS = 24, 32, 40, 48, 56, 64
 QUANTUM, SLOW, WARPS, THREADS, ORDER = 72, 80, 88, 96, 104
 GRID, BLOCK, QUANTUM_SIZE, CTA = 112, 128, 144, 152
-FAULT_KIND, FAULT_CODE, FAULT_LANE, FAULT_SITE, FAULT_ADDRESS, FAULT_WARP = 160, 164, 168, 172, 176, 184
-SHADOW, PARAM_SIZE, WARP_AT = 192, 200, 208
+FAULT_KIND, FAULT_CODE, FAULT_LANE, FAULT_ADDRESS, FAULT_WARP = 160, 164, 168, 176, 184
+SHADOW, PARAM_SIZE, SLOTS, SLOT_COUNT, SLOT, SUSPENSIONS, SLOT_LIMIT = 192, 200, 208, 216, 224, 232, 240
 CONTEXT_SIZE = 256
 
 # -- a CTA's record
-ACTIVE, CTAID, SHARED, SHARED_SIZE, WARP_STATES, LINEAR, BAR_COUNT = 0, 4, 16, 24, 32, 40, 64
-CTA_SIZE = 128
+ACTIVE, CTAID, SHARED, SHARED_SIZE, WARP_STATES, LINEAR, WARP_AT = 0, 4, 16, 24, 32, 40, 48
+BAR_COUNT, BAR_ARRIVED, BAR_YES, BAR_ASKED = 64, 128, 192, 256  # i32 for each of 16 barriers
+CTA_SIZE = 384
 
 # -- a warp's state
-PC, LIVE, WAIT, MODE, FAST_PC, DISPATCHES, WARP_ID, LOCAL, FIRST_LIVE, CARRY, BAR = 0, 128, 132, 136, 140, 144, 148, 152, 160, 164, 192
-TID_X, TID_Y, TID_Z, REGISTERS = 256, 384, 512, 640
+# Program counters are twice a code index: an even one is the start of a block, 2k + 1 stands behind the exchange of k.
+PC, LIVE, WAIT, MODE, FAST_PC, DISPATCHES, WARP_ID, LOCAL = 0, 128, 132, 136, 140, 144, 148, 152
+FIRST_LIVE, CARRY, YES, ASKED = 160, 164, 168, 172
+BAR, ARRIVED = 192, 256  # for each of 16 barriers the lanes that wait there, and those that have arrived and gone on
+TID_X, TID_Y, TID_Z = 320, 448, 576
+# Lanes that exchange data while the warp is apart: what they brought (OFFERED) and what is ready to be read (GIVEN).
+MEETING, MEMBERS, OFFERED, GIVEN_MEMBERS, GIVEN = 704, 832, 960, 1728, 1856  # 3 operands of 256 bytes each
+REGISTERS = 2624
 
 # -- what a warp function returns
 DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED = 0, 1, 2, 3, 4
 # -- what the grid function returns besides DONE and FAULT
-STOPPED, NEEDS_SLOW = 2, 3
+STOPPED, NEEDS_SLOW, NEEDS_SLOT = 2, 3, 4
 # -- kinds of fault
-OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX = 1, 2, 3, 4, 5
+OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2, 3, 4, 5, 6
 GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
 # -- spaces, as the helpers number them
 SPACES = {"global": 0, "shared": 1, "local": 2, "frame": 2, "param": 3, "const": 4, "generic": 5}

@@ -7,7 +7,6 @@ now (by the stepping engine's numpy lanes, so that the two engines cannot disagr
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable
 
 import numpy as np
@@ -37,15 +36,18 @@ class Value:
         return f"Value({self.llvm} {self.text})"
 
 
-def literal(type: str, value: object) -> str:
-    """A scalar constant as LLVM writes it; floats as the hexadecimal of their double."""
+def literal(type: str, lane: np.ndarray) -> str:
+    """One element of a constant as LLVM writes it: floats as the hexadecimal of their double, NaN payloads kept."""
     if type == "f32":
-        return "0x%016X" % struct.unpack("<Q", struct.pack("<d", float(np.float32(value))))  # type: ignore[arg-type]
+        bits = int(lane.view(np.uint32))
+        if bits & 0x7F800000 == 0x7F800000:  # converting would make a signalling NaN quiet
+            return "0x%016X" % ((bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7FFFFF) << 29)
+        return "0x%016X" % int(lane.astype(np.float64).view(np.uint64))
     if type == "f64":
-        return "0x%016X" % struct.unpack("<Q", struct.pack("<d", float(value)))  # type: ignore[arg-type]
+        return "0x%016X" % int(lane.view(np.uint64))
     if type == "i1":
-        return "true" if value else "false"
-    return str(int(value))  # type: ignore[call-overload]
+        return "true" if lane else "false"
+    return str(int(lane))
 
 
 def constant(lanes: np.ndarray, type: str) -> Value:
@@ -284,7 +286,7 @@ class Ops:
         if folded is not None:
             return folded
         uniform, (arg,) = self._args((a,))
-        zero = literal(a.type, 0.0) if uniform else "zeroinitializer"
+        zero = "0.0" if uniform else "zeroinitializer"
         return Value(self.t.let(f"fcmp uno {self._ty(a.type, uniform)} {arg}, {zero}"), "i1", uniform)
 
     # -- floating point

@@ -1,0 +1,298 @@
+"""The function for a warp that has split: every lane has its own program counter, and groups of lanes take turns.
+
+The lanes with the smallest program counter run a block, their writes masked; blocks are numbered so that this brings
+lanes together early. Three of four turns go that way, the fourth to a lane chosen in rotation, so that a lane that
+spins cannot keep the one it waits for from running. Once all live lanes stand at the start of one block, and what
+should be uniform there is, the warp goes back to the fast function.
+
+Lanes that come to a `.sync` instruction wait there for the other lanes that it names, wherever those come from. They
+leave what they bring in the warp's state, and when the last has come (`@meet`) each goes on with what all have brought.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.analysis import reads
+from ptxlab.emulate.jit.emit import Emitter
+from ptxlab.emulate.jit.values import BITS, Value, W
+from ptxlab.emulate.program import Block, Code, Literal
+from ptxlab.isa import types
+
+
+def exchanges(code: Code) -> bool:
+    """Whether an instruction makes the lanes of its member mask wait for each other."""
+    return code.form is not None and any(s.name == "membermask" for s in code.form.op.operands)
+
+
+class Slow(Emitter):
+    """Writes `@slow`."""
+
+    slow = True
+
+    # -- whose turn it is ----------------------------------------------------------------------------------------------
+
+    def dispatch(self) -> None:
+        cases = [f"i32 {self.pc(b.index)}, label %b{b.index}" for b in self.program.blocks]
+        for code in self.program.codes:
+            if exchanges(code):
+                cases += [f"i32 {2 * code.index + 1}, label %given{code.index}"]
+                if self.program.blocks[code.block].last > code.index + 1:
+                    cases += [f"i32 {2 * code.index + 2}, label %after{code.index}"]
+        self.t.lines += f"""
+  br label %dispatch
+dispatch:
+  %d.live = load i32, ptr %live.at
+  %d.wait = load i32, ptr %wait.at
+  %d.wait.not = xor i32 %d.wait, -1
+  %d.run = and i32 %d.live, %d.wait.not
+  %d.none = icmp eq i32 %d.run, 0
+  br i1 %d.none, label %d.stuck, label %d.quantum
+d.stuck:
+  %d.kinds.p = getelementptr i8, ptr %ws, i64 {S.MEETING}
+  %d.kinds = load <{W} x i32>, ptr %d.kinds.p, align 64
+  %d.meet.v = icmp ne <{W} x i32> %d.kinds, zeroinitializer
+  %d.meet.b = bitcast <{W} x i1> %d.meet.v to i32
+  %d.meet = and i32 %d.meet.b, %d.live
+  br label %d.try
+d.try:
+  %d.left = phi i32 [%d.meet, %d.stuck], [%d.left2, %d.tried]
+  %d.no.left = icmp eq i32 %d.left, 0
+  br i1 %d.no.left, label %leave, label %d.meeting
+d.meeting:
+  %d.left1 = sub i32 %d.left, 1
+  %d.left2 = and i32 %d.left, %d.left1
+  %d.first = xor i32 %d.left, %d.left2
+  call void @meet(ptr %ws, i32 %d.first)
+  %d.wait2 = load i32, ptr %wait.at
+  %d.met = icmp ne i32 %d.wait2, %d.wait
+  br i1 %d.met, label %dispatch, label %d.tried
+d.tried:
+  br label %d.try
+leave:
+  ret i32 {S.DONE}
+d.quantum:
+  %d.q = load i64, ptr %quantum.at
+  %d.q1 = sub i64 %d.q, 1
+  store i64 %d.q1, ptr %quantum.at
+  %d.spent = icmp slt i64 %d.q1, 0
+  br i1 %d.spent, label %suspend, label %d.choose
+suspend:
+  ret i32 {S.SUSPENDED}
+d.choose:
+  %d.pcs = load <{W} x i32>, ptr %ws, align 64
+  %d.runv = bitcast i32 %d.run to <{W} x i1>
+  %d.low = select <{W} x i1> %d.runv, <{W} x i32> %d.pcs, <{W} x i32> splat (i32 2147483647)
+  %d.min = call i32 @llvm.vector.reduce.umin.v{W}i32(<{W} x i32> %d.low)
+  %d.turn = load i32, ptr %turn.at
+  %d.turn1 = add i32 %d.turn, 1
+  store i32 %d.turn1, ptr %turn.at
+  %d.phase = and i32 %d.turn, 255
+  %d.fair = icmp uge i32 %d.phase, 192
+  %d.lane0 = lshr i32 %d.turn, 8
+  %d.lane = and i32 %d.lane0, 31
+  %d.bit = shl i32 1, %d.lane
+  %d.bit.run = and i32 %d.bit, %d.run
+  %d.can = icmp ne i32 %d.bit.run, 0
+  %d.use = and i1 %d.fair, %d.can
+  %d.theirs = extractelement <{W} x i32> %d.pcs, i32 %d.lane
+  %d.pc = select i1 %d.use, i32 %d.theirs, i32 %d.min
+  %d.pc.0 = insertelement <{W} x i32> poison, i32 %d.pc, i64 0
+  %d.pc.v = shufflevector <{W} x i32> %d.pc.0, <{W} x i32> poison, <{W} x i32> zeroinitializer
+  %d.here = icmp eq <{W} x i32> %d.pcs, %d.pc.v
+  %d.here.b = bitcast <{W} x i1> %d.here to i32
+  %d.mask = and i32 %d.here.b, %d.run
+  store i32 %d.mask, ptr %mask.p
+  switch i32 %d.pc, label %fault [{" ".join(cases)}]""".splitlines()[1:]
+        self.t.declared.add(f"declare i32 @llvm.vector.reduce.umin.v{W}i32(<{W} x i32>)")
+
+    # -- blocks --------------------------------------------------------------------------------------------------------
+
+    def block(self, block: Block) -> None:
+        self.t.at(f"b{block.index}")
+        bits = self._rejoin(block)
+        self.count(block, bits)
+        self._run(block, block.first, bits)
+
+    def _rejoin(self, block: Block) -> str:
+        """If all live lanes are here, the warp may go back; else the lanes that run."""
+        t = self.t
+        bits = t.let("load i32, ptr %mask.p")
+        together, back, stay = t.label("together"), t.label("back"), t.label("stay")
+        live = t.let("load i32, ptr %live.at")
+        t.do(f"br i1 {t.let(f'icmp eq i32 {bits}, {live}')}, label %{together}, label %{stay}")
+        t.at(together)
+        name, count = self.table(self.alive[block.index])
+        same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live})")
+        t.do(f"br i1 {same}, label %{back}, label %{stay}")
+        t.at(back)
+        t.do(f"store i32 {self.pc(block.index)}, ptr %fast.pc.at")
+        t.do(f"ret i32 {S.CONVERGED}")
+        t.at(stay)
+        return bits
+
+    def _run(self, block: Block, first: int, bits: str) -> None:
+        """The code of a block from an index on, for some lanes."""
+        self.begin(block, block.last, bits)
+        for code in self.program.codes[first : block.last]:
+            self.code = code
+            self.t.do(f"; {code.line}: {code.form.opcode if code.form else code.name}")
+            self.apply_guard(code)
+            if self.is_control(code):
+                self.control(block, code)
+                return
+            if exchanges(code):
+                self._offer(block, code)
+                self._given(block, code)
+                if code.index + 1 < block.last:
+                    self.t.at(f"after{code.index}")
+                    for group in self.groups.values():  # checks made before the exchange do not dominate
+                        group.pointer = ""
+                    self._run(block, code.index + 1, self.t.let("load i32, ptr %mask.p"))
+                return
+            self.plain(code)
+        self.flush(self.alive_after(block))
+        self.go(block.next)
+
+    def _set_pc(self, bits: str, target: str) -> None:
+        """Program counters of the lanes in `bits`; `target` is a vector."""
+        mask = self.t.let(f"bitcast i32 {bits} to <{W} x i1>")
+        old = self.t.let(f"load <{W} x i32>, ptr %ws, align 64")
+        pcs = self.t.let(f"select <{W} x i1> {mask}, <{W} x i32> {target}, <{W} x i32> {old}")
+        self.t.do(f"store <{W} x i32> {pcs}, ptr %ws, align 64")
+
+    def go(self, block: int) -> None:
+        self._set_pc(self._block_bits, f"splat (i32 {self.pc(block)})")
+        self.t.do("br label %dispatch")
+
+    def jump(self, block: Block, target: Value) -> None:
+        if block.next >= 0:
+            self._set_pc(self._block_bits, f"splat (i32 {self.pc(block.next)})")
+        self._set_pc(self.mask_bits, self.vector(target))
+        self.t.do("br label %dispatch")
+
+    def leave(self, block: Block) -> None:
+        t = self.t
+        others = t.let(f"xor i32 {self.mask_bits}, -1")
+        t.bump("%live.at", "and i32", others)
+        if self.code.guard is not None and block.next >= 0:
+            self._set_pc(self._block_bits, f"splat (i32 {self.pc(block.next)})")
+        t.do("br label %dispatch")
+
+    def wait(self, block: Block) -> None:
+        self.go(block.next)
+
+    # -- lanes that wait for each other --------------------------------------------------------------------------------
+
+    def _all_alive(self, block: Block, index: int) -> int:
+        """Registers that the rest of the block or anything after it may read."""
+        alive = self.alive_after(block)
+        for code in self.program.codes[index : block.last]:
+            for r in reads(code):
+                alive |= 1 << r
+        return alive
+
+    def _vectors(self, code: Code) -> list[int]:
+        """The positions of the operands that lanes bring; immediates in an `int` position are part of the form."""
+        return [
+            k
+            for k, (s, t) in enumerate(zip(code.sources, code.source_types, strict=True))
+            if s is not None and not (t == "int" and isinstance(s, Literal)) and not self._is_members(code, k)
+        ]
+
+    @staticmethod
+    def _is_members(code: Code, k: int) -> bool:
+        assert code.form is not None
+        specs = [s for s in code.form.op.operands if s.role != "dst"]
+        return specs[k].name == "membermask"
+
+    def _slot(self, base: int, k: int) -> str:
+        return self.t.let(f"getelementptr i8, ptr %ws, i64 {base + 256 * k}")
+
+    def _offer(self, block: Block, code: Code) -> None:
+        """Leaves what these lanes bring, and lets them wait; those whose guard fails go on."""
+        t, form = self.t, code.form
+        assert form is not None
+        for slot, k in enumerate(self._vectors(code)):
+            value = self._read(code.sources[k], code.source_types[k])
+            if value.type == "i1":
+                value = self.zext("i64", value)
+            wide = value if value.type == "i64" else self.zext("i64", self._as_int(value))
+            p = self._slot(S.OFFERED, slot)
+            old = t.let(f"load <{W} x i64>, ptr {p}, align 64")
+            new = t.let(f"select <{W} x i1> {self._mask}, <{W} x i64> {self.vector(wide)}, <{W} x i64> {old}")
+            t.do(f"store <{W} x i64> {new}, ptr {p}, align 64")
+        at = next(k for k in range(len(code.sources)) if self._is_members(code, k))
+        members = self._read(code.sources[at], "b32")
+        for base, vector in ((S.MEMBERS, self.vector(members)), (S.MEETING, f"splat (i32 {self._kind(form.opcode)})")):
+            p = t.let(f"getelementptr i8, ptr %ws, i64 {base}")
+            old = t.let(f"load <{W} x i32>, ptr {p}, align 64")
+            new = t.let(f"select <{W} x i1> {self._mask}, <{W} x i32> {vector}, <{W} x i32> {old}")
+            t.do(f"store <{W} x i32> {new}, ptr {p}, align 64")
+        self.flush(self._all_alive(block, code.index + 1))
+        if code.guard is not None:
+            self._set_pc(self._block_bits, f"splat (i32 {self._behind(block, code)})")
+        self._set_pc(self.mask_bits, f"splat (i32 {2 * code.index + 1})")
+        t.bump("%wait.at", "or i32", self.mask_bits)
+        meet, on = t.label("meet"), t.label("on")
+        t.do(f"br i1 {t.let(f'icmp eq i32 {self.mask_bits}, 0')}, label %{on}, label %{meet}")
+        t.at(meet)
+        t.do(f"call void @meet(ptr %ws, i32 {self.mask_bits})")
+        t.do(f"br label %{on}")
+        t.at(on)
+        t.do("br label %dispatch")
+
+    def _behind(self, block: Block, code: Code) -> int:
+        """The program counter behind an instruction."""
+        return 2 * code.index + 2 if code.index + 1 < block.last else self.pc(block.next)
+
+    def _kind(self, opcode: str) -> int:
+        """A number, not 0, for each opcode that lanes may meet at."""
+        names = sorted({c.form.opcode for c in self.program.codes if c.form is not None and exchanges(c)})
+        return names.index(opcode) + 1
+
+    def _as_int(self, value: Value) -> Value:
+        return value if value.type[0] == "i" else self.bitcast(f"i{BITS[value.type]}", value)
+
+    def _given(self, block: Block, code: Code) -> None:
+        """Where lanes go on when all have come: the semantics, on what each has brought."""
+        t, form = self.t, code.form
+        assert form is not None
+        t.at(f"given{code.index}")
+        bits = t.let("load i32, ptr %mask.p")
+        self.begin(block, block.last, bits)
+        lead = t.call("i32", "llvm.cttz.i32", [("i32", bits), ("i1", "false")])
+        base = t.let(f"getelementptr i8, ptr %ws, i64 {S.GIVEN_MEMBERS}")
+        p = t.let(f"getelementptr i32, ptr {base}, i32 {lead}")
+        members = t.let(f"load i32, ptr {p}")
+        if form.op.sem is not None:
+            self.mask_bits = members
+            self._mask = t.let(f"bitcast i32 {members} to <{W} x i1>")
+            sources: list[Any] = [None] * len(code.sources)
+            for slot, k in enumerate(self._vectors(code)):
+                sources[k] = self._offered(slot, code.source_types[k])
+            for k, s in enumerate(code.sources):
+                if isinstance(s, Literal) and code.source_types[k] == "int":
+                    sources[k] = s.value
+                elif self._is_members(code, k):
+                    sources[k] = Value(members, "i32", True)
+            result = form.op.sem(self, form, *sources)
+            self.mask_bits, self._mask, self.guard = bits, self._block_mask, None
+            results = result if isinstance(result, tuple) and len(code.dests) > 1 else (result,)
+            for dest, type_, r in zip(code.dests, code.dest_types, results, strict=False):
+                self._write(dest, type_, r)
+        self.flush(-1)
+        self._set_pc(bits, f"splat (i32 {self._behind(block, code)})")
+        t.do("br label %dispatch")
+
+    def _offered(self, slot: int, type_: str) -> Value:
+        lane = types.lane(type_)
+        wide = self.t.let(f"load <{W} x i64>, ptr {self._slot(S.GIVEN, slot)}, align 64")
+        value = Value(wide, "i64", False)
+        if lane == "i64":
+            return value
+        if lane == "i1":
+            return self.trunc("i1", value)
+        cut = self.trunc(f"i{BITS[lane]}", value) if BITS[lane] < 64 else value
+        return cut if lane[0] == "i" else self.bitcast(lane, cut)
