@@ -11,7 +11,7 @@ import pytest
 from emulate_programs import ENGINES, kernel, run
 
 from ptxlab.emulate import Memory, execute
-from ptxlab.errors import DeviceFault, UnsupportedInstruction
+from ptxlab.errors import DeviceFault, LaunchError, UnsupportedInstruction
 from ptxlab.text import parse
 
 OUT, X = 0x200_0000_0000, 0x200_0000_1200
@@ -250,6 +250,13 @@ def test_control_c_ends_an_endless_loop(engine: str) -> None:
     assert time.perf_counter() - start < 3
     if isinstance(caught.value, DeviceFault):
         assert caught.value.kind == "interrupt"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_clusters_are_refused(engine: str) -> None:
+    with pytest.raises(LaunchError) as caught:
+        run(engine, kernel(""), blocks=2, cluster=(2, 1, 1))
+    assert str(caught.value) == "cluster: the CPU machine runs clusters of one block only yet, found (2, 1, 1)"
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ptxlab.emulate.memory import Allocation, Memory
 from ptxlab.emulate.program import Program, lower
 from ptxlab.emulate.report import Launch, Report
+from ptxlab.errors import LaunchError
 
 if TYPE_CHECKING:
     from ptxlab.text import Module
@@ -41,6 +42,8 @@ def execute(
     shared: bytes of dynamic shared memory. budget: warp-instructions after which the launch is stopped.
     Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped.
     """
+    if cluster is not None and any(n != 1 for n in cluster):
+        raise LaunchError(f"cluster: the CPU machine runs clusters of one block only yet, found {tuple(cluster)}")
     program = lower(module, entry, arch)
     launch = Launch(
         grid=_three(grid), block=_three(block), params=params, shared=shared, budget=budget, workers=workers, seed=seed,
