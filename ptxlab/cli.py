@@ -16,7 +16,11 @@ from ptxlab.errors import PtxlabError
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; the exit status is 0 when all went well, 1 when a result is out of tolerance, 2 for errors."""
-    options = _parser().parse_args(argv)
+    parser = _parser()
+    options, more = parser.parse_known_args(argv)
+    if more and options.run is not _lab:
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
+    options.more = more
     try:
         status: int = options.run(options)
     except PtxlabError as error:
@@ -48,8 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     _problem_options(run)
     _json(run)
     _json(command("doctor", _doctor, "what this machine has and lacks"))
-    lab = command("lab", _lab, "open the notebooks in JupyterLab")
-    lab.add_argument("arguments", nargs=argparse.REMAINDER, help="passed on to `jupyter lab`")
+    command("lab", _lab, "open the notebooks in JupyterLab; further options are passed on to it")
     bench = command("bench", _bench, "time the kernels against numpy")
     bench.add_argument("kernels", nargs="*", metavar="KERNEL", help="by default all")
     bench.add_argument("--seq-len", type=int, nargs="+", default=[256, 512, 1024], metavar="S")
@@ -249,7 +252,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 def _lab(options: argparse.Namespace) -> int:
     home = next((p for p in (Path("notebooks"), Path(__file__).parent.parent / "notebooks") if p.is_dir()), Path("."))
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", str(home), *options.arguments])
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", str(home), *options.more])
 
 
 def _bench(options: argparse.Namespace) -> int:

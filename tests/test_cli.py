@@ -108,6 +108,30 @@ def test_unknown_command_shows_the_usage(capsys):
     assert "usage: ptxlab" in capsys.readouterr().err
 
 
+def test_an_unknown_option_is_refused(capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["list", "--jason"])
+    assert caught.value.code == 2
+    assert "unrecognized arguments: --jason" in capsys.readouterr().err
+
+
+def test_lab_passes_its_options_on(monkeypatch):
+    class Executed(Exception):
+        pass
+
+    def execv(path, argv):
+        raise Executed(path, argv)
+
+    monkeypatch.setattr(os, "execv", execv)
+    with pytest.raises(Executed) as caught:
+        cli.main(["lab", "--no-browser", "--port", "8899"])
+    path, argv = caught.value.args
+    assert path == argv[0] == sys.executable
+    assert argv[1:3] == ["-m", "jupyterlab"]
+    assert argv[3].endswith("notebooks")
+    assert argv[4:] == ["--no-browser", "--port", "8899"]
+
+
 def test_isa_of_one_instruction(capsys):
     status, out, _ = run(capsys, "isa", "fma")
     assert status == 0
