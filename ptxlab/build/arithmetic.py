@@ -57,6 +57,7 @@ class Arithmetic(Emitter):
         else:
             last.operands[0] = var
         last.results = [var if r is value else r for r in last.results]
+        last.named = True
         value.dead = var
         return True
 
