@@ -264,12 +264,12 @@ def _error(words: list[str], entries: list[Op], stops: list[_Stop]) -> FormError
     place = sum(len(w) + 1 for w in words[:at])
     if slot is None:
         return FormError(f"{words[0]} does not take .{words[at]} here", entry.syntax, place, len(words[at]))
-    alike = [s for _, s in near if s is not None and (s.name == slot.name or s.kind == slot.kind)]
+    alike = [s for _, s in near if s is not None and (any(missing) or slot.name == s.name or slot.kind == s.kind)]
     choices = dict.fromkeys(c for s in alike for c in s.choices)
     wanted = " ".join(f".{c}" for c in choices)
     many = len(choices) > 1
-    if many and not all(s.literal for s in alike):
-        what = f".{next(s.name for s in alike if not s.literal)} here, one of {wanted}"
+    if many and (slot.kind == "type" or len({s.name for s in alike}) == 1):
+        what = f".{next((s.name for s in alike if not s.literal), 'type')} here, one of {wanted}"
     else:
         what = f"one of {wanted} here" if many else f"{wanted} here"
     found = f"found .{words[at]}" if at < len(words) else "found nothing"
