@@ -229,7 +229,8 @@ def test_operators_are_pythons() -> None:
     def f(k: Builder, out: Ptr[s32], a: s32, b: s32, u: u32) -> None:
         values = [
             a + b, a - b, a * b, a // b, a % b, a & b, a | b, a ^ b, a << 3, a >> 1, ~a, -a, abs(a),
-            5 - a, 7 // b, 100 % b, k.bitcast(s32, 1 << u), k.min(a, b), k.max(a, b), k.bitcast(s32, -u), k.bitcast(s32, u & ~7),
+            5 - a, 7 // b, 100 % b, k.bitcast(s32, 1 << u), k.min(a, b), k.max(a, b),
+            k.bitcast(s32, -u), k.bitcast(s32, u & ~7),
             *(k.select(p, 1, 0, type=s32) for p in (a < b, a <= b, a > b, a >= b, a == b, a != b, 3 < b, ~(a < b))),
             *(k.select(p, 1, 0, type=s32) for p in ((a < b) & (b > 0), (a < b) | (b > 0), (a < b) ^ (b > 0))),
         ]  # fmt: skip

@@ -198,16 +198,16 @@ class Instructions(Flow):
             The absolute value. The most negative integer has none and stays as it is.
 
         abs{.ftz}.f32  d, a
-            The absolute value: clears the sign.
+            The absolute value: no sign.
 
         abs.f64  d, a
-            The absolute value: clears the sign.
+            The absolute value: no sign.
 
         abs{.ftz}.type  d, a
-            The absolute value: clears the sign.
+            The absolute value: no sign.
 
         abs.type  d, a
-            The absolute value: clears the sign.
+            The absolute value: no sign.
         """
 
     def neg(self, a: Register[T] | int | float, *, type: Literal["s16", "s32", "s64", "f32", "f64", "f16", "f16x2", "bf16", "bf16x2"] | type[Any] = ..., ftz: bool = ..., into: Any = ..., both: bool = ...) -> T:
@@ -215,16 +215,16 @@ class Instructions(Flow):
             Arithmetic negation: 0 - a.
 
         neg{.ftz}.f32  d, a
-            Negation: flips the sign, of zero too.
+            Negation: flips the sign bit.
 
         neg.f64  d, a
-            Negation: flips the sign, of zero too.
+            Negation: flips the sign bit.
 
         neg{.ftz}.type  d, a
-            Negation: flips the sign, of zero too.
+            Negation: flips the sign bit.
 
         neg.type  d, a
-            Negation: flips the sign, of zero too.
+            Negation: flips the sign bit.
         """
 
     def min(self, a: Register[T] | int | float, b: Register[T] | int | float, c: Register[T] | int | float = ..., *, type: Literal["u16", "u32", "u64", "s16", "s32", "s64", "u16x2", "s16x2", "f32", "f16", "f16x2", "bf16", "bf16x2", "f64"] | type[Any] = ..., relu: bool = ..., ftz: bool = ..., NaN: bool = ..., xorsign: bool = ..., abs: bool = ..., into: Any = ..., both: bool = ...) -> T:
@@ -275,35 +275,35 @@ class Instructions(Flow):
             The larger of two integers, and 0 where that is negative.
 
         max{.ftz}{.NaN}.f32  d, a, b{, c}
-            The larger of two floating-point numbers. Online softmax keeps the running maximum of a row with it. A
-            NaN operand is ignored unless `.NaN` asks for it back.
+            The larger of two floating-point numbers. Online softmax keeps a row's running maximum with it. A NaN
+            operand is ignored unless `.NaN` asks for it back.
 
         max{.ftz}{.NaN}.type  d, a, b
-            The larger of two floating-point numbers. Online softmax keeps the running maximum of a row with it. A
-            NaN operand is ignored unless `.NaN` asks for it back.
+            The larger of two floating-point numbers. Online softmax keeps a row's running maximum with it. A NaN
+            operand is ignored unless `.NaN` asks for it back.
 
         max{.NaN}.type  d, a, b
-            The larger of two floating-point numbers. Online softmax keeps the running maximum of a row with it. A
-            NaN operand is ignored unless `.NaN` asks for it back.
+            The larger of two floating-point numbers. Online softmax keeps a row's running maximum with it. A NaN
+            operand is ignored unless `.NaN` asks for it back.
 
         max{.ftz}{.NaN}.xorsign.abs.f32  d, a, b
-            The larger of two floating-point numbers. Online softmax keeps the running maximum of a row with it. A
-            NaN operand is ignored unless `.NaN` asks for it back. Here of the absolute values, with the xor of both
+            The larger of two floating-point numbers. Online softmax keeps a row's running maximum with it. A NaN
+            operand is ignored unless `.NaN` asks for it back. Here of the absolute values, with the xor of both
             signs.
 
         max{.ftz}{.NaN}.xorsign.abs.type  d, a, b
-            The larger of two floating-point numbers. Online softmax keeps the running maximum of a row with it. A
-            NaN operand is ignored unless `.NaN` asks for it back. Here of the absolute values, with the xor of both
+            The larger of two floating-point numbers. Online softmax keeps a row's running maximum with it. A NaN
+            operand is ignored unless `.NaN` asks for it back. Here of the absolute values, with the xor of both
             signs.
 
         max{.NaN}.xorsign.abs.type  d, a, b
-            The larger of two floating-point numbers. Online softmax keeps the running maximum of a row with it. A
-            NaN operand is ignored unless `.NaN` asks for it back. Here of the absolute values, with the xor of both
+            The larger of two floating-point numbers. Online softmax keeps a row's running maximum with it. A NaN
+            operand is ignored unless `.NaN` asks for it back. Here of the absolute values, with the xor of both
             signs.
 
         max.f64  d, a, b
-            The larger of two floating-point numbers. Online softmax keeps the running maximum of a row with it. A
-            NaN operand is ignored.
+            The larger of two floating-point numbers. Online softmax keeps a row's running maximum with it. A NaN
+            operand is ignored.
         """
 
     def sad(self, a: Register[T] | int | float, b: Register[T] | int | float, c: Register[T] | int | float, *, type: Literal["u16", "u32", "u64", "s16", "s32", "s64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> T:
@@ -735,7 +735,7 @@ class Instructions(Flow):
             Triggers several performance-monitor events, one for each bit.
         """
 
-    def mbarrier(self, *operands: Any, type: Literal["b64"] | type[Any] = ..., init: bool = ..., space: Literal["shared", "shared::cta", "shared::cluster"] = ..., inval: bool = ..., arrive: bool = ..., order: Literal["release", "relaxed", "acquire"] = ..., scope: Literal["cta", "cluster"] = ..., expect_tx: bool = ..., noComplete: bool = ..., arrive_drop: bool = ..., complete_tx: bool = ..., test_wait: bool = ..., parity: bool = ..., try_wait: bool = ..., pending_count: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+    def mbarrier(self, *operands: Any, type: Literal["b64"] | type[Any] = ..., init: bool = ..., space: Literal["shared", "shared::cta", "shared::cluster"] = ..., inval: bool = ..., arrive: bool = ..., order: Literal["release", "relaxed", "acquire"] | bool = ..., scope: Literal["cta", "cluster"] = ..., expect_tx: bool = ..., noComplete: bool = ..., arrive_drop: bool = ..., complete_tx: bool = ..., test_wait: bool = ..., parity: bool = ..., try_wait: bool = ..., pending_count: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """mbarrier.init{.space}.b64  [a], count:u32
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
@@ -744,51 +744,91 @@ class Instructions(Flow):
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.arrive{.order}{.scope}{.space}.b64  d, [a]{, count:u32}
+        mbarrier.arrive{.space}.b64  d, [a]{, count:u32}
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.arrive.expect_tx{.order}{.scope}{.space}.b64  d, [a], bytes:u32
+        mbarrier.arrive.order.scope{.space}.b64  d, [a]{, count:u32}
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.arrive.noComplete{.order}{.scope}{.space}.b64  d, [a], count:u32
+        mbarrier.arrive.expect_tx{.space}.b64  d, [a], bytes:u32
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.arrive_drop{.order}{.scope}{.space}.b64  d, [a]{, count:u32}
+        mbarrier.arrive.expect_tx.order.scope{.space}.b64  d, [a], bytes:u32
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.arrive_drop.expect_tx{.order}{.scope}{.space}.b64  d, [a], bytes:u32
+        mbarrier.arrive.noComplete{.space}.b64  d, [a], count:u32
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.arrive_drop.noComplete{.order}{.scope}{.space}.b64  d, [a], count:u32
+        mbarrier.arrive_drop{.space}.b64  d, [a]{, count:u32}
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.expect_tx{.order}{.scope}{.space}.b64  [a], bytes:u32
+        mbarrier.arrive_drop.order.scope{.space}.b64  d, [a]{, count:u32}
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.complete_tx{.order}{.scope}{.space}.b64  [a], bytes:u32
+        mbarrier.arrive_drop.expect_tx{.space}.b64  d, [a], bytes:u32
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.test_wait{.order}{.scope}{.space}.b64  p:pred, [a], state:b64{, hint:u32}
+        mbarrier.arrive_drop.expect_tx.order.scope{.space}.b64  d, [a], bytes:u32
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.test_wait.parity{.order}{.scope}{.space}.b64  p:pred, [a], parity:u32{, hint:u32}
+        mbarrier.arrive_drop.noComplete{.space}.b64  d, [a], count:u32
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.try_wait{.order}{.scope}{.space}.b64  p:pred, [a], state:b64{, hint:u32}
+        mbarrier.expect_tx{.space}.b64  [a], bytes:u32
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
-        mbarrier.try_wait.parity{.order}{.scope}{.space}.b64  p:pred, [a], parity:u32{, hint:u32}
+        mbarrier.expect_tx.order.scope{.space}.b64  [a], bytes:u32
+            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
+            on them. The CPU machine does not run it yet.
+
+        mbarrier.complete_tx{.space}.b64  [a], bytes:u32
+            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
+            on them. The CPU machine does not run it yet.
+
+        mbarrier.complete_tx.order.scope{.space}.b64  [a], bytes:u32
+            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
+            on them. The CPU machine does not run it yet.
+
+        mbarrier.test_wait{.space}.b64  p:pred, [a], state:b64{, hint:u32}
+            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
+            on them. The CPU machine does not run it yet.
+
+        mbarrier.test_wait.order.scope{.space}.b64  p:pred, [a], state:b64{, hint:u32}
+            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
+            on them. The CPU machine does not run it yet.
+
+        mbarrier.test_wait.parity{.space}.b64  p:pred, [a], parity:u32{, hint:u32}
+            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
+            on them. The CPU machine does not run it yet.
+
+        mbarrier.test_wait.parity.order.scope{.space}.b64  p:pred, [a], parity:u32{, hint:u32}
+            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
+            on them. The CPU machine does not run it yet.
+
+        mbarrier.try_wait{.space}.b64  p:pred, [a], state:b64{, hint:u32}
+            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
+            on them. The CPU machine does not run it yet.
+
+        mbarrier.try_wait.order.scope{.space}.b64  p:pred, [a], state:b64{, hint:u32}
+            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
+            on them. The CPU machine does not run it yet.
+
+        mbarrier.try_wait.parity{.space}.b64  p:pred, [a], parity:u32{, hint:u32}
+            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
+            on them. The CPU machine does not run it yet.
+
+        mbarrier.try_wait.parity.order.scope{.space}.b64  p:pred, [a], parity:u32{, hint:u32}
             A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
             on them. The CPU machine does not run it yet.
 
@@ -887,7 +927,7 @@ class Instructions(Flow):
             Logical negation as C has it: 1 where a is 0, else 0.
         """
 
-    def lop3(self, a: Register[T] | int | float, b: Register[T] | int | float, c: Register[T] | int | float, lut: Any, *, type: Literal["b32"] | type[Any] = ..., bool: Literal["or", "and"] = ..., into: Any = ..., both: bool = ...) -> T:
+    def lop3(self, a: Register[T] | int | float, b: Register[T] | int | float, c: Register[T] | int | float, lut: Any, q: Register[pred] = ..., *, type: Literal["b32"] | type[Any] = ..., bool: Literal["or", "and"] = ..., into: Any = ..., both: bool = ...) -> T:
         """lop3.b32  d, a, b, c, lut:int
             Any bitwise function of three inputs: bit k of the 8-bit constant is the answer where the bits of a, b,
             c spell k. Compilers merge chains of and, or, xor into one; 0x96 is a xor b xor c, 0xE8 the majority.
@@ -920,8 +960,28 @@ class Instructions(Flow):
             sign). It repacks 8- and 16-bit data for tensor cores in one instruction.
         """
 
-    def mma(self, a: Any, b: Any, c: Any, e: Any = ..., f: Any = ..., *, type: Literal["f16"] | type[Any] = ..., sync: bool = ..., aligned: bool = ..., m8n8k4: bool = ..., alayout: Literal["row", "col"] = ..., blayout: Literal["row", "col"] = ..., dtype: Literal["f16", "f32", "f64", "s32"] | bool | type[Any] = ..., ctype: Literal["f16", "f32", "f64", "s32"] | bool | type[Any] = ..., shape: Literal["m16n8k8", "m16n8k16", "m16n8k4", "m8n8k4", "m8n8k16", "m16n8k32", "m8n8k32", "m16n8k64", "m8n8k128", "m16n8k128", "m16n8k256"] = ..., row: bool = ..., col: bool = ..., atype: Literal["f16", "bf16", "tf32", "f64", "u8", "s8", "u4", "s4", "b1", "e4m3", "e5m2"] | bool | type[Any] = ..., btype: Literal["f16", "bf16", "tf32", "f64", "u8", "s8", "u4", "s4", "b1", "e4m3", "e5m2"] | bool | type[Any] = ..., satfinite: bool = ..., bitop: Literal["xor", "and"] = ..., popc: bool = ..., spvariant: Literal["sp", "sp::ordered_metadata"] = ..., into: Any = ..., both: bool = ...) -> Any:
+    def mma(self, a: Any, b: Any, c: Any, e: Any = ..., f: Any = ..., *, type: Literal["f16", "f32"] | type[Any] = ..., sync: bool = ..., aligned: bool = ..., m8n8k4: bool = ..., alayout: Literal["row", "col"] = ..., blayout: Literal["row", "col"] = ..., dtype: Literal["f16", "f32", "f64", "s32"] | bool | type[Any] = ..., ctype: Literal["f16", "f32", "f64", "s32"] | bool | type[Any] = ..., shape: Literal["m16n8k8", "m16n8k16", "m16n8k4", "m8n8k4", "m8n8k16", "m16n8k32", "m8n8k32", "m16n8k64", "m8n8k128", "m16n8k128", "m16n8k256"] | bool = ..., row: bool = ..., col: bool = ..., atype: Literal["f16", "bf16", "tf32", "f64", "u8", "s8", "u4", "s4", "b1", "e4m3", "e5m2"] | bool | type[Any] = ..., btype: Literal["f16", "bf16", "tf32", "f64", "u8", "s8", "u4", "s4", "b1", "e4m3", "e5m2"] | bool | type[Any] = ..., satfinite: bool = ..., xor: bool = ..., popc: bool = ..., and_: bool = ..., sp: bool = ..., sp_ordered_metadata: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """mma.sync.aligned.m8n8k4.alayout.blayout.dtype.f16.f16.ctype  d:any, a:any, b:any, c:any
+            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
+            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
+            are exact; sums are kept in the accumulator's type.
+
+        mma.sync.aligned.m8n8k4.alayout.blayout.f32.f16.f16.f32  d:any, a:any, b:any, c:any
+            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
+            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
+            are exact; sums are kept in the accumulator's type.
+
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
+            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
+            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
+            are exact; sums are kept in the accumulator's type.
+
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
+            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
+            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
+            are exact; sums are kept in the accumulator's type.
+
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
             Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
             a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
             are exact; sums are kept in the accumulator's type.
@@ -947,6 +1007,16 @@ class Instructions(Flow):
             a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
             are exact; sums are kept in the accumulator's type.
 
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
+            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
+            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
+            are exact; sums are kept in the accumulator's type.
+
+        mma.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
+            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
+            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
+            are exact; sums are kept in the accumulator's type.
+
         mma.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
             Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
             a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
@@ -957,7 +1027,22 @@ class Instructions(Flow):
             a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
             are exact; sums are kept in the accumulator's type.
 
-        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype.bitop.popc  d:any, a:any, b:any, c:any
+        mma.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
+            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
+            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
+            are exact; sums are kept in the accumulator's type.
+
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype.xor.popc  d:any, a:any, b:any, c:any
+            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
+            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
+            are exact; sums are kept in the accumulator's type.
+
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype.xor.popc  d:any, a:any, b:any, c:any
+            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
+            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
+            are exact; sums are kept in the accumulator's type.
+
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype.and.popc  d:any, a:any, b:any, c:any
             Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
             a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
             are exact; sums are kept in the accumulator's type.
@@ -967,8 +1052,63 @@ class Instructions(Flow):
             a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
             are exact; sums are kept in the accumulator's type.
 
-        mma.spvariant.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, `e` says which.
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
+            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
+            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
+            are exact; sums are kept in the accumulator's type.
+
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
+            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
+            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
+            are exact; sums are kept in the accumulator's type.
+
+        mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
+
+        mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
+
+        mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
+
+        mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
+
+        mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
+
+        mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
+
+        mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
+
+        mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
+
+        mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
+
+        mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
+
+        mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
+
+        mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
+            machine does not run it yet.
         """
 
     def ldmatrix(self, a: Ptr[Any] | Register[Any], *, type: Literal["b16"] | type[Any] = ..., sync: bool = ..., aligned: bool = ..., shape: bool = ..., num: Literal["x1", "x2", "x4"] = ..., trans: bool = ..., space: Literal["shared", "shared::cta"] = ..., into: Any = ..., both: bool = ...) -> Any:
@@ -989,7 +1129,7 @@ class Instructions(Flow):
             Transposes an 8x8 matrix of 16-bit elements that a warp holds in one register a lane.
         """
 
-    def wmma(self, *operands: Any, load: bool = ..., matrix: Literal["a", "b", "c"] | bool = ..., sync: bool = ..., aligned: bool = ..., layout: Literal["row", "col"] = ..., shape: Literal["m16n16k16", "m8n32k16", "m32n8k16"] = ..., space: Literal["global", "shared", "shared::cta"] = ..., type: Literal["f16", "bf16", "u8", "s8", "f32", "s32"] | type[Any] = ..., store: bool = ..., d: bool = ..., mma: bool = ..., alayout: Literal["row", "col"] = ..., blayout: Literal["row", "col"] = ..., dtype: Literal["f16", "f32", "s32"] | bool | type[Any] = ..., ctype: Literal["f16", "f32", "s32"] | bool | type[Any] = ..., satfinite: bool = ..., atype: Literal["bf16", "u8", "s8"] | bool | type[Any] = ..., btype: Literal["bf16", "u8", "s8"] | bool | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
+    def wmma(self, *operands: Any, load: bool = ..., matrix: Literal["a", "b", "c"] | bool = ..., sync: bool = ..., aligned: bool = ..., layout: Literal["row", "col"] = ..., shape: Literal["m16n16k16", "m8n32k16", "m32n8k16"] = ..., space: Literal["global", "shared", "shared::cta"] = ..., type: Literal["f16", "bf16", "u8", "s8", "f32", "s32"] | type[Any] = ..., store: bool = ..., d: bool = ..., mma: bool = ..., alayout: Literal["row", "col"] = ..., blayout: Literal["row", "col"] = ..., dtype: Literal["f16", "f32", "s32"] | bool | type[Any] = ..., ctype: Literal["f16", "f32", "s32"] | bool | type[Any] = ..., atype: Literal["bf16", "u8", "s8"] | bool | type[Any] = ..., btype: Literal["bf16", "u8", "s8"] | bool | type[Any] = ..., satfinite: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}
             Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
             wmma may use it, which is why `mma.sync` won.
@@ -1005,7 +1145,10 @@ class Instructions(Flow):
         wmma.store.d.sync.aligned.layout.shape{.space}.type  [a], b:any{, stride:u32}
             Stores the accumulator fragments of a warp to memory as a matrix.
 
-        wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite}  d:any, a:any, b:any, c:any
+        wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype  d:any, a:any, b:any, c:any
+            Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c.
+
+        wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
             Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c.
 
         wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.satfinite}  d:any, a:any, b:any, c:any
@@ -1033,7 +1176,7 @@ class Instructions(Flow):
             threads go on. FlashAttention-3 is built on it. The CPU machine does not run it yet.
         """
 
-    def cp(self, *operands: Any, async_: bool = ..., bulk: bool = ..., dst: Literal["shared::cluster", "shared::cta", "global"] | bool = ..., src: Literal["global", "shared::cta"] = ..., completion: Literal["mbarrier::complete_tx::bytes", "bulk_group"] | bool = ..., multicast_cluster: bool = ..., L2_cache_hint: bool = ..., global_: bool = ..., shared_cta: bool = ..., bulk_group: bool = ..., commit_group: bool = ..., wait_group: bool = ..., read: bool = ..., prefetch: Literal["prefetch", "L2::64B", "L2::128B", "L2::256B"] | bool = ..., L2: bool = ..., tensor: bool = ..., dim: Literal["1d", "2d", "3d", "4d", "5d"] = ..., mode: Literal["tile", "im2col", "im2col_no_offs"] = ..., reduce: bool = ..., operation: Literal["add", "min", "max", "and", "or", "xor", "inc", "dec"] = ..., noftz: bool = ..., type: Literal["u32", "s32", "u64", "s64", "f16", "bf16", "f32", "f64", "b32", "b64"] | type[Any] = ..., ca: bool = ..., space: Literal["shared", "shared::cta"] = ..., cg: bool = ..., wait_all: bool = ..., mbarrier: bool = ..., arrive: bool = ..., noinc: bool = ..., into: Any = ..., both: bool = ...) -> None:
+    def cp(self, *operands: Any, async_: bool = ..., bulk: bool = ..., dst: Literal["shared::cluster", "shared::cta"] = ..., src: Literal["global", "shared::cta"] = ..., completion: bool = ..., multicast_cluster: bool = ..., L2_cache_hint: bool = ..., global_: bool = ..., shared_cta: bool = ..., bulk_group: bool = ..., commit_group: bool = ..., wait_group: bool = ..., read: bool = ..., prefetch: Literal["prefetch", "L2::64B", "L2::128B", "L2::256B"] | bool = ..., L2: bool = ..., tensor: bool = ..., dim: Literal["1d", "2d", "3d", "4d", "5d"] = ..., mode: Literal["tile", "im2col", "im2col_no_offs"] = ..., reduce: bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"] | bool = ..., type: Literal["u32", "s32", "u64", "s64", "b32", "b64", "f32", "f64", "f16", "bf16"] | bool | type[Any] = ..., noftz: bool = ..., ca: bool = ..., space: Literal["shared", "shared::cta"] = ..., cg: bool = ..., wait_all: bool = ..., mbarrier: bool = ..., arrive: bool = ..., noinc: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """cp.async.bulk.dst.src.completion{.multicast::cluster}{.L2::cache_hint}  [a], [b], size:u32, [m]{, mask:u16}{, policy:b64}
             Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
             CPU machine does not run it yet.
@@ -1062,7 +1205,31 @@ class Instructions(Flow):
             Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
             CPU machine does not run it yet.
 
-        cp.reduce.async.bulk.dst.shared::cta.completion{.L2::cache_hint}.operation{.noftz}.type  [a], [b], size:u32{, policy:b64}
+        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
+            CPU machine does not run it yet.
+
+        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
+            CPU machine does not run it yet.
+
+        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
+            CPU machine does not run it yet.
+
+        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
+            CPU machine does not run it yet.
+
+        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
+            CPU machine does not run it yet.
+
+        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
+            CPU machine does not run it yet.
+
+        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.noftz.type  [a], [b], size:u32{, policy:b64}
             Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
             CPU machine does not run it yet.
 
@@ -1106,12 +1273,12 @@ class Instructions(Flow):
             Which block of the cluster a shared address belongs to. The CPU machine does not run it yet.
         """
 
-    def ld(self, a: Ptr[Any] | Register[Any], policy: Any = ..., *, weak: bool = ..., space: Literal["const", "global", "local", "param", "param::entry", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["ca", "cg", "cs", "lu", "cv"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., L2_cache_hint: bool = ..., prefetch: Literal["L2::64B", "L2::128B", "L2::256B"] = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64", "b128"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | int = ..., volatile: bool = ..., order: Literal["relaxed", "acquire"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., global_: bool = ..., nc: bool = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> Any:
-        """ld{.weak}{.space}{.cop}{.level1}{.level2}{.L2::cache_hint}{.prefetch}.type  d, [a]{, policy:b64}
+    def ld(self, a: Ptr[Any] | Register[Any], policy: Any = ..., *, weak: bool = ..., space: Literal["const", "global", "local", "param", "param::entry", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["ca", "cg", "cs", "lu", "cv"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., prefetch: Literal["L2::64B", "L2::128B", "L2::256B"] = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64", "b128"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "acquire"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., global_: bool = ..., nc: bool = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """ld{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}{.prefetch}.type  d, [a]{, policy:b64}
             Loads d from memory. The 32 addresses of a warp are served in 32-byte sectors: neighbours in one sector
             cost one access, which is what "coalesced" means.
 
-        ld{.weak}{.space}{.cop}{.level1}{.level2}{.L2::cache_hint}{.prefetch}.vec.type  d:vec, [a]{, policy:b64}
+        ld{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}{.prefetch}.vec.type  d:vec, [a]{, policy:b64}
             Loads several neighbouring elements with one instruction; the address must be aligned to all of them.
             Fewer, wider loads are how a memory-bound kernel reaches the bandwidth of the GPU.
 
@@ -1125,25 +1292,35 @@ class Instructions(Flow):
             Fewer, wider loads are how a memory-bound kernel reaches the bandwidth of the GPU. `.volatile` promises
             that it really happens, each time: for flags that another thread sets.
 
-        ld.order.scope{.space}{.level1}{.level2}{.L2::cache_hint}{.prefetch}.type  d, [a]{, policy:b64}
+        ld.order.scope{.space}{.level1}{.L2::cache_hint}{.prefetch}.type  d, [a]{, policy:b64}
             Loads d from memory. The 32 addresses of a warp are served in 32-byte sectors: neighbours in one sector
             cost one access, which is what "coalesced" means. With `.acquire` nothing after it is seen earlier: the
             reading side of a lock.
 
-        ld.order.scope{.space}{.level1}{.level2}{.L2::cache_hint}{.prefetch}.vec.type  d:vec, [a]{, policy:b64}
+        ld.order.scope{.space}{.level1}{.L2::cache_hint}{.prefetch}.vec.type  d:vec, [a]{, policy:b64}
             Loads several neighbouring elements with one instruction; the address must be aligned to all of them.
             Fewer, wider loads are how a memory-bound kernel reaches the bandwidth of the GPU. With `.acquire`
             nothing after it is seen earlier: the reading side of a lock.
 
-        ld{.weak}.global{.cop}.nc{.level1}{.level2}{.L2::cache_hint}{.prefetch}.type  d, [a]{, policy:b64}
+        ld.global{.cop}.nc{.level1}{.L2::cache_hint}{.prefetch}.type  d, [a]{, policy:b64}
             Loads d from memory. The 32 addresses of a warp are served in 32-byte sectors: neighbours in one sector
             cost one access, which is what "coalesced" means. `.nc` reads through the read-only cache: nobody may
             write that memory while the kernel runs.
 
-        ld{.weak}.global{.cop}.nc{.level1}{.level2}{.L2::cache_hint}{.prefetch}.vec.type  d:vec, [a]{, policy:b64}
+        ld.global{.cop}.nc{.level1}{.L2::cache_hint}{.prefetch}.vec.type  d:vec, [a]{, policy:b64}
             Loads several neighbouring elements with one instruction; the address must be aligned to all of them.
             Fewer, wider loads are how a memory-bound kernel reaches the bandwidth of the GPU. `.nc` reads through
             the read-only cache: nobody may write that memory while the kernel runs.
+
+        ld{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}{.prefetch}.vec.type  d:vec, [a]{, policy:b64}
+            Loads several neighbouring elements with one instruction; the address must be aligned to all of them.
+            Fewer, wider loads are how a memory-bound kernel reaches the bandwidth of the GPU. This is the 256-bit
+            form of Blackwell: eight 32-bit or four 64-bit elements.
+
+        ld{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}{.prefetch}.vec.type  d:vec, [a]{, policy:b64}
+            Loads several neighbouring elements with one instruction; the address must be aligned to all of them.
+            Fewer, wider loads are how a memory-bound kernel reaches the bandwidth of the GPU. This is the 256-bit
+            form of Blackwell: eight 32-bit or four 64-bit elements.
 
         ld.mmio.relaxed.sys{.space}.type  d, [a]
             Loads from memory-mapped I/O: exactly one access of that size.
@@ -1162,12 +1339,12 @@ class Instructions(Flow):
             `ld.global.nc`.
         """
 
-    def st(self, a: Ptr[Any] | Register[Any], b: Any, policy: Any = ..., *, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64", "b128"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> None:
-        """st{.weak}{.space}{.cop}{.level1}{.level2}{.L2::cache_hint}.type  [a], b{, policy:b64}
+    def st(self, a: Ptr[Any] | Register[Any], b: Any, policy: Any = ..., *, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64", "b128"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> None:
+        """st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.type  [a], b{, policy:b64}
             Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
             which.
 
-        st{.weak}{.space}{.cop}{.level1}{.level2}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
+        st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
             Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
 
         st.volatile{.space}.type  [a], b{, policy:b64}
@@ -1178,15 +1355,23 @@ class Instructions(Flow):
             Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
             `.volatile` promises that it really happens, each time.
 
-        st.order.scope{.space}{.level1}{.level2}{.L2::cache_hint}.type  [a], b{, policy:b64}
+        st.order.scope{.space}{.level1}{.L2::cache_hint}.type  [a], b{, policy:b64}
             Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
             which. With `.release` everything before it is visible to whoever acquires the value: the writing side
             of a lock.
 
-        st.order.scope{.space}{.level1}{.level2}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
+        st.order.scope{.space}{.level1}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
             Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
             With `.release` everything before it is visible to whoever acquires the value: the writing side of a
             lock.
+
+        st{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
+            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
+            This is the 256-bit form of Blackwell: eight 32-bit or four 64-bit elements.
+
+        st{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
+            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
+            This is the 256-bit form of Blackwell: eight 32-bit or four 64-bit elements.
 
         st.mmio.relaxed.sys{.space}.type  [a], b
             Stores to memory-mapped I/O: exactly one access of that size.
@@ -1319,16 +1504,16 @@ class Instructions(Flow):
             neighbours at once; each of them is atomic, the whole is not.
         """
 
-    def membar(self, *, level: Literal["cta", "gl", "sys"] = ..., proxy: bool = ..., proxykind: Literal["alias", "async"] = ..., space: Literal["global", "shared::cta", "shared::cluster"] = ..., into: Any = ..., both: bool = ...) -> None:
+    def membar(self, *, level: Literal["cta", "gl", "sys"] = ..., proxy: bool = ..., alias: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """membar.level
             Makes the thread's earlier memory accesses visible to its block (`.cta`), the GPU (`.gl`) or the whole
             system (`.sys`) before its later ones; the old name of `fence.sc`.
 
-        membar.proxy.proxykind{.space}
-            The old name of `fence.proxy`.
+        membar.proxy.alias
+            The old name of `fence.proxy.alias`.
         """
 
-    def fence(self, a: Ptr[Any] | Register[Any] = ..., size: Any = ..., *, order: Literal["sc", "acq_rel", "acquire", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., mbarrier_init: bool = ..., release: bool = ..., cluster: bool = ..., proxy: bool = ..., proxykind: Literal["alias", "async"] = ..., space: Literal["global", "shared::cta", "shared::cluster"] = ..., tensormap_generic: bool = ..., acquire: bool = ..., into: Any = ..., both: bool = ...) -> None:
+    def fence(self, a: Ptr[Any] | Register[Any] = ..., size: Any = ..., *, order: Literal["sc", "acq_rel", "acquire", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., mbarrier_init: bool = ..., release: bool = ..., cluster: bool = ..., proxy: bool = ..., alias: bool = ..., async_: bool = ..., space: Literal["global", "shared::cta", "shared::cluster"] = ..., tensormap_generic: bool = ..., acquire: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """fence{.order}.scope
             Orders the thread's memory accesses before it against those after it, as seen by the other threads of
             the scope. A flag that says "the data is there" needs one between data and flag.
@@ -1336,9 +1521,12 @@ class Instructions(Flow):
         fence.mbarrier_init.release.cluster
             Makes the initialisation of an mbarrier visible to the other blocks of the cluster.
 
-        fence.proxy.proxykind{.space}
-            Orders ordinary accesses against those of another path to memory: the tensor cores and bulk copies read
-            shared memory through the "async" one.
+        fence.proxy.alias
+            Orders accesses to one place under different virtual addresses.
+
+        fence.proxy.async{.space}
+            Orders ordinary accesses against those of another path to memory: Hopper's tensor cores and bulk copies
+            read shared memory through the "async" one.
 
         fence.proxy.tensormap::generic.release.scope
             Makes a tensor map that was written as memory visible to the copy engine.

@@ -183,8 +183,8 @@ def _fill(entry: Op, kinds: tuple[Kind, ...], given: dict[str, Any]) -> tuple[li
             words.append(DEFAULTS[slot.name])
         else:
             missing = missing or slot.name
-    if "type" in given and entry.fixed.get("type") == _word("type", given["type"]):
-        given.pop("type")
+    for name in [n for n, value in given.items() if n in entry.fixed and entry.fixed[n] == _word(n, value)]:
+        given.pop(name)
     return words, missing, penalty
 
 
