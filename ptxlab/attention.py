@@ -33,7 +33,8 @@ class Result:
 
     `o` has q's shape, `lse` q's shape without the last dimension (natural log), `state` is `[rows, tiles, 3]` (m, l and
     rescale after each tile, NaN for skipped ones) for the rows in `rows`, or None. `run` is the launch, `kernel` the
-    kernel that ran. `error` compares with float64 when it is first read, which takes numpy a while for long inputs.
+    kernel that ran, `inputs` are q, k and v with all four dimensions. `error` compares with float64 when it is first
+    read, which takes numpy a while for long inputs.
     """
 
     o: Array
@@ -44,7 +45,7 @@ class Result:
     kernel: Built
     causal: bool
     scale: float
-    _inputs: tuple[Array, Array, Array] = field(repr=False)
+    inputs: tuple[Array, Array, Array] = field(repr=False)
 
     @property
     def seconds(self) -> float:
@@ -59,7 +60,7 @@ class Result:
     @functools.cached_property
     def error(self) -> Error:
         """How far o and lse are from float64: `.max .mean .ulp .tolerance .ok` and more."""
-        q, k, v = self._inputs
+        q, k, v = self.inputs
         o, lse = self.o.reshape(q.shape), self.lse.reshape(q.shape[:3])
         return reference.measure(o, lse, q, k, v, causal=self.causal, scale=self.scale)
 

@@ -20,7 +20,7 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
         raise LaunchError("this result has no state; write pl.attention(..., state=True)")
     if not 0 <= row < len(result.rows):
         raise LaunchError(f"row: there are {len(result.rows)} recorded rows, {row} is not one of them")
-    q, k, v = result._inputs
+    q, k, v = result.inputs
     tile = result.kernel.tile_kv
     place = result.rows[row]
     exact = reference.attention(q, k, v, causal=result.causal, scale=result.scale, tile=tile, rows=[place]).state
@@ -45,7 +45,7 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
     """|o - float64| of one (batch, head) as a map over query rows and columns. Returns a matplotlib Figure."""
     from matplotlib.colors import LogNorm
 
-    q, k, v = result._inputs
+    q, k, v = result.inputs
     expected = reference.attention(q, k, v, causal=result.causal, scale=result.scale)
     error = np.abs(result.o.reshape(q.shape).astype(np.float64) - expected.o)
     b, h = head
