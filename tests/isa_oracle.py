@@ -98,7 +98,7 @@ def bits_of(a: Any) -> Any:
     a = np.asarray(a)
     if a.dtype.kind != "f":
         return a
-    view = a.view({4: np.uint32, 8: np.uint64}[a.dtype.itemsize]).copy()
+    view = a.view({2: np.uint16, 4: np.uint32, 8: np.uint64}[a.dtype.itemsize]).copy()
     view[np.isnan(a)] = 0
     return view
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from isa_oracle import FORMATS, assert_same, lanes, pairs, round_exact, run
 
 MODES = ("rn", "rz", "rm", "rp")
@@ -20,8 +19,8 @@ def edges(type: str) -> list[float]:
     tiny, unit = 2.0 ** (least - precision + 1) if type == "f32" else 5e-324, 2.0 ** (1 - precision)
     largest = (2.0 - unit) * 2.0**most
     positive = [0.0, tiny, 3 * tiny, 2.0**least, 2.0**least * (1 - unit), 1.0, 1 + unit, 1 - unit / 2, 1.5, 3.0, 1 / 3,
-                2.0**precision, 2.0**precision + 2, unit, unit * 0.75, 2.0 ** (most // 2), 2.0 ** (-(most // 2) - 3) * 1.25,
-                largest, largest / 2, 2.0**most, INF]  # fmt: skip
+                2.0**precision, 2.0**precision + 2, unit, unit * 0.75, 2.0 ** (most // 2),
+                2.0 ** (-(most // 2) - 3) * 1.25, largest, largest / 2, 2.0**most, INF]  # fmt: skip
     dtype = np.dtype(np.float32 if type == "f32" else np.float64)
     return [float(dtype.type(v)) for p in positive for v in (p, -p)] + [NAN]
 
@@ -95,7 +94,7 @@ def test_two_operands(name: str, mode: str, type: str) -> None:
 @pytest.mark.parametrize("type", ["f32", "f64"])
 @pytest.mark.parametrize("mode", MODES)
 def test_fma(mode: str, type: str) -> None:
-    few = edges(type)[:: 3] + [NAN]
+    few = [*edges(type)[::3], NAN]
     sources = [np.concatenate([lanes(type, e), randoms(type, 1500, k)]) for k, e in enumerate(pairs(few, 3))]
     # what is left of a product when its rounding is taken away: the hardest sums
     a, b, c = sources

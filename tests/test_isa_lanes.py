@@ -1,0 +1,123 @@
+"""Shuffles, votes and matches against loops over the 32 lanes, written from the manual's definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from isa_oracle import Wide, assert_same, lanes
+
+from ptxlab.isa import form
+
+LANE = np.arange(32)
+
+
+class Warp(Wide):
+    """One warp: the lanes that execute together are `mask`."""
+
+    def __init__(self, active: int = 0xFFFFFFFF) -> None:
+        super().__init__(32)
+        self.bits = active
+        self.mask = (active >> LANE & 1).astype(bool)
+
+    def lane_read(self, a: Any, index: Any) -> Any:
+        assert index.max() < 32
+        return a[index]
+
+    def ballot(self, a: Any) -> Any:
+        return np.full(32, sum(1 << k for k in range(32) if a[k] and self.mask[k]), np.uint32)
+
+
+def run(opcode: str, *sources: Any, active: int = 0xFFFFFFFF) -> Any:
+    found = form(opcode)
+    assert found.op.sem is not None
+    return found.op.sem(Warp(active), found, *sources)
+
+
+def every(value: int) -> Any:
+    return np.full(32, value & 0xFFFFFFFF, np.uint32)
+
+
+def shuffled(mode: str, lane: int, b: int, c: int) -> tuple[int, bool]:
+    """Source lane and validity as the manual computes them."""
+    b, clamp, mask = b & 31, c & 31, c >> 8 & 31
+    most = (lane & mask) | (clamp & ~mask)
+    j = {"up": lane - b, "down": lane + b, "bfly": lane ^ b, "idx": (lane & mask) | (b & ~mask)}[mode]
+    valid = j >= most if mode == "up" else j <= most
+    return (j if valid else lane), valid
+
+
+@pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
+def test_shuffles(mode: str) -> None:
+    a = lanes("b32", 1000 + LANE)
+    clamps = (0,) if mode == "up" else (31, 0x1F)
+    segments = (0, 0x1000, 0x1800, 0x1C00, 0x1E00)
+    for b in (0, 1, 2, 5, 16, 31, 33):
+        for c in {k | s for k in (*clamps, 7, 15) for s in segments}:
+            d, p = run(f"shfl.sync.{mode}.b32", a, every(b), every(c), every(-1))
+            want = [shuffled(mode, k, b, c) for k in range(32)]
+            assert_same(d, lanes("b32", [1000 + j for j, _ in want]), mode, b, c)
+            assert_same(p, np.array([v for _, v in want]), mode, b, c)
+    lane = lanes("b32", (LANE * 7) % 32)  # a source lane of its own in every lane
+    d, _ = run("shfl.sync.idx.b32", a, lane, every(31), every(-1))
+    assert_same(d, a[lane])
+
+
+def test_an_illegal_clamp_leaves_only_lane_0() -> None:
+    """clamp 32 is clamp 0: every source lane but 0 is out of range, and the lane keeps its own value."""
+    a = lanes("b32", LANE)
+    for source, want in ((0, 0), (5, None)):
+        d, p = run("shfl.sync.idx.b32", a, every(source), every(32), every(-1))
+        assert_same(d, a if want is None else every(want))
+        assert_same(p, np.full(32, want is not None))
+
+
+@pytest.mark.parametrize("active", [0xFFFFFFFF, 0x0000FFFF, 0x80000001, 0x00F0F000])
+def test_votes(active: int) -> None:
+    mask = every(active)
+    here = (active >> LANE & 1).astype(bool)
+    for yes in (0, 0xFFFFFFFF, 0x00001000, active, active & 0xFF0F0F01):
+        p = (yes >> LANE & 1).astype(bool)
+        said = p[here]
+        assert_same(run("vote.sync.ballot.b32", p, mask, active=active), every(yes & active))
+        assert_same(run("vote.sync.all.pred", p, mask, active=active), np.full(32, said.all()))
+        assert_same(run("vote.sync.any.pred", p, mask, active=active), np.full(32, said.any()))
+        assert_same(run("vote.sync.uni.pred", p, mask, active=active), np.full(32, said.all() or not said.any()))
+    assert_same(run("activemask.b32", active=active), every(active))
+    leader = (active & -active).bit_length() - 1
+    d, p = run("elect.sync", mask, active=active)
+    assert_same(d[here], every(leader)[here])
+    assert_same(p[here], (LANE == leader)[here])
+
+
+@pytest.mark.parametrize("type", ["b32", "b64"])
+def test_matches(type: str) -> None:
+    active = 0xF0F0FFFF
+    here = (active >> LANE & 1).astype(bool)
+    a = lanes(type, (LANE % 5) * (1 if type == "b32" else 1 << 40))
+    want = [sum(1 << k for k in range(32) if here[k] and a[k] == a[lane]) for lane in range(32)]
+    got = run(f"match.any.sync.{type}", a, every(active), active=active)
+    assert_same(got[here], lanes("b32", want)[here])
+    d, p = run(f"match.all.sync.{type}", a, every(active), active=active)
+    assert_same(d, every(0))
+    assert not p.any()
+    same = np.where(here, a[0], a[0] + 1).astype(a.dtype)  # lanes outside may hold anything
+    d, p = run(f"match.all.sync.{type}", same, every(active), active=active)
+    assert_same(d, every(active))
+    assert p.all()
+
+
+@pytest.mark.parametrize("active", [0xFFFFFFFF, 0x0FF000F0, 0x00000100])
+def test_reductions(active: int) -> None:
+    here = (active >> LANE & 1).astype(bool)
+    a = np.random.default_rng(active & 7).integers(0, 1 << 32, 32, np.uint32)
+    some = a[here]
+    signed = some.view(np.int32)
+    expected = {
+        "add.u32": some.astype(np.uint64).sum(), "min.u32": some.min(), "max.u32": some.max(), "min.s32": signed.min(),
+        "max.s32": signed.max(), "add.s32": some.astype(np.uint64).sum(), "and.b32": np.bitwise_and.reduce(some),
+        "or.b32": np.bitwise_or.reduce(some), "xor.b32": np.bitwise_xor.reduce(some),
+    }  # fmt: skip
+    for name, want in expected.items():
+        assert_same(run(f"redux.sync.{name}", a, every(active), active=active), every(int(want)), name)
