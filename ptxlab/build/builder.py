@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 from ptxlab import targets
 from ptxlab.build import math64, traps
@@ -115,7 +115,11 @@ class Builder(Probes, Instructions):
         copied: T = self.emit(self._mov(value.type), value, result=value.type, site=site)
         return copied
 
-    def mov(self, value: Any, type: type[T] | str | None = None) -> Any:
+    @overload
+    def mov(self, value: Register[U], type: type[U] | None = None) -> U: ...
+    @overload
+    def mov(self, value: Number, type: type[U]) -> U: ...
+    def mov(self, value: Any, type: type[Any] | None = None) -> Any:
         """One `mov`: of a register, or of a number with `type=`."""
         site = self.source.here(sys._getframe(1))
         cls = self._type(type, site) if type is not None else getattr(value, "type", None)
@@ -191,7 +195,13 @@ class Builder(Probes, Instructions):
         self.emit(f"mov.b{value.type.bits}", value, into=out, site=site)
         return out
 
-    def select(self, condition: pred | Var[pred], a: Any, b: Any, *, type: type[Any] | None = None) -> Any:
+    @overload
+    def select(self, condition: Register[pred], a: Register[U], b: Register[U] | Number) -> U: ...
+    @overload
+    def select(self, condition: Register[pred], a: Number, b: Register[U]) -> U: ...
+    @overload
+    def select(self, condition: Register[pred], a: Number, b: Number, *, type: type[U]) -> U: ...
+    def select(self, condition: Register[pred], a: Any, b: Any, *, type: type[Any] | None = None) -> Any:
         """`a` where `condition` holds, else `b`: one `selp`. `type=` when both are numbers."""
         site = self.source.here(sys._getframe(1))
         cls = type or next((v.type for v in (a, b) if isinstance(v, Register)), None)
@@ -322,13 +332,15 @@ class Builder(Probes, Instructions):
             raise traps.error(site, f"a type is wanted (f32, u32, ...), found {given!r}")
         return cls
 
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        site = self.source.here(sys._getframe(1))
-        words = [n for n in dir(type_(self)) if not n.startswith("_")]
-        what = f"k has no `{name}`" + traps.close(name, words)
-        raise traps.BuildAttributeError(traps.message(site, what, 'k.op("opcode.with.modifiers", ...)'))
+    if not TYPE_CHECKING:  # mypy would believe in every attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            site = self.source.here(sys._getframe(1))
+            words = [n for n in dir(type_(self)) if not n.startswith("_")]
+            what = f"k has no `{name}`" + traps.close(name, words)
+            raise traps.BuildAttributeError(traps.message(site, what, 'k.op("opcode.with.modifiers", ...)'))
 
 
 type_ = type

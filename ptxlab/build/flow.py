@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
-from typing import Any, NoReturn
+from typing import Any, Generic, NoReturn, TypeVar, overload
 
 from ptxlab.build import traps
 from ptxlab.build.emit import Instr, Scope
@@ -20,6 +20,8 @@ from ptxlab.build.registers import Register, Var
 from ptxlab.build.source import Site
 from ptxlab.build.types import pred, u32
 from ptxlab.errors import BuildError, Span
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +71,7 @@ class Flow(Memory):
         self._loops: list[Loop] = []
         self._labels: set[str] = set()
 
-    def if_(self, condition: pred | Var[pred]) -> Block:
+    def if_(self, condition: Register[pred]) -> Block[None]:
         """`with k.if_(p):` the body runs in the threads where `p` holds; the others branch around it."""
         site = self.source.here(sys._getframe(1))
         self._predicate(condition, "if_", site)
@@ -82,7 +84,7 @@ class Flow(Memory):
 
         return Block(self, "if_", enter, site)
 
-    def else_(self) -> Block:
+    def else_(self) -> Block[None]:
         """`with k.else_():` directly after a `with k.if_(p):`."""
         site = self.source.here(sys._getframe(1))
         node = self.scope.nodes[-1] if self.scope.nodes else None
@@ -99,7 +101,13 @@ class Flow(Memory):
 
         return Block(self, "else_", enter, site)
 
-    def loop(self, stop: Register[Any] | int, start: Register[Any] | int = 0, step: Register[Any] | int = 1) -> Block:
+    @overload
+    def loop(self, stop: Register[T], start: Register[T] | int = 0, step: Register[T] | int = 1) -> Block[T]: ...
+    @overload
+    def loop(self, stop: int, start: Register[T], step: Register[T] | int = 1) -> Block[T]: ...
+    @overload
+    def loop(self, stop: int, start: int = 0, step: int = 1) -> Block[u32]: ...
+    def loop(self, stop: Any, start: Any = 0, step: Any = 1) -> Block[Any]:
         """`with k.loop(n) as j:` a real loop in the PTX; `j` counts from `start` to below `stop` by `step`.
 
         The type of `j` is that of the registers among `stop`, `start` and `step`, else u32. A negative `step` (a
@@ -150,7 +158,7 @@ class Flow(Memory):
 
         return Block(self, "loop", enter, site, leave, lambda: index[0])
 
-    def while_(self, condition: Callable[[], pred]) -> Block:
+    def while_(self, condition: Callable[[], pred]) -> Block[None]:
         """`with k.while_(lambda: lo < hi):` computes the condition before every round and leaves when it is false."""
         site = self.source.here(sys._getframe(1))
         if not callable(condition):
@@ -174,11 +182,11 @@ class Flow(Memory):
 
         return Block(self, "while_", enter, site, leave)
 
-    def break_if(self, condition: pred | Var[pred]) -> None:
+    def break_if(self, condition: Register[pred]) -> None:
         """Leaves the innermost loop where `condition` holds."""
         self._jump("end", condition, "break_if", self.source.here(sys._getframe(1)))
 
-    def continue_if(self, condition: pred | Var[pred]) -> None:
+    def continue_if(self, condition: Register[pred]) -> None:
         """Goes on with the next round of the innermost loop where `condition` holds."""
         self._jump("next", condition, "continue_if", self.source.here(sys._getframe(1)))
 
@@ -193,7 +201,7 @@ class Flow(Memory):
         node.continued |= where == "next"
         self.scope.nodes.append(Jump(node, where, condition, site))
 
-    def guard(self, condition: pred | Var[pred]) -> Block:
+    def guard(self, condition: Register[pred]) -> Block[None]:
         """`with k.guard(p):` puts `@p` before every instruction of the body, instead of branching around it."""
         site = self.source.here(sys._getframe(1))
         self._predicate(condition, "guard", site)
@@ -210,7 +218,7 @@ class Flow(Memory):
 
         return Block(self, "guard", enter, site, leave)
 
-    def return_if(self, condition: pred | Var[pred]) -> None:
+    def return_if(self, condition: Register[pred]) -> None:
         """`@p ret;`: the threads where `condition` holds are done."""
         site = self.source.here(sys._getframe(1))
         self._predicate(condition, "return_if", site)
@@ -256,7 +264,7 @@ class Inside:
         self.k.scope = self.outer
 
 
-class Block:
+class Block(Generic[T]):
     """What `k.if_`, `k.loop`, ... return: it must be entered by `with`, and watches for rebound variables."""
 
     def __init__(
@@ -272,7 +280,7 @@ class Block:
                               "with k.if_(p):")  # fmt: skip
         k._with = self
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> T:
         k = self.k
         k._with = None
         k.source.here(sys._getframe(1))
@@ -282,7 +290,9 @@ class Block:
         self._before = len(k.registers)
         self._scope = self._enter()
         k.scope = self._scope
-        return self._value() if self._value else None
+        value: Any = self._value() if self._value else None
+        entered: T = value
+        return entered
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
