@@ -196,6 +196,8 @@ def program(seed: int, length: int = 14) -> str:
     for n, register in enumerate(FLOATS):
         w.emit(f"cvt.rn.f32.s32 {register}, {INTEGERS[n]};")
         w.emit(f"mul.rn.f32 {register}, {register}, 0f{w.random.choice((0x3F000000, 0x3DCCCCCD, 0xBF99999A)):08X};")
+    for n in range(16):
+        w.emit(f"st.local.u32 [own+{4 * n}], {w.random.choice(INTEGERS)};")
     w.block(0, length)
     w.emit(f"mul.wide.u32 %rd6, %r4, {4 * WORDS};")
     w.emit("add.u64 %rd6, %rd1, %rd6;")
