@@ -106,8 +106,10 @@ def launch(
     kernel: PTX text, a parsed module, or a builder's kernel. args: one for each parameter; see `ptxlab.arguments`.
     entry: which kernel, when the module has several. shared: bytes of dynamic shared memory. device: "gpu", "cpu"
     (compiled), "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU
-    machine has. arch: the target, by default the PTX's own. counters: count instructions. trace: record steps. seed:
-    shuffle the warp schedule, reproducibly. budget: stop after that many warp-instructions. workers: CPU threads.
+    machine has. arch: the target, by default the PTX's own; on a GPU always its own. counters: count instructions.
+    trace: an `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly. budget:
+    stop after that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster:
+    blocks a cluster (GPU only).
 
     Raises `LaunchError` when arguments or sizes do not fit, `PtxSyntaxError` and `UnsupportedInstruction` when the
     kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
@@ -123,6 +125,10 @@ def launch(
     only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
     device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound)
     cluster_size = None if cluster is None else _size("cluster", cluster)
+    if device == "cpu" and trace is not None:
+        raise LaunchError("trace: the compiling engine records no steps; write device='step'")
+    if device != "gpu" and cluster_size not in (None, (1, 1, 1)):
+        raise LaunchError("cluster: the CPU machine has no clusters; write device='gpu'")
     _check_limits(module, function, *sizes, shared, arch)
 
     if device == "gpu":
@@ -241,7 +247,7 @@ def _device(device: str, cpu_only: list[str], bound: list[Bound]) -> str:
     lying = {b.buffer.device for b in bound if b.buffer is not None}
     if device == "auto":
         wanted = next(iter(lying)) if lying else "cpu" if cpu_only else memory_of("auto")
-        device = wanted if wanted == "gpu" else _cpu_engine()
+        device = wanted if wanted == "gpu" else "step" if "trace" in cpu_only else _cpu_engine()
     memory = memory_of(device)
     if memory == "gpu" and cpu_only:
         verb = "belong" if len(cpu_only) > 1 or cpu_only[0][-1] == "s" else "belongs"

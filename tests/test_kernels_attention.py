@@ -26,7 +26,7 @@ def inputs(heads, shape, dim, dtype):
 def check(name, dtype, causal, heads, shape, dim, device="cpu"):
     """Runs a kernel over all sigmas and holds each batch against its own reference."""
     q, k, v = inputs(heads, shape, dim, dtype)
-    out = pl.attention(q, k, v, kernel=name, causal=causal, device=device, counters=True)
+    out = pl.attention(q, k, v, kernel=name, causal=causal, device=device, counters=device != "gpu")
     assert out.run.findings == []
     for b, sigma in enumerate(SIGMAS):
         at = slice(b, b + 1)
@@ -97,6 +97,15 @@ def test_engines_agree_further(name, dtype, causal):
     cases = [((4, 2), (100, 100), 16), ((1, 1), (64, 64), 32), ((4, 2), (33, 100), 32), ((1, 1), (2, 9), 128)]
     for heads, shape, dim in cases:
         test_engines_agree(name, dtype, causal, heads, shape, dim)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", SHAPES, ids=label)
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_on_a_gpu(name, dtype, shape):
+    for causal, dim in ((False, 64), (True, 80)):
+        check(name, dtype, causal, (4, 2), shape, dim, device="gpu")
 
 
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])

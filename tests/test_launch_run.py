@@ -239,6 +239,50 @@ def test_what_only_the_cpu_machine_has_is_refused_on_a_gpu(options, message):
     assert str(caught.value) == message
 
 
+class Recorder:
+    """Keeps every step of warp 0 of block 1."""
+
+    def __init__(self):
+        self.steps = []
+
+    def wants(self, block, warp):
+        return (block, warp) == (1, 0)
+
+    def record(self, step):
+        self.steps.append(step)
+
+
+def test_a_trace_is_recorded_by_the_stepping_engine():
+    x, y = arrays(64)
+    recorder = Recorder()
+    run = pl.launch(SAXPY, 2, 32, x, y, 2.0, 64, trace=recorder)
+    assert run.device == "step"
+    assert run.trace is recorder
+    assert len(recorder.steps) == 18
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(SAXPY, 2, 32, x, y, 2.0, 64, trace=recorder, device="cpu")
+    assert str(caught.value) == "trace: the compiling engine records no steps; write device='step'"
+
+
+@pytest.mark.parametrize("device", ENGINES)
+def test_clusters_are_refused_where_there_are_none(device):
+    x, y = arrays(64)
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(SAXPY, 2, 32, x, y, 2.0, 64, cluster=2, device=device)
+    assert str(caught.value) == "cluster: the CPU machine has no clusters; write device='gpu'"
+
+
+@pytest.mark.parametrize("device", ENGINES)
+def test_a_budget_ends_an_endless_loop(device):
+    loop = SAXPY.replace("    ret;\n}", "again:\n    bra again;\n}")
+    x, y = arrays(32)
+    kept = y.copy()
+    with pytest.raises(pl.DeviceFault) as caught:
+        pl.launch(loop, 1, 32, x, y, 2.0, 32, budget=10_000, device=device)
+    assert caught.value.kind == "budget"
+    np.testing.assert_array_equal(y, kept)
+
+
 def test_a_buffer_on_another_device_is_refused():
     x = pl.to_device(np.zeros(32, np.float32), device="cpu")
     with pytest.raises(pl.LaunchError) as caught:
