@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ptxlab.isa import arithmetic, compare, convert, floating, flow, lanes, logic, matrix, memory
+from ptxlab.isa import arithmetic, compare, convert, floating, flow, fp8, lanes, logic, matrix, memory
 from ptxlab.isa.coverage import coverage, report
 from ptxlab.isa.docs import Doc, explain
 from ptxlab.isa.modifiers import SPECIAL
 from ptxlab.isa.table import TABLE, Form, FormError, Op, all_ops, form
 
-ROOMS = (arithmetic, floating, compare, logic, convert, memory, lanes, flow, matrix)
+ROOMS = (arithmetic, floating, compare, logic, convert, fp8, memory, lanes, flow, matrix)
 """The modules that fill the table; importing this package fills it whole."""
 
 __all__ = [
