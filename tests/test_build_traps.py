@@ -835,6 +835,27 @@ def test_parameters() -> None:
     )
 
 
+def test_names_that_ptx_cannot_write() -> None:
+    @kernel
+    def f(k: Builder, größe: u32) -> None: ...
+
+    @kernel(name="scalar-f32")
+    def g(k: Builder) -> None: ...
+
+    assert message(f) == lines(
+        "line 1: 'größe' is no PTX name; letters, digits, _ and $ are",
+        "    def f(k: Builder, größe: u32) -> None: ...",
+        "                      ^~~~~~~~~~",
+        "  write:  gr__e",
+    )
+    assert message(g) == lines(
+        "line 1: 'scalar-f32' is no PTX name; letters, digits, _ and $ are",
+        "    def g(k: Builder) -> None: ...",
+        "          ^~~~~~~~~~",
+        '  write:  name="scalar_f32"',
+    )
+
+
 def test_probes() -> None:
     @kernel(probes=True)
     def never(k: Builder, n: u32) -> None: ...

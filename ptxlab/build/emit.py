@@ -38,7 +38,8 @@ SPECIAL = {
 }  # fmt: skip
 """Names of special registers: a register of ours may not be called so."""
 
-_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*$")
+IDENTIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+)\Z")
+"""A PTX identifier."""
 
 
 @dataclass(slots=True, eq=False)
@@ -302,7 +303,7 @@ class Emitter:
         r: Any = made.__new__(made)
         r.k, r.type, r.scope, r.site = self, cls, self.scope, site
         r.dead = None
-        if hint is not None and (hint == "_" or not _IDENTIFIER.match(hint)):
+        if hint is not None and (not IDENTIFIER.match(hint)):
             hint = None
         r.hint = hint
         r.label = self._unique(hint, numbered) if hint else ""
@@ -315,7 +316,7 @@ class Emitter:
         """Registers `%acc0, %acc1, ...` (or with a tuple's names), declared together."""
         if isinstance(names, tuple) and len(names) == count:
             return [self.register(cls, n, site, declares) for n in names]
-        if not isinstance(names, str) or not _IDENTIFIER.match(names):
+        if not isinstance(names, str) or not IDENTIFIER.match(names):
             return [self.register(cls, None, site, declares) for _ in range(count)]
         stem, n = names, 1
         while stem in self.families or any(f"{stem}{j}" in self._taken for j in range(count)):

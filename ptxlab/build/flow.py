@@ -202,7 +202,10 @@ class Flow(Memory):
         self.scope.nodes.append(Jump(node, where, condition, site))
 
     def guard(self, condition: Register[pred]) -> Block[None]:
-        """`with k.guard(p):` puts `@p` before every instruction of the body, instead of branching around it."""
+        """`with k.guard(p):` puts `@p` before every instruction of the body, instead of branching around it.
+
+        What the body computes is undefined in the threads where `p` does not hold: use it inside, or select.
+        """
         site = self.source.here(sys._getframe(1))
         self._predicate(condition, "guard", site)
         if self.guarded is not None:

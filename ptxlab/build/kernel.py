@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from ptxlab.build import traps, types
 from ptxlab.build.builder import Builder
+from ptxlab.build.emit import IDENTIFIER
 from ptxlab.build.pointer import PointerType, Ptr
 from ptxlab.build.printer import text
 from ptxlab.build.probes import PARAMETER
@@ -157,6 +158,8 @@ def _build(
     if not declared:
         raise traps.error(at, f"{function.__name__} takes no parameters; the first is the builder",
                           f"def {function.__name__}(k): ...")  # fmt: skip
+    if not IDENTIFIER.match(name):
+        raise traps.error(at, f"{name!r} is no PTX name; letters, digits, _ and $ are", f'name="{_ascii(name)}"')
     arguments: dict[str, Any] = {}
     for p in declared[1:]:
         site = k.source.parameter(function.__code__, p.name)
@@ -170,6 +173,8 @@ def _build(
             continue
         if p.name in python:
             raise traps.error(site, f"`{p.name}` is a parameter of the kernel; its value is given at the launch")
+        if not IDENTIFIER.match(p.name):
+            raise traps.error(site, f"{p.name!r} is no PTX name; letters, digits, _ and $ are", _ascii(p.name))
         if p.name == PARAMETER:
             raise traps.error(
                 site, f"`{PARAMETER}` is the name of the parameter that a probes=True build adds", "probed"
@@ -268,6 +273,12 @@ def _first_use(nodes: list[Any], opcode: str) -> Site | None:
             if found is not None:
                 return found
     return None
+
+
+def _ascii(name: str) -> str:
+    """A PTX name that is close to `name`."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "_$") else "_" for c in name)
+    return plain if IDENTIFIER.match(plain) else f"kernel_{plain}"
 
 
 def _summary(function: Callable[..., None]) -> list[str]:
