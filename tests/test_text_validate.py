@@ -74,7 +74,7 @@ def test_a_missing_modifier() -> None:
 
 def test_a_misspelt_modifier() -> None:
     assert _message("@%p fma.rn.sta.f32 %f1, %f2, %f3, %f1;") == (
-        "k.ptx:11:13: fma needs .f32 here; found .sta\n"
+        "k.ptx:11:13: fma does not take .sta here\n"
         "     @%p fma.rn.sta.f32 %f1, %f2, %f3, %f1;\n"
         "                ^~~\n"
         "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n"
@@ -84,7 +84,7 @@ def test_a_misspelt_modifier() -> None:
 
 def test_a_modifier_too_many_in_an_opcode_of_several_words() -> None:
     assert _message("mul .hi .xx .u32 %r1, %r2, %r3;") == (
-        "k.ptx:11:11: mul needs .type here, one of .u16 .u32 .u64 .s16 .s32 .s64; found .xx\n"
+        "k.ptx:11:11: mul does not take .xx here\n"
         "     mul .hi .xx .u32 %r1, %r2, %r3;\n"
         "              ^~\n"
         "  syntax: mul.hi.type  d, a, b\n"

@@ -253,10 +253,18 @@ class _Stop:
 
 
 def _error(words: list[str], entries: list[Op], stops: list[_Stop]) -> FormError:
-    """What does not fit: the one word that is missing, or else what the entries that came furthest would take there."""
+    """What does not fit: the one word that is missing or the one too many, else what the entries that came furthest
+    would take there."""
     missing = [_missing(entry, tuple(words[1:])) for entry in entries]
     if any(missing):
         stops = [stop or _Stop() for stop in missing]
+    else:
+        for k in range(1, len(words)):
+            rest = tuple(words[1:k] + words[k + 1 :])
+            entry = next((e for e in entries if _match(e, rest)[0] is not None), None)
+            if entry is not None:
+                place = sum(len(w) + 1 for w in words[:k])
+                return FormError(f"{words[0]} does not take .{words[k]} here", entry.syntax, place, len(words[k]))
     furthest = max(stop.word for stop in stops)
     near = [(entry, stop.slot) for entry, stop in zip(entries, stops, strict=True) if stop.word == furthest]
     entry, slot = next(((e, s) for e, s in near if s is not None), near[0])
@@ -316,11 +324,12 @@ def _match(entry: Op, words: tuple[str, ...]) -> tuple[dict[str, Any] | None, _S
 
 def _match_any_order(entry: Op, words: list[str]) -> dict[str, Any] | None:
     """Fits words to slots in any order, as NVIDIA's assembler does: compilers write `atom.global.gpu.acq_rel.add.f32`
-    as well as `atom.add.acq_rel.gpu.global.f32`."""
+    as well as `atom.add.acq_rel.gpu.global.f32`. Types keep theirs: `cvt.f64.f32` is not `cvt.f32.f64`."""
     values: dict[str, Any] = {s.name: s.value(None) for s in entry.slots}
     free = list(entry.slots)
     for word in words:
-        slot = next((s for s in free if word in s.choices), None)
+        first_type = next((s for s in free if s.kind == "type"), None)
+        slot = next((s for s in free if word in s.choices and (s.kind != "type" or s is first_type)), None)
         if slot is None:
             return None
         values[slot.name] = slot.value(word)
