@@ -16,7 +16,8 @@ from ptxlab.isa.table import Form, form
 from ptxlab.text import model
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.lowering import Lowering, Routine, Scope
+    from ptxlab.emulate.lowering import Lowering
+    from ptxlab.emulate.scopes import Routine, Scope
 
 Guard = tuple[int, bool] | None
 

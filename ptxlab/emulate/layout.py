@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable
 
@@ -93,9 +92,6 @@ def _elements(v: Variable, initial: object, shape: tuple[int, ...], resolve: Cal
     return [_scalar(v, initial, resolve)]
 
 
-_MASK = re.compile(r"0x([0-9a-fA-F]+)\((.+)\)")
-
-
 def _scalar(v: Variable, value: object, resolve: Callable[[str, int], int]) -> bytes:
     width = max(1, types.width(v.type) // 8)
     if isinstance(value, Number):
@@ -105,17 +101,11 @@ def _scalar(v: Variable, value: object, resolve: Callable[[str, int], int]) -> b
             return struct.pack("<d", value.value)
         bits = int(value.value) if value.kind == "int" else value.bits
         return (bits & ((1 << 8 * width) - 1)).to_bytes(width, "little")
-    offset, text = (value.offset, str(value.base)) if isinstance(value, Sum) else (0, str(value))
-    if not isinstance(value, Name | Sum):
+    if isinstance(value, Name):
+        value = Sum(value)
+    if not isinstance(value, Sum):
         raise PtxError(f"cannot read the initialiser {value} of {v.name!r}", line=v.line)
-    mask, shift = -1, 0
-    if found := _MASK.fullmatch(text):  # 0xFF00(symbol): one byte of an address
-        mask, text = int(found[1], 16), found[2]
-        shift = (mask & -mask).bit_length() - 1
-    if text.startswith("generic("):
-        text = text[len("generic(") :].rstrip(")")
-    if "+" in text:
-        text, _, more = text.partition("+")
-        offset += int(more, 0)
-    address = (resolve(text.strip(), v.line) + offset) & mask
-    return ((address >> shift) & ((1 << 8 * width) - 1)).to_bytes(width, "little")
+    address = resolve(value.base.text, v.line) + value.offset
+    if value.mask:  # 0xFF00(symbol): one byte of an address
+        address = (address & value.mask) >> ((value.mask & -value.mask).bit_length() - 1)
+    return (address & ((1 << 8 * width) - 1)).to_bytes(width, "little")

@@ -1,4 +1,4 @@
-"""A kernel and every function it calls as one flat program: registers numbered, symbols placed, blocks in running order.
+"""A kernel and all functions that it calls as one flat program: registers numbered, symbols placed, blocks in order.
 
 Both engines run this. Lowering resolves what the text leaves open, once: which register a name means in its scope,
 where each variable lies, what a label is the number of. Blocks are ordered so that lanes which have diverged meet again
@@ -8,6 +8,8 @@ early when the smallest program counter goes first: a loop's body comes before w
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,7 +36,7 @@ class Reg:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """An immediate. `value` is an int, or a float for `0f`/`0d` literals; `bits` is then its pattern, `kind` its type."""
+    """An immediate. `value` is an int, or a float for `0f`/`0d` literals, whose type is `kind` and pattern `bits`."""
 
     value: int | float
     kind: str = "int"
@@ -96,12 +98,13 @@ Source = Reg | Literal | Special | Symbol | Inverted | Group | Mem
 
 @dataclass(slots=True)
 class Code:
-    """One instruction, resolved. `dests` and `sources` follow the table entry's operands, an absent optional one is None;
-    `dest_types` and `source_types` are their PTX types (`addr` for a Mem).
+    """One instruction, resolved. `dests` and `sources` follow the table entry's operands, an absent optional one is
+    None; `dest_types` and `source_types` are their PTX types (`addr` for a Mem).
 
-    target: the block a branch or call goes to. targets: all of `brx.idx`. register: the i32 register that holds the
-    return block of a function, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). copy: (from, to, bytes) within the
-    lane's frame, on the pseudo-instruction `%copy` that passes arguments; `%reduced` stands behind `bar.red`. space: resolved space of a memory access.
+    target: the block a branch or call goes to. targets: all of `brx.idx`. register: the i32 register that holds where
+    a function returns to, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). space: the resolved space
+    of a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
+    arguments; another, `%reduced`, stands behind `bar.red`.
     """
 
     index: int
@@ -215,4 +218,19 @@ def lower(module: Module, entry: str | None = None, arch: str | None = None) -> 
     """
     from ptxlab.emulate.lowering import Lowering
 
-    return Lowering(module, entry, arch).program()
+    key = (id(module), entry, arch)
+    with _lock:
+        known = _recent.get(key)
+        if known is not None:
+            _recent.move_to_end(key)
+            return known[1]
+    program = Lowering(module, entry, arch).program()
+    with _lock:
+        _recent[key] = (module, program)  # the module is kept, so that its id stays its own
+        while len(_recent) > 32:
+            _recent.popitem(last=False)
+    return program
+
+
+_lock = threading.Lock()
+_recent: OrderedDict[tuple[int, str | None, str | None], tuple[Module, Program]] = OrderedDict()

@@ -1,8 +1,9 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
-Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` (loads and stores), `emit`,
-`fast` and `slow` (a program's two functions), `grid` (CTAs, warps, barriers), `build` and `compile` (to machine code, and the cache). This
-file lays out a launch in memory, starts the workers, waits for them and reads the counts.
+Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` and `transfer` (loads and stores),
+`registers` and `control`, then `fast` and `slow` (a program's two functions), `grid.ll` (CTAs, warps, barriers), `build`
+and `compile` (to machine code, and the cache). This file lays out a launch in memory, starts the workers, waits for them
+and reads the counts.
 """
 
 from __future__ import annotations
@@ -222,9 +223,8 @@ class Run:
                 first = first or (warp, lane, code)
                 form = self.program.codes[code].form
                 opcode = form.opcode if form is not None else "bar.sync"
-                lines.append(
-                    f"warp {warp}, {_lanes(mask)}: waits for barrier {number} ({opcode}, line {self.program.codes[code].line})"
-                )
+                place = f"{opcode}, line {self.program.codes[code].line}"
+                lines.append(f"warp {warp}, {_lanes(mask)}: waits for barrier {number} ({place})")
         if ended:
             lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(ended)}")
         warp, lane, code = first or (0, 0, 0)
@@ -233,7 +233,11 @@ class Run:
     def _barrier_before(self, pc: int) -> int:
         """The code index of the barrier behind which a program counter stands."""
         for b in self.program.blocks:
-            if b.next >= 0 and 2 * self.program.blocks[b.next].first == pc and self.program.codes[b.last - 1].name in ("bar", "barrier"):
+            if (
+                b.next >= 0
+                and 2 * self.program.blocks[b.next].first == pc
+                and self.program.codes[b.last - 1].name in ("bar", "barrier")
+            ):
                 return b.last - 1
         return 0
 

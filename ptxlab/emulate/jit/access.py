@@ -8,18 +8,17 @@ one vector access, and anything else a gather or scatter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.analysis import writes
-from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, W, constant
-from ptxlab.emulate.memory import GUARD
-from ptxlab.emulate.program import Code, Literal, Mem, Program, Reg, Symbol
-from ptxlab.isa import types
+from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.transfer import Transfers
+from ptxlab.emulate.jit.values import LLVM, Value, constant
+from ptxlab.emulate.program import Code, Program
 
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form
@@ -35,87 +34,11 @@ class Address:
     offset: int
 
 
-@dataclass
-class Group:
-    """Accesses of one block that share a check: members (code index, offset, bytes), the lowest offset, the bytes
-    spanned, and log2 of the strictest alignment. The rest is filled in where the first member is emitted."""
-
-    site: int
-    low: int
-    span: int
-    log2: int
-    write: bool
-    members: list[tuple[int, int, int]] = field(default_factory=list)
-    pointer: str = ""
-    offsets: str = ""
-    pattern: str = ""
-    shadow: str = ""
-
-
-def access_shape(code: Code) -> tuple[str, int, int]:
-    """The lane type, the number of elements and the bytes of a plain load or store."""
-    form = code.form
-    assert form is not None
-    lane = types.lane(form.type)
-    count = int(form.vec[1:]) if form.vec else 1
-    return lane, count, count * BITS[lane] // 8
-
-
-def plan_groups(program: Program, first: int, last: int, next_site: int) -> tuple[dict[int, Group], int]:
-    """Sorts the plain accesses of a block into groups; gives the group of each code index and the next free site."""
-    versions: dict[int, int] = {}
-    found: dict[tuple[object, ...], list[Code]] = {}
-    for code in program.codes[first:last]:
-        if code.name in ("ld", "st", "ldu") and code.space not in ("param", "local", "frame"):
-            mem = next(s for s in code.sources if isinstance(s, Mem))
-            base: object = (mem.base.index, versions.get(mem.base.index, 0)) if isinstance(mem.base, Reg) else "constant"
-            own = code.index if code.guard is not None else -1
-            found.setdefault((base, code.space, access_shape(code)[2], own), []).append(code)
-        for r in writes(code):
-            versions[r] = versions.get(r, 0) + 1
-    groups: dict[int, Group] = {}
-    for codes in found.values():
-        for run in _runs(codes):
-            low = min(o for _, o, _ in run)
-            span = max(o + n for _, o, n in run) - low
-            size = run[0][2]
-            write = any(program.codes[c].name == "st" for c, _, _ in run)
-            group = Group(next_site, low, span, (size & -size).bit_length() - 1, write, run)
-            next_site += 1
-            groups.update(dict.fromkeys((c for c, _, _ in run), group))
-    return groups, next_site
-
-
-def offset_of(code: Code) -> int:
-    """The constant part of an access's address; the whole of it where the base is a symbol or a number."""
-    mem = next(s for s in code.sources if isinstance(s, Mem))
-    base = mem.base.value if isinstance(mem.base, Symbol | Literal) else 0
-    return mem.offset + int(base)
-
-
-def _runs(codes: Sequence[Code]) -> list[list[tuple[int, int, int]]]:
-    """Splits accesses of one base and size so that each run spans less than a guard gap and keeps one alignment."""
-    runs: list[list[tuple[int, int, int]]] = []
-    for code in codes:
-        offset, size = offset_of(code), access_shape(code)[2]
-        for run in runs:
-            lows, highs = min(o for _, o, _ in run), max(o for _, o, _ in run)
-            close = max(highs, offset) + size - min(lows, offset) < GUARD
-            if close and (offset - run[0][1]) % size == 0:
-                run.append((code.index, offset, size))
-                break
-        else:
-            runs.append([(code.index, offset, size)])
-    return runs
-
-
-class Accesses(Ops):
+class Accesses(Transfers):
     """The memory half of the Machine. The block's emitter sets `code`, `mask` and `groups` before it runs a `sem`."""
 
     code: Code
     groups: dict[int, Group]
-    mask_bits: str
-    """i32: the lanes that execute this instruction."""
     program: Program
 
     # -- what the Machine offers ---------------------------------------------------------------------------------------
@@ -154,7 +77,7 @@ class Accesses(Ops):
     def _fault_now(self, address: int) -> None:
         """This access is wrong whenever it runs."""
         lane = self.t.call("i32", "llvm.cttz.i32", [("i32", self.mask_bits), ("i1", "false")])
-        self._record(f"{self.code.index}", lane, str(address))
+        self.record(S.OUT_OF_MEMORY_RANGE, f"{self.code.index}", lane, str(address))
         after = self.t.label()
         some = self.t.let(f"icmp ne i32 {self.mask_bits}, 0")
         self.t.do(f"br i1 {some}, label %fault, label %{after}")
@@ -199,10 +122,9 @@ class Accesses(Ops):
         bits = self.t.let(f"bitcast <{W} x i1> {self.vector(good)} to i32")
         return self.t.let(f"and i32 {self.t.let(f'xor i32 {bits}, -1')}, {self.mask_bits}")
 
-    def _record(self, code: str, lane: str, address: str) -> None:
-        self.t.do(
-            f"call void @record(ptr %ctx, ptr %ws, i32 {S.OUT_OF_MEMORY_RANGE}, i32 {code}, i32 {lane}, i64 {address})"
-        )
+    def record(self, kind: int, code: str, lane: str, address: str) -> None:
+        """Notes a fault for the runner to explain."""
+        self.t.do(f"call void @record(ptr %ctx, ptr %ws, i32 {kind}, i32 {code}, i32 {lane}, i64 {address})")
 
     def _branch_to_fault(self, bad: str, address: Value, flag: int = 0) -> None:
         """Where any lane is bad, the first is recorded and the warp stops."""
@@ -216,7 +138,7 @@ class Accesses(Ops):
         else:
             at = self.t.let(f"extractelement {address.llvm} {address.text}, i32 {lane}")
             at = at if address.type == "i64" else self.t.let(f"zext i32 {at} to i64")
-        self._record(f"{self.code.index | flag}", lane, at)
+        self.record(S.OUT_OF_MEMORY_RANGE, f"{self.code.index | flag}", lane, at)
         self.t.do("br label %fault")
         self.t.at(fine)
 
@@ -286,7 +208,7 @@ class Accesses(Ops):
             self.t.do(f"br i1 {ok}, label %{good}, label %{miss}, {COLD}")
             self.t.at(miss)
             first = self.t.call("i32", "llvm.cttz.i32", [("i32", self.mask_bits), ("i1", "false")])
-            self._record(f"{self.code.index | S.GROUP_FLAG}", first, wide)
+            self.record(S.OUT_OF_MEMORY_RANGE, f"{self.code.index | S.GROUP_FLAG}", first, wide)
             self.t.do("br label %fault")
             self.t.at(good)
             group.pointer = self.t.let(f"getelementptr i8, ptr %shared, i64 {off}")
@@ -302,7 +224,8 @@ class Accesses(Ops):
         self.t.at(miss)
         code = self.t.let(
             f"call i32 @miss(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, i64 {wide}, i64 {group.span}, "
-            f"i64 {group.log2}, i32 {S.SPACES[space]}, i32 {int(group.write)}, ptr {site}, i32 {self.code.index | S.GROUP_FLAG})"
+            f"i64 {group.log2}, i32 {S.SPACES[space]}, i32 {int(group.write)}, ptr {site}, "
+            f"i32 {self.code.index | S.GROUP_FLAG})"
         )
         again = self.t.let(f"icmp eq i32 {code}, 0")
         self.t.do(f"br i1 {again}, label %{check}, label %fault, {COLD}")
@@ -353,7 +276,8 @@ class Accesses(Ops):
         self.t.do(f"store <{W} x i64> {vector}, ptr %addrs, align 64")
         code = self.t.let(
             f"call i32 @miss.lanes(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, i64 {group.span}, "
-            f"i64 {group.log2}, i32 {S.SPACES[space]}, i32 {int(group.write)}, ptr {site}, i32 {self.code.index | S.GROUP_FLAG})"
+            f"i64 {group.log2}, i32 {S.SPACES[space]}, i32 {int(group.write)}, ptr {site}, "
+            f"i32 {self.code.index | S.GROUP_FLAG})"
         )
         self.t.do(f"switch i32 {code}, label %fault [i32 0, label %{check} i32 2, label %{mixed}]")
         self.t.at(good)
@@ -401,208 +325,3 @@ class Accesses(Ops):
             p = site if k == 0 else self.t.let(f"getelementptr i8, ptr {site}, i64 {8 * k}")
             fields.append(self.t.let(f"load {ty}, ptr {p}"))
         return site, (fields[0], fields[1], fields[2], fields[3])
-
-    # -- the access itself ---------------------------------------------------------------------------------------------
-
-    def _scalar_access(
-        self, group: Group, offset: int, lane: str, count: int, size: int, values: tuple[Value, ...] | None
-    ) -> tuple[Value, ...]:
-        out, step, ty = [], size // count, LLVM[lane]
-        for k in range(count):
-            p = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {offset + k * step}")
-            if values is None:
-                out.append(Value(self.t.let(f"load {self._volatile()}{ty}, ptr {p}, align {step}"), lane, True))
-            else:
-                self.t.do(f"store {self._volatile()}{ty} {self._last_lane(values[k])}, ptr {p}, align {step}")
-        if values is not None and self.code.space != "shared":
-            mark, after = self.t.label("mark"), self.t.label()
-            has = self.t.let(f"icmp ne i64 {group.shadow}, 0")
-            self.t.do(f"br i1 {has}, label %{mark}, label %{after}")
-            self.t.at(mark)
-            spot = self.t.let(f"inttoptr i64 {self.t.let(f'add i64 {group.shadow}, {offset}')} to ptr")
-            self.t.do(f"call void @llvm.memset.p0.i64(ptr {spot}, i8 -1, i64 {size}, i1 false)")
-            self.t.do(f"br label %{after}")
-            self.t.at(after)
-        return tuple(out)
-
-    def _last_lane(self, value: Value) -> str:
-        """The value of the last executing lane: the one whose store to a common address stays."""
-        if value.uniform:
-            return value.text
-        zeros = self.t.call("i32", "llvm.ctlz.i32", [("i32", self.mask_bits), ("i1", "false")])
-        lane = self.t.let(f"and i32 {self.t.let(f'sub i32 31, {zeros}')}, 31")
-        return self.t.let(f"extractelement {value.llvm} {value.text}, i32 {lane}")
-
-    def _volatile(self) -> str:
-        form = self.code.form
-        assert form is not None
-        strong = ("volatile", "relaxed", "acquire", "release", "mmio")
-        return "volatile " if any(word in form.opcode.split(".") for word in strong) else ""
-
-    def _lanes_access(
-        self, group: Group, offset: int, lane: str, count: int, size: int, values: tuple[Value, ...] | None
-    ) -> tuple[Value, ...]:
-        step, ty, store = size // count, LLVM[lane], values is not None
-        vec = f"<{W} x {ty}>"
-        names = {k: self.t.label(k) for k in ("row", "one", "any", "each", "end")}
-        may_mix = group.site in self._mixed_addresses
-        cases = f"i32 0, label %{names['row']}" + (f" i32 1, label %{names['one']}" if not store else "")
-        cases += f" i32 3, label %{names['each']}" if may_mix else ""
-        stored = [self.vector(v) for v in values] if values is not None else []
-        mask = self.mask_vector()
-        self.t.do(f"switch i32 {group.pattern}, label %{names['any']} [{cases}]")
-        arms: list[tuple[str, list[str]]] = []
-        # consecutive: one stretch of memory, elements of a vector access interleaved
-        self.t.at(names["row"])
-        first = self.t.let(f"zext i32 {self.t.let(f'extractelement <{W} x i32> {group.offsets}, i64 0')} to i64")
-        spot = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {first}")
-        spot = self.t.let(f"getelementptr i8, ptr {spot}, i64 {offset}")
-        wide = f"<{W * count} x {ty}>"
-        if store:
-            self.t.do(f"store {wide} {self._interleave(ty, stored)}, ptr {spot}, align {step}")
-            arms.append(("row", []))
-        else:
-            block = self.t.let(f"load {wide}, ptr {spot}, align {step}")
-            arms.append(("row", self._deinterleave(ty, block, count)))
-        self.t.do(f"br label %{names['end']}")
-        if not store:
-            self.t.at(names["one"])
-            first = self.t.let(f"zext i32 {self.t.let(f'extractelement <{W} x i32> {group.offsets}, i64 0')} to i64")
-            spot = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {first}")
-            row = []
-            for k in range(count):
-                p = self.t.let(f"getelementptr i8, ptr {spot}, i64 {offset + k * step}")
-                row.append(self.t.splat(ty, self.t.let(f"load {ty}, ptr {p}, align {step}")))
-            arms.append(("one", row))
-            self.t.do(f"br label %{names['end']}")
-        self.t.at(names["any"])
-        row = []
-        for k in range(count):
-            base = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {offset + k * step}")
-            pointers = self.t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {group.offsets}")
-            if store:
-                self._scatter(lane, pointers, stored[k], mask)
-            else:
-                row.append(self._gather(lane, pointers, mask).text)
-        arms.append(("any", row))
-        self.t.do(f"br label %{names['end']}")
-        if may_mix:
-            self.t.at(names["each"])
-            arms.append(("each", self._each_lane(group, offset, lane, count, step, stored if store else None)))
-            self.t.do(f"br label %{names['end']}")
-        # every arm may have made further blocks; what comes in is whatever block ended it
-        self._close_arms(names, arms)
-        self.t.at(names["end"])
-        if store:
-            if self.code.space != "shared":
-                self._mark_lanes(group, offset, size)
-            return ()
-        results = []
-        for k in range(count):
-            incoming = ", ".join(f"[{values_[k]}, %{self._arm_end[names[arm]]}]" for arm, values_ in arms)
-            results.append(Value(self.t.let(f"phi {vec} {incoming}"), lane, False))
-        return tuple(results)
-
-    def _close_arms(self, names: dict[str, str], arms: list[tuple[str, list[str]]]) -> None:
-        self._arm_end = {}
-        for arm, _ in arms:
-            self._arm_end[names[arm]] = self._each_end if arm == "each" else names[arm]
-
-    def _each_lane(
-        self, group: Group, offset: int, lane: str, count: int, step: int, stored: list[str] | None
-    ) -> list[str]:
-        """Lane by lane through `@slow.access`, the data passed in the function's buffer."""
-        ty = LLVM[lane]
-        vec = f"<{W} x {ty}>"
-        self.t.do(f"store <{W} x i64> {self._mixed_addresses[group.site]}, ptr %addrs, align 64")
-        cells = [self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}") for k in range(count)]
-        for k, text in enumerate(stored or []):
-            self.t.do(f"store {vec} {text}, ptr {cells[k]}, align 32")
-        size = step * count
-        code = self.t.let(
-            f"call i32 @slow.access(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, i64 {offset}, ptr %data, "
-            f"i64 {step}, i64 {count}, i64 {(size & -size).bit_length() - 1}, i32 {S.SPACES[self.code.space]}, "
-            f"i32 {int(stored is not None)}, i32 {self.code.index})"
-        )
-        fine = self.t.label("fine")
-        ok = self.t.let(f"icmp eq i32 {code}, 0")
-        self.t.do(f"br i1 {ok}, label %{fine}, label %fault")
-        self.t.at(fine)
-        self._each_end = fine
-        return [] if stored is not None else [self.t.let(f"load {vec}, ptr {c}, align 32") for c in cells]
-
-    def _mark_lanes(self, group: Group, offset: int, size: int) -> None:
-        mark, after = self.t.label("mark"), self.t.label()
-        has = self.t.let(f"icmp ne i64 {group.shadow}, 0")
-        whole = self.t.let(f"icmp ne i32 {group.pattern}, 3")
-        self.t.do(f"br i1 {self.t.let(f'and i1 {has}, {whole}')}, label %{mark}, label %{after}")
-        self.t.at(mark)
-        self.t.do(f"store <{W} x i32> {group.offsets}, ptr %addrs, align 64")
-        self.t.do(f"call void @mark.lanes(i64 {group.shadow}, ptr %addrs, i64 {offset}, i32 {self.mask_bits}, i64 {size})")
-        self.t.do(f"br label %{after}")
-        self.t.at(after)
-
-    def _interleave(self, ty: str, parts: list[str]) -> str:
-        if len(parts) == 1:
-            return parts[0]
-        count, joined = len(parts), parts
-        width = W
-        while len(joined) > 1:  # concatenate pairwise, then one permutation
-            both = "<" + ", ".join(f"i32 {k}" for k in range(2 * width)) + ">"
-            joined = [
-                self.t.let(f"shufflevector <{width} x {ty}> {a}, <{width} x {ty}> {b}, <{2 * width} x i32> {both}")
-                for a, b in zip(joined[::2], joined[1::2], strict=True)
-            ]
-            width *= 2
-        order = "<" + ", ".join(f"i32 {(k % count) * W + k // count}" for k in range(W * count)) + ">"
-        return self.t.let(f"shufflevector <{width} x {ty}> {joined[0]}, <{width} x {ty}> poison, <{width} x i32> {order}")
-
-    def _deinterleave(self, ty: str, block: str, count: int) -> list[str]:
-        if count == 1:
-            return [block]
-        out = []
-        for k in range(count):
-            order = "<" + ", ".join(f"i32 {j * count + k}" for j in range(W)) + ">"
-            out.append(self.t.let(f"shufflevector <{W * count} x {ty}> {block}, <{W * count} x {ty}> poison, <{W} x i32> {order}"))
-        return out
-
-    def _gather(self, lane: str, pointers: str, mask: str | None = None) -> Value:
-        ty = LLVM[lane]
-        suffix = ty.replace("float", "f32").replace("double", "f64")
-        vec = f"<{W} x {ty}>"
-        name = f"llvm.masked.gather.v{W}{suffix}.v{W}p0"
-        self.t.declared.add(f"declare {vec} @{name}(<{W} x ptr>, <{W} x i1>, {vec})")
-        text = self.t.let(
-            f"call {vec} @{name}(<{W} x ptr> align {BITS[lane] // 8} {pointers}, <{W} x i1> {mask or self.mask_vector()}, "
-            f"{vec} zeroinitializer)"
-        )
-        return Value(text, lane, False)
-
-    def _scatter(self, lane: str, pointers: str, value: str, mask: str | None = None) -> None:
-        ty = LLVM[lane]
-        suffix = ty.replace("float", "f32").replace("double", "f64")
-        vec = f"<{W} x {ty}>"
-        name = f"llvm.masked.scatter.v{W}{suffix}.v{W}p0"
-        self.t.declared.add(f"declare void @{name}({vec}, <{W} x ptr>, <{W} x i1>)")
-        self.t.do(
-            f"call void @{name}({vec} {value}, <{W} x ptr> align {BITS[lane] // 8} {pointers}, "
-            f"<{W} x i1> {mask or self.mask_vector()})"
-        )
-
-    # -- provided by the block's emitter -------------------------------------------------------------------------------
-
-    _mixed_addresses: dict[int, str]
-    _arm_end: dict[str, str]
-    _each_end: str
-
-    def mask_vector(self) -> str:
-        """<32 x i1>: the lanes that execute this instruction."""
-        raise NotImplementedError
-
-    def freeze_splats(self) -> None:
-        """Splats made from here on are forgotten at `thaw_splats`: their block does not dominate what follows."""
-        self._kept = dict(self._splats)
-
-    def thaw_splats(self) -> None:
-        self._splats = self._kept
-

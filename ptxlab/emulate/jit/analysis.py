@@ -174,7 +174,7 @@ def uniform_registers(program: Program) -> list[bool]:
                 continue
             sources = [value(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
             if code.space in ("local", "frame"):
-                changed |= any([lower_all(d, False, guard) for d in code.dests])
+                changed |= bool(sum([lower_all(d, False, guard) for d in code.dests]))
                 continue
             result = code.form.op.sem(machine, code.form, *sources)
             results = (result,) if len(code.dests) == 1 else result

@@ -1,4 +1,4 @@
-"""Atomic operations: lane by lane, in lane order, with the host's own atomic instructions, so that workers may share."""
+"""Atomic operations: lane by lane, in lane order, with the host's own atomic instructions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Accesses, Address
-from ptxlab.emulate.jit.values import BITS, LLVM, Value, W
+from ptxlab.emulate.jit.helpers import fill
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 
@@ -75,46 +77,4 @@ def _helper(name: str, word: str, lane: str) -> str:
   %old = bitcast i{8 * size} %oldi to {ty}"""
     else:
         act = f"  %old = atomicrmw {word} ptr %p, {ty} %x seq_cst"
-    return f"""
-define internal i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %ys, ptr %out, i32 %space, i32 %code) noinline nounwind {{
-entry:
-  br label %loop
-loop:
-  %left = phi i32 [%mask, %entry], [%rest, %next]
-  %done = icmp eq i32 %left, 0
-  br i1 %done, label %finish, label %body
-body:
-  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 false)
-  %left1 = sub i32 %left, 1
-  %rest = and i32 %left, %left1
-  %lane64 = zext i32 %lane to i64
-  %ap = getelementptr i64, ptr %addrs, i64 %lane64
-  %addr = load i64, ptr %ap
-  %p = call ptr @resolve(ptr %ctx, ptr %cta, ptr %ws, i32 %lane, i64 %addr, i64 {size}, i64 {size.bit_length() - 1}, i32 %space, i32 1, ptr null)
-  %ok = icmp ne ptr %p, null
-  br i1 %ok, label %do, label %bad
-do:
-  %xp = getelementptr {ty}, ptr %xs, i64 %lane64
-  %x = load {ty}, ptr %xp
-  %yp = getelementptr {ty}, ptr %ys, i64 %lane64
-  %y = load {ty}, ptr %yp
-{act}
-  %op = getelementptr {ty}, ptr %out, i64 %lane64
-  store {ty} %old, ptr %op
-  %shadow.p = getelementptr i8, ptr %ctx, i64 {S.SHADOW}
-  %sh = load i64, ptr %shadow.p
-  %has = icmp ne i64 %sh, 0
-  br i1 %has, label %mark, label %next
-mark:
-  %shp = inttoptr i64 %sh to ptr
-  call void @llvm.memset.p0.i64(ptr %shp, i8 -1, i64 {size}, i1 false)
-  br label %next
-next:
-  br label %loop
-finish:
-  ret i32 0
-bad:
-  call void @record(ptr %ctx, ptr %ws, i32 {S.OUT_OF_MEMORY_RANGE}, i32 %code, i32 %lane, i64 %addr)
-  ret i32 1
-}}
-"""
+    return fill("atomic.ll", FUNCTION=name, TYPE=ty, SIZE=size, LOG2=size.bit_length() - 1, ACT=act)

@@ -12,8 +12,7 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.fast import Fast
-from ptxlab.emulate.jit.grid import grid_function
-from ptxlab.emulate.jit.helpers import helpers
+from ptxlab.emulate.jit.helpers import grid, helpers
 from ptxlab.emulate.jit.slow import Slow
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program import Program
@@ -113,9 +112,9 @@ def module_text(program: Program, *, slow: bool) -> tuple[str, int, int]:
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
     parts = [
-        _ALWAYS, declared, helpers(program.shared_start, program.local_size, S.local_stride(program), warp.sites),
+        _ALWAYS, declared, helpers(program, warp.sites),
         *warp.helpers_needed.values(), function,
     ]  # fmt: skip
     if not slow:
-        parts.append(grid_function(file.size, at_start))
+        parts.append(grid(file.size, at_start))
     return "\n".join(parts), file.size, warp.sites

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.emit import Emitter
-from ptxlab.emulate.jit.values import Value, W
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program import Block
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.faults import access_fault, fault
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.access import access_shape, plan_groups
+from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Memory
 from ptxlab.emulate.program import Code, Program
 from ptxlab.emulate.report import Launch
@@ -72,9 +72,7 @@ def _which(program: Program, launch: Launch, memory: Memory, code: int, address:
     return found, address + next(o for c, o, _ in group.members if c == found.index) - group.low
 
 
-def _valid(
-    program: Program, launch: Launch, memory: Memory, space: str, address: int, size: int, write: bool
-) -> bool:
+def _valid(program: Program, launch: Launch, memory: Memory, space: str, address: int, size: int, write: bool) -> bool:
     if address % size:
         return False
     if space == "generic":

@@ -16,7 +16,8 @@ from typing import Any
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import reads
 from ptxlab.emulate.jit.emit import Emitter
-from ptxlab.emulate.jit.values import BITS, Value, W
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.program import Block, Code, Literal
 from ptxlab.isa import types
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, W, constant
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, constant
 from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
 _LANES = np.arange(W, dtype=np.uint64)
@@ -53,7 +54,10 @@ class Specials(Ops):
             return self.trunc("i32", Value("%shared.size", "i64", True))
         if name == "%nsmid" or (name.startswith(("%cluster_n", "%ncluster")) or base == "%nclusterid"):
             return self.const("i32", 1)
-        if name in ("%smid", "%gridid", "%cluster_ctarank", "%is_explicit_cluster") or base in ("%clusterid", "%cluster_ctaid"):
+        if name in ("%smid", "%gridid", "%cluster_ctarank", "%is_explicit_cluster") or base in (
+            "%clusterid",
+            "%cluster_ctaid",
+        ):
             return self.const("i1" if name == "%is_explicit_cluster" else "i64" if name == "%gridid" else "i32", 0)
         raise KeyError(name)
 
@@ -95,13 +99,7 @@ class Specials(Ops):
         wide = self.zext("i32", a) if a.type in ("i1", "i8", "i16") else a
         self.t.do(f"store {wide.llvm} {wide.text}, ptr %data, align 64")
         pointers = self.t.let(f"getelementptr {LLVM[wide.type]}, ptr %data, <{W} x i32> {self.vector(index)}")
-        suffix = LLVM[wide.type].replace("float", "f32").replace("double", "f64")
-        name = f"llvm.masked.gather.v{W}{suffix}.v{W}p0"
-        self.t.declared.add(f"declare {wide.llvm} @{name}(<{W} x ptr>, <{W} x i1>, {wide.llvm})")
-        got = self.t.let(
-            f"call {wide.llvm} @{name}(<{W} x ptr> align {BITS[wide.type] // 8} {pointers}, <{W} x i1> splat (i1 true), "
-            f"{wide.llvm} poison)"
-        )
+        got = self.t.gather(LLVM[wide.type], BITS[wide.type] // 8, pointers, "splat (i1 true)", "poison")
         value = Value(got, wide.type, False)
         return value if wide is a else self.trunc(a.type, value)
 

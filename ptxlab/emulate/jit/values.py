@@ -1,22 +1,19 @@
 """Values as LLVM IR: 32 lanes as one vector, or one scalar where all lanes are known to agree.
 
-`Text` collects the instructions of one function. `Ops` is the pure half of the `Machine` protocol on top of it: an
+`Ops` is the pure half of the `Machine` protocol on top of it: an
 operation whose operands are all uniform becomes a scalar instruction, one whose operands are all constants is computed
 now (by the stepping engine's numpy lanes, so that the two engines cannot disagree about a constant).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
+from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.lanes import DTYPE, Lanes
 
-W = 32
 LLVM = {"i1": "i1", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f32": 32, "f64": 64}
-LANE_LIST = f"<{W} x i32> <" + ", ".join(f"i32 {k}" for k in range(W)) + ">"
 
 
 class Value:
@@ -41,10 +38,10 @@ def literal(type: str, lane: np.ndarray) -> str:
     if type == "f32":
         bits = int(lane.view(np.uint32))
         if bits & 0x7F800000 == 0x7F800000:  # converting would make a signalling NaN quiet
-            return "0x%016X" % ((bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7FFFFF) << 29)
-        return "0x%016X" % int(lane.astype(np.float64).view(np.uint64))
+            return f"0x{(bits >> 31) << 63 | 0x7FF << 52 | (bits & 0x7FFFFF) << 29:016X}"
+        return f"0x{int(lane.astype(np.float64).view(np.uint64)):016X}"
     if type == "f64":
-        return "0x%016X" % int(lane.view(np.uint64))
+        return f"0x{int(lane.view(np.uint64)):016X}"
     if type == "i1":
         return "true" if lane else "false"
     return str(int(lane))
@@ -57,58 +54,6 @@ def constant(lanes: np.ndarray, type: str) -> Value:
         return Value(literal(type, lanes[0]), type, True, lanes)
     elements = ", ".join(f"{LLVM[type]} {literal(type, x)}" for x in lanes)
     return Value(f"<{elements}>", type, False, lanes)
-
-
-class Text:
-    """The text of one LLVM function while it is written; labels and names are numbered here."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.cold: list[str] = []
-        self.declared: set[str] = set()
-        self.count = 0
-
-    def name(self) -> str:
-        """A fresh SSA name."""
-        self.count += 1
-        return f"%v{self.count}"
-
-    def label(self, hint: str = "L") -> str:
-        """A fresh label."""
-        self.count += 1
-        return f"{hint}{self.count}"
-
-    def do(self, text: str) -> None:
-        """An instruction without a result."""
-        self.lines.append("  " + text)
-
-    def let(self, text: str) -> str:
-        """An instruction with a result; its name."""
-        name = self.name()
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def at(self, label: str) -> None:
-        """Starts a basic block."""
-        self.lines.append(f"{label}:")
-
-    def bump(self, pointer: str, operation: str, amount: str) -> None:
-        """Read, change, write: `operation` is the word and the type, as in "add i64"."""
-        old = self.let(f"load {operation.split()[1]}, ptr {pointer}")
-        new = self.let(f"{operation} {old}, {amount}")
-        self.do(f"store {operation.split()[1]} {new}, ptr {pointer}")
-
-    def call(self, result: str, function: str, arguments: Iterable[tuple[str, str]], attributes: str = "") -> str:
-        """A call of a function or intrinsic, declared once; `arguments` are (type, value)."""
-        pairs = list(arguments)
-        self.declared.add(f"declare {result} @{function}({', '.join(t for t, _ in pairs)})")
-        listed = ", ".join(f"{t} {v}" for t, v in pairs)
-        return self.let(f"call {result} @{function}({listed}){attributes}")
-
-    def splat(self, type: str, scalar: str) -> str:
-        """A vector of one scalar SSA value."""
-        first = self.let(f"insertelement <{W} x {type}> poison, {type} {scalar}, i64 0")
-        return self.let(f"shufflevector <{W} x {type}> {first}, <{W} x {type}> poison, <{W} x i32> zeroinitializer")
 
 
 _FOLD = Lanes()
@@ -205,21 +150,50 @@ class Ops:
         return constant(np.arange(W, dtype=np.uint32), "i32")
 
     # -- integers
-    def add(self, a: Value, b: Value) -> Value: return self._apply("add", (a, b))
-    def sub(self, a: Value, b: Value) -> Value: return self._apply("sub", (a, b))
-    def mul(self, a: Value, b: Value) -> Value: return self._apply("mul", (a, b))
-    def and_(self, a: Value, b: Value) -> Value: return self._apply("and_", (a, b))
-    def or_(self, a: Value, b: Value) -> Value: return self._apply("or_", (a, b))
-    def xor(self, a: Value, b: Value) -> Value: return self._apply("xor", (a, b))
-    def shl(self, a: Value, b: Value) -> Value: return self._apply("shl", (a, b))
-    def lshr(self, a: Value, b: Value) -> Value: return self._apply("lshr", (a, b))
-    def ashr(self, a: Value, b: Value) -> Value: return self._apply("ashr", (a, b))
-    def umin(self, a: Value, b: Value) -> Value: return self._apply("umin", (a, b))
-    def umax(self, a: Value, b: Value) -> Value: return self._apply("umax", (a, b))
-    def smin(self, a: Value, b: Value) -> Value: return self._apply("smin", (a, b))
-    def smax(self, a: Value, b: Value) -> Value: return self._apply("smax", (a, b))
-    def popc(self, a: Value) -> Value: return self._apply("popc", (a,))
-    def brev(self, a: Value) -> Value: return self._apply("brev", (a,))
+    def add(self, a: Value, b: Value) -> Value:
+        return self._apply("add", (a, b))
+
+    def sub(self, a: Value, b: Value) -> Value:
+        return self._apply("sub", (a, b))
+
+    def mul(self, a: Value, b: Value) -> Value:
+        return self._apply("mul", (a, b))
+
+    def and_(self, a: Value, b: Value) -> Value:
+        return self._apply("and_", (a, b))
+
+    def or_(self, a: Value, b: Value) -> Value:
+        return self._apply("or_", (a, b))
+
+    def xor(self, a: Value, b: Value) -> Value:
+        return self._apply("xor", (a, b))
+
+    def shl(self, a: Value, b: Value) -> Value:
+        return self._apply("shl", (a, b))
+
+    def lshr(self, a: Value, b: Value) -> Value:
+        return self._apply("lshr", (a, b))
+
+    def ashr(self, a: Value, b: Value) -> Value:
+        return self._apply("ashr", (a, b))
+
+    def umin(self, a: Value, b: Value) -> Value:
+        return self._apply("umin", (a, b))
+
+    def umax(self, a: Value, b: Value) -> Value:
+        return self._apply("umax", (a, b))
+
+    def smin(self, a: Value, b: Value) -> Value:
+        return self._apply("smin", (a, b))
+
+    def smax(self, a: Value, b: Value) -> Value:
+        return self._apply("smax", (a, b))
+
+    def popc(self, a: Value) -> Value:
+        return self._apply("popc", (a,))
+
+    def brev(self, a: Value) -> Value:
+        return self._apply("brev", (a,))
 
     def not_(self, a: Value) -> Value:
         return self.xor(a, self.const(a.type, -1 if a.type != "i1" else 1))
@@ -233,8 +207,11 @@ class Ops:
         name = f"llvm.ctlz.{'' if uniform else f'v{W}'}{a.type}"
         return Value(self.t.call(ty, name, [(ty, arg), ("i1", "false")]), a.type, uniform)
 
-    def umulh(self, a: Value, b: Value) -> Value: return self._high("umulh", "zext", a, b)
-    def smulh(self, a: Value, b: Value) -> Value: return self._high("smulh", "sext", a, b)
+    def umulh(self, a: Value, b: Value) -> Value:
+        return self._high("umulh", "zext", a, b)
+
+    def smulh(self, a: Value, b: Value) -> Value:
+        return self._high("smulh", "sext", a, b)
 
     def _high(self, operation: str, widen: str, a: Value, b: Value) -> Value:
         folded = self._fold(operation, a.type, (a, b))
@@ -249,10 +226,17 @@ class Ops:
         high = self.t.let(f"lshr {wide} {product}, {shift}")
         return Value(self.t.let(f"trunc {wide} {high} to {ty}"), a.type, uniform)
 
-    def udiv(self, a: Value, b: Value) -> Value: return self._divide("udiv", a, b)
-    def sdiv(self, a: Value, b: Value) -> Value: return self._divide("sdiv", a, b)
-    def urem(self, a: Value, b: Value) -> Value: return self._divide("urem", a, b)
-    def srem(self, a: Value, b: Value) -> Value: return self._divide("srem", a, b)
+    def udiv(self, a: Value, b: Value) -> Value:
+        return self._divide("udiv", a, b)
+
+    def sdiv(self, a: Value, b: Value) -> Value:
+        return self._divide("sdiv", a, b)
+
+    def urem(self, a: Value, b: Value) -> Value:
+        return self._divide("urem", a, b)
+
+    def srem(self, a: Value, b: Value) -> Value:
+        return self._divide("srem", a, b)
 
     def _divide(self, word: str, a: Value, b: Value) -> Value:
         """A division that cannot trap: where it would, it divides by 1 and the defined result is put in after."""
@@ -271,15 +255,32 @@ class Ops:
         return self.select(by_zero, ones, result)
 
     # -- comparisons
-    def eq(self, a: Value, b: Value) -> Value: return self._apply("eq", (a, b))
-    def ne(self, a: Value, b: Value) -> Value: return self._apply("ne", (a, b))
-    def ult(self, a: Value, b: Value) -> Value: return self._apply("ult", (a, b))
-    def ule(self, a: Value, b: Value) -> Value: return self._apply("ule", (a, b))
-    def slt(self, a: Value, b: Value) -> Value: return self._apply("slt", (a, b))
-    def sle(self, a: Value, b: Value) -> Value: return self._apply("sle", (a, b))
-    def feq(self, a: Value, b: Value) -> Value: return self._apply("feq", (a, b))
-    def flt(self, a: Value, b: Value) -> Value: return self._apply("flt", (a, b))
-    def fle(self, a: Value, b: Value) -> Value: return self._apply("fle", (a, b))
+    def eq(self, a: Value, b: Value) -> Value:
+        return self._apply("eq", (a, b))
+
+    def ne(self, a: Value, b: Value) -> Value:
+        return self._apply("ne", (a, b))
+
+    def ult(self, a: Value, b: Value) -> Value:
+        return self._apply("ult", (a, b))
+
+    def ule(self, a: Value, b: Value) -> Value:
+        return self._apply("ule", (a, b))
+
+    def slt(self, a: Value, b: Value) -> Value:
+        return self._apply("slt", (a, b))
+
+    def sle(self, a: Value, b: Value) -> Value:
+        return self._apply("sle", (a, b))
+
+    def feq(self, a: Value, b: Value) -> Value:
+        return self._apply("feq", (a, b))
+
+    def flt(self, a: Value, b: Value) -> Value:
+        return self._apply("flt", (a, b))
+
+    def fle(self, a: Value, b: Value) -> Value:
+        return self._apply("fle", (a, b))
 
     def isnan(self, a: Value) -> Value:
         folded = self._fold("isnan", "i1", (a,))
@@ -290,17 +291,38 @@ class Ops:
         return Value(self.t.let(f"fcmp uno {self._ty(a.type, uniform)} {arg}, {zero}"), "i1", uniform)
 
     # -- floating point
-    def fadd(self, a: Value, b: Value) -> Value: return self._apply("fadd", (a, b))
-    def fsub(self, a: Value, b: Value) -> Value: return self._apply("fsub", (a, b))
-    def fmul(self, a: Value, b: Value) -> Value: return self._apply("fmul", (a, b))
-    def fdiv(self, a: Value, b: Value) -> Value: return self._apply("fdiv", (a, b))
-    def fma(self, a: Value, b: Value, c: Value) -> Value: return self._apply("fma", (a, b, c))
-    def fsqrt(self, a: Value) -> Value: return self._apply("fsqrt", (a,))
-    def fabs(self, a: Value) -> Value: return self._apply("fabs", (a,))
-    def floor(self, a: Value) -> Value: return self._apply("floor", (a,))
-    def ceil(self, a: Value) -> Value: return self._apply("ceil", (a,))
-    def ftrunc(self, a: Value) -> Value: return self._apply("ftrunc", (a,))
-    def rint(self, a: Value) -> Value: return self._apply("rint", (a,))
+    def fadd(self, a: Value, b: Value) -> Value:
+        return self._apply("fadd", (a, b))
+
+    def fsub(self, a: Value, b: Value) -> Value:
+        return self._apply("fsub", (a, b))
+
+    def fmul(self, a: Value, b: Value) -> Value:
+        return self._apply("fmul", (a, b))
+
+    def fdiv(self, a: Value, b: Value) -> Value:
+        return self._apply("fdiv", (a, b))
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        return self._apply("fma", (a, b, c))
+
+    def fsqrt(self, a: Value) -> Value:
+        return self._apply("fsqrt", (a,))
+
+    def fabs(self, a: Value) -> Value:
+        return self._apply("fabs", (a,))
+
+    def floor(self, a: Value) -> Value:
+        return self._apply("floor", (a,))
+
+    def ceil(self, a: Value) -> Value:
+        return self._apply("ceil", (a,))
+
+    def ftrunc(self, a: Value) -> Value:
+        return self._apply("ftrunc", (a,))
+
+    def rint(self, a: Value) -> Value:
+        return self._apply("rint", (a,))
 
     def fneg(self, a: Value) -> Value:
         folded = self._fold("fneg", a.type, (a,))
@@ -310,17 +332,35 @@ class Ops:
         return Value(self.t.let(f"fneg {self._ty(a.type, uniform)} {arg}"), a.type, uniform)
 
     # -- conversions
-    def zext(self, type: str, a: Value) -> Value: return self._cast("zext", type, a)
-    def sext(self, type: str, a: Value) -> Value: return self._cast("sext", type, a)
-    def trunc(self, type: str, a: Value) -> Value: return self._cast("trunc", type, a)
-    def bitcast(self, type: str, a: Value) -> Value: return self._cast("bitcast", type, a)
-    def utof(self, type: str, a: Value) -> Value: return self._cast("utof", type, a)
-    def stof(self, type: str, a: Value) -> Value: return self._cast("stof", type, a)
-    def ftou(self, type: str, a: Value) -> Value: return self._cast("ftou", type, a)
-    def ftos(self, type: str, a: Value) -> Value: return self._cast("ftos", type, a)
+    def zext(self, type: str, a: Value) -> Value:
+        return self._cast("zext", type, a)
 
-    def fpext(self, a: Value) -> Value: return self._float_cast("fpext", "fpext", "f64", a)
-    def fptrunc(self, a: Value) -> Value: return self._float_cast("fptrunc", "fptrunc", "f32", a)
+    def sext(self, type: str, a: Value) -> Value:
+        return self._cast("sext", type, a)
+
+    def trunc(self, type: str, a: Value) -> Value:
+        return self._cast("trunc", type, a)
+
+    def bitcast(self, type: str, a: Value) -> Value:
+        return self._cast("bitcast", type, a)
+
+    def utof(self, type: str, a: Value) -> Value:
+        return self._cast("utof", type, a)
+
+    def stof(self, type: str, a: Value) -> Value:
+        return self._cast("stof", type, a)
+
+    def ftou(self, type: str, a: Value) -> Value:
+        return self._cast("ftou", type, a)
+
+    def ftos(self, type: str, a: Value) -> Value:
+        return self._cast("ftos", type, a)
+
+    def fpext(self, a: Value) -> Value:
+        return self._float_cast("fpext", "fpext", "f64", a)
+
+    def fptrunc(self, a: Value) -> Value:
+        return self._float_cast("fptrunc", "fptrunc", "f32", a)
 
     def _float_cast(self, operation: str, word: str, type_: str, a: Value) -> Value:
         folded = self._fold(operation, type_, (a,))
@@ -356,6 +396,4 @@ class Ops:
             return folded
         uniform, (c, x, y) = self._args((condition, a, b))
         ty = self._ty(a.type, uniform)
-        return Value(
-            self.t.let(f"select {self._ty('i1', uniform)} {c}, {ty} {x}, {ty} {y}"), a.type, uniform
-        )
+        return Value(self.t.let(f"select {self._ty('i1', uniform)} {c}, {ty} {x}, {ty} {y}"), a.type, uniform)

@@ -1,65 +1,49 @@
-"""The compiled loop over CTAs, warps and barriers: one call a worker thread runs until the grid is done.
+; The compiled loop over CTAs, warps and barriers: one call a worker thread runs until the grid is done.
+;
+;     for each CTA (taken from a counter that all workers share):
+;         give every warp that can run a turn: fast while it is together, slow while it is apart
+;         open each barrier that every warp has come to
+;         when nothing can run: the CTA has ended, or it waits for ever
+;
+; All of its state lies in the context, so that it can be called again where it left off: after the slow function has been
+; compiled, which is done when a warp splits for the first time, and after a slot for one more CTA has been made. A worker
+; has one CTA at work, until that does not end by itself: then more are admitted and take turns, so that a block which
+; waits for a later one gets to see it.
 
-    for each CTA (taken from a counter that all workers share):
-        give every warp that can run a turn: fast while it is together, slow while it is apart
-        open each barrier that every warp has come to
-        when nothing can run: the CTA has ended, or it waits for ever
-
-All of its state lies in the context, so that it can be called again where it left off: after the slow function has been
-compiled, which is done when a warp splits for the first time, and after a slot for one more CTA has been made. A worker
-has one CTA at work, until that does not end by itself: then more are admitted and take turns, so that a block which
-waits for a later one gets to see it.
-"""
-
-from __future__ import annotations
-
-from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.memory import POISON
-
-
-def grid_function(state_size: int, start_registers: list[tuple[int, int]]) -> str:
-    """The LLVM text of `@grid(ctx)`. `start_registers`: (offset, bytes) of registers that may be read before they are
-    written, which start as zeros. Returns DONE, FAULT, STOPPED or NEEDS_SLOW."""
-    zeros = "\n".join(
-        f"  %reg.{k} = getelementptr i8, ptr %i.ws, i64 {offset}\n"
-        f"  call void @llvm.memset.p0.i64(ptr %reg.{k}, i8 0, i64 {size}, i1 false)"
-        for k, (offset, size) in enumerate(start_registers)
-    )
-    return f"""
-define i32 @grid(ptr %ctx) nounwind {{
+define i32 @grid(ptr %ctx) nounwind {
 entry:
-  %cta.p = getelementptr i8, ptr %ctx, i64 {S.CTA}
-  %next.p = getelementptr i8, ptr %ctx, i64 {S.NEXT}
+  %cta.p = getelementptr i8, ptr %ctx, i64 ${CTA}
+  %next.p = getelementptr i8, ptr %ctx, i64 ${NEXT}
   %next = load ptr, ptr %next.p
-  %stop.p = getelementptr i8, ptr %ctx, i64 {S.STOP}
+  %stop.p = getelementptr i8, ptr %ctx, i64 ${STOP}
   %stop = load ptr, ptr %stop.p
-  %budget.p = getelementptr i8, ptr %ctx, i64 {S.BUDGET}
+  %budget.p = getelementptr i8, ptr %ctx, i64 ${BUDGET}
   %budget = load ptr, ptr %budget.p
-  %total.p = getelementptr i8, ptr %ctx, i64 {S.TOTAL}
+  %total.p = getelementptr i8, ptr %ctx, i64 ${TOTAL}
   %total = load i64, ptr %total.p
-  %warps.p = getelementptr i8, ptr %ctx, i64 {S.WARPS}
+  %warps.p = getelementptr i8, ptr %ctx, i64 ${WARPS}
   %warps = load i64, ptr %warps.p
-  %order.p = getelementptr i8, ptr %ctx, i64 {S.ORDER}
+  %order.p = getelementptr i8, ptr %ctx, i64 ${ORDER}
   %order = load ptr, ptr %order.p
-  %quantum.p = getelementptr i8, ptr %ctx, i64 {S.QUANTUM}
-  %qsize.p = getelementptr i8, ptr %ctx, i64 {S.QUANTUM_SIZE}
-  %slow.p = getelementptr i8, ptr %ctx, i64 {S.SLOW}
-  %slots.p = getelementptr i8, ptr %ctx, i64 {S.SLOTS}
+  %quantum.p = getelementptr i8, ptr %ctx, i64 ${QUANTUM}
+  %qsize.p = getelementptr i8, ptr %ctx, i64 ${QUANTUM_SIZE}
+  %slow.p = getelementptr i8, ptr %ctx, i64 ${SLOW}
+  %slots.p = getelementptr i8, ptr %ctx, i64 ${SLOTS}
   %slots = load ptr, ptr %slots.p
-  %slot.count.p = getelementptr i8, ptr %ctx, i64 {S.SLOT_COUNT}
+  %slot.count.p = getelementptr i8, ptr %ctx, i64 ${SLOT_COUNT}
   %slot.count = load i64, ptr %slot.count.p
-  %slot.p = getelementptr i8, ptr %ctx, i64 {S.SLOT}
-  %suspensions.p = getelementptr i8, ptr %ctx, i64 {S.SUSPENSIONS}
-  %slot.limit.p = getelementptr i8, ptr %ctx, i64 {S.SLOT_LIMIT}
+  %slot.p = getelementptr i8, ptr %ctx, i64 ${SLOT}
+  %suspensions.p = getelementptr i8, ptr %ctx, i64 ${SUSPENSIONS}
+  %slot.limit.p = getelementptr i8, ptr %ctx, i64 ${SLOT_LIMIT}
   %slot.limit = load i64, ptr %slot.limit.p
   br label %select
 
 ; the CTA that this worker looks at now
 select:
   %cta = load ptr, ptr %cta.p
-  %at.p = getelementptr i8, ptr %cta, i64 {S.WARP_AT}
-  %active.p = getelementptr i8, ptr %cta, i64 {S.ACTIVE}
-  %states.p = getelementptr i8, ptr %cta, i64 {S.WARP_STATES}
+  %at.p = getelementptr i8, ptr %cta, i64 ${WARP_AT}
+  %active.p = getelementptr i8, ptr %cta, i64 ${ACTIVE}
+  %states.p = getelementptr i8, ptr %cta, i64 ${WARP_STATES}
   %states = load ptr, ptr %states.p
   %active = load i32, ptr %active.p
   %resume = icmp ne i32 %active, 0
@@ -98,17 +82,17 @@ take.go:
   %more = icmp ult i64 %n, %total
   br i1 %more, label %start, label %rotate
 finished:
-  ret i32 {S.DONE}
+  ret i32 ${DONE}
 stopped:
-  ret i32 {S.STOPPED}
+  ret i32 ${STOPPED}
 
 start:
-  %linear.p = getelementptr i8, ptr %cta, i64 {S.LINEAR}
+  %linear.p = getelementptr i8, ptr %cta, i64 ${LINEAR}
   store i64 %n, ptr %linear.p
-  %gx.p = getelementptr i8, ptr %ctx, i64 {S.GRID}
+  %gx.p = getelementptr i8, ptr %ctx, i64 ${GRID}
   %gx32 = load i32, ptr %gx.p
   %gx = zext i32 %gx32 to i64
-  %gy.p = getelementptr i8, ptr %ctx, i64 {S.GRID + 4}
+  %gy.p = getelementptr i8, ptr %ctx, i64 ${GRID_Y}
   %gy32 = load i32, ptr %gy.p
   %gy = zext i32 %gy32 to i64
   %x = urem i64 %n, %gx
@@ -118,39 +102,39 @@ start:
   %x32 = trunc i64 %x to i32
   %y32 = trunc i64 %y to i32
   %z32 = trunc i64 %z to i32
-  %cx = getelementptr i8, ptr %cta, i64 {S.CTAID}
+  %cx = getelementptr i8, ptr %cta, i64 ${CTAID}
   store i32 %x32, ptr %cx
-  %cy = getelementptr i8, ptr %cta, i64 {S.CTAID + 4}
+  %cy = getelementptr i8, ptr %cta, i64 ${CTAID_Y}
   store i32 %y32, ptr %cy
-  %cz = getelementptr i8, ptr %cta, i64 {S.CTAID + 8}
+  %cz = getelementptr i8, ptr %cta, i64 ${CTAID_Z}
   store i32 %z32, ptr %cz
-  %shared.p = getelementptr i8, ptr %cta, i64 {S.SHARED}
+  %shared.p = getelementptr i8, ptr %cta, i64 ${SHARED}
   %shared = load ptr, ptr %shared.p
-  %shared.size.p = getelementptr i8, ptr %cta, i64 {S.SHARED_SIZE}
+  %shared.size.p = getelementptr i8, ptr %cta, i64 ${SHARED_SIZE}
   %shared.size = load i64, ptr %shared.size.p
-  call void @llvm.memset.p0.i64(ptr %shared, i8 {POISON - 256}, i64 %shared.size, i1 false)
-  %counts.p = getelementptr i8, ptr %cta, i64 {S.BAR_COUNT}
+  call void @llvm.memset.p0.i64(ptr %shared, i8 ${POISON}, i64 %shared.size, i1 false)
+  %counts.p = getelementptr i8, ptr %cta, i64 ${BAR_COUNT}
   call void @llvm.memset.p0.i64(ptr %counts.p, i8 0, i64 256, i1 false)
   store i32 1, ptr %active.p
   br label %init
 init:
   %i = phi i64 [0, %start], [%i1, %init]
-  %i.off = mul i64 %i, {state_size}
+  %i.off = mul i64 %i, ${STATE_SIZE}
   %i.ws = getelementptr i8, ptr %states, i64 %i.off
   call void @llvm.memset.p0.i64(ptr %i.ws, i8 0, i64 128, i1 false)
-  %i.first.p = getelementptr i8, ptr %i.ws, i64 {S.FIRST_LIVE}
+  %i.first.p = getelementptr i8, ptr %i.ws, i64 ${FIRST_LIVE}
   %i.first = load i32, ptr %i.first.p
-  %i.live.p = getelementptr i8, ptr %i.ws, i64 {S.LIVE}
+  %i.live.p = getelementptr i8, ptr %i.ws, i64 ${LIVE}
   store i32 %i.first, ptr %i.live.p
-  %i.rest.p = getelementptr i8, ptr %i.ws, i64 {S.WAIT}
+  %i.rest.p = getelementptr i8, ptr %i.ws, i64 ${WAIT}
   call void @llvm.memset.p0.i64(ptr %i.rest.p, i8 0, i64 16, i1 false)
-  %i.carry.p = getelementptr i8, ptr %i.ws, i64 {S.CARRY}
+  %i.carry.p = getelementptr i8, ptr %i.ws, i64 ${CARRY}
   store i32 0, ptr %i.carry.p
-  %i.bar.p = getelementptr i8, ptr %i.ws, i64 {S.BAR}
+  %i.bar.p = getelementptr i8, ptr %i.ws, i64 ${BAR}
   call void @llvm.memset.p0.i64(ptr %i.bar.p, i8 0, i64 128, i1 false)
-  %i.meet.p = getelementptr i8, ptr %i.ws, i64 {S.MEETING}
+  %i.meet.p = getelementptr i8, ptr %i.ws, i64 ${MEETING}
   call void @llvm.memset.p0.i64(ptr %i.meet.p, i8 0, i64 128, i1 false)
-{zeros}
+${ZERO_REGISTERS}
   %i1 = add i64 %i, 1
   %i.more = icmp ult i64 %i1, %warps
   br i1 %i.more, label %init, label %pass
@@ -168,11 +152,11 @@ turn.go:
   %wn.p = getelementptr i32, ptr %order, i64 %w
   %wn = load i32, ptr %wn.p
   %wn64 = zext i32 %wn to i64
-  %ws.off = mul i64 %wn64, {state_size}
+  %ws.off = mul i64 %wn64, ${STATE_SIZE}
   %ws = getelementptr i8, ptr %states, i64 %ws.off
-  %live.p = getelementptr i8, ptr %ws, i64 {S.LIVE}
+  %live.p = getelementptr i8, ptr %ws, i64 ${LIVE}
   %live = load i32, ptr %live.p
-  %wait.p = getelementptr i8, ptr %ws, i64 {S.WAIT}
+  %wait.p = getelementptr i8, ptr %ws, i64 ${WAIT}
   %wait = load i32, ptr %wait.p
   %wait.not = xor i32 %wait, -1
   %can = and i32 %live, %wait.not
@@ -183,7 +167,7 @@ following:
   store i64 %w1, ptr %at.p
   br label %turn
 run:
-  %mode.p = getelementptr i8, ptr %ws, i64 {S.MODE}
+  %mode.p = getelementptr i8, ptr %ws, i64 ${MODE}
   %mode = load i32, ptr %mode.p
   %apart = icmp ne i32 %mode, 0
   br i1 %apart, label %run.slow, label %run.fast
@@ -195,14 +179,14 @@ run.slow:
   %has.slow = icmp ne ptr %slow, null
   br i1 %has.slow, label %run.slow.go, label %needs.slow
 needs.slow:
-  ret i32 {S.NEEDS_SLOW}
+  ret i32 ${NEEDS_SLOW}
 run.slow.go:
   %r.slow = call i32 %slow(ptr %ctx, ptr %cta, ptr %ws)
   br label %ran
 ran:
   %r = phi i32 [%r.fast, %run.fast], [%r.slow, %run.slow.go]
-  switch i32 %r, label %fault [i32 {S.DONE}, label %following i32 {S.SUSPENDED}, label %suspended
-    i32 {S.DIVERGED}, label %diverged i32 {S.CONVERGED}, label %converged]
+  switch i32 %r, label %fault [i32 ${DONE}, label %following i32 ${SUSPENDED}, label %suspended
+    i32 ${DIVERGED}, label %diverged i32 ${CONVERGED}, label %converged]
 diverged:
   store i32 1, ptr %mode.p
   br label %run
@@ -211,7 +195,7 @@ converged:
   br label %run
 fault:
   store volatile i32 1, ptr %stop
-  ret i32 {S.FAULT}
+  ret i32 ${FAULT}
 
 ; the quantum is spent: is the launch to stop, has it used its budget?
 suspended:
@@ -227,14 +211,14 @@ spent:
   %s.lane = call i32 @llvm.cttz.i32(i32 %s.live, i1 false)
   %s.mode = load i32, ptr %mode.p
   %s.slow = icmp ne i32 %s.mode, 0
-  %s.fpc.p = getelementptr i8, ptr %ws, i64 {S.FAST_PC}
+  %s.fpc.p = getelementptr i8, ptr %ws, i64 ${FAST_PC}
   %s.fpc = load i32, ptr %s.fpc.p
   %s.lane64 = zext i32 %s.lane to i64
   %s.pc.p = getelementptr i32, ptr %ws, i64 %s.lane64
   %s.pc0 = load i32, ptr %s.pc.p
   %s.pc2 = select i1 %s.slow, i32 %s.pc0, i32 %s.fpc
   %s.pc = lshr i32 %s.pc2, 1
-  call void @record(ptr %ctx, ptr %ws, i32 {S.BUDGET_SPENT}, i32 %s.pc, i32 %s.lane, i64 0)
+  call void @record(ptr %ctx, ptr %ws, i32 ${BUDGET_SPENT}, i32 %s.pc, i32 %s.lane, i64 0)
   br label %fault
 poll:
   %p.halt = load volatile i32, ptr %stop
@@ -255,7 +239,7 @@ patience:
   %admit = and i1 %admit0, %slot.room
   br i1 %admit, label %needs.slot, label %share
 needs.slot:
-  ret i32 {S.NEEDS_SLOT}
+  ret i32 ${NEEDS_SLOT}
 share:
   %alone = icmp eq i64 %slot.count, 1
   br i1 %alone, label %turn, label %rotate
@@ -271,11 +255,11 @@ census:
   %c.more = icmp ult i64 %c, %warps
   br i1 %c.more, label %census.go, label %judge
 census.go:
-  %c.off = mul i64 %c, {state_size}
+  %c.off = mul i64 %c, ${STATE_SIZE}
   %c.ws = getelementptr i8, ptr %states, i64 %c.off
-  %c.live.p = getelementptr i8, ptr %c.ws, i64 {S.LIVE}
+  %c.live.p = getelementptr i8, ptr %c.ws, i64 ${LIVE}
   %c.live = load i32, ptr %c.live.p
-  %c.wait.p = getelementptr i8, ptr %c.ws, i64 {S.WAIT}
+  %c.wait.p = getelementptr i8, ptr %c.ws, i64 ${WAIT}
   %c.wait = load i32, ptr %c.wait.p
   %c.alive = icmp ne i32 %c.live, 0
   %c.stuck0 = icmp eq i32 %c.live, %c.wait
@@ -314,11 +298,11 @@ count:
   %k.more = icmp ult i64 %k, %warps
   br i1 %k.more, label %count.go, label %counted
 count.go:
-  %k.off = mul i64 %k, {state_size}
+  %k.off = mul i64 %k, ${STATE_SIZE}
   %k.ws = getelementptr i8, ptr %states, i64 %k.off
-  %k.live.p = getelementptr i8, ptr %k.ws, i64 {S.LIVE}
+  %k.live.p = getelementptr i8, ptr %k.ws, i64 ${LIVE}
   %k.live = load i32, ptr %k.live.p
-  %k.bars = getelementptr i8, ptr %k.ws, i64 {S.BAR}
+  %k.bars = getelementptr i8, ptr %k.ws, i64 ${BAR}
   %k.bar.p = getelementptr i32, ptr %k.bars, i64 %b
   %k.bar = load i32, ptr %k.bar.p
   %k.whole0 = icmp eq i32 %k.bar, %k.live
@@ -329,20 +313,20 @@ count.go:
   %k1 = add i64 %k, 1
   br label %count
 counted:
-  %b.count.base = getelementptr i8, ptr %cta, i64 {S.BAR_COUNT}
+  %b.count.base = getelementptr i8, ptr %cta, i64 ${BAR_COUNT}
   %b.count.p = getelementptr i32, ptr %b.count.base, i64 %b
   %b.count = load i32, ptr %b.count.p
   %b.given = icmp ne i32 %b.count, 0
   %b.want0 = lshr i32 %b.count, 5
   %b.want = select i1 %b.given, i32 %b.want0, i32 %alive
-  %b.arrived.base = getelementptr i8, ptr %cta, i64 {S.BAR_ARRIVED}
+  %b.arrived.base = getelementptr i8, ptr %cta, i64 ${BAR_ARRIVED}
   %b.arrived.p = getelementptr i32, ptr %b.arrived.base, i64 %b
   %b.arrived = load i32, ptr %b.arrived.p
   %b.total = add i32 %came, %b.arrived
-  %b.yes.base = getelementptr i8, ptr %cta, i64 {S.BAR_YES}
+  %b.yes.base = getelementptr i8, ptr %cta, i64 ${BAR_YES}
   %b.yes.p = getelementptr i32, ptr %b.yes.base, i64 %b
   %b.yes = load i32, ptr %b.yes.p
-  %b.asked.base = getelementptr i8, ptr %cta, i64 {S.BAR_ASKED}
+  %b.asked.base = getelementptr i8, ptr %cta, i64 ${BAR_ASKED}
   %b.asked.p = getelementptr i32, ptr %b.asked.base, i64 %b
   %b.asked = load i32, ptr %b.asked.p
   %b.enough = icmp uge i32 %b.total, %b.want
@@ -354,11 +338,11 @@ release:
   %f.more = icmp ult i64 %f, %warps
   br i1 %f.more, label %release.go, label %released
 release.go:
-  %f.off = mul i64 %f, {state_size}
+  %f.off = mul i64 %f, ${STATE_SIZE}
   %f.ws = getelementptr i8, ptr %states, i64 %f.off
-  %f.live.p = getelementptr i8, ptr %f.ws, i64 {S.LIVE}
+  %f.live.p = getelementptr i8, ptr %f.ws, i64 ${LIVE}
   %f.live = load i32, ptr %f.live.p
-  %f.bars = getelementptr i8, ptr %f.ws, i64 {S.BAR}
+  %f.bars = getelementptr i8, ptr %f.ws, i64 ${BAR}
   %f.bar.p = getelementptr i32, ptr %f.bars, i64 %b
   %f.bar = load i32, ptr %f.bar.p
   %f.here0 = icmp eq i32 %f.bar, %f.live
@@ -367,11 +351,11 @@ release.go:
   br i1 %f.here, label %let.go, label %release.next
 let.go:
   store i32 0, ptr %f.bar.p
-  %f.wait.p = getelementptr i8, ptr %f.ws, i64 {S.WAIT}
+  %f.wait.p = getelementptr i8, ptr %f.ws, i64 ${WAIT}
   store i32 0, ptr %f.wait.p
-  %f.yes.p = getelementptr i8, ptr %f.ws, i64 {S.YES}
+  %f.yes.p = getelementptr i8, ptr %f.ws, i64 ${YES}
   store i32 %b.yes, ptr %f.yes.p
-  %f.asked.p = getelementptr i8, ptr %f.ws, i64 {S.ASKED}
+  %f.asked.p = getelementptr i8, ptr %f.ws, i64 ${ASKED}
   store i32 %b.asked, ptr %f.asked.p
   br label %release.next
 release.next:
@@ -388,11 +372,10 @@ barrier.next:
   %b1 = add i64 %b, 1
   br label %barrier
 opened.all:
-  %moved = or i32 %opened2.last, %runs
+  %moved = or i32 %opened, %runs
   %go.on = icmp ne i32 %moved, 0
   br i1 %go.on, label %pass, label %deadlock
 deadlock:
-  call void @record(ptr %ctx, ptr %states, i32 {S.DEADLOCK}, i32 0, i32 0, i64 0)
+  call void @record(ptr %ctx, ptr %states, i32 ${DEADLOCK}, i32 0, i32 0, i64 0)
   br label %fault
-}}
-""".replace("%opened2.last", "%opened")
+}

@@ -1,0 +1,88 @@
+"""Which accesses of a basic block share a check: those from one base whose constant offsets lie close together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ptxlab.emulate.jit.analysis import writes
+from ptxlab.emulate.jit.values import BITS
+from ptxlab.emulate.memory import GUARD
+from ptxlab.emulate.program import Code, Literal, Mem, Program, Reg, Symbol
+from ptxlab.isa import types
+
+
+@dataclass
+class Group:
+    """Accesses of one block that share a check: members (code index, offset, bytes), the lowest offset, the bytes
+    spanned, and log2 of the strictest alignment. The rest is filled in where the first member is emitted."""
+
+    site: int
+    low: int
+    span: int
+    log2: int
+    write: bool
+    members: list[tuple[int, int, int]] = field(default_factory=list)
+    pointer: str = ""
+    offsets: str = ""
+    pattern: str = ""
+    shadow: str = ""
+
+
+def access_shape(code: Code) -> tuple[str, int, int]:
+    """The lane type, the number of elements and the bytes of a plain load or store."""
+    form = code.form
+    assert form is not None
+    lane = types.lane(form.type)
+    count = int(form.vec[1:]) if form.vec else 1
+    return lane, count, count * BITS[lane] // 8
+
+
+def plan_groups(program: Program, first: int, last: int, next_site: int) -> tuple[dict[int, Group], int]:
+    """Sorts the plain accesses of a block into groups; gives the group of each code index and the next free site."""
+    versions: dict[int, int] = {}
+    found: dict[tuple[object, ...], list[Code]] = {}
+    for code in program.codes[first:last]:
+        if code.name in ("ld", "st", "ldu") and code.space not in ("param", "local", "frame"):
+            mem = next(s for s in code.sources if isinstance(s, Mem))
+            base: object = (
+                (mem.base.index, versions.get(mem.base.index, 0)) if isinstance(mem.base, Reg) else "constant"
+            )
+            own = code.index if code.guard is not None else -1
+            found.setdefault((base, code.space, access_shape(code)[2], own), []).append(code)
+        for r in writes(code):
+            versions[r] = versions.get(r, 0) + 1
+    groups: dict[int, Group] = {}
+    for codes in found.values():
+        for run in _runs(codes):
+            low = min(o for _, o, _ in run)
+            span = max(o + n for _, o, n in run) - low
+            size = run[0][2]
+            write = any(program.codes[c].name == "st" for c, _, _ in run)
+            group = Group(next_site, low, span, (size & -size).bit_length() - 1, write, run)
+            next_site += 1
+            groups.update(dict.fromkeys((c for c, _, _ in run), group))
+    return groups, next_site
+
+
+def offset_of(code: Code) -> int:
+    """The constant part of an access's address; the whole of it where the base is a symbol or a number."""
+    mem = next(s for s in code.sources if isinstance(s, Mem))
+    base = mem.base.value if isinstance(mem.base, Symbol | Literal) else 0
+    return mem.offset + int(base)
+
+
+def _runs(codes: Sequence[Code]) -> list[list[tuple[int, int, int]]]:
+    """Splits accesses of one base and size so that each run spans less than a guard gap and keeps one alignment."""
+    runs: list[list[tuple[int, int, int]]] = []
+    for code in codes:
+        offset, size = offset_of(code), access_shape(code)[2]
+        for run in runs:
+            lows, highs = min(o for _, o, _ in run), max(o for _, o, _ in run)
+            close = max(highs, offset) + size - min(lows, offset) < GUARD
+            if close and (offset - run[0][1]) % size == 0:
+                run.append((code.index, offset, size))
+                break
+        else:
+            runs.append([(code.index, offset, size)])
+    return runs
