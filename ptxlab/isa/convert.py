@@ -227,8 +227,9 @@ op("cvt.rnd{.ftz}{.sat}.f16.f32  d:f16, a:f32", _NARROW, _float_to_float, rnd=RO
    fixed={"dtype": "f16", "atype": "f32"})  # fmt: skip
 op("cvt.rnd{.sat}.f16.f64  d:f16, a:f64", _NARROW, _float_to_float, rnd=ROUNDING,
    fixed={"dtype": "f16", "atype": "f64"})  # fmt: skip
-op("cvt.rnd{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32", _NARROW, _float_to_float, rnd=("rn", "rz"),
-   dtype=("bf16", "f16"), fixed={"atype": "f32"}, version=(7, 0), sm=80, needs={"satfinite": ((8, 1), 80)})  # fmt: skip
+op("cvt.rnd{.ftz}{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32", _NARROW, _float_to_float, rnd=("rn", "rz"),
+   dtype=("bf16", "f16"), fixed={"atype": "f32"}, version=(7, 0), sm=80,
+   needs={"satfinite": ((8, 1), 80), "ftz": ((7, 8), 90)})  # fmt: skip
 op("cvt.rnd.bf16.f32  d:bf16, a:f32", _NARROW, _float_to_float, rnd=("rm", "rp"),
    fixed={"dtype": "bf16", "atype": "f32"}, version=(7, 8), sm=90)  # fmt: skip
 op("cvt.rnd.bf16.atype  d:bf16, a:atype", _NARROW, _float_to_float, rnd=ROUNDING, atype=("f64", "f16"),
@@ -238,8 +239,10 @@ op("cvt.rnd.f16.bf16  d:f16, a:bf16", _NARROW, _float_to_float, rnd=ROUNDING,
 op("cvt{.ftz}{.sat}.f64.f32  d:f64, a:f32", _WIDEN, _float_to_float, fixed={"dtype": "f64", "atype": "f32"})
 op("cvt{.ftz}{.sat}.f32.f16  d:f32, a:f16", _WIDEN, _float_to_float, fixed={"dtype": "f32", "atype": "f16"})
 op("cvt{.sat}.f64.f16  d:f64, a:f16", _WIDEN, _float_to_float, fixed={"dtype": "f64", "atype": "f16"})
-op("cvt.dtype.bf16  d:dtype, a:bf16", _WIDEN, _float_to_float, dtype=("f32", "f64"), fixed={"atype": "bf16"},
-   version=(7, 1), sm=80, needs={"f64": ((7, 8), 90)})  # fmt: skip
+op("cvt{.rnd}{.ftz}.f32.bf16  d:f32, a:bf16", _WIDEN, _float_to_float, rnd=ROUNDING, version=(7, 1), sm=80,
+   needs=dict.fromkeys((*ROUNDING, "ftz"), ((7, 8), 90)), fixed={"dtype": "f32", "atype": "bf16"})  # fmt: skip
+op("cvt{.rnd}.f64.bf16  d:f64, a:bf16", _WIDEN, _float_to_float, rnd=ROUNDING, version=(7, 8), sm=90,
+   fixed={"dtype": "f64", "atype": "bf16"})  # fmt: skip
 op("cvt{.rnd}{.ftz}{.sat}.f32.f32  d:f32, a:f32", _SAME, _same_float, rnd=INTEGER_ROUNDING,
    fixed={"type": "f32", "dtype": "f32", "atype": "f32"})  # fmt: skip
 op("cvt{.rnd}{.sat}.f64.f64  d:f64, a:f64", _SAME, _same_float, rnd=INTEGER_ROUNDING,
