@@ -18,7 +18,7 @@ FLAGS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 SETTINGS = [
-    "--no-browser", "--allow-root", "--ip=127.0.0.1", "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None",
+    "--no-browser", "--allow-root", "--ip=127.0.0.1", "--LabApp.expose_app_in_browser=True", 
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
 ]  # fmt: skip
 ARTIFACTS = Path(os.environ.get("PTXLAB_ARTIFACTS", Path(__file__).parent.parent / "test-results"))
@@ -40,6 +40,9 @@ def server(folder: Path) -> Iterator[tuple[str, str]]:
         "IPYTHONDIR": "ipython",
     }
     environment = {**os.environ, **{name: str(home / place) for name, place in places.items()}}
+    page_config = home / "config" / "labconfig" / "page_config.json"
+    page_config.parent.mkdir(parents=True)
+    page_config.write_text('{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true}}')
     root = str(Path(__file__).parent.parent)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
     with (folder / "server.log").open("w+") as log:
@@ -95,18 +98,20 @@ def open_notebook(page: Any, url: str, token: str, name: str) -> None:
     """Opens a notebook with the side bar folded away, and waits for its kernel."""
     page.goto(f"{url}/lab/tree/{name}?token={token}")
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
-    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=90_000)
+    page.wait_for_function(
+        "jupyterapp.shell.currentWidget?.context?.sessionContext?.session?.kernel?.status === 'idle'", timeout=90_000
+    )
     if page.locator("#jp-left-stack").is_visible():
         page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
 
 
 def run_all(page: Any) -> None:
     """Runs all cells of the open notebook."""
-    page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")
 
 
 def use_theme(page: Any, theme: str) -> None:
     """Switches JupyterLab to "JupyterLab Light" or "JupyterLab Dark"."""
     page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
-    page.wait_for_selector(f'body[data-jp-theme-name="{theme}"]', timeout=30_000)
+    page.wait_for_selector(f'body[data-jp-theme-name="{theme}"]', state="attached", timeout=30_000)
     page.wait_for_timeout(400)

@@ -94,7 +94,8 @@ def shot(page: Any, name: str) -> None:
     """Leaves a screenshot with the explorer at the top of the window."""
     lab_server.ARTIFACTS.mkdir(exist_ok=True)
     page.mouse.move(2, 2)
-    page.wait_for_timeout(150)
+    page.eval_on_selector(".ptxlab-app", "e => e.scrollIntoView({block: 'start'})")
+    page.wait_for_timeout(300)
     page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
 
 
@@ -102,7 +103,7 @@ def test_everything_is_shown(lab: Any) -> None:
     assert "scalar_f32_d32" in text(lab, ".pl-entry")
     assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line").count() > 100
     assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .o").count() > 80
-    assert "def attention" in text(lab, "section[aria-label=Python] .pl-lines")
+    assert "with k.loop(" in text(lab, "section[aria-label=Python] .pl-lines")
     shown = figures(lab)
     assert "✓ pass" in shown["tolerance"], shown
     assert shown["time"].startswith(("0", "1", "2", "3", "4", "5", "6", "7", "8", "9")), shown
@@ -126,6 +127,7 @@ def test_a_parameter_changes_code_diff_plot_and_error(lab: Any) -> None:
     after = figures(lab)
     assert after["max error"] != before["max error"]
     assert after["executed"] != before["executed"]
+    type_number(lab, "seed", 1)
     assert lab.inner_html(f"{EXPLORER} .pl-plot") != plot
     lab.click(f"{EXPLORER} button:has-text('Diff ⇄')")
     assert lab.locator(f"{EXPLORER} .pl-sides-2 tr.pl-add").count() > 0
@@ -168,7 +170,7 @@ def test_hovering_explains_opcode_modifier_and_operand(lab: Any) -> None:
     assert lab.is_hidden(f"{EXPLORER} .pl-tip")
     line = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('fma.rn.f32'))").first
     line.locator(".r").nth(1).hover()
-    assert "operand a of fma.rn.f32: read .f32" in text(lab, ".pl-tip")
+    assert "operand a of fma.rn.f32, read: .f32." in text(lab, ".pl-tip")
     lab.mouse.move(2, 2)
 
 
@@ -186,12 +188,26 @@ def test_the_error_map_chooses_the_row_and_every_picture_has_its_table(lab: Any)
     before = number(lab)
     lab.locator(f"{EXPLORER} canvas").click(position={"x": 200, "y": 40})
     settle(lab, before)
-    assert "row 0" not in text(lab, "section[aria-label='Online softmax, tile by tile'] .pl-note")
+    assert "row 63" not in text(lab, "section[aria-label='Online softmax, tile by tile'] .pl-note")
     for title in ("Output error, per element", "Online softmax, tile by tile"):
         toggle = lab.locator(f'{EXPLORER} section[aria-label="{title}"] button')
         toggle.click()
         assert lab.locator(f'{EXPLORER} section[aria-label="{title}"] tbody tr').count() >= 20
         toggle.click()
+
+
+def test_another_kernel_brings_its_own_parameters(lab: Any) -> None:
+    before = number(lab)
+    lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select").select_option("tiled")
+    settle(lab, before)
+    assert text(lab, ".pl-entry") == "tiled_f32_d32_causal"
+    assert figures(lab)["shared memory"].endswith("a block")
+    tile = lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('KV tile')) select")
+    before = number(lab)
+    tile.select_option("16")
+    settle(lab, before)
+    assert lab.locator(f"{EXPLORER} .pl-plot .pl-dot.pl-m").count() in (2, 4)
+    assert "KV tile of 16 keys" in lab.inner_text(f"{EXPLORER} .pl-plot")
 
 
 def test_dark_theme_and_small_windows(lab: Any) -> None:

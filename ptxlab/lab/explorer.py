@@ -38,7 +38,7 @@ class View(anywidget.AnyWidget):
     state = traitlets.Any(None, allow_none=True).tag(sync=True)
     problem = traitlets.Any(None, allow_none=True).tag(sync=True)
     status = traitlets.Dict({"text": "", "busy": False, "seq": 0}).tag(sync=True)
-    row = traitlets.Int(0).tag(sync=True)
+    row = traitlets.Int(-1).tag(sync=True)
 
 
 class Explorer(widgets.Box):

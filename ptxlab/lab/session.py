@@ -91,7 +91,7 @@ class Session:
                 version = self.version if times else None
                 self._publish("problem", {**stages.problem(error, version), "seq": seq})
         if seq == self.seq:
-            text = "see the message above" if failed else f"done in {time.perf_counter() - start:.2f} s"
+            text = "stopped: see the message" if failed else f"done in {time.perf_counter() - start:.2f} s"
             self._publish("status", {"text": text, "busy": False, "failed": failed, "times": times, "seq": seq})
 
     def _stages(self, request: Request, seq: int) -> Iterator[tuple[str, dict[str, Any] | None]]:

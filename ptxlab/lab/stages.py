@@ -19,8 +19,8 @@ from ptxlab.lab import highlight, hover
 from ptxlab.lab.diff import Row, compare
 
 PROBLEM = (
-    Parameter("seq_q", "query rows (Sq)", 64, minimum=1, maximum=1024),
-    Parameter("seq_k", "keys and values (Sk)", 64, minimum=0, maximum=1024),
+    Parameter("seq_q", "query rows (Sq)", 64, minimum=1, maximum=512),
+    Parameter("seq_k", "keys and values (Sk)", 64, minimum=0, maximum=512),
     Parameter("batch", "sequences (B)", 1, minimum=1, maximum=8),
     Parameter("heads", "query heads (Hq)", 1, minimum=1, maximum=32),
     Parameter("kv_heads", "key and value heads (Hkv); heads must be a multiple of it", 1, minimum=1, maximum=32),
@@ -37,7 +37,7 @@ WORST = 20
 @dataclass(frozen=True)
 class Request:
     """One setting of all controls. `build` are the kernel's own parameters as (name, value) pairs, `row` the query row
-    whose softmax is plotted, `head` the (batch, head) that is shown."""
+    whose softmax is plotted (-1: the last one), `head` the (batch, head) that is shown."""
 
     kernel: str = "scalar"
     build: tuple[tuple[str, Any], ...] = ()
@@ -49,13 +49,18 @@ class Request:
     sigma: float = 1.0
     seed: int = 0
     device: str = "auto"
-    row: int = 0
+    row: int = -1
     head: tuple[int, int] = (0, 0)
 
     @property
     def result_key(self) -> Request:
         """The request without what only chooses a view of the result."""
-        return replace(self, row=0, head=(0, 0))
+        return replace(self, row=-1, head=(0, 0))
+
+    @property
+    def shown_row(self) -> int:
+        """The query row to plot, within the rows that there are."""
+        return self.row if 0 <= self.row < self.seq_q else self.seq_q - 1
 
     def check(self) -> None:
         """`TargetError` names the first parameter of the problem that is out of its range."""
@@ -251,7 +256,7 @@ def error_map(outcome: Outcome, request: Request) -> dict[str, Any] | None:
         "step": step,
         "seq": rows,
         "dim": dim,
-        "row": min(request.row, rows - 1),
+        "row": request.shown_row,
         "label": _place(b, h, outcome.error.shape),
         "worst": [[r, c, _figure(error[r, c]), _figure(ratio[r, c])] for r, c in worst],
         "values": small.astype(np.float32).tobytes(),
@@ -277,7 +282,7 @@ def state(version: Version, request: Request, outcome: Outcome) -> dict[str, Any
 
     q, k, v = outcome.inputs
     b, h = _head(request, q.shape)
-    row = min(request.row, request.seq_q - 1)
+    row = request.shown_row
     tile, title = version.built.tile_kv, f"{_place(b, h, q.shape)}row {row}"
     count = reference.tiles(request.seq_k, tile)
     seen = reference.visible_keys(row, request.seq_q, request.seq_k, outcome.causal)

@@ -61,6 +61,16 @@ function makePane(title, onselect) {
         cell.title = n === undefined ? "" : `${n.toLocaleString("en")} thread-instructions`;
       }
     },
+    /** Brings a line to the top, with a little room above it. */
+    start(line) {
+      const watch = new ResizeObserver(() => {
+        const target = row(line);
+        if (!body.clientHeight || !target) return; // not on the page yet
+        body.scrollTop = target.offsetTop - 2 * target.offsetHeight;
+        watch.disconnect();
+      });
+      watch.observe(body);
+    },
     select(lines, scroll) {
       for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
       lines.forEach((line) => row(line)?.setAttribute("aria-selected", "true"));
@@ -108,7 +118,7 @@ function explainWord(span, code) {
     before.setEndBefore(span);
     const at = (before.toString().match(/,(?![^{]*\})/g) || []).length;
     const operand = doc.operands[Math.min(at, doc.operands.length - 1)];
-    if (operand) out.push(h("p", null, `operand ${operand[0]} of ${op.textContent}: ${operand[1]}`));
+    if (operand) out.push(h("p", null, `operand ${operand[0]} of ${op.textContent}, ${operand[1]}`));
   }
   return out;
 }

@@ -18,9 +18,9 @@ function stripFigures(code, assembly, run) {
     figure("registers", a ? String(a.registers) : "–", spills, a?.spill_bytes ? "warn" : mood, a ? `a thread, on ${a.arch}` : assembly?.note),
     figure("shared memory", !a ? "–" : a.shared_bytes >= 1024 ? `${short(a.shared_bytes / 1024)} KiB` : `${a.shared_bytes} B`, a ? "a block" : none, mood, assembly?.note),
     figure("occupancy", o ? `${short(o.percent)} %` : "–", o ? `by ${o.limiter}` : none, mood, o?.text || assembly?.note),
-    figure("time", duration(run?.seconds), run ? run.device + (run.cached ? ", kept" : "") : "", "", run?.cached ? "this setting ran before: its result was kept" : ""),
+    figure("time", duration(run?.seconds), run ? run.device : "", "", run?.cached ? "this setting ran before: its result was kept" : ""),
     figure("executed", count(run?.thread_instructions), "thread-instr.", "", "thread-instructions: one instruction for one active thread"),
-    figure("max error", short(e?.max), e ? `${short(e.ulp)} ULP, mean ${short(e.mean, 2)}` : "", "", "against numpy float64 on the same inputs"),
+    figure("max error", short(e?.max), e ? `${short(e.ulp, 2)} ULP, mean ${short(e.mean, 2)}` : "", "", "against numpy float64 on the same inputs"),
     figure("tolerance", short(e?.tolerance), e ? (e.ok ? "✓ pass" : "✗ FAIL") : "", e ? (e.ok ? "good" : "bad") : "", e && `log-sum-exp off by ${short(e.lse)}`),
   ];
 }
@@ -40,7 +40,7 @@ function render({ model, el }) {
   const tip = makeTooltip(root);
   const errors = makeErrorMap((row) => { model.set("row", row); model.save_changes(); });
   const state = makeStatePlot();
-  let view = "code", words = new Map();
+  let view = "code", words = new Map(), kernel = "";
 
   const views = choice("view", [["code", "Code"], ["split", "Diff ⇄", "side by side with the pinned version"], ["unified", "Diff ↕", "unified with the pinned version"]],
     view, (key) => { view = key; showView(); });
@@ -87,6 +87,10 @@ function render({ model, el }) {
     if (c.python) {
       python.name.textContent = c.python.file;
       python.fill(c.python.lines, c.python.numbers);
+    }
+    if (kernel !== c.title) {
+      kernel = c.title;
+      ptx.start(c.links.length ? c.links[0][0] : 1);
     }
     words = new Map();
     for (const span of ptx.body.querySelectorAll(".r"))
@@ -152,6 +156,7 @@ function render({ model, el }) {
     const now = model.get("status");
     status.textContent = now.text;
     root.classList.toggle("pl-busy", !!now.busy);
+    root.classList.toggle("pl-behind", !!now.failed && now.seq !== code()?.seq);
     root.dataset.seq = now.seq;
     root.dataset.busy = now.busy ? "1" : "";
   }

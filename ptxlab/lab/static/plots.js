@@ -115,7 +115,7 @@ function makeErrorMap(onrow) {
         h("span", null, "1 × tolerance"), h("span.pl-over", null, "×"), h("span", null, "over")] : []));
       table.replaceChildren(...(data ? [numberTable(["query row", "column", "|error|", "of tolerance"],
         data.worst.map(([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"]))] : []));
-      out.read.textContent = data ? "Hover or use the arrow keys; click a query row to plot its softmax." : "";
+      out.read.textContent = data ? "Hover or arrow keys: values. Click a row: its softmax." : "";
       draw();
     },
   };
@@ -220,7 +220,7 @@ function makeStatePlot() {
       data = next;
       at = -1;
       out.note.textContent = data ? data.label : "";
-      out.read.textContent = data && !data.note ? "Hover or use the arrow keys to read the values." : "";
+      out.read.textContent = data && !data.note ? "Hover or arrow keys: values." : "";
       legend.hidden = !data || !!data.note;
       holder.setAttribute("aria-label", data ? data.note || `Running maximum, running sum and rescale of ${data.label} over ${data.tiles} tiles; the table has the numbers.` : "no result yet");
       table.replaceChildren(...(data && !data.note ? [numberTable(
