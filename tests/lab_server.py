@@ -18,7 +18,7 @@ FLAGS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 SETTINGS = [
-    "--no-browser", "--allow-root", "--ip=127.0.0.1", "--LabApp.expose_app_in_browser=True", 
+    "--no-browser", "--allow-root", "--ip=127.0.0.1", "--LabApp.expose_app_in_browser=True",
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
 ]  # fmt: skip
 ARTIFACTS = Path(os.environ.get("PTXLAB_ARTIFACTS", Path(__file__).parent.parent / "test-results"))

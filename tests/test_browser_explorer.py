@@ -99,6 +99,13 @@ def shot(page: Any, name: str) -> None:
     page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
 
 
+def portrait(page: Any, name: str) -> None:
+    """A screenshot with the notebook's first cell at the top."""
+    page.eval_on_selector(".jp-Cell", "e => e.scrollIntoView({block: 'start'})")
+    page.wait_for_timeout(400)
+    page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
+
+
 def test_everything_is_shown(lab: Any) -> None:
     assert "scalar_f32_d32" in text(lab, ".pl-entry")
     assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line").count() > 100
@@ -216,14 +223,18 @@ def test_dark_theme_and_small_windows(lab: Any) -> None:
         return sum(int(x) for x in colour.removeprefix("rgb(").rstrip(")").split(",")[:3]) / 765
 
     lab.click(f"{EXPLORER} button:has-text('Code')")
-    shot(lab, "explorer-light")
+    lab.set_viewport_size({"width": 1480, "height": 1000})
+    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('ex2'))").first.click()
+    portrait(lab, "explorer-light")
     assert darkness(".pl-pane .pl-lines") > 0.9
     lab_server.use_theme(lab, "JupyterLab Dark")
     assert darkness(".pl-pane .pl-lines") < 0.2
-    shot(lab, "explorer-dark")
+    assert lab.locator(f"{EXPLORER} .pl-plot polyline").count() == 3
+    portrait(lab, "explorer-dark")
     lab.set_viewport_size({"width": 1280, "height": 900})
     shot(lab, "explorer-dark-1280")
     lab_server.use_theme(lab, "JupyterLab Light")
+    assert lab.locator(f"{EXPLORER} .pl-plot polyline").count() == 3
     shot(lab, "explorer-light-1280")
     lab.set_viewport_size({"width": 800, "height": 900})
     lab.wait_for_timeout(300)

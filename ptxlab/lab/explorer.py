@@ -48,7 +48,7 @@ class Explorer(widgets.Box):
         self.view = View()
         self.session = Session(lambda part, value: setattr(self.view, part, value))
         self._quiet = False
-        self._fixed: dict[str, Any] = {"kernel": controls.dropdown("kernel", kernels.names(), _known(kernel))}
+        self._fixed: dict[str, Any] = {"kernel": controls.dropdown("kernel", kernels.names(), kernels.get(kernel).name)}
         self._fixed |= {p.name: controls.control(p) for p in stages.PROBLEM}
         self._fixed["sigma"] = controls.sigma(stages.SIGMA)
         self._fixed["device"] = controls.dropdown("device", _devices(), "auto", "where the kernel runs")
@@ -87,7 +87,7 @@ class Explorer(widgets.Box):
         self._quiet = True
         try:
             if "kernel" in parameters:
-                self._fixed["kernel"].value = _known(parameters.pop("kernel"))
+                self._fixed["kernel"].value = kernels.get(parameters.pop("kernel")).name
                 self._offer(self._fixed["kernel"].value)
             row = parameters.pop("row", None)
             for name, value in parameters.items():
@@ -179,12 +179,6 @@ def explore(kernel: str = "scalar", **parameters: Any) -> Explorer:
     both), batch, heads, kv_heads, sigma, seed, device and row.
     """
     return Explorer(kernel, **parameters)
-
-
-def _known(kernel: str) -> str:
-    if kernel not in kernels.names():
-        raise TargetError(f"there is no kernel {kernel!r}; there is {', '.join(kernels.names())}")
-    return kernel
 
 
 def _devices() -> list[str]:

@@ -130,17 +130,17 @@ def python_pane(spans: Mapping[int, Span]) -> tuple[dict[str, Any] | None, list[
         source = linecache.getlines(file)
         if not source:
             continue
-        html_lines = python_lines("".join(source))
         if lines:
             lines += ["", _span("c", f"# {short_path(file)}")]
             numbers += [0, 0]
         before = 0
-        for first, last in _functions("".join(source), used[file]):
+        for first, last, indent in _functions("".join(source), used[file]):
             if before and first > before + 1:
                 lines.append("")
                 numbers.append(0)
-            for n in range(first, min(last, len(html_lines)) + 1):
-                lines.append(html_lines[n - 1])
+            section = "".join(line[indent:] if line[:indent].isspace() else line for line in source[first - 1 : last])
+            for n, line in enumerate(python_lines(section), first):
+                lines.append(line)
                 numbers.append(n)
                 row[file, n] = len(lines)
             before = last
@@ -151,22 +151,37 @@ def python_pane(spans: Mapping[int, Span]) -> tuple[dict[str, Any] | None, list[
 
 
 @functools.lru_cache(maxsize=32)
-def _statements(source: str) -> tuple[tuple[int, int], ...]:
-    """First and last line of each top-level statement, decorators included."""
+def _parsed(source: str) -> ast.Module | None:
     try:
-        tree = ast.parse(source)
-    except SyntaxError:  # a notebook cell with magics in it: shown whole
-        return ((1, source.count("\n") + 1),)
+        return ast.parse(source)
+    except SyntaxError:  # a notebook cell with magics in it
+        return None
+
+
+def _functions(source: str, lines: set[int]) -> list[tuple[int, int, int]]:
+    """(first line, last line, indentation) of each top-level statement that holds any of these lines, decorators
+    included; of a function whose lines are all in one inner function, that inner function."""
+    tree = _parsed(source)
+    if tree is None:
+        return [(1, source.count("\n") + 1, 0)]
     out = []
     for node in tree.body:
-        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-        out.append((first, node.end_lineno or first))
-    return tuple(out)
+        mine = {n for n in lines if _first(node) <= n <= (node.end_lineno or 0)}
+        if not mine:
+            continue
+        inner: list[ast.stmt] = [node]
+        while inner:
+            node = inner[0]
+            inner = [
+                n for n in getattr(node, "body", ())
+                if isinstance(n, ast.FunctionDef) and all(_first(n) <= line <= (n.end_lineno or 0) for line in mine)
+            ]  # fmt: skip
+        out.append((_first(node), node.end_lineno or _first(node), node.col_offset))
+    return out
 
 
-def _functions(source: str, lines: set[int]) -> list[tuple[int, int]]:
-    """The top-level statements that hold any of these lines."""
-    return [(a, b) for a, b in _statements(source) if any(a <= n <= b for n in lines)]
+def _first(node: ast.stmt) -> int:
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
 
 
 def short_path(file: str) -> str:

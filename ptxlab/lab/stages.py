@@ -257,7 +257,7 @@ def error_map(outcome: Outcome, request: Request) -> dict[str, Any] | None:
         "seq": rows,
         "dim": dim,
         "row": request.shown_row,
-        "label": _place(b, h, outcome.error.shape),
+        "label": _place(b, h, outcome.error.shape).rstrip(", "),
         "worst": [[r, c, _figure(error[r, c]), _figure(ratio[r, c])] for r, c in worst],
         "values": small.astype(np.float32).tobytes(),
         "absolute": _pool(error, step).astype(np.float32).tobytes(),

@@ -188,7 +188,7 @@ function render({ model, el }) {
     model.on(`change:${name}`, paint);
     paint();
   }
-  const themes = new MutationObserver(() => { paintRun(); paintState(); });
+  const themes = new MutationObserver(() => requestAnimationFrame(() => { paintRun(); paintState(); }));
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
   return () => {
     themes.disconnect();

@@ -139,8 +139,9 @@ function makeStatePlot() {
 
   function draw() {
     const width = holder.clientWidth, height = holder.clientHeight;
+    if (!width) return; // not on the page now
     holder.replaceChildren();
-    if (!data || !width) return;
+    if (!data) return;
     if (data.note) return holder.append(h("p.pl-blank", null, data.note));
     const left = 50, right = 4, gap = 19, bottom = 16, n = data.tiles; // gap: above each chart, for its name
     const each = (height - bottom - 3 * gap) / 3;
