@@ -106,7 +106,7 @@ class BlockRun:
                 continue
             for part in sorted(warp.others, key=lambda p: p.pc):
                 what = waiting_for(part.wait) if part.wait is not None else "its turn"
-                lines.append(f"warp {warp.warp}, {_lanes(part.mask)}: waits for {what}")
+                lines.append(f"warp {warp.warp}, {lanes_in_words(part.mask)}: waits for {what}")
                 if first is None and part.wait is not None:
                     first = warp, part, part.wait
         assert first is not None
@@ -129,7 +129,7 @@ def _reduced(parts: list[Part]) -> tuple[int, bool, bool] | None:
     return count, count == sum(int(np.count_nonzero(mask)) for _, mask in given), count > 0
 
 
-def _lanes(mask: np.ndarray) -> str:
+def lanes_in_words(mask: np.ndarray) -> str:
     """`lane 3`, `lanes 0-15 and 20`: a mask in words."""
     lanes = np.flatnonzero(mask).tolist()
     runs: list[list[int]] = []

@@ -234,7 +234,8 @@ class Warp(Access):
         total = program.dynamic_start + launch.shared
         fixed = {
             "%warpid": self.warp, "%nwarpid": launch.warps, "%nsmid": 1, "%cluster_nctarank": 1,
-            "%dynamic_smem_size": launch.shared, "%total_smem_size": total, "%aggr_smem_size": total,
+            "%dynamic_smem_size": launch.shared, "%aggr_smem_size": total,
+            "%total_smem_size": total - self.machine.program.shared_start,
         }  # fmt: skip
         if register in ("%nclusterid", "%clusterid"):  # without clusters each block is a cluster of its own
             return self.special(name.replace("cluster", "cta"))

@@ -1,9 +1,9 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
-Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` and `transfer` (loads and stores),
-`registers` and `control`, then `fast` and `slow` (a program's two functions), `grid.ll` (CTAs, warps, barriers), `build`
-and `compile` (to machine code, and the cache). This file lays out a launch in memory, starts the workers, waits for them
-and reads the counts.
+Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` and `transfer` (loads and
+stores), `registers` and `control`, then `fast` and `slow` (a program's two functions), `grid.ll` (CTAs, warps, barriers),
+`build` and `compile` (to machine code, and the cache). This file lays out a launch in memory, starts the workers, waits
+for them and reads the counts.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ptxlab.emulate.faults import fault
 from ptxlab.emulate.flow import polls
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Built, prepare
-from ptxlab.emulate.jit.faults import explain
-from ptxlab.emulate.memory import POISON, Memory
+from ptxlab.emulate.jit.faults import explain, who_waits
+from ptxlab.emulate.memory import Memory
 from ptxlab.emulate.program import Program
 from ptxlab.emulate.report import Launch, Report
 
@@ -56,9 +56,10 @@ class Slot:
         self.cta = aligned(S.CTA_SIZE)
         self.states = aligned(size * launch.warps)
         self.shared = aligned(run.shared_size + 64)
-        self.local = np.full(S.local_stride(program) * 32 * launch.warps + 128, POISON, np.uint8)
+        self.local = aligned(S.local_stride(program) * 32 * launch.warps)
         for offset, value in ((S.SHARED, self.shared.ctypes.data), (S.SHARED_SIZE, run.shared_size),
-                              (S.WARP_STATES, self.states.ctypes.data)):  # fmt: skip
+                              (S.WARP_STATES, self.states.ctypes.data), (S.CTA_LOCAL, self.local.ctypes.data),
+                              (S.CTA_LOCAL_SIZE, self.local.size)):  # fmt: skip
             put("q", self.cta, offset, value)
         x, y, _ = launch.block
         for warp in range(launch.warps):
@@ -196,50 +197,13 @@ class Run:
         code, lane = worker.get(S.FAULT_CODE), worker.get(S.FAULT_LANE)
         waiting: list[str] = []
         if kind == S.DEADLOCK:
-            warp, lane, code, waiting = self._waiting(worker)
+            states = worker.slot.states.reshape(self.launch.warps, -1)
+            warp, lane, code, waiting = who_waits(self.program, states)
         block = int(worker.slot.cta[S.LINEAR : S.LINEAR + 8].view(np.int64)[0])
         return explain(
             self.program, self.launch, self.memory, kind=kind, code=code, lane=lane,
             address=worker.get(S.FAULT_ADDRESS, np.uint64), block=block, warp=warp, waiting=waiting,
         )  # fmt: skip
-
-    def _waiting(self, worker: Worker) -> tuple[int, int, int, list[str]]:
-        """For a deadlock: the first waiting warp and lane, the barrier it waits at, and a line for each warp."""
-        lines, ended, first = [], [], None
-        size = self.built.state_size
-        for warp in range(self.launch.warps):
-            state = worker.slot.states[warp * size : (warp + 1) * size]
-            words = state[: S.REGISTERS].view(np.uint32)
-            live, apart = int(words[S.LIVE // 4]), bool(words[S.MODE // 4])
-            if not live:
-                ended.append(str(warp))
-                continue
-            for number in range(16):
-                mask = int(words[S.BAR // 4 + number]) & live
-                if not mask:
-                    continue
-                lane = (mask & -mask).bit_length() - 1
-                code = self._barrier_before(int(words[lane]) if apart else int(words[S.FAST_PC // 4]))
-                first = first or (warp, lane, code)
-                form = self.program.codes[code].form
-                opcode = form.opcode if form is not None else "bar.sync"
-                place = f"{opcode}, line {self.program.codes[code].line}"
-                lines.append(f"warp {warp}, {_lanes(mask)}: waits for barrier {number} ({place})")
-        if ended:
-            lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(ended)}")
-        warp, lane, code = first or (0, 0, 0)
-        return warp, lane, code, lines
-
-    def _barrier_before(self, pc: int) -> int:
-        """The code index of the barrier behind which a program counter stands."""
-        for b in self.program.blocks:
-            if (
-                b.next >= 0
-                and 2 * self.program.blocks[b.next].first == pc
-                and self.program.codes[b.last - 1].name in ("bar", "barrier")
-            ):
-                return b.last - 1
-        return 0
 
     def report(self, seconds: float) -> Report:
         """The counts by PTX line. What lowering added (the copies around a call) does not count."""
@@ -258,12 +222,6 @@ class Run:
             thread_instructions=sum(b for _, b in lines.values()), lines=lines,
             build_seconds=self.built.seconds, cached=self.built.cached,
         )  # fmt: skip
-
-
-def _lanes(mask: int) -> str:
-    from ptxlab.emulate.schedule import _lanes as in_words
-
-    return in_words(np.array([bool(mask >> k & 1) for k in range(32)]))
 
 
 def run(program: Program, launch: Launch, memory: Memory) -> Report:

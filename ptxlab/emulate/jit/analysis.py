@@ -170,7 +170,10 @@ def uniform_registers(program: Program) -> list[bool]:
             guard = code.guard is None or uniform[code.guard[0]]
             if code.name == "call":
                 changed |= lower_all(Reg(code.register), True, guard)
-            if not code.dests or code.form is None or code.form.op.sem is None:
+            if not code.dests or code.form is None or code.form.op.kind == "flow":
+                continue
+            if code.form.op.sem is None:  # matrix instructions: every lane gets its own part
+                changed |= bool(sum([lower_all(d, False, guard) for d in code.dests]))
                 continue
             sources = [value(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
             if code.space in ("local", "frame"):

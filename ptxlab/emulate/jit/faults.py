@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ptxlab.emulate.faults import access_fault, fault
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Memory
 from ptxlab.emulate.program import Code, Program
 from ptxlab.emulate.report import Launch
+from ptxlab.emulate.schedule import lanes_in_words
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import types
 
@@ -87,3 +90,44 @@ def _valid(program: Program, launch: Launch, memory: Memory, space: str, address
         return not write and 0 <= address <= program.param_size - size
     found = memory.find(address)
     return found is not None and address + size <= found.end and (found.writable or not write)
+
+
+def who_waits(program: Program, states: np.ndarray) -> tuple[int, int, int, list[str]]:
+    """For a deadlock: the first waiting warp and lane, the code index of what it waits at, and a line for each group of
+    lanes that waits together. `states`: the warps' states, uint8, one row each."""
+    lines: list[str] = []
+    ended: list[str] = []
+    first: tuple[int, int, int] | None = None
+    for warp, state in enumerate(states):
+        words = state[: S.REGISTERS].view(np.uint32)
+        live, apart = int(words[S.LIVE // 4]), bool(words[S.MODE // 4])
+        if not live:
+            ended.append(str(warp))
+            continue
+        groups: dict[tuple[int, str], list[int]] = {}
+        for lane in (k for k in range(32) if live >> k & 1):
+            pc = int(words[lane]) if apart else int(words[S.FAST_PC // 4])
+            barriers = [b for b in range(16) if int(words[S.BAR // 4 + b]) >> lane & 1]
+            if words[S.MEETING // 4 + lane]:
+                groups.setdefault((pc // 2, "the lanes of its mask"), []).append(lane)
+            elif barriers:
+                groups.setdefault((_barrier_before(program, pc), f"barrier {barriers[0]}"), []).append(lane)
+        for (code, what), lanes in sorted(groups.items()):
+            first = first or (warp, lanes[0], code)
+            form = program.codes[code].form
+            place = f"{form.opcode if form is not None else 'bar.sync'}, line {program.codes[code].line}"
+            mask = np.isin(np.arange(32), lanes)
+            lines.append(f"warp {warp}, {lanes_in_words(mask)}: waits for {what} ({place})")
+    if ended:
+        lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(ended)}")
+    warp, lane, code = first or (0, 0, 0)
+    return warp, lane, code, lines
+
+
+def _barrier_before(program: Program, pc: int) -> int:
+    """The code index of the barrier behind which a program counter stands."""
+    for b in program.blocks:
+        follows = b.next >= 0 and 2 * program.blocks[b.next].first == pc
+        if follows and program.codes[b.last - 1].name in ("bar", "barrier"):
+            return b.last - 1
+    return 0

@@ -115,6 +115,11 @@ start:
   call void @llvm.memset.p0.i64(ptr %shared, i8 ${POISON}, i64 %shared.size, i1 false)
   %counts.p = getelementptr i8, ptr %cta, i64 ${BAR_COUNT}
   call void @llvm.memset.p0.i64(ptr %counts.p, i8 0, i64 256, i1 false)
+  %local.p = getelementptr i8, ptr %cta, i64 ${CTA_LOCAL}
+  %local = load ptr, ptr %local.p
+  %local.size.p = getelementptr i8, ptr %cta, i64 ${CTA_LOCAL_SIZE}
+  %local.size = load i64, ptr %local.size.p
+  call void @llvm.memset.p0.i64(ptr %local, i8 ${POISON}, i64 %local.size, i1 false)
   store i32 1, ptr %active.p
   br label %init
 init:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.faults import unsupported
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Accesses, Address
 from ptxlab.emulate.jit.analysis import successors
@@ -222,8 +223,10 @@ class Registers(Specials, Atomics, Accesses):
             return
         assert code.form is not None
         sem = code.form.op.sem
-        if sem is None:  # kind "none": no effect on results
+        if code.form.op.kind in ("none", "flow"):  # no effect on results; `bar.warp.sync` of a warp that is together
             return
+        if sem is None:
+            raise unsupported(self.program, code)
         sources = [self._read(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
         result = sem(self, code.form, *sources)
         results = (result,) if len(code.dests) == 1 or not isinstance(result, tuple) else result

@@ -8,6 +8,9 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, constant
 from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program import Program
+from ptxlab.isa import types
+from ptxlab.isa.modifiers import SPECIAL
 
 _LANES = np.arange(W, dtype=np.uint64)
 _LANE_MASKS = {
@@ -23,7 +26,7 @@ class Specials(Ops):
 
     mask_bits: str
     slow: bool
-    dynamic_bytes = "%shared.size"
+    program: Program
 
     def special(self, name: str) -> Value:
         base, _, axis = name.partition(".")
@@ -32,7 +35,10 @@ class Specials(Ops):
             offset = (S.TID_X, S.TID_Y, S.TID_Z)[_AXES[axis]]
             p = self.t.let(f"getelementptr i8, ptr %ws, i64 {offset}")
             return Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
-        fields = {"%ntid": ("ctx", S.BLOCK), "%nctaid": ("ctx", S.GRID), "%ctaid": ("cta", S.CTAID)}
+        fields = {
+            "%ntid": ("ctx", S.BLOCK), "%nctaid": ("ctx", S.GRID), "%ctaid": ("cta", S.CTAID),
+            "%nclusterid": ("ctx", S.GRID), "%clusterid": ("cta", S.CTAID),  # every CTA is a cluster of its own
+        }  # fmt: skip
         if base in fields and axis in _AXES:
             record, offset = fields[base]
             return self._field(record, offset + 4 * _AXES[axis], "i32")
@@ -50,16 +56,17 @@ class Specials(Ops):
             return self.trunc("i32", self._clock())
         if name in ("%clock_hi", "%globaltimer_hi"):
             return self.trunc("i32", self.lshr(self._clock(), self.const("i64", 32)))
-        if name == "%total_smem_size":
-            return self.trunc("i32", Value("%shared.size", "i64", True))
-        if name == "%nsmid" or (name.startswith(("%cluster_n", "%ncluster")) or base == "%nclusterid"):
+        program = self.program
+        if name in ("%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size"):
+            # All of it, with what the system reserves, or the dynamic part alone.
+            static = program.dynamic_start - program.shared_start
+            more = {"%total_smem_size": 0, "%aggr_smem_size": program.shared_start, "%dynamic_smem_size": -static}[name]
+            size = self.trunc("i32", Value("%shared.size", "i64", True))
+            return self.add(size, self.const("i32", more))
+        if name in ("%nsmid", "%cluster_nctarank") or base == "%cluster_nctaid":
             return self.const("i32", 1)
-        if name in ("%smid", "%gridid", "%cluster_ctarank", "%is_explicit_cluster") or base in (
-            "%clusterid",
-            "%cluster_ctaid",
-        ):
-            return self.const("i1" if name == "%is_explicit_cluster" else "i64" if name == "%gridid" else "i32", 0)
-        raise KeyError(name)
+        lane = types.lane(SPECIAL[name].type)
+        return self.const(lane, 0)  # %smid, %gridid, %cluster_ctaid ...: the first of its kind
 
     def _field(self, record: str, offset: int, type_: str) -> Value:
         p = self.t.let(f"getelementptr i8, ptr %{record}, i64 {offset}")

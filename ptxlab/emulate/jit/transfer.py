@@ -135,8 +135,8 @@ class Transfers(Ops):
         size = step * count
         code = self.t.let(
             f"call i32 @slow.access(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, i64 {offset}, "
-            f"ptr %data, i64 {step}, i64 {count}, i64 {(size & -size).bit_length() - 1}, i32 {S.SPACES[self.code.space]}, "
-            f"i32 {int(stored is not None)}, i32 {self.code.index})"
+            f"ptr %data, i64 {step}, i64 {count}, i64 {(size & -size).bit_length() - 1}, "
+            f"i32 {S.SPACES[self.code.space]}, i32 {int(stored is not None)}, i32 {self.code.index})"
         )
         fine = self.t.label("fine")
         ok = self.t.let(f"icmp eq i32 {code}, 0")
