@@ -13,7 +13,7 @@ ARGS ?=
 JOBS ?= auto
 
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadgroup
 ROOT_OK := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
 .PHONY: help lab quick test slow check format bench clean
