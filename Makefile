@@ -13,7 +13,8 @@ ARGS ?=
 JOBS ?= auto
 
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadgroup
+# A file's tests stay in order on one worker: those of the explorer share a browser, others share what they built.
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile
 ROOT_OK := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
 .PHONY: help lab quick test slow check format bench clean

@@ -30,9 +30,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"longer than 400 lines: {', '.join(longer)}")
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips what needs a GPU, NVIDIA's assembler or a browser where there is none; browser tests share one worker."""
+    """Skips what needs a GPU, NVIDIA's assembler or a browser where there is none."""
     needs = {
         "gpu": (device.available, "needs an NVIDIA GPU"),
         "assembler": (
@@ -46,9 +45,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if marked and not present():
             for item in marked:
                 item.add_marker(pytest.mark.skip(reason=reason))
-    for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="session")
