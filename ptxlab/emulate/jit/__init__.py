@@ -1,9 +1,9 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
 Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` and `transfer` (loads and
-stores), `registers` and `control`, then `fast` and `slow` (a program's two functions), `grid.ll` (CTAs, warps, barriers),
-`build` and `compile` (to machine code, and the cache). This file lays out a launch in memory, starts the workers, waits
-for them and reads the counts.
+stores), `registers` and `control`, then `fast` and `slow` (a program's two functions), `grid.ll` (CTAs, warps and
+barriers), `build` and `compile` (to machine code, and the cache). This file lays out a launch in memory, starts the
+workers, waits for them and reads the counts.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ptxlab.emulate.faults import fault
 from ptxlab.emulate.flow import polls
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Built, prepare
+from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.faults import explain, who_waits
 from ptxlab.emulate.memory import Memory
 from ptxlab.emulate.program import Program
@@ -224,9 +225,12 @@ class Run:
         )  # fmt: skip
 
 
-def run(program: Program, launch: Launch, memory: Memory) -> Report:
-    """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault`."""
-    built = prepare(program)
+def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None) -> Report:
+    """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault`.
+
+    cpu: what to make code for, if not this computer's CPU in full (a lesser one, to see what it would do).
+    """
+    built = prepare(program, cpu)
     this = Run(program, built, launch, memory)
     start = time.perf_counter()
     this.wait()

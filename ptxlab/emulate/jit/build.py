@@ -52,7 +52,7 @@ class Built:
                 start = time.perf_counter()
                 recalled = native.recall(self.entry + "-slow")
                 if recalled is None:
-                    text, _, _ = module_text(self.program, slow=True)
+                    text, _, _ = module_text(self.program, self.cpu, slow=True)
                     blob = native.build(text, self.cpu)
                     native.remember(self.entry + "-slow", {}, blob)
                 else:
@@ -80,7 +80,7 @@ def prepare(program: Program, cpu: Cpu | None = None) -> Built:
     start = time.perf_counter()
     recalled = native.recall(entry)
     if recalled is None:
-        text, state_size, sites = module_text(program, slow=False)
+        text, state_size, sites = module_text(program, cpu, slow=False)
         blob = native.build(text, cpu)
         native.remember(entry, {"state_size": state_size, "sites": sites}, blob)
     else:
@@ -95,13 +95,13 @@ def prepare(program: Program, cpu: Cpu | None = None) -> Built:
     return built
 
 
-def module_text(program: Program, *, slow: bool) -> tuple[str, int, int]:
+def module_text(program: Program, cpu: Cpu, *, slow: bool) -> tuple[str, int, int]:
     """The LLVM module of a program (its `fast` half with the grid loop, or its `slow` half), the size of a warp's state
     and the number of access sites."""
     uniform = uniform_registers(program)
     alive = live_in(program)
     file = S.RegisterFile(program, uniform)
-    warp = (Slow if slow else Fast)(program, uniform, alive, file)
+    warp = (Slow if slow else Fast)(program, uniform, alive, file, wide=cpu.wide)
     function = warp.function()
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])

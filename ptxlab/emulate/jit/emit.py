@@ -20,8 +20,11 @@ SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias %ws"
 class Emitter(Control):
     """Writes one of the two functions of a program; `slow` says which."""
 
-    def __init__(self, program: Program, uniform: list[bool], alive: list[int], file: S.RegisterFile) -> None:
+    def __init__(
+        self, program: Program, uniform: list[bool], alive: list[int], file: S.RegisterFile, *, wide: bool
+    ) -> None:
         super().__init__(program, uniform, alive, file)
+        self.wide = wide
         self.tables: list[str] = []
         self.helpers_needed: dict[str, str] = {}
         self.sites = 0

@@ -62,6 +62,13 @@ class Text:
         listed = f"<{W} x ptr> align {align} {pointers}, <{W} x i1> {mask}, {vec} {otherwise}"
         return self.let(f"call {vec} @{name}({listed})")
 
+    def scatter(self, type_: str, align: int, value: str, pointers: str, mask: str) -> None:
+        """32 stores, of the lanes in the mask."""
+        suffix, vec = type_.replace("float", "f32").replace("double", "f64"), f"<{W} x {type_}>"
+        name = f"llvm.masked.scatter.v{W}{suffix}.v{W}p0"
+        self.declared.add(f"declare void @{name}({vec}, <{W} x ptr>, <{W} x i1>)")
+        self.do(f"call void @{name}({vec} {value}, <{W} x ptr> align {align} {pointers}, <{W} x i1> {mask})")
+
     def splat(self, type: str, scalar: str) -> str:
         """A vector of one scalar SSA value."""
         first = self.let(f"insertelement <{W} x {type}> poison, {type} {scalar}, i64 0")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import Group
-from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value
 from ptxlab.emulate.program import Code
 
@@ -13,6 +13,9 @@ class Transfers(Ops):
     """Moves data between registers and checked memory. The block's emitter sets `code` and `mask_bits`."""
 
     code: Code
+    wide: bool
+    """Whether the CPU has 512-bit vectors, with gathers and scatters of their own."""
+    helpers_needed: dict[str, str]
     mask_bits: str
     """i32: the lanes that execute this instruction."""
 
@@ -189,19 +192,39 @@ class Transfers(Ops):
         return out
 
     def _gather(self, lane: str, pointers: str, mask: str | None = None) -> Value:
-        mask = mask or self.mask_vector()
-        return Value(self.t.gather(LLVM[lane], BITS[lane] // 8, pointers, mask, "zeroinitializer"), lane, False)
+        ty = LLVM[lane]
+        if self.wide:
+            text = self.t.gather(ty, BITS[lane] // 8, pointers, mask or self.mask_vector(), "zeroinitializer")
+        else:
+            text = self.t.let(f"call <{W} x {ty}> @{self._out_of_line('gather', lane)}(<{W} x ptr> {pointers}, "
+                              f"i32 {self.mask_bits})")  # fmt: skip
+        return Value(text, lane, False)
 
     def _scatter(self, lane: str, pointers: str, value: str, mask: str | None = None) -> None:
         ty = LLVM[lane]
-        suffix = ty.replace("float", "f32").replace("double", "f64")
-        vec = f"<{W} x {ty}>"
-        name = f"llvm.masked.scatter.v{W}{suffix}.v{W}p0"
-        self.t.declared.add(f"declare void @{name}({vec}, <{W} x ptr>, <{W} x i1>)")
-        self.t.do(
-            f"call void @{name}({vec} {value}, <{W} x ptr> align {BITS[lane] // 8} {pointers}, "
-            f"<{W} x i1> {mask or self.mask_vector()})"
-        )
+        if self.wide:
+            self.t.scatter(ty, BITS[lane] // 8, value, pointers, mask or self.mask_vector())
+            return
+        name = self._out_of_line("scatter", lane)
+        self.t.do(f"call void @{name}(<{W} x {ty}> {value}, <{W} x ptr> {pointers}, i32 {self.mask_bits})")
+
+    def _out_of_line(self, what: str, lane: str) -> str:
+        """The name of a function that gathers or scatters. Without 512-bit vectors, LLVM takes such an access apart into
+        one for each lane: done at every place it would be most of the code, and most of the time it takes to build."""
+        name, t = f"{what}.{lane}", Text()
+        if name not in self.helpers_needed:
+            vec, size = f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
+            t.do(f"%mask = bitcast i32 %bits to <{W} x i1>")
+            if what == "gather":
+                got = t.gather(LLVM[lane], size, "%p", "%mask", "zeroinitializer")
+                head, tail = f"define internal {vec} @{name}(<{W} x ptr> %p, i32 %bits)", f"  ret {vec} {got}"
+            else:
+                t.scatter(LLVM[lane], size, "%x", "%p", "%mask")
+                head, tail = f"define internal void @{name}({vec} %x, <{W} x ptr> %p, i32 %bits)", "  ret void"
+            self.t.declared |= t.declared
+            lines = "\n".join(t.lines)
+            self.helpers_needed[name] = f"{head} noinline nounwind {{\n{lines}\n{tail}\n}}\n"
+        return name
 
     # -- provided by the block's emitter -------------------------------------------------------------------------------
 

@@ -1,0 +1,205 @@
+"""How fast the CPU machine is, as ratios against numpy run beside it: `python benchmarks/emulator.py [--json FILE]`.
+
+memcheck is on, as always. Attention: one head, N = 1024, D = 64, f32, beside numpy in f32 with one thread. Kernels run
+with one worker unless two are named. "haswell" makes code for an AVX2 CPU without AVX-512. Times are the best of
+several runs; a build starts with nothing cached.
+"""
+
+from __future__ import annotations
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"  # numpy is to use one thread; it reads this when it is imported
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ptxlab as pl
+from ptxlab.emulate import Memory, lower
+from ptxlab.emulate.jit import build, run
+from ptxlab.emulate.jit import compile as native
+from ptxlab.emulate.report import Launch, Report
+from ptxlab.text import Module, parse
+
+HASWELL = native.Cpu("haswell", "")
+CORPUS = Path(__file__).resolve().parents[1] / "tests" / "corpus" / "cuda"
+N, D = 1024, 64
+
+
+def best(call: Callable[[], float], times: int = 7) -> float:
+    """The smallest of several timings."""
+    return min(call() for _ in range(times))
+
+
+def timed(call: Callable[[], Any]) -> float:
+    """Seconds of one call."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+class Prepared:
+    """A kernel with its arrays in device memory, to be run again and again."""
+
+    def __init__(
+        self, module: Module, grid: tuple[int, ...], block: tuple[int, ...], *args: Any, shared: int = 0
+    ) -> None:
+        self.program, self.memory = lower(module), Memory()
+        packed = bytearray(self.program.param_size)
+        for param, value in zip(self.program.params, args, strict=True):
+            if isinstance(value, np.ndarray):
+                value = np.uint64(self.memory.allocate(value.nbytes, param.name, value).address)
+            raw = np.asarray(value, np.dtype(param.type[0].replace("b", "u") + str(param.size))).tobytes()
+            packed[param.offset : param.offset + len(raw)] = raw
+        self.size = ((*grid, 1, 1)[:3], (*block, 1, 1)[:3])
+        self.params, self.shared = bytes(packed), shared
+
+    def run(self, cpu: native.Cpu | None = None, workers: int = 1) -> Report:
+        """One launch."""
+        launch = Launch(*self.size, self.params, shared=self.shared, workers=workers)
+        return run(self.program, launch, self.memory, cpu)
+
+    def measure(self, cpu: native.Cpu | None = None, workers: int = 1) -> tuple[float, float]:
+        """Seconds of the best run, and billions of thread-instructions a second in it."""
+        report = self.run(cpu, workers)
+        seconds = best(lambda: self.run(cpu, workers).seconds)
+        return seconds, report.thread_instructions / seconds / 1e9
+
+    def build_ms(self, cpu: native.Cpu) -> float:
+        """Milliseconds of building one PTX instruction, from the parsed text to loaded code, nothing cached."""
+
+        def once() -> float:
+            start = time.perf_counter()
+            text, _, _ = build.module_text(self.program, cpu, slow=False)
+            native.load(native.build(text, cpu), cpu)
+            return time.perf_counter() - start
+
+        return best(once, 3) * 1e3 / len(self.program.codes)
+
+
+def attention(name: str) -> Prepared:
+    """A rung of the ladder on one head."""
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((1, 1, N, D)).astype(np.float32) for _ in range(3))
+    o, lse = np.zeros_like(q), np.zeros((1, 1, N), np.float32)
+    kernel = pl.kernels.get(name).build(head_dim=D)
+    grid, block, shared = kernel.launch_shape(1, 1, 1, N, N)
+    given = kernel.arguments(q, k, v, o, lse, D**-0.5)
+    prepared = Prepared(kernel.module, grid, block, *given, shared=shared)
+    prepared.run()
+    scores = (q[0, 0].astype(float) @ k[0, 0].T) * D**-0.5
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    error = np.abs(prepared_output(prepared, "o", q.shape) - weights / weights.sum(1, keepdims=True) @ v[0, 0]).max()
+    assert error < 1e-5, f"{name} is wrong by {error}"
+    return prepared
+
+
+def prepared_output(prepared: Prepared, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """What a kernel left in the array of a parameter."""
+    data = next(a.data for a in prepared.memory.live() if a.name == name)
+    return data.view(np.float32).reshape(shape)[0, 0]
+
+
+def numpy_attention() -> float:
+    """Seconds that numpy takes for the same in f32, one thread, intermediate arrays and all."""
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((N, D)).astype(np.float32) for _ in range(3))
+
+    def once() -> None:
+        scores = (q @ k.T) * np.float32(D**-0.5)
+        weights = np.exp(scores - scores.max(1, keepdims=True))
+        weights /= weights.sum(1, keepdims=True)
+        weights @ v
+
+    return best(lambda: timed(once), 15)
+
+
+def matmul(name: str, block: int) -> Prepared:
+    """nvcc's matrix multiplication, 256 by 256."""
+    a, b = np.random.default_rng(1).standard_normal((2, 256, 256)).astype(np.float32)
+    c = np.zeros_like(a)
+    text = (CORPUS / f"{name}.O3.ptx").read_text()
+    prepared = Prepared(parse(text), (256 // block, 256 // block), (block, block), a, b, c, 256, 256, 256)
+    prepared.run()
+    assert np.allclose(c, a @ b, atol=1e-4), name
+    return prepared
+
+
+CHILD = """
+import sys, time, numpy as np, ptxlab as pl
+import llvmlite.binding, ptxlab.isa, ptxlab.emulate.jit, ptxlab.text, ptxlab.launch as _
+ptx = open(sys.argv[1]).read()
+x = np.ones(32, np.float32)
+start = time.perf_counter()
+q = np.zeros((1, 1, 32, 64), np.float32)
+o, lse = np.zeros_like(q), np.zeros((1, 1, 32), np.float32)
+u = np.uint32
+pl.launch(ptx, 1, 128, q, q, q, o, lse, u(1), u(1), u(1), u(32), u(32), np.float32(0.125), device="cpu")
+print((time.perf_counter() - start) * 1e3)
+"""
+
+
+def start_ms() -> tuple[float, float]:
+    """Milliseconds from PTX text to the first result in a new process, imports apart: nothing cached, and cached."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "kernel.ptx")
+        path.write_text(pl.kernels.get("scalar").build(head_dim=D).ptx)
+        environment = {**os.environ, "PTXLAB_CACHE": folder}
+
+        def once() -> float:
+            command = [sys.executable, "-c", CHILD, str(path)]
+            return float(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+
+        first = once()
+        return first, best(once, 5)
+
+
+def main() -> None:
+    """Prints a table; `--json` writes the figures to a file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    host, rows = native.host(), {}
+    print(f"{host.name}{' with AVX-512' if host.wide else ''}, {platform.system()}, one core unless said\n")
+
+    def row(what: str, value: float, unit: str, goal: str = "") -> None:
+        rows[what] = value
+        print(f"{what:<58}{value:>9.2f} {unit:<22}{goal}", flush=True)
+
+    reference = numpy_attention()
+    row("numpy f32 attention, 1 thread", reference * 1e3, "ms")
+    kernels = {name: attention(name) for name in ("scalar", "tiled")}
+    cpus = {"own": host, "haswell": HASWELL} if "x86" in platform.machine() else {"own": host}
+    for label, cpu in cpus.items():
+        for name, prepared in kernels.items():
+            seconds, rate = prepared.measure(cpu)
+            row(f"{name}, {label}: time", seconds / reference, "x numpy", "12x asked" if label == "own" else "")
+            row(f"{name}, {label}: rate", rate, "G thread-instr./s")
+            ms = prepared.build_ms(cpu)
+            row(f"{name}, {label}: build", ms, "ms/PTX instruction", "1 asked" if label == "own" else "2 asked")
+    seconds, _ = kernels["scalar"].measure(workers=1)
+    both, _ = kernels["scalar"].measure(workers=2)
+    row("scalar, two workers", seconds / both, "x one worker")
+    for name, block in (("matmul_naive", 16), ("matmul_tiled", 16)):
+        for label, cpu in cpus.items():
+            row(f"nvcc {name} 256, {label}", matmul(name, block).measure(cpu)[1], "G thread-instr./s")
+    first, cached = start_ms()
+    row("new process, nothing cached: PTX text to first result", first, "ms")
+    row("new process, cached: PTX text to first result", cached, "ms", "100 asked")
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
