@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 
@@ -16,7 +17,15 @@ class Span:
     end_column: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{shown_file(self.file)}:{self.line}"
+
+
+def shown_file(file: str) -> str:
+    """A file's name as a reader knows it: the code of a notebook cell is `In[5]`, not a temporary file."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    named = shell.compile.format_code_name(file) if shell is not None else None
+    return named[1] if named else file
 
 
 class PtxlabError(Exception):

@@ -181,3 +181,36 @@ def test_objects_have_html(shell: InteractiveShell) -> None:
     launched = html(pl.launch(SCALE, 1, 32, x, 4.0, 8, device="step", counters=True))
     assert "<th>ret</th><td>32</td>" in launched
     assert "+0 -1 ~0" in html(pl.diff(SCALE, SCALE.replace("    ret;\n", "")))
+
+
+def test_a_budget_ends_an_endless_loop(shell: InteractiveShell) -> None:
+    shell.user_ns["x"] = np.ones(8, np.float32)
+    endless = SCALE.replace("done:\n", "done:\n    bra done;\n")
+    assert text(shell, "--args x,2,8 --device step --budget 500", endless) == (
+        "budget: the launch has run its 500 warp-instructions and has not ended\n"
+        "  at:     block (0, 0, 0), thread (0, 0, 0)\n"
+        "  ptx:    scale, line 25: bra done;\n"
+        "  hint:   look for an endless loop, or give a larger budget="
+    )
+
+
+def test_a_mistake_that_the_table_knows_comes_with_its_syntax(shell: InteractiveShell) -> None:
+    assert text(shell, "", SCALE.replace("mul.wide.u32 %offset", "fma.f32 %offset")).startswith(
+        "<ptx>:19:9: fma needs .rnd here, one of .rn .rz .rm .rp; found .f32\n"
+    )
+
+
+def test_kernels_of_the_builder_are_shown_and_named_by_their_cell(shell: InteractiveShell) -> None:
+    shell.run_cell("import ptxlab as pl\nfrom ptxlab.build import Ptr, f32, kernel, u32")
+    for name, body in (("fine", "x[n] = 1.0"), ("wrong", "if n > 3: x[n] = 1.0")):
+        source = f"@kernel\ndef {name}(k, x: Ptr[f32], n: u32):\n    {body}\n\nshown = pl.show({name})"
+        assert shell.run_cell(source, store_history=True).success
+        if name == "fine":
+            assert shell.user_ns["shown"].ok
+            assert pl.show(shell.user_ns["fine"](arch="sm_90")).ok
+    assert str(shell.user_ns["shown"].error).startswith(f"In[{shell.execution_count - 1}]:3: `n > 3` is a register")
+    data, _ = shell.display_formatter.format(shell.user_ns["fine"])
+    assert "<b>fine</b>" in data["text/html"]
+    data, _ = shell.display_formatter.format(shell.user_ns["wrong"])
+    assert 'class="pl-error"' in data["text/html"]
+    assert data["text/plain"] == "<kernel function wrong(k, x: Ptr[f32], n: u32)>"

@@ -13,6 +13,7 @@ kernel is called: `attention(head_dim=128)`.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import typing
 from collections.abc import Callable, Mapping
@@ -118,7 +119,8 @@ class KernelFunction:
         return self.built.spans
 
     def __repr__(self) -> str:
-        return f"<kernel function {self._name}{inspect.signature(self.function)}>"
+        signature = re.sub(r"ptxlab\.build\.\w+\.", "", str(inspect.signature(self.function)))
+        return f"<kernel function {self._name}{signature}>"
 
 
 @typing.overload

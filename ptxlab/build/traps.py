@@ -24,7 +24,7 @@ def message(site: Site | None, what: str, write: str = "", syntax: str = "") -> 
     out = [what]
     if site is not None:
         span = site.span
-        out = [f"{span.file}:{span.line}: {what}"]
+        out = [f"{span}: {what}"]
         line = linecache.getline(span.file, span.line).rstrip("\n")
         if line.strip():
             indent = len(line) - len(line.lstrip())

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.errors import PtxlabError, UnavailableError
+from ptxlab.errors import AssemblyError, PtxlabError, UnavailableError
 from ptxlab.lab.diff import Diff, diff
 
 STUB = "this cell still holds its stub; write PTX in its place"
@@ -76,14 +76,16 @@ def show(
     """
     from ptxlab.lab.diff import ptx_of
 
-    text = ptx_of(ptx)
-    cell = Cell(text)
+    cell = Cell("")
     try:
-        cell.module = ptx if hasattr(ptx, "spans") else getattr(ptx, "module", None) or _parse(text)
+        cell.ptx = text = ptx_of(ptx)  # where a builder's function is first run
+        cell.module = _module(ptx, text)
         if against is not None:
             cell.diff = diff(against, text)
         if assemble:
             _assemble(cell, ptx, arch, sass)
+        if cell.assembly is None:
+            _validate(cell.module)
         if grid is not None or block is not None:
             _run(
                 cell, ptx, 1 if grid is None else grid, 32 if block is None else block, args, {"arch": arch, **options}
@@ -93,17 +95,31 @@ def show(
     return cell
 
 
-def _parse(text: str) -> Any:
+def _module(ptx: Any, text: str) -> Any:
     from ptxlab import text as texts
 
-    return texts.parse(text)
+    if isinstance(ptx, texts.Module):
+        return ptx
+    return getattr(ptx, "module", None) or texts.parse(text)
+
+
+def _validate(module: Any) -> None:
+    """Raises the first mistake that the instruction table knows of."""
+    from ptxlab.text.validate import validate
+
+    for mistake in validate(module):
+        raise mistake
 
 
 def _assemble(cell: Cell, ptx: Any, arch: str | None, sass: bool) -> None:
     from ptxlab import gpu
 
     try:
-        cell.assembly = gpu.assemble(ptx, arch)
+        try:
+            cell.assembly = gpu.assemble(ptx, arch)
+        except AssemblyError:
+            _validate(cell.module)  # says the same in more words: the syntax, the line to write
+            raise
         if sass:
             cell.sass = str(gpu.sass(ptx, arch))
     except UnavailableError as missing:

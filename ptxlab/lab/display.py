@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.errors import PtxlabError
 from ptxlab.lab import assets, highlight, picture
 from ptxlab.lab.cell import Cell, assembly_line, describe_array
 from ptxlab.lab.diff import Diff, _near_change
@@ -127,6 +128,10 @@ def module_html(module: Any) -> str:
 
 def kernel_html(kernel: Any) -> str:
     """A built kernel: its name, its size, its highlighted PTX."""
+    try:
+        kernel.module  # noqa: B018 - a function of the builder is first run here
+    except PtxlabError as error:
+        return error_html(error)
     count = sum(1 for f in kernel.module.functions for _ in f.instructions())
     return page(
         f'<div class="pl-head"><b>{text(kernel.name)}</b><span>{count} instructions</span></div>', ptx_html(kernel.ptx)
@@ -228,5 +233,7 @@ def register(shell: Any) -> None:
         ("ptxlab.attention", "Result", result_html),
         ("ptxlab.text.model", "Module", module_html),
         ("ptxlab.kernels.spec", "Built", kernel_html),
+        ("ptxlab.build.kernel", "Kernel", kernel_html),
+        ("ptxlab.build.kernel", "KernelFunction", kernel_html),
     ):
         formatter.for_type_by_name(module, name, show)

@@ -51,6 +51,7 @@ class PtxMagics(Magics):
     @argument("--shared", metavar="BYTES", type=int, default=0, help="bytes of dynamic shared memory")
     @argument("--entry", metavar="KERNEL", help="which kernel, when the text has several")
     @argument("--seed", type=int, help="shuffle the warp schedule with this seed")
+    @argument("--budget", metavar="N", type=int, help="stop after this many warp-instructions")
     @argument("--checks", metavar="NAMES", help="checks to run with, such as memcheck")
     @argument("--counters", action="store_true", help="count instructions and show the heat of each line")
     @argument("--diff", metavar="NAME", help="show what changed from the text kept under NAME, or from a variable")
@@ -77,6 +78,7 @@ class PtxMagics(Magics):
             arguments = self._arguments(options.args) if options.args else []
             launch: dict[str, Any] = {"device": options.device or self.device, "shared": options.shared}
             launch |= {"entry": options.entry, "seed": options.seed, "counters": options.counters}
+            launch |= {"budget": options.budget}
             if options.checks:
                 launch["checks"] = tuple(filter(None, re.split(r"[,\s]+", options.checks)))
             sizes: list[Any] = [_size("--grid", options.grid), _size("--block", options.block)]
