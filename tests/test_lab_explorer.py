@@ -272,6 +272,7 @@ def test_figures_for_papers() -> None:
     lines = figure.axes[0].get_lines()
     assert [line.get_label() for line in lines] == ["the kernel's probes", "numpy float64"]
     np.testing.assert_allclose(lines[0].get_ydata(), lines[1].get_ydata(), rtol=1e-5, atol=1e-6)
+    assert figure._repr_png_().startswith(b"\x89PNG")
     assert "max " in pl.plot_error(result, head=(0, 1)).axes[0].get_title()
     plain = pl.attention(q, k, v, kernel="scalar", device="step")
     with pytest.raises(pl.LaunchError) as caught:

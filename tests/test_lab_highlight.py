@@ -92,19 +92,20 @@ def test_words_and_registers() -> None:
 
 def test_python_pane_shows_the_functions_that_emitted(tmp_path: object) -> None:
     file = str(tmp_path) + "/kernels/mine.py"
-    source = "import os\n\n\ndef a():\n    def x():\n        return 1\n\n\n"
+    source = "import os\n\n\ndef a():\n    def x():\n\n        return 1\n\n\n"
     source += "def no():\n    pass\n\n\n@os.fspath\ndef b():\n    pass\n"
     pathlib.Path(file).parent.mkdir()
     pathlib.Path(file).write_text(source)
-    spans = {4: Span(file, 6, 8, 6, 16), 9: Span(file, 15, 4, 15, 8), 10: Span(file, 15, 4, 15, 8)}
+    spans = {4: Span(file, 7, 8, 7, 16), 9: Span(file, 16, 4, 16, 8), 10: Span(file, 16, 4, 16, 8)}
     pane, links = highlight.python_pane(spans)
     assert pane is not None
     assert pane["file"] == "kernels/mine.py"
     assert [plain(line) for line in pane["lines"]] == [
-        "def x():", "    return 1", "", "@os.fspath", "def b():", "    pass",
+        "def x():", "",
+        "    return 1", "", "@os.fspath", "def b():", "    pass",
     ]  # fmt: skip
-    assert pane["numbers"] == [5, 6, 0, 13, 14, 15]
-    assert links == [[4, 2], [9, 6], [10, 6]]
+    assert pane["numbers"] == [5, 6, 7, 0, 14, 15, 16]
+    assert links == [[4, 3], [9, 7], [10, 7]]
 
 
 def test_without_readable_source_there_is_no_python_pane() -> None:

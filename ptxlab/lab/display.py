@@ -203,6 +203,8 @@ def explorer_html(view: Any) -> str:
             size = run["map"]["rows"], run["map"]["cols"]
             ratio = np.frombuffer(run["map"]["values"], np.float32).reshape(size)
             pixels = picture.error_colours(ratio.T)
+            for axis in (0, 1):  # large enough that no browser blurs it
+                pixels = pixels.repeat(-(-256 // pixels.shape[axis]), axis)
             pictures.append(
                 picture.image(picture.png(pixels), "error of the output: query rows to the right, columns down", 230)
             )

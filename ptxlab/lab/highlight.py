@@ -138,7 +138,7 @@ def python_pane(spans: Mapping[int, Span]) -> tuple[dict[str, Any] | None, list[
             if before and first > before + 1:
                 lines.append("")
                 numbers.append(0)
-            section = "".join(line[indent:] if line[:indent].isspace() else line for line in source[first - 1 : last])
+            section = "".join(_dedent(line, indent) for line in source[first - 1 : last])
             for n, line in enumerate(python_lines(section), first):
                 lines.append(line)
                 numbers.append(n)
@@ -148,6 +148,10 @@ def python_pane(spans: Mapping[int, Span]) -> tuple[dict[str, Any] | None, list[
     if not links:
         return None, []
     return {"file": short_path(weight.most_common(1)[0][0]), "lines": lines, "numbers": numbers}, links
+
+
+def _dedent(line: str, indent: int) -> str:
+    return line[indent:] if len(line) > indent and not line[:indent].strip() else line
 
 
 @functools.lru_cache(maxsize=32)

@@ -60,7 +60,8 @@ def state_svg(state: dict[str, Any], width: int = 460, height: int = 230) -> str
 
     `state` is {tiles, tile_kv, kernel: {m, l, rescale}, numpy: {...}}, None for tiles that were skipped.
     """
-    left, right, each, gap = 52, 8, (height - 46) / 3, 10
+    left, right, gap = 52, 8, 18  # gap: above each chart, for its name
+    each = (height - 20 - 3 * gap) / 3
     n = state["tiles"]
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
@@ -72,10 +73,10 @@ def state_svg(state: dict[str, Any], width: int = 460, height: int = 230) -> str
         return left + 6 + (k / (n - 1) if n > 1 else 0.5) * (width - left - right - 12)
 
     for row, (name, title, colour) in enumerate(SERIES):
-        top = 6 + row * (each + gap)
+        top = gap + row * (each + gap)
         shown = [v for who in ("kernel", "numpy") for v in state[who][name] if v is not None]
         low, high = (0.0, 1.0) if name == "rescale" else (min(shown, default=0.0), max(shown, default=1.0))
-        if high <= low:
+        if high - low <= 1e-5 * abs(high):
             low, high = low - 0.5, high + 0.5
         points = {
             who: [
@@ -93,7 +94,7 @@ def state_svg(state: dict[str, Any], width: int = 460, height: int = 230) -> str
         out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
         for a, b in points["numpy"][:: max(1, n // 60)]:
             out.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3.5" fill="none" stroke="#222" stroke-opacity=".6"/>')
-        out.append(f'<text x="{left + 5}" y="{top + 11:.1f}" fill="{colour}" font-weight="bold">{title}</text>')
+        out.append(f'<text x="{left}" y="{top - 5:.1f}" fill="{colour}" font-weight="bold">{title}</text>')
     unit = "key" if state["tile_kv"] == 1 else f"KV tile of {state['tile_kv']} keys"
     out.append(
         f'<text x="{width / 2}" y="{height - 4}" text-anchor="middle">{unit} (0 to {n - 1}); '

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import io
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,7 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
                   markersize=7, markeredgewidth=0.8, label="numpy float64")  # fmt: skip
         axis.set_ylabel(title)
         axis.grid(alpha=0.25)
-    axes[0].legend(loc="best", fontsize="small")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")
     axes[-1].set_xlabel("key" if tile == 1 else f"KV tile of {tile} keys")
     b, h, r = place
     axes[0].set_title(f"{result.kernel.name}: batch {b}, head {h}, row {r}")
@@ -71,8 +73,18 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
 
 def _figure(figure: Any, size: tuple[float, float]) -> Any:
     """The figure given, or a new one; pyplot's list of open figures is left alone."""
-    if figure is not None:
-        return figure
+    return figure if figure is not None else _kept_figure()(figsize=size, layout="constrained")
+
+
+@functools.cache
+def _kept_figure() -> Any:
+    """A matplotlib Figure that shows itself in a notebook whether or not pyplot is in use there."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=size, layout="constrained")
+    class KeptFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            picture = io.BytesIO()
+            self.savefig(picture, format="png")
+            return picture.getvalue()
+
+    return KeptFigure

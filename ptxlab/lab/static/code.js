@@ -98,15 +98,15 @@ function explainWord(span, code) {
     const part = span.classList.contains("m") ? span.textContent : "";
     return [
       h("div.pl-tip-title", null, h("code", null, opcode.textContent), h("span.pl-note", null, doc.since || "")),
-      h("p", null, doc.says),
+      h("p", null, prose(doc.says)),
       h("pre", null, doc.syntax),
       h("dl", null, doc.parts.map(([word, says]) =>
-        [h(word === part ? "dt.pl-here" : "dt", null, word), h(word === part ? "dd.pl-here" : "dd", null, says)])),
-      doc.operands.length ? h("dl.pl-operands", null, doc.operands.map(([n, says]) => [h("dt", null, n), h("dd", null, says)])) : null,
+        [h(word === part ? "dt.pl-here" : "dt", null, word), h(word === part ? "dd.pl-here" : "dd", null, prose(says))])),
+      doc.operands.length ? h("dl.pl-operands", null, doc.operands.map(([n, says]) => [h("dt", null, n), h("dd", null, prose(says))])) : null,
     ].filter(Boolean);
   }
   const text = span.textContent, line = span.closest("[data-line]");
-  if (code.words[text]) return [h("div.pl-tip-title", null, h("code", null, text)), h("p", null, code.words[text])];
+  if (code.words[text]) return [h("div.pl-tip-title", null, h("code", null, text)), h("p", null, prose(code.words[text]))];
   if (!span.classList.contains("r") || !line) return null;
   const before = document.createRange();
   const code_ = line.querySelector("code"), op = code_.querySelector(".o");

@@ -90,6 +90,11 @@ function numberTable(heads, rows) {
     h("tbody", null, rows.map((r) => h("tr", null, r.map((c) => h("td", null, String(c)))))));
 }
 
+/** Prose with `words` in backticks set as code. */
+function prose(text) {
+  return text.split("`").map((part, k) => (k % 2 ? h("code", null, part) : part));
+}
+
 /** One tooltip for the whole widget, placed beside what it explains and kept inside `root`. */
 function makeTooltip(root) {
   const el = h("div.pl-tip", { role: "tooltip", hidden: true });

@@ -152,7 +152,7 @@ function makeStatePlot() {
       const all = [...data.kernel[key], ...data.numpy[key]].filter(Number.isFinite);
       let lo = Math.min(...all), hi = Math.max(...all);
       if (key === "rescale") [lo, hi] = [0, 1];
-      if (!(hi > lo)) [lo, hi] = all.length ? [lo - 0.5, hi + 0.5] : [0, 1];
+      if (!(hi - lo > 1e-5 * Math.abs(hi))) [lo, hi] = all.length ? [lo - 0.5, hi + 0.5] : [0, 1];
       const y = (v) => top + each - (v - lo) / (hi - lo) * each;
       root.append(s("rect", { x: left, y: top - 2, width: width - left - right, height: each + 4, class: "pl-frame" }));
       for (const v of [lo, hi]) {
