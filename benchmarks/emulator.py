@@ -29,6 +29,7 @@ import ptxlab as pl
 from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import build, run
 from ptxlab.emulate.jit import compile as native
+from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.report import Launch, Report
 from ptxlab.text import Module, parse
 
@@ -81,7 +82,7 @@ class Prepared:
 
         def once() -> float:
             start = time.perf_counter()
-            text, _, _ = build.module_text(self.program, cpu, slow=False)
+            text, _, _ = build.module_text(self.program, cpu, Instruments(), slow=False)
             native.load(native.build(text, cpu), cpu)
             return time.perf_counter() - start
 

@@ -20,9 +20,10 @@ import numpy as np
 from ptxlab.emulate.faults import fault
 from ptxlab.emulate.flow import polls
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.build import Built, prepare
+from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.faults import explain, who_waits
+from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.memory import Memory
 from ptxlab.emulate.program import Program
 from ptxlab.emulate.report import Launch, Report
@@ -127,7 +128,7 @@ class Worker:
 class Run:
     """One launch: what all workers share, and the workers."""
 
-    def __init__(self, program: Program, built: Built, launch: Launch, memory: Memory) -> None:
+    def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory) -> None:
         self.program, self.built, self.launch, self.memory = program, built, launch, memory
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.int64), np.zeros(1, np.int32)
@@ -161,7 +162,7 @@ class Run:
             while True:
                 worker.result = grid(worker.context.ctypes.data)
                 if worker.result == S.NEEDS_SLOW:
-                    put("q", worker.context, S.SLOW, self.built.slow())
+                    put("q", worker.context, S.SLOW, self.built.slow(self.program))
                 elif worker.result == S.NEEDS_SLOT:
                     worker.add_slot()
                 else:
@@ -221,7 +222,6 @@ class Run:
         return Report(
             seconds=seconds, warp_instructions=sum(a for a, _ in lines.values()),
             thread_instructions=sum(b for _, b in lines.values()), lines=lines,
-            build_seconds=self.built.seconds, cached=self.built.cached,
         )  # fmt: skip
 
 
@@ -230,8 +230,12 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
 
     cpu: what to make code for, if not this computer's CPU in full (a lesser one, to see what it would do).
     """
-    built = prepare(program, cpu)
+    start = time.perf_counter()
+    built, cached = prepare(program, cpu, instruments_of(launch))
+    build_seconds = time.perf_counter() - start
     this = Run(program, built, launch, memory)
     start = time.perf_counter()
     this.wait()
-    return this.report(time.perf_counter() - start)
+    report = this.report(time.perf_counter() - start)
+    report.build_seconds, report.cached = build_seconds, cached
+    return report

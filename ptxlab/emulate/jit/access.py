@@ -16,7 +16,7 @@ import numpy as np
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.transfer import Transfers
+from ptxlab.emulate.jit.transfer import Seen, Transfers
 from ptxlab.emulate.jit.values import LLVM, Value, constant
 from ptxlab.emulate.program import Code, Program
 
@@ -170,6 +170,7 @@ class Accesses(Transfers):
             else:
                 self._check_lanes(group, base, address.offset)
         offset = offset_of(self.code) - group.low
+        self.observe(Seen(self.code, group, offset, size, uniform, values is not None))
         if uniform:
             out = self._scalar_access(group, offset, lane, count, size, values)
         else:
@@ -196,6 +197,7 @@ class Accesses(Transfers):
         at = self.add(base, self.const(base.type, low))
         space = self.code.space
         wide = at.text if at.type == "i64" else self.t.let(f"zext i32 {at.text} to i64")
+        group.address = wide
         good, miss = self.t.label("ok"), self.t.label("miss")
         if space == "shared":
             off = self.t.let(f"sub i64 {wide}, {self.program.shared_start}")
@@ -245,6 +247,7 @@ class Accesses(Transfers):
         at = self.add(base, self.const(base.type, low))
         space, size = self.code.space, access_shape(self.code)[2]
         vector = self.vector(at)
+        group.address = vector if at.type == "i64" else self.t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
         good, miss = self.t.label("ok"), self.t.label("miss")
         if space == "shared":
             off32 = self.sub(at, self.const("i32", self.program.shared_start)).text

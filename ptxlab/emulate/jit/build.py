@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
@@ -11,9 +10,8 @@ from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.fast import Fast
 from ptxlab.emulate.jit.helpers import grid, helpers
-from ptxlab.emulate.jit.slow import Slow
+from ptxlab.emulate.jit.instruments import Instruments, emitters
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program import Program
 
@@ -26,17 +24,15 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 
 @dataclass
-class Built:
-    """A program's machine code. `state_size` and `sites` size a worker's memory; `slow` is made when first needed."""
+class Loaded:
+    """Machine code of a program. `state_size` and `sites` size a worker's memory; `slow` is made when first needed."""
 
-    program: Program
     cpu: Cpu
+    instruments: Instruments
     entry: str
     state_size: int
     sites: int
     fast: native.Code
-    cached: bool
-    seconds: float
     _slow: native.Code | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -45,63 +41,61 @@ class Built:
         """The address of the compiled loop over the grid."""
         return self.fast.address("grid")
 
-    def slow(self) -> int:
+    def slow(self, program: Program) -> int:
         """The address of the function for warps that have split, compiled now if it has not been."""
         with self._lock:
             if self._slow is None:
-                start = time.perf_counter()
                 recalled = native.recall(self.entry + "-slow")
                 if recalled is None:
-                    text, _, _ = module_text(self.program, self.cpu, slow=True)
+                    text, _, _ = module_text(program, self.cpu, self.instruments, slow=True)
                     blob = native.build(text, self.cpu)
                     native.remember(self.entry + "-slow", {}, blob)
                 else:
                     blob = recalled[1]
                 self._slow = native.load(blob, self.cpu)
-                self.seconds += time.perf_counter() - start
             return self._slow.address("slow")
 
 
-_recent: OrderedDict[str, Built] = OrderedDict()
+_recent: OrderedDict[str, Loaded] = OrderedDict()
 _lock = threading.Lock()
 KEPT = 64
+"""Programs whose machine code stays loaded; those used longest ago go first."""
 
 
-def prepare(program: Program, cpu: Cpu | None = None) -> Built:
-    """Compiles a program, or finds it among those compiled lately or kept on disk."""
-    cpu = cpu or native.host()
-    entry = native.key("\n".join(program.lines), program.name, program.arch, cpu, "jit")
+def prepare(program: Program, cpu: Cpu | None = None, instruments: Instruments | None = None) -> tuple[Loaded, bool]:
+    """Compiles a program, or finds it among those compiled lately or kept on disk; and whether it was found.
+
+    The same code may come again with other comments and line numbers: faults are reported by the new text."""
+    cpu, instruments = cpu or native.host(), instruments or Instruments()
+    entry = native.key("\n".join(program.lines), program.name, program.arch, cpu, instruments.key)
     with _lock:
         found = _recent.get(entry)
         if found is not None:
             _recent.move_to_end(entry)
-            # The same code may come with other comments or line numbers; faults are reported by the new text.
-            return Built(program, cpu, entry, found.state_size, found.sites, found.fast, True, 0.0, found._slow)
-    start = time.perf_counter()
+            return found, True
     recalled = native.recall(entry)
     if recalled is None:
-        text, state_size, sites = module_text(program, cpu, slow=False)
+        text, state_size, sites = module_text(program, cpu, instruments, slow=False)
         blob = native.build(text, cpu)
         native.remember(entry, {"state_size": state_size, "sites": sites}, blob)
     else:
         notes, blob = recalled
         state_size, sites = notes["state_size"], notes["sites"]
-    fast = native.load(blob, cpu)
-    built = Built(program, cpu, entry, state_size, sites, fast, recalled is not None, time.perf_counter() - start)
+    loaded = Loaded(cpu, instruments, entry, state_size, sites, native.load(blob, cpu))
     with _lock:
-        _recent[entry] = built
+        _recent[entry] = loaded
         while len(_recent) > KEPT:
             _recent.popitem(last=False)
-    return built
+    return loaded, recalled is not None
 
 
-def module_text(program: Program, cpu: Cpu, *, slow: bool) -> tuple[str, int, int]:
+def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: bool) -> tuple[str, int, int]:
     """The LLVM module of a program (its `fast` half with the grid loop, or its `slow` half), the size of a warp's state
     and the number of access sites."""
     uniform = uniform_registers(program)
     alive = live_in(program)
     file = S.RegisterFile(program, uniform)
-    warp = (Slow if slow else Fast)(program, uniform, alive, file, wide=cpu.wide)
+    warp = emitters(instruments)[slow](program, uniform, alive, file, wide=cpu.wide)
     function = warp.function()
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])

@@ -15,7 +15,8 @@ from ptxlab.isa import types
 @dataclass
 class Group:
     """Accesses of one block that share a check: members (code index, offset, bytes), the lowest offset, the bytes
-    spanned, and log2 of the strictest alignment. The rest is filled in where the first member is emitted."""
+    spanned, and log2 of the strictest alignment. The rest is filled in where the first member is emitted: the lowest
+    address, host pointer, offsets and pattern of the lanes, and the record of writes."""
 
     site: int
     low: int
@@ -23,6 +24,7 @@ class Group:
     log2: int
     write: bool
     members: list[tuple[int, int, int]] = field(default_factory=list)
+    address: str = ""
     pointer: str = ""
     offsets: str = ""
     pattern: str = ""

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import Group
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value
 from ptxlab.emulate.program import Code
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An access as the code around it sees it, its addresses known to be good.
+
+    The lanes of `mask_bits` access `size` bytes each at `group.address + offset`: an i64 where `uniform` (all lanes the
+    same address), else a vector of 32 i64. `group.pattern` (an i32, lanes only) says how those lie: 0 in a row, 1 all
+    the same, 2 anywhere in one allocation, 3 anywhere at all. Addresses are device addresses, offsets for shared.
+    """
+
+    code: Code
+    group: Group
+    offset: int
+    size: int
+    uniform: bool
+    write: bool
 
 
 class Transfers(Ops):
@@ -209,8 +228,8 @@ class Transfers(Ops):
         self.t.do(f"call void @{name}(<{W} x {ty}> {value}, <{W} x ptr> {pointers}, i32 {self.mask_bits})")
 
     def _out_of_line(self, what: str, lane: str) -> str:
-        """The name of a function that gathers or scatters. Without 512-bit vectors, LLVM takes such an access apart into
-        one for each lane: done at every place it would be most of the code, and most of the time it takes to build."""
+        """The name of a function that gathers or scatters. Without 512-bit vectors, LLVM takes such an access apart
+        into one for each lane: done at every place it would be most of the code, and of the time to build it."""
         name, t = f"{what}.{lane}", Text()
         if name not in self.helpers_needed:
             vec, size = f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
@@ -225,6 +244,9 @@ class Transfers(Ops):
             lines = "\n".join(t.lines)
             self.helpers_needed[name] = f"{head} noinline nounwind {{\n{lines}\n{tail}\n}}\n"
         return name
+
+    def observe(self, seen: Seen) -> None:
+        """Called before every checked access. A plain build looks away; see `ptxlab.emulate.jit.instruments`."""
 
     # -- provided by the block's emitter -------------------------------------------------------------------------------
 

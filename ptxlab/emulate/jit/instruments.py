@@ -1,0 +1,36 @@
+"""What a build watches besides running: nothing, counters, checks. Each is a mixin over the fast and slow functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ptxlab.emulate.jit.emit import Emitter
+from ptxlab.emulate.jit.fast import Fast
+from ptxlab.emulate.jit.slow import Slow
+from ptxlab.emulate.report import Launch
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """Which instruments a build has; part of the key of its cache entry."""
+
+    counters: bool = False
+    checks: frozenset[str] = frozenset()
+
+    @property
+    def key(self) -> str:
+        """A word for each instrument."""
+        return "+".join(["jit", *(["counters"] if self.counters else []), *sorted(self.checks)])
+
+
+def instruments_of(launch: Launch) -> Instruments:
+    """What a launch asks for."""
+    return Instruments(launch.counters, frozenset(launch.checks) - {"memcheck"})
+
+
+def emitters(instruments: Instruments) -> tuple[type[Emitter], type[Emitter]]:
+    """The classes that write the fast and the slow function of such a build."""
+    mixins: tuple[type, ...] = ()
+    if not mixins:
+        return Fast, Slow
+    return type("InstrumentedFast", (*mixins, Fast), {}), type("InstrumentedSlow", (*mixins, Slow), {})
