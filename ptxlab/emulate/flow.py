@@ -270,5 +270,7 @@ def _exchange(
 def waiting_for(wait: Wait) -> str:
     """What a part waits for, in words."""
     opcode = wait.code.form.opcode if wait.code.form is not None else wait.code.name
-    what = f"barrier {wait.barrier}" if wait.members is None else "the lanes of its mask"
+    together = wait.code.form is not None and wait.code.form.op.kind == "warp"
+    what = "the other lanes of its warp" if together else "the lanes of its mask"
+    what = f"barrier {wait.barrier}" if wait.members is None else what
     return f"{what} ({opcode}, line {wait.code.line})"

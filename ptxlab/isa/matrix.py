@@ -46,9 +46,9 @@ _mma("m16n8k32 m16n8k64", "s32", "u4 s4", (7, 0), 80, words="{.satfinite}")
 _mma("m8n8k128", "s32", "b1", (7, 0), 75, ".xor.popc")
 _mma("m16n8k128 m16n8k256", "s32", "b1", (7, 0), 80, ".xor.popc")
 _mma("m8n8k128 m16n8k128 m16n8k256", "s32", "b1", (7, 1), 80, ".and.popc")
-_mma("m16n8k32", "f32", "e4m3 e5m2", (8, 4), 89)
-_mma("m16n8k16", "f32", "e4m3 e5m2", (8, 7), 89)
-_mma("m16n8k16 m16n8k32", "f16", "e4m3 e5m2", (8, 7), 89)
+_mma("m16n8k32", "f32", "e4m3 e5m2", (8, 4), 89, kind="warp")
+_mma("m16n8k16", "f32", "e4m3 e5m2", (8, 7), 89, kind="warp")
+_mma("m16n8k16 m16n8k32", "f16", "e4m3 e5m2", (8, 7), 89, kind="warp")
 
 _SPARSE = """The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
    machine does not run it yet."""
@@ -84,9 +84,21 @@ for _what, _types in (("a", _IN), ("b", _IN), ("c", ("f16", "f32", "s32"))):
     op("wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}", _LOAD, kind="warp",
        matrix=(_what,), layout=("row", "col"), shape=_SHAPES, space=_SPACES, type=_types, version=(6, 0), sm=70,
        needs={"bf16": ((7, 0), 80), "u8": ((6, 3), 72), "s8": ((6, 3), 72), "s32": ((6, 3), 72)})  # fmt: skip
-op("wmma.store.d.sync.aligned.layout.shape{.space}.type  [a], b:any{, stride:u32}", """Stores the accumulator fragments
-   of a warp to memory as a matrix.""", kind="warp", layout=("row", "col"), shape=_SHAPES, space=_SPACES,
-   type=("f16", "f32", "s32"), fixed={"matrix": "d"}, version=(6, 0), sm=70)  # fmt: skip
+for _what, _shape, _type in (
+    ("a", "m16n16k8", "tf32"), ("b", "m16n16k8", "tf32"), ("c", "m16n16k8", "f32"), ("a", "m8n8k4", "f64"),
+    ("b", "m8n8k4", "f64"), ("c", "m8n8k4", "f64"),
+):  # fmt: skip
+    op(f"wmma.load.matrix.sync.aligned.layout.shape{{.space}}.{_type}  d:any, [a]{{, stride:u32}}", _LOAD, kind="warp",
+       matrix=(_what,), layout=("row", "col"), shape=(_shape,), space=_SPACES, fixed={"type": _type},
+       version=(7, 0), sm=80)  # fmt: skip
+_STORE = """Stores the accumulator fragments of a warp to memory as a matrix."""
+op("wmma.store.d.sync.aligned.layout.shape{.space}.type  [a], b:any{, stride:u32}", _STORE, kind="warp",
+   layout=("row", "col"), shape=_SHAPES, space=_SPACES, type=("f16", "f32", "s32"), fixed={"matrix": "d"},
+   version=(6, 0), sm=70)  # fmt: skip
+for _shape, _type in (("m16n16k8", "f32"), ("m8n8k4", "f64")):
+    op(f"wmma.store.d.sync.aligned.layout.shape{{.space}}.{_type}  [a], b:any{{, stride:u32}}", _STORE, kind="warp",
+       layout=("row", "col"), shape=(_shape,), space=_SPACES, fixed={"matrix": "d", "type": _type},
+       version=(7, 0), sm=80)  # fmt: skip
 _WMMA = """Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c."""
 op("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype  d:any, a:any, b:any, c:any", _WMMA, kind="warp",
    alayout=("row", "col"), blayout=("row", "col"), shape=_SHAPES, dtype=("f16", "f32"), ctype=("f16", "f32"),
@@ -99,6 +111,11 @@ for _dtype, _type, _more, _version, _sm in (
     op(f"wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{_more}  d:any, a:any, b:any, c:any", _WMMA,
        kind="warp", alayout=("row", "col"), blayout=("row", "col"), shape=_SHAPES, dtype=(_dtype,), atype=(_type,),
        btype=(_type,), ctype=(_dtype,), version=_version, sm=_sm)  # fmt: skip
+
+for _shape, _dtype, _type, _more in (("m16n16k8", "f32", "tf32", ""), ("m8n8k4", "f64", "f64", "{.rn}")):
+    op(f"wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{_more}  d:any, a:any, b:any, c:any", _WMMA,
+       kind="warp", alayout=("row", "col"), blayout=("row", "col"), shape=(_shape,), dtype=(_dtype,), atype=(_type,),
+       btype=(_type,), ctype=(_dtype,), version=(7, 0), sm=80)  # fmt: skip
 
 # -- Hopper: assembled only --------------------------------------------------------------------------------------------
 
