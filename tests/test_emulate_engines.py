@@ -365,6 +365,46 @@ case("shuffles", """
         + 100000000 * (T >= 2)
      ))  # fmt: skip
 
+case("tiles of a warp vote, match and reduce with masks of their own", """
+    and.b32 %r5, %r1, 28;
+    mov.u32 %r6, 15;
+    shl.b32 %r6, %r6, %r5;              // the four lanes of this tile
+    setp.gt.u32 %p1, %r1, 13;
+    vote.sync.ballot.b32 %r7, %p1, %r6;
+    vote.sync.any.pred %p2, %p1, %r6;
+    vote.sync.all.pred %p3, %p1, %r6;
+    selp.u32 %r8, 1, 0, %p2;
+    selp.u32 %r9, 2, 0, %p3;
+    or.b32 %r8, %r8, %r9;
+    and.b32 %r9, %r1, 5;
+    match.any.sync.b32 %r10, %r9, %r6;
+    match.all.sync.b32 %r11|%p4, %r5, %r6;
+    redux.sync.add.u32 %r12, %r1, %r6;
+    xor.b32 %r7, %r7, %r10;
+    xor.b32 %r7, %r7, %r11;
+    mad.lo.u32 %r7, %r12, 65536, %r7;
+    add.u32 %r7, %r7, %r8;
+    st.global.u32 [%rd3], %r7;
+""", lambda: [
+    ((sum((k > 13) << k for k in tile) ^ sum((k & 5 == t & 5) << k for k in tile) ^ sum(1 << k for k in tile))
+     + (sum(tile) << 16) + any(k > 13 for k in tile) + 2 * all(k > 13 for k in tile)) & 0xFFFFFFFF
+    for t in range(32) for tile in [range(t // 4 * 4, t // 4 * 4 + 4)]
+])  # fmt: skip
+
+case("two variables side by side are two allocations", """
+    setp.ne.u32 %p1, %r1, 0;
+    mov.u32 %r5, 7;
+    @%p1 bra READ;
+    st.global.u32 [first], %r5;
+    st.global.u32 [second], %r1;
+READ:
+    bar.sync 0;
+    ld.global.u32 %r6, [first];
+    ld.global.u32 %r7, [second];
+    mad.lo.u32 %r6, %r6, 10, %r7;
+    st.global.u32 [%rd3], %r6;
+""", lambda: [70] * 32, before=".global .u32 second = 5;\n.global .u32 first;")  # fmt: skip
+
 case("votes", """
     setp.lt.u32 %p1, %r1, 12;
     vote.sync.ballot.b32 %r5, %p1, -1;

@@ -50,12 +50,15 @@ op("shfl.mode.b32  d|p:pred, a, b:b32, c:b32", _SHFL + " This form without `.syn
 
 
 def _members(m: Machine, membermask: Value | None) -> Value:
-    """i32, the same in every lane: the lanes that take part."""
-    return m.ballot(m.active())
+    """i32: the lanes that take part. Groups with masks of their own (tiles of a warp) may execute together."""
+    active = m.ballot(m.active())
+    return active if membermask is None else m.and_(active, membermask)
 
 
 def _vote(m: Machine, i: Form, a: Value, membermask: Value | None = None) -> Value:
     yes = m.ballot(a)
+    if membermask is not None:
+        yes = m.and_(yes, membermask)
     if i.mode == "ballot":
         return yes
     zero, all_ = m.const("i32", 0), _members(m, membermask)
@@ -95,20 +98,20 @@ def _match_any(m: Machine, i: Form, a: Value, membermask: Value) -> Value:
         number = m.const("i32", k)
         same = m.ballot(m.eq(a, m.lane_read(a, number)))
         d = m.select(m.eq(lane, number), same, d)
-    return d
+    return m.and_(d, membermask)
 
 
-def _first_active(m: Machine) -> Value:
-    """i32, the same in every lane: the lowest lane that takes part."""
-    mask = m.ballot(m.active())
-    return m.clz(m.brev(mask))
+def _first(m: Machine, members: Value) -> Value:
+    """i32: the lowest of the lanes that take part."""
+    return m.clz(m.brev(members))
 
 
 def _match_all(m: Machine, i: Form, a: Value, membermask: Value) -> tuple[Value, Value]:
-    first = m.and_(_first_active(m), m.const("i32", 31))
-    everyone = m.ballot(m.active())
-    agree = m.eq(m.ballot(m.eq(a, m.lane_read(a, first))), everyone)
-    return m.select(agree, everyone, m.const("i32", 0)), agree
+    members, zero = _members(m, membermask), m.const("i32", 0)
+    first = m.and_(_first(m, members), m.const("i32", 31))
+    differ = m.ballot(m.not_(m.eq(a, m.lane_read(a, first))))
+    agree = m.eq(m.and_(differ, members), zero)
+    return m.select(agree, members, zero), agree
 
 
 op("match.any.sync.type  d:b32, a, membermask:b32", """Each lane gets the mask of the lanes that hold the same value as
@@ -128,9 +131,12 @@ def _redux(m: Machine, i: Form, a: Value, membermask: Value) -> Value:
         "min": (m.smin, 0x7FFFFFFF) if signed else (m.umin, 0xFFFFFFFF),
         "max": (m.smax, 0x80000000) if signed else (m.umax, 0),
     }[i.operation]
-    d = m.select(m.active(), a, m.const("i32", identity))
-    for distance in (16, 8, 4, 2, 1):
-        d = call(d, m.lane_read(d, m.xor(m.lane_id(), m.const("i32", distance))))
+    members, neutral = _members(m, membermask), m.const("i32", identity)
+    d = neutral
+    for k in range(32):
+        number = m.const("i32", k)
+        there = m.ne(m.and_(members, m.const("i32", 1 << k)), m.const("i32", 0))
+        d = call(d, m.select(there, m.lane_read(a, number), neutral))
     return d
 
 
@@ -146,7 +152,7 @@ op("redux.sync.operation{.abs}{.NaN}.f32  d, a, membermask:b32", """The smallest
 
 
 def _elect(m: Machine, i: Form, membermask: Value) -> tuple[Value, Value]:
-    leader = _first_active(m)
+    leader = _first(m, _members(m, membermask))
     return leader, m.eq(m.lane_id(), leader)
 
 

@@ -47,9 +47,11 @@ def plan_groups(program: Program, first: int, last: int, next_site: int) -> tupl
     for code in program.codes[first:last]:
         if code.name in ("ld", "st", "ldu") and code.space not in ("param", "local", "frame"):
             mem = next(s for s in code.sources if isinstance(s, Mem))
-            base: object = (
-                (mem.base.index, versions.get(mem.base.index, 0)) if isinstance(mem.base, Reg) else "constant"
-            )
+            base: object = "constant"
+            if isinstance(mem.base, Reg):
+                base = (mem.base.index, versions.get(mem.base.index, 0))
+            elif isinstance(mem.base, Symbol) and code.space != "shared":
+                base = mem.base.name  # two variables are two allocations
             own = code.index if code.guard is not None else -1
             found.setdefault((base, code.space, access_shape(code)[2], own), []).append(code)
         for r in writes(code):

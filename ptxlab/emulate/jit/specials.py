@@ -96,12 +96,12 @@ class Specials(Ops):
         if a.uniform:
             return a
         ty = f"<{W} x {LLVM[a.type]}>"
+        if index.uniform:
+            return Value(self.t.let(f"extractelement {ty} {a.text}, i32 {index.text}"), a.type, True)
         if index.lanes is not None:
             order = ", ".join(f"i32 {int(k)}" for k in index.lanes)
             text = self.t.let(f"shufflevector {ty} {self.vector(a)}, {ty} poison, <{W} x i32> <{order}>")
             return Value(text, a.type, False)
-        if index.uniform:
-            return Value(self.t.let(f"extractelement {ty} {a.text}, i32 {index.text}"), a.type, True)
         # through memory: 32 loads from the buffer that holds the lanes
         wide = self.zext("i32", a) if a.type in ("i1", "i8", "i16") else a
         self.t.do(f"store {wide.llvm} {wide.text}, ptr %data, align 64")
