@@ -96,7 +96,7 @@ def chromium(path: str) -> Iterator[Any]:
 
 def open_notebook(page: Any, url: str, token: str, name: str) -> None:
     """Opens a notebook with the side bar folded away, and waits for its kernel."""
-    page.goto(f"{url}/lab/tree/{name}?token={token}")
+    page.goto(f"{url}/lab/tree/{name}?reset&token={token}")
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
     page.wait_for_function(
         "jupyterapp.shell.currentWidget?.context?.sessionContext?.session?.kernel?.status === 'idle'", timeout=90_000

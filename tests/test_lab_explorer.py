@@ -205,7 +205,7 @@ def test_the_error_map_keeps_the_worst_of_each_cell_and_nan() -> None:
     error = np.zeros((1, 2, 1100, 4))
     error[0, 1, 1000, 2] = np.nan
     error[0, 1, 5, 1] = 0.25
-    outcome = stages.Outcome(None, (None, None, None), False, error, 4 * error, None)  # type: ignore[arg-type]
+    outcome = stages.Outcome(None, (None, None, None), False, error, 4 * error, None)
     shown = stages.error_map(outcome, Request(seq_q=1100, head=(0, 1)))
     assert shown is not None
     assert (shown["rows"], shown["cols"], shown["step"], shown["label"]) == (367, 4, [3, 1], "head 1")

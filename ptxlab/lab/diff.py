@@ -7,6 +7,7 @@ renaming from the old registers to the new is inferred, and a pair that agrees u
 
 from __future__ import annotations
 
+import functools
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -152,31 +153,32 @@ def compare(old: list[str], new: list[str]) -> list[Row]:
 Word = tuple[str, str, int]  # kind, text, column
 
 
-def _words(line: str) -> list[Word]:
+@functools.lru_cache(maxsize=1 << 14)  # the lines of one kernel come again in the next
+def _words(line: str) -> tuple[Word, ...]:
     """The words of a line without its comments: comments are no instructions, and changes in them are no changes."""
     found = ((str(m.lastgroup), m.group(), m.start()) for m in _WORD.finditer(line))
-    return [w for w in found if w[0] != "comment"]
+    return tuple(w for w in found if w[0] != "comment")
 
 
 def _is_register(word: Word) -> bool:
     return word[0] == "label" or (word[0] == "register" and not _SPECIAL.match(word[1]))
 
 
-def _shape(words: list[Word]) -> str:
+def _shape(words: tuple[Word, ...]) -> str:
     """What a line does, without the numbers of its registers and labels: `%query12` reads `%query`."""
     if words and words[0][1] == ".reg":  # the counts of `%f<74>` are a consequence of numbering
         return " ".join(text for kind, text, _ in words if kind != "number")
     return " ".join(re.sub(r"\d+$", "", w[1]) if _is_register(w) else w[1] for w in words)
 
 
-def _start(words: list[Word]) -> int:
+def _start(words: tuple[Word, ...]) -> int:
     """Where the opcode stands: after the guard `@%p` or `@!%p`, if there is one."""
     if not words or words[0][1] != "@":
         return 0
     return 3 if len(words) > 1 and words[1][1] == "!" else 2
 
 
-def _opcode(words: list[Word]) -> str:
+def _opcode(words: tuple[Word, ...]) -> str:
     """The first part of the opcode (`ld` of `@%p ld.global.f32`), or whatever else the line starts with."""
     rest = words[_start(words) :]
     if not rest:
@@ -258,7 +260,7 @@ class _Renaming:
     twice for two things (as assemblers' output does) compares equal too.
     """
 
-    def __init__(self, pairs: list[tuple[int, int]], old: list[list[Word]], new: list[list[Word]]) -> None:
+    def __init__(self, pairs: list[tuple[int, int]], old: list[tuple[Word, ...]], new: list[tuple[Word, ...]]) -> None:
         votes: Counter[tuple[str, str]] = Counter()
         for i, j in pairs:
             votes.update(
@@ -277,7 +279,7 @@ class _Renaming:
             return self.forward.get(x[1]) == y[1]
         return x[:2] == y[:2]
 
-    def judge(self, old: list[Word], new: list[Word]) -> Kind:
+    def judge(self, old: tuple[Word, ...], new: tuple[Word, ...]) -> Kind:
         """same, renamed or changed, for one aligned pair of lines, taken in order."""
         if [w[:2] for w in old] == [w[:2] for w in new]:
             if all(self.equal(x, y) for x, y in zip(old, new, strict=True)):
@@ -296,7 +298,7 @@ class _Renaming:
         return "same" if [w[:2] for w in old] == [w[:2] for w in new] else "renamed"
 
 
-def _destination(words: list[Word]) -> int:
+def _destination(words: tuple[Word, ...]) -> int:
     """The position of the register that a line writes, or -1: stores and branches write none."""
     at = _start(words)
     if at + 1 >= len(words) or words[at][0] != "word" or _opcode(words) in ("st", "red", "bra", "call", "ret", "bar"):
@@ -305,7 +307,7 @@ def _destination(words: list[Word]) -> int:
 
 
 def _marks(
-    old: list[Word], new: list[Word], renaming: _Renaming
+    old: tuple[Word, ...], new: tuple[Word, ...], renaming: _Renaming
 ) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
     """The character ranges that differ in a pair of changed lines, one list a side."""
     left: list[tuple[int, int]] = []

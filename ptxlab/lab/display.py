@@ -211,7 +211,8 @@ def explorer_html(view: Any) -> str:
     if state and "note" not in state:
         pictures.append(picture.image(picture.state_svg(state), "m, l and rescale of the online softmax", 460))
     plain = "\n".join(code["ptx"])
-    return page(
+    rows["copy"] = "static; run the cell for the live explorer"
+    return '<div class="ptxlab-copy"></div>' + page(
         f'<div class="pl-head"><b>{text(code["title"])}</b></div>', table(rows), f"<p>{' '.join(pictures)}</p>",
         f"<details><summary>PTX</summary>{_numbered(plain, counts)}</details>",
     )  # fmt: skip

@@ -163,6 +163,19 @@ class Explorer(widgets.Box):
         code = self.view.code
         return f"explorer of {code['name']}" if code else "explorer"
 
+    def _ipython_display_(self) -> None:
+        """Two outputs: the live widget, and a static copy that its style sheet hides while the widget is there.
+
+        In one output they would exclude each other: a notebook opened again with a new kernel shows
+        "model not found" in place of the widget and nothing of the copy.
+        """
+        from IPython.display import display
+
+        data, metadata = self._repr_mimebundle_()
+        static = data.pop("text/html")
+        display(data, metadata=metadata, raw=True)
+        display({"text/html": static, "text/plain": ""}, raw=True)
+
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         from ptxlab.lab.display import explorer_html
 

@@ -26,7 +26,7 @@ function stripFigures(code, assembly, run) {
 }
 
 function render({ model, el }) {
-  const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer" });
+  const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer", "data-lm-suppress-shortcuts": "true" });
   const title = h("h3"), entry = h("code.pl-entry");
   const status = h("span.pl-status", { role: "status", "aria-live": "polite" });
   const pin = h("button.pl-button", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");

@@ -1,0 +1,74 @@
+"""`%%ptx` and a saved notebook in a real JupyterLab: results and errors as seen with and without a kernel."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import lab_server
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+pytestmark = [pytest.mark.browser]
+
+PTX = """\
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry fill(.param .u64 x)
+{
+    .reg .u32 %lane;
+    .reg .u64 %x, %offset;
+    mov.u32 %lane, %tid.x;
+    ld.param.u64 %x, [x];
+    mul.wide.u32 %offset, %lane, 4;
+    add.u64 %x, %x, %offset;
+    st.global.u32 [%x], %lane;
+    ret;
+}
+"""
+CELLS = (
+    "%load_ext ptxlab\nimport numpy as np\nimport ptxlab as pl\n\nx = np.zeros(32, np.uint32)",
+    f"%%ptx --args x --counters\n{PTX}",
+    f"%%ptx --args x\n{PTX.replace('mul.wide.u32 %offset, %lane, 4;', 'mul.wide.u32 %offset, %lane 4;')}",
+    "int(x.sum())",
+    'pl.explore("scalar", seq_len=20, head_dim=16)',
+)
+
+
+def test_ptx_cells_run_and_a_saved_notebook_keeps_its_results(tmp_path: Path, browser_path: str) -> None:
+    lab_server.write_notebook(tmp_path / "live.ipynb", *CELLS)
+    with lab_server.server(tmp_path) as (url, token), lab_server.chromium(browser_path) as browser:
+        page = browser.new_page(viewport={"width": 1200, "height": 3000})
+        page.set_default_timeout(60_000)
+        lab_server.open_notebook(page, url, token, "live.ipynb")
+        lab_server.run_all(page)
+        page.wait_for_selector('.ptxlab-explorer[data-busy=""] .pl-plot polyline')
+        outputs = page.locator(".jp-OutputArea-output")
+        good, bad, total = (outputs.nth(k).inner_text() for k in range(3))
+        assert "x\tuint32 [32]: 0 1 2 3 4 5 6 7 ..." in good
+        assert page.locator(".ptxlab-view .o").count() >= 6
+        assert "<ptx>:10:33:" in bad
+        assert "    mul.wide.u32 %offset, %lane 4;\n" in bad
+        assert "^" in bad
+        assert "Traceback" not in bad
+        assert page.locator(".jp-OutputArea-child:has(.ptxlab-copy)").count() == 1
+        assert page.locator(".jp-OutputArea-child:has(.ptxlab-copy)").is_hidden()
+        assert total == "496"  # the notebook went on after the mistake
+        lab_server.ARTIFACTS.mkdir(exist_ok=True)
+        page.screenshot(path=str(lab_server.ARTIFACTS / "magics.png"))
+        page.evaluate("jupyterapp.commands.execute('docmanager:save')")
+
+        saved = json.loads((tmp_path / "live.ipynb").read_text())
+        saved["metadata"].pop("widgets", None)  # as committed notebooks are stripped
+        text = json.dumps(saved)
+        assert len(text) < 300_000
+        (tmp_path / "saved.ipynb").write_text(text)
+        lab_server.open_notebook(page, url, token, "saved.ipynb")
+        page.wait_for_selector(".jp-OutputArea-output img")
+        last = page.locator(".jp-OutputArea-output").last
+        assert last.is_visible()
+        assert "scalar_f32_d16 for sm_80" in last.inner_text()
+        assert "✓ pass" in last.inner_text()
+        assert last.locator("img").count() == 2
+        assert page.locator(".ptxlab-explorer").count() == 0
