@@ -85,7 +85,7 @@ class Config:
         return {"Real": real, "Slots": Ptr[u32]} if self.probes else {"Real": real}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Built:
     """A kernel of the library, ready to be printed, assembled and launched. `kernel` is what the builder made.
 
@@ -94,7 +94,10 @@ class Built:
 
     spec: Spec
     config: Config
-    kernel: Kernel = field(repr=False)
+    kernel: Kernel
+
+    def __repr__(self) -> str:
+        return f"<{self.name} for {self.config.arch}, {len(self.ptx.splitlines())} lines of PTX>"
 
     @property
     def name(self) -> str:

@@ -24,6 +24,17 @@ def page(*parts: str) -> str:
     return f'<div class="ptxlab-view"><style>{assets.view_style()}</style>{"".join(parts)}</div>'
 
 
+def head(parts: list[str]) -> str:
+    """Pieces of one line. JupyterLab shows the saved outputs of a notebook that came from elsewhere without their
+    style sheet, so what matters (the dots here, the height of long texts) does not depend on it."""
+    return f'<div class="pl-head">{" · ".join(parts)}</div>'
+
+
+def _block(lines: list[str]) -> str:
+    """Lines of highlighted text, which scroll where they are many."""
+    return f'<pre style="max-height: 420px; overflow: auto">{chr(10).join(lines)}</pre>'
+
+
 def text(words: object) -> str:
     """Words as HTML."""
     return html.escape(str(words), quote=False)
@@ -53,7 +64,7 @@ def ptx_html(ptx: str, counts: dict[int, int] | None = None, error: Any = None) 
         out.append(front + line)
         if error is not None and getattr(error, "line", 0) == number:
             out.append(f'<span class="pl-error">{text(_under_line(error, width + 1))}</span>')
-    return f"<pre>{chr(10).join(out)}</pre>"
+    return _block(out)
 
 
 def _under_line(error: Any, indent: int) -> str:
@@ -75,7 +86,8 @@ def short_count(n: int) -> str:
 
 def error_html(error: Exception, ptx: str = "") -> str:
     """An error with its place: the whole message, and the PTX with the message under its line."""
-    parts = [f'<pre class="pl-error" role="alert">{text(error)}</pre>']
+    style = "border-left: 4px solid #c0303c; padding: 6px 9px"
+    parts = [f'<pre class="pl-error" role="alert" style="{style}">{text(error)}</pre>']
     line: int = getattr(error, "line", 0)
     if ptx and line:
         parts.append(f"<details><summary>the whole text</summary>{ptx_html(ptx, error=error)}</details>")
@@ -86,14 +98,14 @@ def cell_html(cell: Cell) -> str:
     """What `%%ptx` shows: the error, or highlighted PTX (hot lines marked), assembler, run, arrays, diff, SASS."""
     if cell.error is not None:
         return error_html(cell.error, cell.ptx)
-    head = [f"<span>{text(assembly_line(cell.assembly))}</span>"] if cell.assembly is not None else []
-    head += [f"<span>{text(note)}</span>" for note in cell.notes]
+    line = [f"<span>{text(assembly_line(cell.assembly))}</span>"] if cell.assembly is not None else []
+    line += [f"<span>{text(note)}</span>" for note in cell.notes]
     counts = None
     if cell.run is not None:
-        head.append(f"<span>{text(str(cell.run).splitlines()[0])}</span>")
-        head += [f'<b class="pl-bad">{text(finding)}</b>' for finding in cell.run.findings]
+        line.append(f"<span>{text(str(cell.run).splitlines()[0])}</span>")
+        line += [f'<b class="pl-bad">{text(finding)}</b>' for finding in cell.run.findings]
         counts = heat(cell.run)
-    parts = [ptx_html(cell.ptx, counts), f'<div class="pl-head">{"".join(head)}</div>']
+    parts = [ptx_html(cell.ptx, counts), head(line)]
     if cell.arrays:
         parts.append(table({name: describe_array(array) for name, array in cell.arrays.items()}))
     if cell.diff is not None:
@@ -133,9 +145,7 @@ def kernel_html(kernel: Any) -> str:
     except PtxlabError as error:
         return error_html(error)
     count = sum(1 for f in kernel.module.functions for _ in f.instructions())
-    return page(
-        f'<div class="pl-head"><b>{text(kernel.name)}</b><span>{count} instructions</span></div>', ptx_html(kernel.ptx)
-    )
+    return page(head([f"<b>{text(kernel.name)}</b>", f"<span>{count} instructions</span>"]), ptx_html(kernel.ptx))
 
 
 def result_html(result: Any) -> str:
@@ -174,8 +184,7 @@ def _diff_body(change: Diff) -> str:
         if row.kind in ("same", "renamed", "note"):
             out.append("  " + (new[row.b] if row.b is not None else old[row.a or 0]))
     names = f"{text(change.old_name)} → {text(change.new_name)}"
-    body = f"<pre>{chr(10).join(out)}</pre>" if out else ""
-    return f'<div class="pl-head"><b>{text(change.summary)}</b><span>{names}</span></div>{body}'
+    return head([f"<b>{text(change.summary)}</b>", f"<span>{names}</span>"]) + (_block(out) if out else "")
 
 
 def explorer_html(view: Any) -> str:
