@@ -242,7 +242,7 @@ class Accesses(Transfers):
     def _check_lanes(self, group: Group, base: Value, offset: int) -> None:
         """32 addresses: leaves the host pointer, the 32 offsets from it, and how they lie to each other.
 
-        pattern: 0 consecutive, 1 all the same, 2 anything, 3 not in one allocation (each lane by itself)."""
+        the pattern is that of `Seen`."""
         low = group.low - (offset_of(self.code) - offset)
         at = self.add(base, self.const(base.type, low))
         space, size = self.code.space, access_shape(self.code)[2]
@@ -300,18 +300,23 @@ class Accesses(Transfers):
         self._mixed_addresses[group.site] = vector
 
     def _pattern(self, off32: str, size: int) -> str:
-        """How 32 offsets lie: only a full warp is looked at, a partial one gathers."""
-        first = self.t.splat("i32", self.t.let(f"extractelement <{W} x i32> {off32}, i64 0"))
-        steps = "<" + ", ".join(f"i32 {k * size}" for k in range(W)) + ">"
-        straight = self.t.let(f"add <{W} x i32> {first}, {steps}")
-        a = self.t.let(f"icmp eq <{W} x i32> {off32}, {straight}")
-        b = self.t.let(f"icmp eq <{W} x i32> {off32}, {first}")
-        full = self.t.let(f"icmp eq i32 {self.mask_bits}, -1")
-        is_a = self.t.let(f"icmp eq i32 {self.t.let(f'bitcast <{W} x i1> {a} to i32')}, -1")
-        is_b = self.t.let(f"icmp eq i32 {self.t.let(f'bitcast <{W} x i1> {b} to i32')}, -1")
-        same = self.t.let(f"select i1 {is_b}, i32 1, i32 2")
-        some = self.t.let(f"select i1 {is_a}, i32 0, i32 {same}")
-        return self.t.let(f"select i1 {full}, i32 {some}, i32 2")
+        """How 32 offsets lie (see `Seen`). Half-warps are looked at as well, since blocks are often 16 threads wide.
+        Only a full warp is looked at; a partial one gathers."""
+        t, half = self.t, W // 2
+        ends = "<" + ", ".join(f"i32 {k // half * half}" for k in range(W)) + ">"
+        firsts = t.let(f"shufflevector <{W} x i32> {off32}, <{W} x i32> poison, <{W} x i32> {ends}")
+        steps = "<" + ", ".join(f"i32 {k % half * size}" for k in range(W)) + ">"
+        straight = t.let(f"add <{W} x i32> {firsts}, {steps}")
+        rows = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i32> {off32}, {straight}')} to i32")
+        ones = t.let(f"bitcast <{W} x i1> {t.let(f'icmp eq <{W} x i32> {off32}, {firsts}')} to i32")
+        low = t.let(f"extractelement <{W} x i32> {off32}, i64 0")
+        high = t.let(f"extractelement <{W} x i32> {off32}, i64 {half}")
+        gap = t.let(f"sub i32 {high}, {low}")
+        row = t.let(f"select i1 {t.let(f'icmp eq i32 {gap}, {half * size}')}, i32 0, i32 4")
+        one = t.let(f"select i1 {t.let(f'icmp eq i32 {gap}, 0')}, i32 1, i32 5")
+        some = t.let(f"select i1 {t.let(f'icmp eq i32 {ones}, -1')}, i32 {one}, i32 2")
+        some = t.let(f"select i1 {t.let(f'icmp eq i32 {rows}, -1')}, i32 {row}, i32 {some}")
+        return t.let(f"select i1 {t.let(f'icmp eq i32 {self.mask_bits}, -1')}, i32 {some}, i32 2")
 
     def _rotate(self, type_: str, value: str, log2: int) -> str:
         """Rotated right so that a misaligned offset becomes a huge one: one comparison checks range and alignment."""

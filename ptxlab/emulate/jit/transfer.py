@@ -16,8 +16,9 @@ class Seen:
     """An access as the code around it sees it, its addresses known to be good.
 
     The lanes of `mask_bits` access `size` bytes each at `group.address + offset`: an i64 where `uniform` (all lanes the
-    same address), else a vector of 32 i64. `group.pattern` (an i32, lanes only) says how those lie: 0 in a row, 1 all
-    the same, 2 anywhere in one allocation, 3 anywhere at all. Addresses are device addresses, offsets for shared.
+    same address), else a vector of 32 i64. Addresses are device addresses, offsets for shared. `group.pattern` (an i32,
+    lanes only) says how they lie: 0 in a row, 1 all the same, 2 anywhere in one allocation, 3 anywhere at all, 4 each
+    half of the warp in a row, 5 each half the same.
     """
 
     code: Code
@@ -82,33 +83,41 @@ class Transfers(Ops):
         vec = f"<{W} x {ty}>"
         names = {k: self.t.label(k) for k in ("row", "one", "any", "each", "end")}
         may_mix = group.site in self._mixed_addresses
-        cases = f"i32 0, label %{names['row']}" + (f" i32 1, label %{names['one']}" if not store else "")
+        cases = f"i32 0, label %{names['row']} i32 4, label %{names['row']}"
+        cases += "" if store else f" i32 1, label %{names['one']} i32 5, label %{names['one']}"
         cases += f" i32 3, label %{names['each']}" if may_mix else ""
         stored = [self.vector(v) for v in values] if values is not None else []
         mask = self.mask_vector()
         self.t.do(f"switch i32 {group.pattern}, label %{names['any']} [{cases}]")
         arms: list[tuple[str, list[str]]] = []
-        # consecutive: one stretch of memory, elements of a vector access interleaved
+        # in a row: each half of the warp has one stretch of memory, elements of a vector access interleaved
         self.t.at(names["row"])
-        first = self.t.let(f"zext i32 {self.t.let(f'extractelement <{W} x i32> {group.offsets}, i64 0')} to i64")
-        spot = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {first}")
-        spot = self.t.let(f"getelementptr i8, ptr {spot}, i64 {offset}")
-        wide = f"<{W * count} x {ty}>"
+        halves = self._halves(group, offset)
+        half, wide = f"<{W * count // 2} x {ty}>", f"<{W * count} x {ty}>"
         if store:
-            self.t.do(f"store {wide} {self._interleave(ty, stored)}, ptr {spot}, align {step}")
+            block = self._interleave(ty, stored)
+            for k, spot in enumerate(halves):
+                part = ", ".join(f"i32 {k * W * count // 2 + n}" for n in range(W * count // 2))
+                cut = self.t.let(f"shufflevector {wide} {block}, {wide} poison, <{W * count // 2} x i32> <{part}>")
+                self.t.do(f"store {half} {cut}, ptr {spot}, align {step}")
             arms.append(("row", []))
         else:
-            block = self.t.let(f"load {wide}, ptr {spot}, align {step}")
+            parts = [self.t.let(f"load {half}, ptr {spot}, align {step}") for spot in halves]
+            both = ", ".join(f"i32 {n}" for n in range(W * count))
+            block = self.t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
             arms.append(("row", self._deinterleave(ty, block, count)))
         self.t.do(f"br label %{names['end']}")
         if not store:
             self.t.at(names["one"])
-            first = self.t.let(f"zext i32 {self.t.let(f'extractelement <{W} x i32> {group.offsets}, i64 0')} to i64")
-            spot = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {first}")
-            row = []
+            halves, row = self._halves(group, offset), []
+            order = ", ".join(f"i32 {n // (W // 2)}" for n in range(W))
             for k in range(count):
-                p = self.t.let(f"getelementptr i8, ptr {spot}, i64 {offset + k * step}")
-                row.append(self.t.splat(ty, self.t.let(f"load {ty}, ptr {p}, align {step}")))
+                two = "poison"
+                for n, spot in enumerate(halves):
+                    p = self.t.let(f"getelementptr i8, ptr {spot}, i64 {k * step}")
+                    one = self.t.let(f"load {ty}, ptr {p}, align {step}")
+                    two = self.t.let(f"insertelement <2 x {ty}> {two}, {ty} {one}, i64 {n}")
+                row.append(self.t.let(f"shufflevector <2 x {ty}> {two}, <2 x {ty}> poison, <{W} x i32> <{order}>"))
             arms.append(("one", row))
             self.t.do(f"br label %{names['end']}")
         self.t.at(names["any"])
@@ -138,6 +147,15 @@ class Transfers(Ops):
             incoming = ", ".join(f"[{values_[k]}, %{self._arm_end[names[arm]]}]" for arm, values_ in arms)
             results.append(Value(self.t.let(f"phi {vec} {incoming}"), lane, False))
         return tuple(results)
+
+    def _halves(self, group: Group, offset: int) -> list[str]:
+        """Where the first lane of each half-warp points."""
+        spots = []
+        for lane in (0, W // 2):
+            at = self.t.let(f"extractelement <{W} x i32> {group.offsets}, i64 {lane}")
+            spot = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {self.t.let(f'zext i32 {at} to i64')}")
+            spots.append(self.t.let(f"getelementptr i8, ptr {spot}, i64 {offset}"))
+        return spots
 
     def _close_arms(self, names: dict[str, str], arms: list[tuple[str, list[str]]]) -> None:
         self._arm_end = {}
