@@ -32,7 +32,7 @@ def head(parts: list[str]) -> str:
 
 def _block(lines: list[str]) -> str:
     """Lines of highlighted text, which scroll where they are many."""
-    return f'<pre style="max-height: 420px; overflow: auto">{chr(10).join(lines)}</pre>'
+    return f'<pre style="max-height: 760px; overflow: auto">{chr(10).join(lines)}</pre>'
 
 
 def text(words: object) -> str:
