@@ -11,8 +11,9 @@ from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WIN
 from ptxlab.emulate.program import Code, Program
 from ptxlab.emulate.report import Launch
 from ptxlab.emulate.schedule import lanes_in_words
+from ptxlab.emulate.warpwide import disagree, incomplete
 from ptxlab.errors import DeviceFault
-from ptxlab.isa import types
+from ptxlab.isa import fragments, types
 
 
 def explain(
@@ -23,10 +24,15 @@ def explain(
     thread = warp * 32 + lane
     if kind == S.OUT_OF_MEMORY_RANGE:
         where, address = _which(program, launch, memory, code, address)
-        what = {"st": "store", "ld": "load", "ldu": "load"}.get(where.name, "atomic")
-        size = _size(where)
+        what, size = _access(where)
+        if where.form is not None and where.form.op.kind == "warp" and where.name != "wmma":
+            space = "shared"  # whichever way the address is written
+            if where.space == "generic" and 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
+                address -= SHARED_WINDOW
+        else:
+            space = where.space
         return access_fault(
-            program, launch, memory, line=where.line, block=block, thread=thread, what=what, space=where.space,
+            program, launch, memory, line=where.line, block=block, thread=thread, what=what, space=space,
             address=address, size=size,
         )  # fmt: skip
     if kind == S.BUDGET_SPENT:
@@ -37,6 +43,11 @@ def explain(
     if kind == S.DEADLOCK:
         message = "\n    ".join(["no thread of the block can go on", *waiting])
         return fault(program, launch, "deadlock", message, line=program.codes[code].line, block=block, thread=thread)
+    if kind == S.INCOMPLETE:
+        there, guarded = address & 0xFFFFFFFF, bool(address >> 32)
+        return incomplete(program, launch, program.codes[code], there=there, guarded=guarded, block=block, warp=warp)
+    if kind == S.DISAGREE:
+        return disagree(program, launch, program.codes[code], lane=lane, block=block, warp=warp)
     line = program.codes[code].line
     if kind == S.BAD_INDEX:
         count = len(program.codes[code].targets)
@@ -52,11 +63,18 @@ def explain(
     return fault(program, launch, "trap", "the kernel executed trap", line=line, block=block, thread=thread)
 
 
-def _size(code: Code) -> int:
+def _access(code: Code) -> tuple[str, int]:
+    """What an instruction does to memory, and the bytes that are checked together."""
+    form = code.form
+    assert form is not None
     if code.name in ("ld", "st", "ldu"):
-        return access_shape(code)[2]
-    assert code.form is not None
-    return types.width(code.form.type) // 8
+        return "store" if code.name == "st" else "load", access_shape(code)[2]
+    if form.op.kind == "warp":
+        stores = code.name == "stmatrix" or form.matrix == "d"
+        ((_, f),) = fragments.operands(form).items()
+        size = 16 if code.name != "wmma" else fragments.pieces(f, str(form.layout))[0].size
+        return "store" if stores else "load", size
+    return "atomic", types.width(form.type) // 8
 
 
 def _which(program: Program, launch: Launch, memory: Memory, code: int, address: int) -> tuple[Code, int]:
@@ -109,7 +127,10 @@ def who_waits(program: Program, states: np.ndarray) -> tuple[int, int, int, list
             pc = int(words[lane]) if apart else int(words[S.FAST_PC // 4])
             barriers = [b for b in range(16) if int(words[S.BAR // 4 + b]) >> lane & 1]
             if words[S.MEETING // 4 + lane]:
-                groups.setdefault((pc // 2, "the lanes of its mask"), []).append(lane)
+                form = program.codes[pc // 2].form
+                whole = form is not None and form.op.kind == "warp"
+                what = "the other lanes of its warp" if whole else "the lanes of its mask"
+                groups.setdefault((pc // 2, what), []).append(lane)
             elif barriers:
                 groups.setdefault((_barrier_before(program, pc), f"barrier {barriers[0]}"), []).append(lane)
         for (code, what), lanes in sorted(groups.items()):

@@ -12,6 +12,7 @@ from ptxlab.emulate.jit.access import Accesses, Address
 from ptxlab.emulate.jit.analysis import successors
 from ptxlab.emulate.jit.atomics import Atomics
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.matrix import Matrices
 from ptxlab.emulate.jit.specials import Specials
 from ptxlab.emulate.jit.values import BITS, LLVM, Value, constant
 from ptxlab.emulate.program import Block, Code, Inverted, Literal, Mem, Program, Reg, Source, Symbol
@@ -20,7 +21,7 @@ from ptxlab.isa import types
 from ptxlab.isa.convert import unpack
 
 
-class Registers(Specials, Atomics, Accesses):
+class Registers(Specials, Atomics, Matrices, Accesses):
     """The state of emission within one stretch of code: which lanes run, and which register is which value."""
 
     slow = False
@@ -224,6 +225,9 @@ class Registers(Specials, Atomics, Accesses):
         assert code.form is not None
         sem = code.form.op.sem
         if code.form.op.kind in ("none", "flow"):  # no effect on results; `bar.warp.sync` of a warp that is together
+            return
+        if code.form.op.kind == "warp":
+            self.matrix(code)
             return
         if sem is None:
             raise unsupported(self.program, code)

@@ -23,8 +23,10 @@ from ptxlab.isa import types
 
 
 def exchanges(code: Code) -> bool:
-    """Whether an instruction makes the lanes of its member mask wait for each other."""
-    return code.form is not None and any(s.name == "membermask" for s in code.form.op.operands)
+    """Whether an instruction makes the lanes of its member mask, or of its warp, wait for each other."""
+    if code.form is None:
+        return False
+    return code.form.op.kind == "warp" or any(s.name == "membermask" for s in code.form.op.operands)
 
 
 class Slow(Emitter):
@@ -215,7 +217,10 @@ d.choose:
         """Leaves what these lanes bring, and lets them wait; those whose guard fails go on."""
         t, form = self.t, code.form
         assert form is not None
-        for slot, k in enumerate(self._vectors(code)):
+        warpwide = form.op.kind == "warp"
+        if warpwide and code.guard is not None:
+            self._agreed(code)
+        for slot, k in enumerate([] if warpwide else self._vectors(code)):
             value = self._read(code.sources[k], code.source_types[k])
             if value.type == "i1":
                 value = self.zext("i64", value)
@@ -224,14 +229,17 @@ d.choose:
             old = t.let(f"load <{W} x i64>, ptr {p}, align 64")
             new = t.let(f"select <{W} x i1> {self._mask}, <{W} x i64> {self.vector(wide)}, <{W} x i64> {old}")
             t.do(f"store <{W} x i64> {new}, ptr {p}, align 64")
-        at = next(k for k in range(len(code.sources)) if self._is_members(code, k))
-        members = self._read(code.sources[at], "b32")
-        for base, vector in ((S.MEMBERS, self.vector(members)), (S.MEETING, f"splat (i32 {self._kind(form.opcode)})")):
+        if warpwide:
+            members = self.const("i32", -1)
+        else:
+            at = next(k for k in range(len(code.sources)) if self._is_members(code, k))
+            members = self._read(code.sources[at], "b32")
+        for base, vector in ((S.MEMBERS, self.vector(members)), (S.MEETING, f"splat (i32 {self._kind(code)})")):
             p = t.let(f"getelementptr i8, ptr %ws, i64 {base}")
             old = t.let(f"load <{W} x i32>, ptr {p}, align 64")
             new = t.let(f"select <{W} x i1> {self._mask}, <{W} x i32> {vector}, <{W} x i32> {old}")
             t.do(f"store <{W} x i32> {new}, ptr {p}, align 64")
-        self.flush(self._all_alive(block, code.index + 1))
+        self.flush(self._all_alive(block, code.index + (0 if warpwide else 1)))
         if code.guard is not None:
             self._set_pc(self._block_bits, f"splat (i32 {self._behind(block, code)})")
         self._set_pc(self.mask_bits, f"splat (i32 {2 * code.index + 1})")
@@ -248,10 +256,25 @@ d.choose:
         """The program counter behind an instruction."""
         return 2 * code.index + 2 if code.index + 1 < block.last else self.pc(block.next)
 
-    def _kind(self, opcode: str) -> int:
-        """A number, not 0, for each opcode that lanes may meet at."""
+    def _kind(self, code: Code) -> int:
+        """A number, not 0, for what lanes may meet at: any instruction with one opcode, or one instruction of the whole
+        warp."""
+        if code.form is not None and code.form.op.kind == "warp":
+            return len(self.program.codes) + code.index
         names = sorted({c.form.opcode for c in self.program.codes if c.form is not None and exchanges(c)})
-        return names.index(opcode) + 1
+        return names.index(code.form.opcode if code.form is not None else "") + 1
+
+    def _agreed(self, code: Code) -> None:
+        """A fault where the guard of an instruction of the whole warp holds in some of the lanes only."""
+        t = self.t
+        some, go = t.label("some"), t.label("go")
+        none = t.let(f"icmp eq i32 {self.mask_bits}, 0")
+        all_ = t.let(f"icmp eq i32 {self.mask_bits}, {self._block_bits}")
+        t.do(f"br i1 {t.let(f'or i1 {none}, {all_}')}, label %{go}, label %{some}")
+        t.at(some)
+        self.all_or_fault(code, self._block_bits)
+        t.do(f"br label %{go}")
+        t.at(go)
 
     def _as_int(self, value: Value) -> Value:
         return value if value.type[0] == "i" else self.bitcast(f"i{BITS[value.type]}", value)
@@ -267,7 +290,10 @@ d.choose:
         base = t.let(f"getelementptr i8, ptr %ws, i64 {S.GIVEN_MEMBERS}")
         p = t.let(f"getelementptr i32, ptr {base}, i32 {lead}")
         members = t.let(f"load i32, ptr {p}")
-        if form.op.sem is not None:
+        self.guard = None
+        if form.op.kind == "warp":
+            self.matrix(code)
+        elif form.op.sem is not None:
             self.mask_bits = members
             self._mask = t.let(f"bitcast i32 {members} to <{W} x i1>")
             sources: list[Any] = [None] * len(code.sources)

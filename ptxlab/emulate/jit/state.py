@@ -16,7 +16,9 @@ QUANTUM, SLOW, WARPS, THREADS, ORDER = 72, 80, 88, 96, 104
 GRID, BLOCK, QUANTUM_SIZE, CTA = 112, 128, 144, 152
 FAULT_KIND, FAULT_CODE, FAULT_LANE, FAULT_ADDRESS, FAULT_WARP = 160, 164, 168, 176, 184
 SHADOW, PARAM_SIZE, SLOTS, SLOT_COUNT, SLOT, SUSPENSIONS, SLOT_LIMIT = 192, 200, 208, 216, 224, 232, 240
-CONTEXT_SIZE = 256
+TALLY = 248  # pointer: what counted code adds up
+CLOCK = 248
+CONTEXT_SIZE = 384
 
 # -- a CTA's record
 ACTIVE, CTAID, SHARED, SHARED_SIZE, WARP_STATES, LINEAR, WARP_AT = 0, 4, 16, 24, 32, 40, 48
@@ -40,6 +42,7 @@ DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED = 0, 1, 2, 3, 4
 STOPPED, NEEDS_SLOW, NEEDS_SLOT = 2, 3, 4
 # -- kinds of fault
 OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2, 3, 4, 5, 6
+INCOMPLETE, DISAGREE = 7, 8  # an instruction of the whole warp: not all lanes execute it; their operands differ
 GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
 # -- spaces, as the helpers number them
 SPACES = {"global": 0, "shared": 1, "local": 2, "frame": 2, "param": 3, "const": 4, "generic": 5}

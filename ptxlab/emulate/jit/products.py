@@ -1,0 +1,273 @@
+"""Matrix products as LLVM functions, one for each form: `f(ptr %ws, ptr %table)`, the registers of d, a, b and c.
+
+How numbers are computed stands in `ptxlab.emulate.matrix`; both engines agree to the last bit. Two shapes of code:
+
+- `_general` follows the fragments: for each k it spreads one column of A and one row of B over the lanes as the sum's
+  fragment wants them, and multiplies. It serves every form.
+- `_halves`, for f16 and bf16, keeps B as f32 in memory, from where rows of 4 come as broadcasts, and A in registers,
+  where a broadcast stays within 128 bits. A register of A or B is by itself a dense 8x8 matrix.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.shuffles import Place, function, load, pick, places, shuffle, slot, store
+from ptxlab.isa.fragments import Fragment, Product
+from ptxlab.isa.types import is_signed
+
+H = 16
+"""Lanes in half a warp: f32 vectors of the f16 and bf16 products have so many elements, a 512-bit register."""
+
+
+def product_function(name: str, p: Product, declared: set[str], satfinite: bool) -> str:
+    """The text of the function; intrinsics that it calls are added to `declared`."""
+    t = Text()
+    t.declared = declared
+    if p.a.type in ("f16", "bf16") and p.a.columns >= 8:  # not the four matrices of m8n8k4
+        _halves(t, p)
+    else:
+        _general(t, p, satfinite)
+    return function(t, name)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def _bits(f: Fragment) -> str:
+    return f"i{f.bits}"
+
+
+def _widen(t: Text, type_: str, n: int, value: str) -> str:
+    """n elements as bits -> f32, f64 or i32."""
+    if type_ == "f64":
+        return t.let(f"bitcast <{n} x i64> {value} to <{n} x double>")
+    if type_ in ("f32", "tf32"):
+        if type_ == "tf32":
+            value = t.let(f"and <{n} x i32> {value}, splat (i32 -8192)")
+        return t.let(f"bitcast <{n} x i32> {value} to <{n} x float>")
+    if type_ == "bf16":
+        high = t.let(f"shl <{n} x i32> {t.let(f'zext <{n} x i16> {value} to <{n} x i32>')}, splat (i32 16)")
+        return t.let(f"bitcast <{n} x i32> {high} to <{n} x float>")
+    if type_ == "s32":
+        return value
+    if type_ in ("s8", "u8"):
+        return t.let(f"{'sext' if is_signed(type_) else 'zext'} <{n} x i8> {value} to <{n} x i32>")
+    if type_ in ("e4m3", "e5m2"):
+        return _eighth(t, type_, n, value)
+    half = t.let(f"bitcast <{n} x i16> {value} to <{n} x half>")
+    return t.let(f"fpext <{n} x half> {half} to <{n} x float>")
+
+
+def _eighth(t: Text, type_: str, n: int, value: str) -> str:
+    """An 8-bit float through the f16 with the same fields: e5m2 is its upper byte, e4m3's exponent is 8 too low."""
+    wide = t.let(f"zext <{n} x i8> {value} to <{n} x i16>")
+    if type_ == "e5m2":
+        return _widen(t, "f16", n, t.let(f"shl <{n} x i16> {wide}, splat (i16 8)"))
+    size = t.let(f"and <{n} x i16> {wide}, splat (i16 127)")
+    sign = t.let(f"and <{n} x i16> {t.let(f'shl <{n} x i16> {wide}, splat (i16 8)')}, splat (i16 -32768)")
+    half = t.let(f"or <{n} x i16> {t.let(f'shl <{n} x i16> {size}, splat (i16 7)')}, {sign}")
+    number = t.let(f"fmul <{n} x float> {_widen(t, 'f16', n, half)}, splat (float 256.0)")
+    nan = t.let(f"icmp eq <{n} x i16> {size}, splat (i16 127)")
+    return t.let(f"select <{n} x i1> {nan}, <{n} x float> splat (float 0x7FF8000000000000), <{n} x float> {number}")
+
+
+_NAN = {"f16": "i16 32767", "f32": "i32 2147483647", "f64": "i64 9221120237041090560"}
+
+
+def _narrow(t: Text, type_: str, n: int, value: str) -> str:
+    """A sum -> the bits of the accumulator's type, a NaN canonical."""
+    if type_ == "s32":
+        return value
+    wide = "double" if type_ == "f64" else "float"
+    nan = t.let(f"fcmp uno <{n} x {wide}> {value}, zeroinitializer")
+    if type_ == "f16":
+        value, wide = t.let(f"fptrunc <{n} x float> {value} to <{n} x half>"), "half"
+    bits = _NAN[type_].split()[0]
+    whole = t.let(f"bitcast <{n} x {wide}> {value} to <{n} x {bits}>")
+    return t.let(f"select <{n} x i1> {nan}, <{n} x {bits}> splat ({_NAN[type_]}), <{n} x {bits}> {whole}")
+
+
+def _fma(t: Text, ty: str, n: int, a: str, b: str, c: str) -> str:
+    suffix = {"float": "f32", "double": "f64"}[ty]
+    vec = f"<{n} x {ty}>"
+    return t.call(vec, f"llvm.fma.v{n}{suffix}", [(vec, a), (vec, b), (vec, c)])
+
+
+# -- any form ----------------------------------------------------------------------------------------------------------
+
+
+class _Operand:
+    """A, B or C in registers: gives 32 lanes of elements, each pick made once."""
+
+    def __init__(self, t: Text, f: Fragment, first: int) -> None:
+        self.t, self.f = t, f
+        self.vectors = [load(t, first + k, _bits(f), W * f.packed) for k in range(f.registers)]
+        self.known: dict[tuple[Place, ...], str] = {}
+
+    def at(self, row: np.ndarray, column: np.ndarray) -> str:
+        """The elements at 32 rows and columns."""
+        wanted = tuple(places(self.f, row, column))
+        if wanted not in self.known:
+            picked = pick(self.t, _bits(self.f), W * self.f.packed, self.vectors, wanted)
+            self.known[wanted] = _widen(self.t, self.f.type, W, picked)
+        return self.known[wanted]
+
+
+def _general(t: Text, p: Product, satfinite: bool) -> None:
+    at_a = p.d.registers
+    at_b = at_a + p.a.registers
+    a, b, c = _Operand(t, p.a, at_a), _Operand(t, p.b, at_b), _Operand(t, p.c, at_b + p.b.registers)
+    spots = [(r, q) for r in range(p.d.registers) for q in range(p.d.packed)]
+    start = {s: c.at(p.d.row[s], p.d.column[s]) for s in spots}
+    integer = p.d.type == "s32"
+    total = dict.fromkeys(spots, "zeroinitializer") if integer else dict(start)
+    ty = "double" if p.d.type == "f64" else "float"
+    for k in range(p.a.columns):
+        for s in spots:
+            left = a.at(p.d.row[s], np.full(W, k))
+            right = b.at(np.full(W, k), p.d.column[s])
+            if integer:
+                part = t.let(f"mul <{W} x i32> {left}, {right}")
+                total[s] = t.let(f"add <{W} x i32> {total[s]}, {part}")
+            else:
+                total[s] = _fma(t, ty, W, left, right, total[s])
+    if integer:
+        total = {s: _add(t, start[s], total[s], satfinite) for s in spots}
+    for r in range(p.d.registers):
+        parts = [_narrow(t, p.d.type, W, total[r, q]) for q in range(p.d.packed)]
+        _put(t, p.d, r, parts)
+
+
+def _add(t: Text, a: str, b: str, satfinite: bool) -> str:
+    """c plus the sum of the products, which by itself fits in an s32."""
+    vec = f"<{W} x i32>"
+    if satfinite:
+        return t.call(vec, f"llvm.sadd.sat.v{W}i32", [(vec, a), (vec, b)])
+    return t.let(f"add {vec} {a}, {b}")
+
+
+def _put(t: Text, f: Fragment, register: int, parts: list[str]) -> None:
+    """Writes a register of the result: one or two elements a lane."""
+    if len(parts) == 1:
+        store(t, register, _bits(f), W, parts[0])
+        return
+    low, high = (t.let(f"zext <{W} x i16> {part} to <{W} x i32>") for part in parts)
+    high = t.let(f"shl <{W} x i32> {high}, splat (i32 16)")
+    store(t, register, "i32", W, t.let(f"or <{W} x i32> {low}, {high}"))
+
+
+# -- f16 and bf16 ------------------------------------------------------------------------------------------------------
+
+_A_ORDER: dict[str, list[list[int]]] = {
+    "f16": [[0, 1, 2, 3], [4, 5, 6, 7]], "bf16": [[0, 2, 4, 6], [1, 3, 5, 7]],
+}  # fmt: skip
+"""Which of 8 neighbours along k the two f32 vectors hold that a register of A is widened to."""
+
+
+def _halves(t: Text, p: Product) -> None:
+    tall = min(2, p.a.rows // 8)
+    tops, lefts, blocks = max(1, p.a.rows // 16), p.b.columns // 8, p.a.columns // 8
+    at_a = p.d.registers
+    at_b = at_a + p.a.registers
+    at_c = at_b + p.b.registers
+    t.do(f"%b = alloca [{lefts * p.a.columns * 8} x float], align 64")
+    for left in range(lefts):
+        for block in range(blocks):
+            _spill_b(t, p.b.type, at_b + left * blocks + block, (left * p.a.columns + 8 * block) * 32)
+    t.do('fence syncscope("singlethread") acq_rel')  # what follows reads memory, rather than shuffle once more
+    totals: dict[tuple[int, ...], str] = {}
+    for top in range(tops):
+        total = {}
+        for left in range(lefts):
+            for h in range(tall):
+                for q, z, value in _read_c(t, p.c, at_c, (top * lefts + left) * tall + h):
+                    total[left, h, q, z] = value
+        for block in range(blocks):
+            a = [_widen_a(t, p.a.type, at_a + (top * blocks + block) * tall + h) for h in range(tall)]
+            for k in range(8):
+                part = next(i for i, ks in enumerate(_A_ORDER[p.a.type]) if k in ks)
+                kk = _A_ORDER[p.a.type][part].index(k)
+                spread = [r * 4 + kk for r in range(4) for _ in range(4)]
+                ab = {(h, z): shuffle(t, "float", H, a[h][part][z], "poison", spread)
+                      for h in range(tall) for z in range(2)}  # fmt: skip
+                for left in range(lefts):
+                    for q in range(2):
+                        row = _row_of_b(t, ((left * p.a.columns + 8 * block + k) * 2 + q) * 16)
+                        for h, z in ab:
+                            total[left, h, q, z] = _fma(t, "float", H, ab[h, z], row, total[left, h, q, z])
+        totals |= {(top, *key): value for key, value in total.items()}
+    _write_halves(t, p, totals, (tops, lefts, tall))
+
+
+def _write_halves(t: Text, p: Product, totals: dict[tuple[int, ...], str], extent: tuple[int, int, int]) -> None:
+    tops, lefts, tall = extent
+    for top, left, h in np.ndindex(tops, lefts, tall):
+        number = (top * lefts + left) * tall + h
+        parts = []
+        for q in range(2):
+            bits = [_narrow(t, p.d.type, H, totals[top, left, h, q, z]) for z in range(2)]
+            if p.d.type == "f32":
+                where = slot(t, 2 * number + q)
+                for z in range(2):
+                    spot = t.let(f"getelementptr i8, ptr {where}, i64 {64 * z}")
+                    t.do(f"store <{H} x i32> {bits[z]}, ptr {spot}, align 64")
+            else:
+                parts.append(shuffle(t, "i16", H, bits[0], bits[1], range(W)))
+        if parts:
+            _put(t, p.d, number, parts)
+
+
+def _spill_b(t: Text, type_: str, register: int, offset: int) -> None:
+    """A register of B (8 along k, 8 columns) into `%b` as f32: for each k four even columns, then four odd ones."""
+    both = load(t, register, "i16", 2 * W)
+    for k in range(0, 8, 2):
+        some = [(2 * c + odd) * 8 + k + i for i in range(2) for odd in range(2) for c in range(4)]
+        wide = _widen(t, type_, H, shuffle(t, "i16", 2 * W, both, "poison", some))
+        p = t.let(f"getelementptr i8, ptr %b, i64 {offset + 32 * k}")
+        t.do(f"store <{H} x float> {wide}, ptr {p}, align 64")
+
+
+def _row_of_b(t: Text, offset: int) -> str:
+    """Four columns of one k, four times over."""
+    p = t.let(f"getelementptr i8, ptr %b, i64 {offset}")
+    four = t.let(f"load <4 x float>, ptr {p}, align 16")
+    return shuffle(t, "float", 4, four, "poison", [0, 1, 2, 3] * 4)
+
+
+def _widen_a(t: Text, type_: str, register: int) -> list[list[str]]:
+    """A register of A as f32: for both parts of `_A_ORDER` and both halves of the warp, 4 rows of 4."""
+    where = slot(t, register)
+    out: list[list[str]] = [[], []]
+    for z in range(2):
+        p = t.let(f"getelementptr i8, ptr {where}, i64 {64 * z}")
+        if type_ == "f16":
+            x = t.let(f"load <{W} x i16>, ptr {p}, align 64")
+            for part in range(2):
+                some = [r * 8 + k for r in range(4) for k in _A_ORDER[type_][part]]
+                out[part].append(_widen(t, type_, H, shuffle(t, "i16", W, x, "poison", some)))
+        else:
+            x = t.let(f"load <{H} x i32>, ptr {p}, align 64")
+            even, odd = t.let(f"shl <{H} x i32> {x}, splat (i32 16)"), t.let(f"and <{H} x i32> {x}, splat (i32 -65536)")
+            out[0].append(t.let(f"bitcast <{H} x i32> {even} to <{H} x float>"))
+            out[1].append(t.let(f"bitcast <{H} x i32> {odd} to <{H} x float>"))
+    return out
+
+
+def _read_c(t: Text, f: Fragment, first: int, number: int) -> list[tuple[int, int, str]]:
+    """Eight rows and columns of C as f32: (odd column, half of the warp, vector)."""
+    found: list[tuple[int, int, str]] = []
+    if f.type == "f32":
+        for q in range(2):
+            where = slot(t, first + 2 * number + q)
+            for z in range(2):
+                p = t.let(f"getelementptr i8, ptr {where}, i64 {64 * z}")
+                found.append((q, z, t.let(f"load <{H} x float>, ptr {p}, align 64")))
+        return found
+    both = load(t, first + number, "i16", 2 * W)
+    for q in range(2):
+        for z in range(2):
+            some = [2 * lane + q for lane in range(H * z, H * z + H)]
+            found.append((q, z, _widen(t, f.type, H, shuffle(t, "i16", 2 * W, both, "poison", some))))
+    return found
