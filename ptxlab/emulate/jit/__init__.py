@@ -21,7 +21,7 @@ from ptxlab.emulate.faults import fault
 from ptxlab.emulate.flow import polls
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
-from ptxlab.emulate.jit.compile import Cpu
+from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.faults import explain, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.memory import Memory
@@ -130,6 +130,9 @@ class Run:
 
     def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory) -> None:
         self.program, self.built, self.launch, self.memory = program, built, launch, memory
+        self.fast = built.fast  # the code that this launch runs, even if better code is ready before it ends
+        self.kept: list[Code] = []
+        self.compiling = 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.int64), np.zeros(1, np.int32)
         count = 1 if launch.seed is not None else launch.workers or os.cpu_count() or 1
@@ -158,11 +161,15 @@ class Run:
     def work(self, worker: Worker) -> None:
         """The body of a worker thread."""
         try:
-            grid = _GRID(self.built.grid)
+            grid = _GRID(self.fast.address("grid"))
             while True:
                 worker.result = grid(worker.context.ctypes.data)
                 if worker.result == S.NEEDS_SLOW:
-                    put("q", worker.context, S.SLOW, self.built.slow(self.program))
+                    start = time.perf_counter()
+                    slow = self.built.slow()
+                    self.kept.append(slow)
+                    put("q", worker.context, S.SLOW, slow.address("slow"))
+                    self.compiling = max(self.compiling, time.perf_counter() - start)
                 elif worker.result == S.NEEDS_SLOT:
                     worker.add_slot()
                 else:
@@ -236,6 +243,8 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     this = Run(program, built, launch, memory)
     start = time.perf_counter()
     this.wait()
-    report = this.report(time.perf_counter() - start)
-    report.build_seconds, report.cached = build_seconds, cached
+    seconds = time.perf_counter() - start - this.compiling
+    built.spent(seconds)
+    report = this.report(seconds)
+    report.build_seconds, report.cached = build_seconds + this.compiling, cached
     return report

@@ -15,7 +15,6 @@ import os
 import re
 import sys
 import tempfile
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,6 @@ import llvmlite.binding as llvm
 
 LIMIT = 256 << 20
 """Bytes that the cache may take on disk; the entries used longest ago go first."""
-
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class Code:
 
     def __init__(self, blob: bytes, machine: Any) -> None:
         self._machine = machine
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=llvm.create_context()), machine)
         self._object = llvm.ObjectFileRef.from_data(blob)
         self._engine.add_object_file(self._object)
         self._engine.finalize_object()
@@ -70,25 +67,22 @@ class Code:
         return int(self._engine.get_function_address(name))
 
 
-def machine_for(cpu: Cpu) -> Any:
-    """A target machine; one is needed for each piece of loaded code."""
+def machine_for(cpu: Cpu, level: int = 0) -> Any:
+    """A target machine; one is needed for each piece of loaded code. level: how hard code generation tries."""
     _initialize()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(opt=1, cpu=cpu.name, features=cpu.features, jit=True)
+    return target.create_target_machine(opt=level, cpu=cpu.name, features=cpu.features, jit=True)
 
 
-def build(text: str, cpu: Cpu) -> bytes:
-    """Object code of an LLVM module's text."""
-    machine = machine_for(cpu)
-    with _lock:  # LLVM's global context is not to be used from two threads
-        module = llvm.parse_assembly(text)
-        return bytes(machine.emit_object(module))
+def build(text: str, cpu: Cpu, level: int) -> bytes:
+    """Object code of an LLVM module's text. May run in several threads: each module has a context of its own."""
+    module = llvm.parse_assembly(text, context=llvm.create_context())
+    return bytes(machine_for(cpu, level).emit_object(module))
 
 
 def load(blob: bytes, cpu: Cpu) -> Code:
     """Object code, ready to be called."""
-    with _lock:
-        return Code(blob, machine_for(cpu))
+    return Code(blob, machine_for(cpu))
 
 
 # -- the cache on disk -------------------------------------------------------------------------------------------------

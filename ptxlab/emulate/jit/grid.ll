@@ -208,6 +208,10 @@ suspended:
   %q.size = load i64, ptr %qsize.p
   %q.used = sub i64 %q.size, %q.left
   store i64 %q.size, ptr %quantum.p
+  %clock.p = getelementptr i8, ptr %ctx, i64 ${CLOCK}
+  %clock = load i64, ptr %clock.p
+  %clock1 = add i64 %clock, %q.used
+  store i64 %clock1, ptr %clock.p
   %b.old = atomicrmw sub ptr %budget, i64 %q.used seq_cst
   %b.gone = icmp slt i64 %b.old, %q.used
   br i1 %b.gone, label %spent, label %poll
