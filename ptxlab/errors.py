@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +122,11 @@ class DeviceFault(PtxlabError, RuntimeError):
     """A kernel was stopped: memcheck, budget, deadlock, trap, assert or a fault of the real GPU.
 
     `kind` is one of "memcheck", "budget", "deadlock", "trap", "assert", "interrupt", "gpu"; `block` and `thread`
-    are (x, y, z) or None; `line` is the 1-based PTX line; `address` the device address where there is one.
+    are (x, y, z) or None; `line` is the 1-based PTX line; `address` the device address where there is one. `messages`
+    are what the kernel's threads had printed with `printf` before (see `ptxlab.emulate.printf`).
     """
+
+    messages: Sequence[Any] = ()
 
     def __init__(
         self,

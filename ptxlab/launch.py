@@ -59,7 +59,8 @@ class Run:
     """A finished launch. `device` is where it ran: "gpu", "cpu" or "step"; `seconds` the time of the kernel alone.
 
     `counters` is None unless asked for, `trace` likewise; `findings` lists what the checks noticed. `build_seconds` is
-    the time to make the kernel ready (translation or assembly).
+    the time to make the kernel ready (translation or assembly). `messages` are the calls of `printf` in the order they
+    were made, each with `.block`, `.thread` and `.text`; `launch` has written them to the standard output as well.
     """
 
     kernel: str
@@ -71,6 +72,12 @@ class Run:
     trace: Any = None
     findings: list[Finding] = field(default_factory=list)
     build_seconds: float = 0.0
+    messages: list[Any] = field(default_factory=list)
+
+    @property
+    def printed(self) -> str:
+        """What the kernel's calls of `printf` printed, without the threads' names."""
+        return "".join(message.text for message in self.messages)
 
     def __repr__(self) -> str:
         out = [f"{self.kernel} on {self.device}: {show_seconds(self.seconds)}"]
@@ -279,6 +286,7 @@ def _run_on_cpu(
     **options: Any,
 ) -> Run:
     from ptxlab import emulate
+    from ptxlab.emulate.printf import named
 
     memory = emulate.Memory()
     allocations: list[Any] = []
@@ -297,10 +305,15 @@ def _run_on_cpu(
     for address, size, data, name in cpu_buffers():  # after the arrays, which lie below them
         lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, "global")
         lying.freed = data is None
-    report = emulate.execute(
-        module, function.name, engine="step" if device == "step" else "jit", grid=sizes[0], block=sizes[1],
-        params=bytes(params), memory=memory, **options,
-    )  # fmt: skip
+    try:
+        report = emulate.execute(
+            module, function.name, engine="step" if device == "step" else "jit", grid=sizes[0], block=sizes[1],
+            params=bytes(params), memory=memory, **options,
+        )  # fmt: skip
+    except DeviceFault as stopped:
+        print(named(stopped.messages), end="")
+        raise
+    print(named(report.messages), end="")
     findings = [f if isinstance(f, Finding) else Finding("", str(f)) for f in report.findings]
     for b, allocation in zip(bound, allocations, strict=True):
         if b.poison:
@@ -308,7 +321,10 @@ def _run_on_cpu(
             written = np.asarray(allocation.written).reshape(-1, b.array.itemsize)
             findings += _unwritten(b, ~written.all(axis=1))
     counters = _counters(module, report) if options["counters"] else None
-    return Run(function.name, device, *sizes, report.seconds, counters, report.trace, findings, report.build_seconds)
+    return Run(
+        function.name, device, *sizes, report.seconds, counters, report.trace, findings, report.build_seconds,
+        report.messages,
+    )  # fmt: skip
 
 
 def _unwritten(b: Bound, missing: Any) -> list[Finding]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ptxlab.emulate.memory import Allocation, Memory
 from ptxlab.emulate.program import Program, lower
 from ptxlab.emulate.report import Launch, Report
-from ptxlab.errors import LaunchError
+from ptxlab.emulate.system import assertion, messages
+from ptxlab.errors import DeviceFault, LaunchError
 
 if TYPE_CHECKING:
     from ptxlab.text import Module
@@ -60,7 +61,13 @@ def execute(
         memory.place(v.address, v.initial.copy(), v.name, v.space, writable=v.space != "const") for v in program.globals
     ]
     try:
-        return run(program, launch, memory)
+        report = run(program, launch, memory)
+        report.messages = messages(program, memory)
+        return report
+    except DeviceFault as stopped:
+        found = assertion(program, memory, stopped)
+        found.messages = messages(program, memory)
+        raise found from None
     finally:
         for allocation in placed:
             memory.remove(allocation)

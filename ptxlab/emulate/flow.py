@@ -94,7 +94,7 @@ def _indexed(t: Translator, code: Code) -> Step:
 
 def _call(t: Translator, code: Code) -> Step:
     target, register = t.program.blocks[code.target].first, code.register
-    back = np.full(LANES, t.program.blocks[code.block].next, np.uint32)
+    back = np.full(LANES, max(t.program.blocks[code.block].next, 0), np.uint32)  # -1: the callee never returns
 
     def run(w: Warp) -> int | None:
         w.regs[register] = np.where(w.mask, back, w.regs[register])
@@ -116,7 +116,8 @@ def _return(t: Translator, code: Code) -> Step:
 
 def _trap(t: Translator, code: Code) -> Step:
     def run(w: Warp) -> int | None:
-        raise _fault(w, code, "trap", f"the kernel executed {code.name}", int(w.mask.argmax()))
+        message = code.reason or f"the kernel executed {code.name}"
+        raise _fault(w, code, "trap", message, int(w.mask.argmax()))
 
     return run
 

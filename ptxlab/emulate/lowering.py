@@ -8,12 +8,19 @@ from typing import Any
 from ptxlab.emulate import layout
 from ptxlab.emulate.calls import lower_call
 from ptxlab.emulate.cut import cut
-from ptxlab.emulate.program import Code, Group, Mem, Program, Reg, Source, Symbol
-from ptxlab.emulate.scopes import Names, Routine, Scope
+from ptxlab.emulate.graph import CallGraph, operand_names
+from ptxlab.emulate.layout import Area
+from ptxlab.emulate.program import Code, Group, Literal, Mem, Program, Reg, Source, Symbol
+from ptxlab.emulate.scopes import STACK, Names, Routine, Scope
+from ptxlab.emulate.system import SystemMemory
 from ptxlab.errors import LaunchError, UnsupportedInstruction
+from ptxlab.isa import types
 from ptxlab.isa.table import Form, FormError, form
 from ptxlab.text import model
 from ptxlab.text.model import Function, Instruction, Module
+
+STACK_SIZE = 16 << 10
+"""Bytes of local memory for the frames of recursive functions, where there are any. (A GPU starts with 1024.)"""
 
 
 class Lowering(Names):
@@ -32,12 +39,18 @@ class Lowering(Names):
         self.routines: dict[str, Routine] = {}
         self.queue: list[str] = []
         self.label_uses: list[tuple[Scope, str]] = []
+        self.graph = CallGraph(module)
+        self.system = SystemMemory(module)
+        self.labels = Scope(None)
+        self._frame_register: Reg | None = None
+        self._stack_starts: list[Code] = []
 
     # -- the whole -----------------------------------------------------------------------------------------------------
 
     def program(self) -> Program:
         """Lowers the kernel and everything it calls."""
-        placed = layout.globals_of(self.module.variables, lambda name: 0 if name in self.functions else None)
+        placed = layout.globals_of(self.module.variables, self.graph.taken.get)
+        self.system.begin(placed)
         for v in placed:
             self.module_scope.symbols[v.name] = Symbol(v.name, v.space, v.address)
         for variable in self.module.variables:
@@ -47,7 +60,7 @@ class Lowering(Names):
         self._lower_body(self.routine(self.kernel))
         while self.queue:
             self._lower_body(self.routines[self.queue.pop(0)])
-        self._refuse_recursion()
+        local_size = self._place_stack()
         self._link()
         codes, blocks = cut(self.codes, (r.start for r in self.routines.values()))
         dynamic = self.place_extern(codes)
@@ -55,10 +68,10 @@ class Lowering(Names):
         limit = directives.get("reqntid") or directives.get("maxntid") or ()
         return Program(
             name=self.kernel.name, arch=self.arch, codes=codes, blocks=blocks, registers=self.registers,
-            params=self.params, param_size=self.param_size, globals=placed, shared_start=self.shared_start,
-            shared_static=self.shared.end - self.shared_start, dynamic_start=dynamic, local_size=self.local.end,
+            params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),
+            shared_start=self.shared_start, shared_static=self.shared.end - self.shared_start, dynamic_start=dynamic, local_size=local_size,
             max_threads=tuple(int(n) for n in limit if n.isdigit()), lines=self.lines, spans=self.module.spans,
-            file=self.module.file, shared_names=tuple(self.shared_names),
+            file=self.module.file, shared_names=tuple(self.shared_names), system=self.system.finished(),
         )  # fmt: skip
 
     def _entry(self, name: str | None) -> Function:
@@ -85,8 +98,12 @@ class Lowering(Names):
                 routine.scope.symbols[p.name] = Symbol(p.name, "param", p.offset)
         else:
             routine.register = self.register(f"%return_{function.name}", "b32", function.name).index
+            if function.name in self.graph.stacked:
+                routine.frame = Area(STACK)
+            before, self.frame = self.frame, routine.frame or self.local
             for v in (*function.params, *function.returns):
                 self.declare(routine.scope, v)
+            self.frame = before
             self.queue.append(function.name)
         return routine
 
@@ -95,7 +112,10 @@ class Lowering(Names):
         assert body is not None
         routine.start = len(self.codes)
         pending: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]] = []
+        self.frame = routine.frame or self.local
         labels = self._collect(body, routine.scope, pending, [])
+        if routine.frame is not None:
+            self._make_room(routine, routine.frame, pending)
         # Falling off the end returns.
         pending.append((Instruction(None, "ret", (), (), routine.function.line), routine.scope, labels))
         for instruction, scope, before in pending:
@@ -184,6 +204,20 @@ class Lowering(Names):
         self.codes.append(code)
         return code
 
+    def op(
+        self, opcode: str, dests: tuple[Any, ...], sources: tuple[Any, ...], line: int,
+        guard: tuple[int, bool] | None = None,
+    ) -> Code:  # fmt: skip
+        """Emits an instruction that lowering adds, its operands resolved already."""
+        found = form(opcode)
+        code = self.emit(opcode.partition(".")[0], found, line, guard)
+        into = [s for s in found.op.operands if s.role == "dst"]
+        code.dests, code.dest_types = dests, tuple(found.operand_type(s) for s in into[: len(dests)])
+        given = [s for s in found.op.operands if s.role != "dst"][: len(sources)]
+        code.sources, code.source_types = sources, tuple(found.operand_type(s) for s in given)
+        self._space(code, found)
+        return code
+
     def _operands(self, code: Code, instruction: Instruction, found: Form, scope: Scope, routine: Routine) -> None:
         line, given = instruction.line, list(instruction.operands)
         specs = found.op.operands
@@ -216,6 +250,8 @@ class Lowering(Names):
                 code.source_types += (found.operand_type(spec),)
         code.dests, code.sources = tuple(dests), tuple(sources)
         self._space(code, found)
+        if routine.frame is not None:
+            code.sources = tuple(self._on_stack(code, s) for s in sources)
 
     def _space(self, code: Code, found: Form) -> None:
         mem = next((s for s in code.sources if isinstance(s, Mem)), None)
@@ -246,29 +282,86 @@ class Lowering(Names):
 
     # -- calls and blocks ----------------------------------------------------------------------------------------------
 
-    def _refuse_recursion(self) -> None:
-        calls: dict[str, list[str]] = {name: [] for name in self.routines}
-        starts = sorted((r.start, name) for name, r in self.routines.items())
-        for code in self.codes:
-            if code.name == "call":
-                caller = [name for start, name in starts if start <= code.index][-1]
-                calls[caller].append(code.callee)
-        state: dict[str, int] = {}
+    def _make_room(self, routine: Routine, frame: Area, code: list[Any]) -> None:
+        """Finishes a frame on the stack: every register of the function has its place in it while another runs."""
+        for instruction, scope, _ in code:
+            guard = [instruction.guard.name] if instruction.guard is not None else []
+            for name in (*guard, *(n for o in instruction.operands for n in operand_names(o))):
+                self._lookup(name, scope, routine)
+        for register in self.registers:
+            if register.function == routine.function.name:
+                size = max(4, types.width(register.type) // 8) if register.type != "pred" else 4
+                routine.saved.append((register.index, frame.place(size, size) - STACK))
+        routine.frame_size = -(-(frame.end - STACK) // 16) * 16
 
-        def visit(name: str) -> None:
-            state[name] = 1
-            for callee in calls[name]:
-                if state.get(callee) == 1:
-                    line = self.routines[callee].function.line
-                    raise UnsupportedInstruction(
-                        f"{callee} calls itself: the CPU machine does not run recursive functions yet",
-                        line=line, source=self.text(line), file=self.module.file,
-                    )  # fmt: skip
-                if callee not in state:
-                    visit(callee)
-            state[name] = 2
+    def frame_register(self) -> Reg:
+        """The register that holds where the frame of the running function begins, in functions with frames on the
+        stack."""
+        if self._frame_register is None:
+            self._frame_register = self.register("%frame", "b64", "")
+        return self._frame_register
 
-        visit(self.kernel.name)
+    def start_stack(self, line: int) -> None:
+        """Emits the first frame's place; a function whose own frame is static calls one whose is not."""
+        self._stack_starts.append(self.op("mov.b64", (self.frame_register(),), (Literal(0),), line))
+
+    def _place_stack(self) -> int:
+        """The bytes of local memory a thread, the stack at their end."""
+        start = -(-self.local.end // 16) * 16
+        for code in self._stack_starts:
+            code.sources = (Literal(start),)
+        end = start + STACK_SIZE if self._stack_starts else self.local.end
+        return end + self.system.local_margin
+
+    def place_of(self, routine: Routine, variable: model.Variable) -> Source | None:
+        """Where a formal parameter of a function lies."""
+        return self.operand(model.Name(variable.name), routine.scope, routine, variable.line)
+
+    def at(self, symbol: Symbol, offset: int) -> Mem:
+        """The address operand of a variable."""
+        if symbol.space in ("local", "frame") and symbol.value >= STACK:
+            return Mem(self.frame_register(), symbol.value - STACK + offset)
+        return Mem(symbol, offset)
+
+    def _on_stack(self, code: Code, source: Source | None) -> Source | None:
+        """A source operand with variables on the stack found through the frame register."""
+        if isinstance(source, Mem) and isinstance(source.base, Symbol):
+            return self.at(source.base, source.offset)
+        if not isinstance(source, Symbol) or source.space not in ("local", "frame") or source.value < STACK:
+            return source
+        self.codes.pop()
+        address = self.register("%address", "b64", "")
+        self.op("add.s64", (address,), (self.frame_register(), Literal(source.value - STACK)), code.line, code.guard)
+        code.index = len(self.codes)
+        self.codes.append(code)
+        return address
+
+    def new_label(self) -> str:
+        """A label of lowering's own; `place_label` says where it is."""
+        name = f"%{len(self.labels.labels)}"
+        self.labels.labels[name] = -1
+        return name
+
+    def place_label(self, name: str) -> None:
+        """The label stands in front of the next instruction."""
+        self.labels.labels[name] = len(self.codes)
+
+    def branch(self, label: str, line: int, guard: tuple[int, bool] | None = None) -> None:
+        """Emits a branch to a label of lowering's own."""
+        code = self.emit("bra", form("bra"), line, guard)
+        code.targets = (self._label(label, self.labels, line),)
+
+    def branch_around(self, guard: tuple[int, bool], line: int) -> str:
+        """Emits a branch for the lanes whose guard does not hold; gives the label for where they go on."""
+        label = self.new_label()
+        self.branch(label, line, (guard[0], not guard[1]))
+        return label
+
+    def provided(self, name: str) -> int | None:
+        """A function's address, or what the driver provides a kernel with."""
+        if name in self.graph.taken:
+            return self.graph.taken[name]
+        return self.system.provided(name)
 
     def _link(self) -> None:
         for code in self.codes:

@@ -124,6 +124,7 @@ class Code:
     space: str = ""
     instruction: Instruction | None = None
     block: int = -1
+    reason: str = ""
 
     @property
     def guard_reg(self) -> int:
@@ -177,6 +178,16 @@ class Global:
     initial: np.ndarray = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class System:
+    """What `ptxlab.emulate.system` has put into a program: where `printf` leaves its records (0: nowhere) and the words
+    of arguments in each, and the line and the record of each `assert`."""
+
+    printf: int = 0
+    words: int = 0
+    asserts: tuple[tuple[int, int], ...] = ()
+
+
 @dataclass(slots=True)
 class Program:
     """Everything an engine needs to run one kernel.
@@ -204,6 +215,7 @@ class Program:
     entry: int = 0
     file: str = "<ptx>"
     shared_names: tuple[tuple[str, int, int], ...] = ()
+    system: System = System()
 
     def source(self, line: int) -> str:
         """The text of a PTX line."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ptxlab.emulate.printf import Message
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -53,3 +55,9 @@ class Report:
     trace: Any = None
     build_seconds: float = 0.0
     cached: bool = False
+    messages: list[Message] = field(default_factory=list)
+
+    @property
+    def printed(self) -> str:
+        """What the kernel's calls of `printf` printed."""
+        return "".join(message.text for message in self.messages)

@@ -16,6 +16,9 @@ from ptxlab.text.model import Function, Module, Variable
 EXTERN = 1 << 40
 """Stands for the start of dynamic shared memory until that is known."""
 
+STACK = 1 << 41
+"""Added to the offset of a variable that lies in a frame on the stack: the frame register is added when it runs."""
+
 _VECTOR = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
 
 
@@ -34,7 +37,8 @@ class Scope:
 
 @dataclass
 class Routine:
-    """A function while it is lowered: where its code starts, its formal parameters, its return register."""
+    """A function while it is lowered: where its code starts, its formal parameters, its return register. With its frame
+    on the stack (see `calls`), `frame_size` bytes that include room for its registers: `saved` (number, offset)."""
 
     function: Function
     start: int = 0
@@ -42,6 +46,9 @@ class Routine:
     results: tuple[Variable, ...] = ()
     scope: Scope = field(default_factory=lambda: Scope(None))
     register: int = -1
+    frame: Area | None = None
+    frame_size: int = 0
+    saved: list[tuple[int, int]] = field(default_factory=list)
 
 
 class Names:
@@ -49,6 +56,7 @@ class Names:
 
     shared: the static shared arrays, placed as they are met; dynamic ones are placed last (`place_extern`).
     local: local variables and the parameters of functions, all at fixed offsets of each thread's local memory.
+    frame: where the function at hand has them, `local` or a frame of its own on the stack.
     """
 
     def __init__(self, module: Module, shared_start: int) -> None:
@@ -59,6 +67,7 @@ class Names:
         self.shared_names: list[tuple[str, int, int]] = []
         self.extern_shared: list[Variable] = []
         self.local = Area()
+        self.frame = self.local
         self.module_scope = Scope(None)
 
     # -- declarations --------------------------------------------------------------------------------------------------
@@ -70,7 +79,7 @@ class Names:
         elif variable.space == "shared":
             self.declare_shared(scope, variable)
         elif variable.space in ("local", "param"):
-            at = self.local.place(layout.size_of(variable), layout.align_of(variable))
+            at = self.frame.place(layout.size_of(variable), layout.align_of(variable))
             space = "local" if variable.space == "local" else "frame"
             scope.symbols[variable.name] = Symbol(variable.name, space, at)
             scope.variables[variable.name] = variable
@@ -202,10 +211,17 @@ class Names:
             return found
         if name == "WARP_SZ":
             return Literal(32)
+        given = self.provided(name)
+        if given is not None:
+            return Literal(given)
         if name.startswith("%"):
             if name in SPECIAL:
                 return Special(name)
         raise self.error(f"{name!r} is not declared", line, hint=f".reg .b32 {name};" if name[0] == "%" else "")
+
+    def provided(self, name: str) -> int | None:
+        """The number that the system gives for a name, such as a function's address."""
+        raise NotImplementedError
 
     def error(self, message: str, line: int, *, hint: str = "") -> PtxError:
         """An error at a line of the module."""

@@ -60,7 +60,8 @@ def explain(
         else:
             message = f"barrier {number} wants {count} threads, which is not a multiple of 32"
         return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
-    return fault(program, launch, "trap", "the kernel executed trap", line=line, block=block, thread=thread)
+    message = program.codes[code].reason or "the kernel executed trap"
+    return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
 
 
 def _access(code: Code) -> tuple[str, int]:

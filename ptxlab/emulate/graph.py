@@ -1,0 +1,85 @@
+"""Who calls whom: which functions may be running twice at once, and which have their address taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ptxlab.text import model
+from ptxlab.text.model import Instruction, Module
+
+FIRST_ADDRESS, EACH = 0x1000, 16
+"""The address of the first function whose address is taken, and the distance to the next: far below all memory."""
+
+
+class CallGraph:
+    """The calls of a module.
+
+    taken: address of each function that a pointer may hold. stacked: the functions whose frames lie on a stack, because
+    they may be entered again before they have returned, or lie between such functions in a chain of calls.
+    """
+
+    def __init__(self, module: Module) -> None:
+        bodies = {f.name: f for f in module.functions if f.body is not None and f.kind == "func"}
+        names: dict[str, None] = {}
+        calls: dict[str, set[str]] = {}
+        through_pointer = set()
+        for v in module.variables:
+            names |= dict.fromkeys(_initial_names(v.initial))
+        for f in module.functions:
+            calls[f.name] = set()
+            for instruction in f.instructions():
+                if instruction.name != "call":
+                    names |= dict.fromkeys(n for o in instruction.operands for n in operand_names(o))
+                elif (target := called(instruction)) in bodies:
+                    calls[f.name].add(target)
+                elif len(instruction.operands) > 1:
+                    through_pointer.add(f.name)
+        known = [name for name in names if name in bodies]
+        self.taken = {name: FIRST_ADDRESS + EACH * k for k, name in enumerate(known)}
+        for name in through_pointer:
+            calls[name] |= set(known)
+        reach = {name: _reach(calls, name) for name in calls}
+        again = {name for name in bodies if name in reach[name]}
+        below = set().union(*(reach[name] for name in again)) if again else set()
+        self.stacked = again | {name for name in below if reach[name] & again}
+
+
+def called(instruction: Instruction) -> str:
+    """What a call names: a function, or the register that holds one."""
+    return str(next(o for o in instruction.operands if not isinstance(o, model.Parens)))
+
+
+def operand_names(operand: object) -> Iterator[str]:
+    """Every name in an operand."""
+    if isinstance(operand, model.Name):
+        yield operand.text
+    elif isinstance(operand, model.Vector | model.Parens):
+        for element in operand.elements:
+            yield from operand_names(element)
+    elif isinstance(operand, model.Pair):
+        yield from operand_names(operand.first)
+        yield from operand_names(operand.second)
+    elif isinstance(operand, model.Not):
+        yield from operand_names(operand.operand)
+    elif isinstance(operand, model.Address | model.Sum | model.Element):
+        yield from operand_names(operand.base)
+
+
+def _initial_names(initial: object) -> Iterator[str]:
+    if isinstance(initial, tuple):
+        for element in initial:
+            yield from _initial_names(element)
+    else:
+        yield from operand_names(initial)
+
+
+def _reach(calls: dict[str, set[str]], start: str) -> set[str]:
+    """Every function that a chain of one or more calls from `start` may enter."""
+    found: set[str] = set()
+    queue = [start]
+    while queue:
+        for name in calls.get(queue.pop(), ()):
+            if name not in found:
+                found.add(name)
+                queue.append(name)
+    return found

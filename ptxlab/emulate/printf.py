@@ -1,0 +1,107 @@
+"""C's format strings: which arguments one asks for, and the text that it makes of their bytes."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+_CONVERSION = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d*))?(hh|h|ll|l|j|z|t|L)?([diouxXcsfFeEgGaAp%])")
+_WIDE = ("ll", "l", "j", "z", "t")
+
+
+@dataclass(frozen=True)
+class Message:
+    """What one call of `printf` printed, and in which thread: block and thread as (x, y, z)."""
+
+    block: tuple[int, int, int]
+    thread: tuple[int, int, int]
+    text: str
+
+
+def named(messages: Sequence[Message]) -> str:
+    """The messages as a program would print them, each line with the thread that began it."""
+    out: list[str] = []
+    fresh = True
+    for message in messages:
+        for line in message.text.splitlines(keepends=True):
+            out.append(f"[block {_index(message.block)}, thread {_index(message.thread)}] {line}" if fresh else line)
+            fresh = line.endswith("\n")
+    return "".join(out)
+
+
+def _index(index: tuple[int, int, int]) -> str:
+    x, y, z = index
+    return f"{x},{y},{z}" if z else f"{x},{y}" if y else f"{x}"
+
+
+def arguments_of(text: str) -> list[str]:
+    """The arguments of a format as `struct` codes: i (an int), q (64 bits), d (a double)."""
+    codes = []
+    for match in _CONVERSION.finditer(text):
+        _, width, precision, length, kind = match.groups()
+        if kind == "%":
+            continue
+        codes += ["i"] * ((width == "*") + (precision == "*"))
+        codes.append("d" if kind in "fFeEgGaA" else "q" if kind in "sp" or length in _WIDE else "i")
+    return codes
+
+
+def formatted(text: str, raw: bytes, string: Callable[[int], str]) -> str:
+    """The text that a format makes of its arguments, each at its natural alignment in `raw`.
+
+    `string` reads the text at a device address, for `%s`.
+    """
+    at = 0
+
+    def take(code: str) -> int | float:
+        nonlocal at
+        size = struct.calcsize(code)
+        at = -(-at // size) * size
+        if at + size > len(raw):
+            return 0
+        (value,) = struct.unpack_from(f"<{code}", raw, at)
+        at += size
+        return value  # type: ignore[no-any-return]
+
+    def convert(match: re.Match[str]) -> str:
+        flags, width, precision, length, kind = match.groups()
+        if kind == "%":
+            return "%"
+        if width == "*":
+            stars = int(take("i"))
+            flags, width = (flags + "-", str(-stars)) if stars < 0 else (flags, str(stars))
+        if precision == "*":
+            precision = str(max(0, int(take("i"))))
+        value = take("d" if kind in "fFeEgGaA" else "q" if kind in "sp" or length in _WIDE else "i")
+        dot = "" if precision is None else "." + (precision or "0")
+        return _one(flags, width or "", dot, length or "", kind, value, string)
+
+    return _CONVERSION.sub(convert, text)
+
+
+def _one(
+    flags: str, width: str, dot: str, length: str, kind: str, value: int | float, string: Callable[[int], str]
+) -> str:
+    if isinstance(value, float):
+        if kind in "aA":
+            said = value.hex() if math.isfinite(value) else str(value)
+            return f"%{flags}{width}s" % (said.upper() if kind == "A" else said)
+        return f"%{flags}{width}{dot}{kind}" % value
+    if kind == "s":
+        return f"%{flags}{width}{dot}s" % string(value & 0xFFFFFFFFFFFFFFFF)
+    if kind == "c":
+        return f"%{flags}{width}s" % chr(value & 255)
+    if kind == "p":
+        return f"%{flags}{width}s" % f"{value & 0xFFFFFFFFFFFFFFFF:#x}"
+    bits = {"hh": 8, "h": 16, "": 32}.get(length, 64)
+    value &= (1 << bits) - 1
+    if kind in "di":
+        value -= value >> (bits - 1) << bits
+    elif kind == "u":
+        kind = "d"
+    elif kind == "o" and "#" in flags:  # Python writes 0o7, C 07
+        return f"%{flags.replace('#', '')}{width}s" % f"0{value:o}"
+    return f"%{flags}{width}{dot}{kind}" % value
