@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxlab.emulate.copies import copy_size
 from ptxlab.emulate.faults import access_fault, fault
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
@@ -43,6 +44,12 @@ def explain(
     if kind == S.DEADLOCK:
         message = "\n    ".join(["no thread of the block can go on", *waiting])
         return fault(program, launch, "deadlock", message, line=program.codes[code].line, block=block, thread=thread)
+    if kind in (S.COPY_FROM, S.COPY_TO):
+        what, space = ("load", "global") if kind == S.COPY_FROM else ("store", "shared")
+        return access_fault(
+            program, launch, memory, line=program.codes[code].line, block=block, thread=thread, what=what, space=space,
+            address=address, size=copy_size(program.codes[code]),
+        )  # fmt: skip
     if kind == S.INCOMPLETE:
         there, guarded = address & 0xFFFFFFFF, bool(address >> 32)
         return incomplete(program, launch, program.codes[code], there=there, guarded=guarded, block=block, warp=warp)
@@ -60,8 +67,7 @@ def explain(
         else:
             message = f"barrier {number} wants {count} threads, which is not a multiple of 32"
         return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
-    message = program.codes[code].reason or "the kernel executed trap"
-    return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
+    return fault(program, launch, "trap", "the kernel executed trap", line=line, block=block, thread=thread)
 
 
 def _access(code: Code) -> tuple[str, int]:

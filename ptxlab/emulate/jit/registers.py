@@ -11,8 +11,8 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Accesses, Address
 from ptxlab.emulate.jit.analysis import successors
 from ptxlab.emulate.jit.atomics import Atomics
+from ptxlab.emulate.jit.copies import Copies
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.matrix import Matrices
 from ptxlab.emulate.jit.specials import Specials
 from ptxlab.emulate.jit.values import BITS, LLVM, Value, constant
 from ptxlab.emulate.program import Block, Code, Inverted, Literal, Mem, Program, Reg, Source, Symbol
@@ -21,7 +21,7 @@ from ptxlab.isa import types
 from ptxlab.isa.convert import unpack
 
 
-class Registers(Specials, Atomics, Matrices, Accesses):
+class Registers(Specials, Atomics, Copies, Accesses):
     """The state of emission within one stretch of code: which lanes run, and which register is which value."""
 
     slow = False
@@ -228,6 +228,9 @@ class Registers(Specials, Atomics, Matrices, Accesses):
             return
         if code.form.op.kind == "warp":
             self.matrix(code)
+            return
+        if code.form.op.kind == "async":
+            self.asynchronous(code)
             return
         if sem is None:
             raise unsupported(self.program, code)

@@ -1,0 +1,102 @@
+"""`cp.async` as the compiling engine runs it: the bytes are moved when the copy is issued, by a function for each size.
+
+That is one of the orders in which a GPU may do it, and the earliest: what commits and waits then has nothing to do. The
+function first tries for all 32 lanes at once, with the source in the allocation that its site knows; else lane by lane.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.helpers import fill
+from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.matrix import Matrices
+from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.program import Code, Literal, Mem, Program, Reg
+
+
+def copies(code: Code) -> bool:
+    """Whether this is a copy itself, not a commit or a wait."""
+    return code.form is not None and code.form.op.kind == "async" and any(isinstance(s, Mem) for s in code.sources)
+
+
+class Copies(Matrices):
+    """The asynchronous part of a block's emitter."""
+
+    program: Program
+    sites: int
+
+    def asynchronous(self, code: Code) -> None:
+        """An instruction of kind "async"."""
+        if not copies(code):
+            return
+        t, form = self.t, code.form
+        assert form is not None
+        names = [s.name for s in form.op.operands if s.role != "dst"]
+        given = dict(zip(names, code.sources, strict=True))
+        types = dict(zip(names, code.source_types, strict=True))
+        to, from_, size = given["a"], given["b"], given["size"]
+        assert isinstance(to, Mem)
+        assert isinstance(from_, Mem)
+        assert isinstance(size, Literal)
+        count = int(size.value)
+        name = f"cp.async.{count}"
+        if name not in self.helpers_needed:
+            self.helpers_needed[name] = _function(count, self.program)
+            for bits in (32, 64):
+                vec = f"<{W} x i{bits}>"
+                t.declared.add(f"declare {vec} @llvm.fshr.v{W}i{bits}({vec}, {vec}, {vec})")
+            t.declared.add("declare i32 @llvm.umin.i32(i32, i32)")
+        to_at, to_add = self._addresses(to, "i32", "%data")
+        from_at, from_add = self._addresses(from_, "i64", "%addrs")
+        sizes = self._sizes(self._read(given["src_size"], types["src_size"]), count)
+        site = t.let(f"getelementptr i8, ptr %sites, i64 {self.sites * S.SITE_SIZE}")
+        self.sites += 1
+        result = t.let(
+            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {to_at}, i32 {to_add}, "
+            f"ptr {from_at}, i64 {from_add}, ptr {sizes}, ptr {site}, i32 {code.index})"
+        )
+        fine = t.label("fine")
+        t.do(f"br i1 {t.let(f'icmp eq i32 {result}, 0')}, label %{fine}, label %fault")
+        t.at(fine)
+
+    def _addresses(self, mem: Mem, lane: str, buffer: str) -> tuple[str, int]:
+        """Where 32 addresses lie, and what is to be added to each: the register's own place, or a buffer."""
+        r = mem.base.index if isinstance(mem.base, Reg) else -1
+        if r >= 0 and self.program.registers[r].lane == lane and (self.slow or not self.uniform[r]):
+            self._settle_register(r)
+            return self.t.let(f"getelementptr i8, ptr %ws, i64 {self.file.vector[r]}"), mem.offset
+        base = self.read_register(r) if r >= 0 else self.const("i64", int(mem.base.value))  # type: ignore[union-attr]
+        at = self.add(base, self.const(base.type, mem.offset))
+        if at.type != lane:
+            at = self.zext("i64", at) if lane == "i64" else self._in_shared(at)
+        self.t.do(f"store <{W} x {lane}> {self.vector(at)}, ptr {buffer}, align 64")
+        return buffer, 0
+
+    def _sizes(self, given: Value | None, count: int) -> str:
+        """Where it says how many bytes each lane reads: a number, or a predicate that asks for none."""
+        if given is None:
+            return "null"
+        if given.type == "i1":
+            given = self.select(given, self.const("i32", 0), self.const("i32", count))
+        elif given.type != "i32":
+            given = self.trunc("i32", self.umin(given, self.const(given.type, count)))
+        p = self.t.let("getelementptr i8, ptr %data, i64 512")
+        self.t.do(f"store <{W} x i32> {self.vector(given)}, ptr {p}, align 64")
+        return p
+
+
+def _function(size: int, program: Program) -> str:
+    t = Text()
+    for lane in range(W):
+        p = t.let(f"getelementptr i64, ptr %from, i64 {lane}")
+        offset = t.let(f"add i64 {t.let(f'load i64, ptr {p}')}, %from.base")
+        source = t.let(f"getelementptr i8, ptr %host, i64 {offset}")
+        p = t.let(f"getelementptr i32, ptr %to, i64 {lane}")
+        offset = t.let(f"add i32 {t.let(f'load i32, ptr {p}')}, %to.base")
+        wide = t.let(f"zext i32 {offset} to i64")
+        dest = t.let(f"getelementptr i8, ptr %shared, i64 {wide}")
+        value = t.let(f"load i{8 * size}, ptr {source}, align 1")
+        t.do(f"store i{8 * size} {value}, ptr {dest}, align 1")
+    return fill(
+        "copy.ll", SIZE=size, LOG2=size.bit_length() - 1, SHARED_START=program.shared_start, FAST="\n".join(t.lines)
+    )
