@@ -69,6 +69,7 @@ class DeviceBuffer:
         self.nbytes = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
         self.freed = False
         self._gpu: Any = None
+        self._written: NDArray[np.uint8] | None = None
         self._data: NDArray[np.uint8] = np.zeros(0, np.uint8)
         if device == "gpu":
             from ptxlab.gpu import device as gpu
@@ -99,6 +100,7 @@ class DeviceBuffer:
                 f"the buffer holds {self.dtype} {list(self.shape)}, the array is {array.dtype} {list(array.shape)}"
             )
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        self._written = None
         if self._gpu is not None:
             self._gpu.write(raw)
         else:
@@ -114,6 +116,13 @@ class DeviceBuffer:
             _buffers.discard(self)
             _freed.append((self.address, self.nbytes, self.name))
             self._data = np.zeros(0, np.uint8)
+
+    def written(self, *, known: bool) -> NDArray[np.uint8] | None:
+        """For each byte whether a kernel has stored to it, as `initcheck` wants it; None: all bytes count as written.
+        Launches without that check (not `known`) keep no record, so that afterwards nothing is known."""
+        if not known:
+            self._written = None
+        return self._written
 
     def _check(self) -> None:
         if self.freed:
@@ -140,18 +149,24 @@ def _next_address(nbytes: int) -> int:
     return address
 
 
-def cpu_buffers() -> Iterator[tuple[int, int, NDArray[np.uint8] | None, str]]:
-    """(address, size, bytes or None if freed, name) of every device buffer of the CPU machine."""
+def cpu_buffers(
+    *, known: bool = False
+) -> Iterator[tuple[int, int, NDArray[np.uint8] | None, str, NDArray[np.uint8] | None]]:
+    """(address, size, bytes or None if freed, name, record of writes) of every device buffer of the CPU machine; known:
+    whether the launch keeps records of writes."""
     for buffer in _buffers:
-        yield buffer.address, buffer.nbytes, buffer.data, buffer.name
+        yield buffer.address, buffer.nbytes, buffer.data, buffer.name, buffer.written(known=known)
     for address, size, name in _freed[-256:]:
-        yield address, size, None, name
+        yield address, size, None, name, None
 
 
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: str = "auto") -> DeviceBuffer:
     """A device buffer with undefined contents (zeros on the CPU machine). device: "auto", "cpu" or "gpu"."""
     sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
-    return DeviceBuffer(sizes, dtype, memory_of(device))
+    buffer = DeviceBuffer(sizes, dtype, memory_of(device))
+    if buffer.device == "cpu":
+        buffer._written = np.zeros(buffer.nbytes, np.uint8)
+    return buffer
 
 
 def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:

@@ -21,6 +21,7 @@ from ptxlab import arguments, targets
 from ptxlab.arguments import Bound, Parameter
 from ptxlab.buffers import cpu_buffers, memory_of
 from ptxlab.errors import DeviceFault, LaunchError
+from ptxlab.findings import Finding
 
 if TYPE_CHECKING:
     from ptxlab.emulate import Report
@@ -29,18 +30,9 @@ if TYPE_CHECKING:
 Size = int | Sequence[int]
 
 CHECKS = ("memcheck",)
-"""What `checks` may name. memcheck is always on."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something a check noticed that does not stop a launch. `check` is its name, "unwritten" for `pl.out`."""
-
-    check: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.check}: {self.message}"
+"""What is checked when nothing is said. memcheck is always on."""
+ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
+"""What `checks` may name."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +76,7 @@ class Run:
         out[0] += f", grid {show_size(self.grid)}, block {show_size(self.block)}"
         if self.counters:
             out[0] += f", {self.counters.thread_instructions:,} thread-instructions"
-        return "\n".join(out + [f"  {finding}" for finding in self.findings])
+        return "\n".join(out + ["  " + str(finding).replace("\n", "\n  ") for finding in self.findings])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": f"<pre>{html.escape(repr(self))}</pre>"}
@@ -113,7 +105,8 @@ def launch(
     kernel: PTX text, a parsed module, or a builder's kernel. args: one for each parameter; see `ptxlab.arguments`.
     entry: which kernel, when the module has several. shared: bytes of dynamic shared memory. device: "gpu", "cpu"
     (compiled), "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU
-    machine has. arch: the target, by default the PTX's own; on a GPU always its own. counters: count instructions.
+    machine has. arch: the target, by default the PTX's own; on a GPU always its own. checks: any of `ALL_CHECKS`; what
+    they notice is in `findings`. counters: count instructions.
     trace: an `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly. budget:
     stop after that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster:
     blocks a cluster (GPU only).
@@ -126,8 +119,8 @@ def launch(
     bound = arguments.bind(function.name, _parameters(kernel, function), args)
     sizes = _size("grid", grid), _size("block", block)
     for name in checks:
-        if name not in CHECKS:
-            raise LaunchError(f"checks: there is no {name!r}; there is {', '.join(CHECKS)}")
+        if name not in ALL_CHECKS:
+            raise LaunchError(f"checks: there is no {name!r}; there is {', '.join(ALL_CHECKS)}")
     only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
     only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
     device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound)
@@ -302,9 +295,10 @@ def _run_on_cpu(
             value = allocation.address.to_bytes(8, "little")
         allocations.append(allocation)
         params += bytes(-len(params) % p.align) + value
-    for address, size, data, name in cpu_buffers():  # after the arrays, which lie below them
+    tracked = "initcheck" in options["checks"]
+    for address, size, data, name, written in cpu_buffers(known=tracked):  # after the arrays, which lie below them
         lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, "global")
-        lying.freed = data is None
+        lying.freed, lying.written = data is None, written
     try:
         report = emulate.execute(
             module, function.name, engine="step" if device == "step" else "jit", grid=sizes[0], block=sizes[1],
@@ -314,7 +308,7 @@ def _run_on_cpu(
         print(named(stopped.messages), end="")
         raise
     print(named(report.messages), end="")
-    findings = [f if isinstance(f, Finding) else Finding("", str(f)) for f in report.findings]
+    findings: list[Finding] = list(report.findings)
     for b, allocation in zip(bound, allocations, strict=True):
         if b.poison:
             assert b.array is not None

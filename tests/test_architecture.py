@@ -15,11 +15,12 @@ PACKAGE = ROOT / "ptxlab"
 
 EVERYTHING = {
     "isa", "text", "build", "emulate", "gpu", "kernels", "launch", "arguments", "buffers", "targets", "reference",
-    "attention", "lab", "course", "cli", "doctor", "errors",
+    "attention", "lab", "course", "cli", "doctor", "errors", "findings",
 }  # fmt: skip
-FOR_ALL = {"errors", "targets"}
+FOR_ALL = {"errors", "findings", "targets"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
+    "findings": {"errors"},
     "targets": {"errors"},
     "isa": set(),
     "text": {"isa"},
@@ -37,7 +38,7 @@ ARROWS: dict[str, set[str]] = {
     "course": EVERYTHING - {"lab"},
     "cli": EVERYTHING,
 }
-"""What each room may import besides itself, `errors` and `targets`. `arguments` and `buffers` are parts of `launch`."""
+"""What each room may import besides itself, `errors`, `findings` and `targets`. `arguments` and `buffers` are parts of `launch`."""
 
 HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "tqdm"}
 """Imported inside the function that needs them, not with the module; `lab` and the compiling engine may."""

@@ -100,6 +100,7 @@ class Spaces:
 
     def __init__(self, machine: Any, block: int) -> None:
         self.machine, self.block = machine, block
+        self.check: Any = None
         program, launch = machine.program, machine.launch
         start, end = program.shared_start, program.dynamic_start + launch.shared
         data = np.full(-(-(end - start) // 16) * 16, POISON, np.uint8)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.access import Spaces
+from ptxlab.emulate.checks import BlockChecks, CheckedWarp
 from ptxlab.emulate.faults import fault
 from ptxlab.emulate.flow import waiting_for
 from ptxlab.emulate.lanes import LANES
@@ -29,7 +30,10 @@ class BlockRun:
     def __init__(self, machine: Any, index: int, registers: list[Any]) -> None:
         self.machine, self.index = machine, index
         spaces = Spaces(machine, index)
-        self.warps = [Warp(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
+        checked = machine.checker is not None
+        self.check = spaces.check = BlockChecks(machine.checker, index) if checked else None
+        make = CheckedWarp if checked else Warp
+        self.warps = [make(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
         self.running = list(self.warps)
         self.arrived: dict[int, list[Warp]] = {}
         self.expected: dict[int, int] = {}
@@ -74,6 +78,8 @@ class BlockRun:
             warp.arrived = barrier
             warps.append(warp)
         else:
+            if self.check is not None:
+                self.machine.checker.arrived(self, barrier, warp)
             self._release(warp, None)
 
     def _open(self) -> None:
@@ -82,6 +88,8 @@ class BlockRun:
             if self.pending[barrier] < (self.expected[barrier] or LANES * len(self.running)):
                 continue
             result = _reduced([part for warp in warps for part in warp.others])
+            if self.check is not None:
+                self.machine.checker.opened(self, barrier, warps)
             del self.arrived[barrier], self.pending[barrier]
             for warp in warps:
                 self._release(warp, result)

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ptxlab.emulate.access import Region, Touch, region_of
+from ptxlab.emulate.checks import Checker
 from ptxlab.emulate.faults import fault
+from ptxlab.emulate.findings import findings
 from ptxlab.emulate.lanes import DTYPE, LANES
 from ptxlab.emulate.memory import PARAM_WINDOW
 from ptxlab.emulate.program import Group, Reg
@@ -68,8 +70,12 @@ class Machine:
 
     def __init__(self, program: Program, launch: Launch, memory: Memory) -> None:
         self.program, self.launch, self.memory = program, launch, memory
-        translated = Translator(program).translate()
+        translator = Translator(program)
+        translated = translator.translate()
         self.steps, self.following = translated.steps, translated.following
+        self.checker = Checker(program, launch, translator) if Checker.wanted(launch) else None
+        if self.checker is not None:
+            self.steps = self.checker.wrap(self.steps)
         self.issued = [0] * len(program.codes)
         self.threads = [0] * len(program.codes)
         zeros = {lane: np.zeros(LANES, dtype) for lane, dtype in DTYPE.items()}
@@ -208,4 +214,7 @@ def run(program: Program, launch: Launch, memory: Memory) -> Report:
             raise machine.stop(
                 "interrupt", f"stopped by hand after {sum(machine.issued):,} warp-instructions"
             ) from None
-    return machine.report(time.perf_counter() - start)
+    report = machine.report(time.perf_counter() - start)
+    if machine.checker is not None:
+        report.findings += findings(program, launch, memory, machine.checker.notes.values())
+    return report
