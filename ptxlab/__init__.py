@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ptxlab.errors import (
         AssemblyError,
         BuildError,
+        CompileError,
         DeviceFault,
         LaunchError,
         PtxError,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         UnavailableError,
         UnsupportedInstruction,
     )
+    from ptxlab.frontends import cuda, triton
     from ptxlab.gpu import assemble, sass
     from ptxlab.lab import explore, load_ipython_extension, plot_error, plot_state, show
     from ptxlab.lab.diff import diff
@@ -51,6 +53,7 @@ _HOMES = {
     "to_device": "buffers",
     "AssemblyError": "errors",
     "BuildError": "errors",
+    "CompileError": "errors",
     "DeviceFault": "errors",
     "LaunchError": "errors",
     "PtxError": "errors",
@@ -60,6 +63,8 @@ _HOMES = {
     "UnavailableError": "errors",
     "UnsupportedInstruction": "errors",
     "assemble": "gpu",
+    "cuda": "frontends",
+    "triton": "frontends",
     "sass": "gpu",
     "show": "lab",
     "diff": "lab",
@@ -72,11 +77,13 @@ _HOMES = {
 }
 """Where each public name lives."""
 
-_MODULES = ("build", "course", "doctor", "emulate", "gpu", "isa", "kernels", "lab", "reference", "targets", "text")
+_MODULES = ("build", "course", "doctor", "emulate", "frontends", "gpu", "isa", "kernels", "lab", "reference", "targets",
+            "text")  # fmt: skip
 
 __all__ = [
     "AssemblyError",
     "BuildError",
+    "CompileError",
     "DeviceBuffer",
     "DeviceFault",
     "LaunchError",
@@ -89,6 +96,7 @@ __all__ = [
     "assemble",
     "attention",
     "const",
+    "cuda",
     "diff",
     "empty",
     "explore",
@@ -104,6 +112,7 @@ __all__ = [
     "sass",
     "show",
     "to_device",
+    "triton",
 ]
 
 

@@ -102,6 +102,20 @@ class AssemblyError(PtxError):
         return "\n".join([super().render(), *(other.render() for other in self.others)])
 
 
+class CompileError(PtxlabError):
+    """The compiler of CUDA C++ or Triton refused a kernel; the message is in its own words, with line and caret.
+
+    `line` is the 1-based line of the first complaint in `file` (0 where unknown) and `source` that line's text, `hint`
+    what to do about it, `log` all that the compiler said.
+    """
+
+    def __init__(
+        self, message: str, *, line: int = 0, source: str = "", file: str = "", hint: str = "", log: str = ""
+    ) -> None:
+        self.message, self.line, self.source, self.file, self.hint, self.log = message, line, source, file, hint, log
+        super().__init__(f"{message}\n  hint:   {hint}" if hint else message)
+
+
 class BuildError(PtxlabError):
     """The Python that writes a kernel made a mistake that would have been a silent bug."""
 

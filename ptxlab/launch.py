@@ -102,7 +102,8 @@ def launch(
 ) -> Run:
     """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it.
 
-    kernel: PTX text, a parsed module, or a builder's kernel. args: one for each parameter; see `ptxlab.arguments`.
+    kernel: PTX text, a parsed module, or a kernel of the builder, of `pl.cuda` or of `pl.triton`. args: one for each
+    parameter; see `ptxlab.arguments`.
     entry: which kernel, when the module has several. shared: bytes of dynamic shared memory. device: "gpu", "cpu"
     (compiled), "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU
     machine has. arch: the target, by default the PTX's own; on a GPU always its own. checks: any of `ALL_CHECKS`; what
@@ -115,7 +116,9 @@ def launch(
     kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
     module = _module(kernel)
-    function = _function(module, entry)
+    function = _function(module, entry or getattr(kernel, "name", None) or None)
+    args = (*args, *getattr(kernel, "trailing", ()))
+    shared = shared or getattr(kernel, "shared", 0)
     bound = arguments.bind(function.name, _parameters(kernel, function), args)
     sizes = _size("grid", grid), _size("block", block)
     for name in checks:
@@ -182,7 +185,7 @@ def _function(module: Module, entry: str | None) -> Function:
 
 
 def _parameters(kernel: Any, function: Function) -> list[Parameter]:
-    """The kernel's parameters; a builder's kernel also says what its pointers point to."""
+    """The kernel's parameters; a kernel from Python or compiled source also says what its pointers point to."""
     from ptxlab.emulate.layout import align_of, size_of
 
     typed = dict(getattr(kernel, "params", ()))

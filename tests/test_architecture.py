@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "ptxlab"
 
 EVERYTHING = {
-    "isa", "text", "build", "emulate", "gpu", "kernels", "launch", "arguments", "buffers", "targets", "reference",
-    "attention", "lab", "course", "cli", "doctor", "errors", "findings",
+    "isa", "text", "build", "emulate", "frontends", "gpu", "kernels", "launch", "arguments", "buffers", "targets",
+    "reference", "attention", "lab", "course", "cli", "doctor", "errors", "findings",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets"}
 ARROWS: dict[str, set[str]] = {
@@ -27,6 +27,7 @@ ARROWS: dict[str, set[str]] = {
     "build": {"isa", "text"},
     "emulate": {"isa", "text"},
     "gpu": {"text"},
+    "frontends": {"text"},
     "kernels": {"build"},
     "buffers": {"emulate", "gpu"},
     "arguments": {"buffers"},

@@ -1,0 +1,73 @@
+"""Triton kernels to PTX: the compiler of Triton runs without a GPU when it is told the target."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ptxlab.errors import CompileError, UnavailableError
+from ptxlab.frontends.kernel import CompiledKernel, Param, Pointer
+
+INSTALL = "pip install 'ptxlab[triton]'"
+_ELEMENTS = {
+    "fp32": "f32", "fp64": "f64", "fp16": "f16", "bf16": "bf16", "i1": "b8", "fp8e4nv": "e4m3", "fp8e5": "e5m2",
+    **{f"i{n}": f"b{n}" for n in (8, 16, 32, 64)}, **{f"u{n}": f"b{n}" for n in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+def triton(
+    fn: Any,
+    signature: Mapping[str, str],
+    constexprs: Mapping[str, Any] | None = None,
+    *,
+    num_warps: int = 4,
+    num_stages: int = 3,
+    arch: str | None = None,
+) -> CompiledKernel:
+    """A Triton function compiled to a kernel: `pl.triton(add, {"x": "*fp32", "n": "i32"}, {"BLOCK": 256})`.
+
+    signature: the type of each run-time argument in Triton's words. constexprs: the values of the others. arch: the
+    target, sm_80 by default. Launch it with `pl.launch(k, grid, k.block, ...)`: `k.block` is 32 times `num_warps`, and
+    `k.shared` is the dynamic shared memory that `pl.launch` gives it.
+
+    Raises `UnavailableError` where Triton is not installed, `CompileError` with Triton's words.
+    """
+    try:
+        from triton import compile as compile_
+        from triton.backends.compiler import GPUTarget
+        from triton.compiler import ASTSource
+    except ImportError as error:
+        raise UnavailableError(f"Triton is not installed ({error}): {INSTALL}") from None
+    target = arch or "sm_80"
+    number = re.search(r"\d+", target)
+    constants = dict(constexprs or {})
+    types = {**signature, **dict.fromkeys(constants, "constexpr")}
+    missing = [name for name in fn.arg_names if name not in types]
+    if missing:
+        raise CompileError(f"{fn.__name__}: signature and constexprs leave out {', '.join(missing)}")
+    ordered = {name: types[name] for name in fn.arg_names}
+    try:
+        compiled = compile_(
+            ASTSource(fn=fn, signature=ordered, constexprs=constants),
+            target=GPUTarget("cuda", int(number[0]) if number else 80, 32),
+            options={"num_warps": num_warps, "num_stages": num_stages},
+        )
+    except Exception as error:
+        raise CompileError(f"{fn.__name__}: {error}") from error
+    ptx: str = compiled.asm["ptx"]
+    metadata = compiled.metadata
+    file, first = inspect.getsourcefile(fn.fn) or "<triton>", inspect.getsourcelines(fn.fn)[1]
+    names = re.findall(r"\.param\b[^,\n]*?([\w$]+)\s*(?:,|\n)", ptx[ptx.index(".entry") :].partition(")")[0] + "\n")
+    run_time = [kind for kind in ordered.values() if kind != "constexpr"]
+    params = tuple(
+        Param(name, Pointer(_ELEMENTS[kind[1:]]))
+        for name, kind in zip(names, run_time, strict=False)
+        if kind.startswith("*") and kind[1:] in _ELEMENTS
+    )
+    return CompiledKernel(
+        metadata.name, target, ptx, inspect.getsource(fn.fn), file, params=params, shared=metadata.shared,
+        block=32 * metadata.num_warps, trailing=(0,) * (len(names) - len(run_time)), line=first,
+        metadata={"num_warps": metadata.num_warps, "num_stages": metadata.num_stages, "shared": metadata.shared},
+    )  # fmt: skip
