@@ -1,5 +1,5 @@
-; One atomic operation, lane by lane in lane order: %xs and %ys hold the operands, %out gets the old values.
-define internal i32 @${FUNCTION}(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %ys, ptr %out, i32 %space, i32 %code) noinline nounwind {
+; One atomic operation, lane by lane in lane order: %xs holds the operands, %out gets the old values.
+define internal i32 @${FUNCTION}(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %out, i32 %space, i32 %code) noinline nounwind {
 entry:
   br label %loop
 loop:
@@ -17,13 +17,7 @@ body:
   %ok = icmp ne ptr %p, null
   br i1 %ok, label %do, label %bad
 do:
-  %xp = getelementptr ${TYPE}, ptr %xs, i64 %lane64
-  %x = load ${TYPE}, ptr %xp
-  %yp = getelementptr ${TYPE}, ptr %ys, i64 %lane64
-  %y = load ${TYPE}, ptr %yp
 ${ACT}
-  %op = getelementptr ${TYPE}, ptr %out, i64 %lane64
-  store ${TYPE} %old, ptr %op
   %shadow.p = getelementptr i8, ptr %ctx, i64 ${SHADOW}
   %sh = load i64, ptr %shadow.p
   %has = icmp ne i64 %sh, 0

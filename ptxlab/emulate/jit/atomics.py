@@ -7,31 +7,36 @@ from typing import TYPE_CHECKING, Any
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Accesses, Address
 from ptxlab.emulate.jit.helpers import fill
-from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.values import BITS, LLVM, Value
-from ptxlab.errors import UnsupportedInstruction
+from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value
+from ptxlab.isa import form as table_form
 from ptxlab.isa import types
 
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form
 
 _INTEGER = {
-    "add": "add", "and": "and", "or": "or", "xor": "xor", "exch": "xchg", "inc": "uinc_wrap", "dec": "udec_wrap",
+    "add": "add", "and": "and", "or": "or", "xor": "xor", "inc": "uinc_wrap", "dec": "udec_wrap",
 }  # fmt: skip
 
 
 def operation_of(form: Form) -> str:
-    """LLVM's word for the operation: `add`, `umin`, `fadd`, `cmpxchg`, ...; empty where there is none."""
+    """LLVM's word for the operation: `add`, `umin`, `fadd`, `cmpxchg`, ...; `loop` where it has none and the result is
+    computed and then exchanged for what was there, until nobody has come between."""
     lane, word = types.lane(form.type), str(form.operation)
-    if form.vec or (types.is_float(form.type) and lane not in ("f32", "f64")):
-        return ""
     if word == "cas":
         return "cmpxchg"
-    if lane in ("f32", "f64"):
-        return {"add": "fadd", "exch": "xchg"}.get(word, "")
+    if word == "exch":
+        return "xchg"
+    if types.is_float(form.type):
+        return "fadd" if lane in ("f32", "f64") and word == "add" else "loop"
     if word in ("min", "max"):
         return word if types.is_signed(form.type) else "u" + word
-    return _INTEGER.get(word, "")
+    return _INTEGER[word]
+
+
+CELL = 8 * W
+"""Bytes of a buffer that holds one operand of all lanes."""
 
 
 class Atomics(Accesses):
@@ -39,42 +44,78 @@ class Atomics(Accesses):
 
     helpers_needed: dict[str, str]
 
-    def atom(self, i: Form, address: Address, *values: Any) -> Value:
-        lane, word = types.lane(i.type), operation_of(i)
-        if not word:
-            raise UnsupportedInstruction(
-                f"the compiled CPU machine does not execute {i.opcode} yet; device='step' does",
-                line=self.code.line, source=self.program.source(self.code.line), file=self.program.file,
-            )  # fmt: skip
-        name = f"atom.{word}.{lane}"
-        self.helpers_needed.setdefault(name, _helper(name, word, lane))
+    def atom(self, i: Form, address: Address, *values: Any) -> Any:
+        lane, word, count = types.lane(i.type), operation_of(i), int(i.vec[1:]) if i.vec else 1
+        what = f".{i.operation}.{i.type}" if word == "loop" else f".{word}.{lane}"
+        name = f"atom{what}.v{count}"
+        if name not in self.helpers_needed:
+            self.helpers_needed[name] = self._atomic_helper(name, i, word, lane, count)
         base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
         at = self.vector(self.add(base, self.const("i64", address.offset)))
         self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
-        cells = []
-        for k, value in enumerate(values):
-            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * 8}")
+        cells = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+        for k, value in enumerate(cells):
+            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * CELL}")
             self.t.do(f"store <{W} x {LLVM[lane]}> {self.vector(value)}, ptr {cell}, align 64")
-            cells.append(cell)
         result = self.t.let(
-            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, ptr {cells[0]}, "
-            f"ptr {cells[-1]}, ptr %out, i32 {S.SPACES[self.code.space]}, i32 {self.code.index})"
+            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, ptr %data, ptr %out, "
+            f"i32 {S.SPACES[self.code.space]}, i32 {self.code.index})"
         )
         fine = self.t.label("fine")
         self.t.do(f"br i1 {self.t.let(f'icmp eq i32 {result}, 0')}, label %{fine}, label %fault")
         self.t.at(fine)
-        return Value(self.t.let(f"load <{W} x {LLVM[lane]}>, ptr %out, align 64"), lane, False)
+        old = []
+        for k in range(count):
+            cell = self.t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
+            old.append(Value(self.t.let(f"load <{W} x {LLVM[lane]}>, ptr {cell}, align 64"), lane, False))
+        return tuple(old) if i.vec else old[0]
+
+    def _atomic_helper(self, name: str, form: Form, word: str, lane: str, count: int) -> str:
+        """The function that does it, lane by lane; each element of a vector is one atomic operation."""
+        size = count * BITS[lane] // 8
+        act = []
+        for k in range(count):
+            t = Text(f"e{k}.")
+            t.declared = self.t.declared
+            _element(t, form, word, lane, k, count)
+            act += t.lines
+        return fill("atomic.ll", FUNCTION=name, SIZE=size, LOG2=size.bit_length() - 1, ACT="\n".join(act))
 
 
-def _helper(name: str, word: str, lane: str) -> str:
+def _element(t: Text, form: Form, word: str, lane: str, k: int, count: int) -> None:
+    """The operation on element k: operands from the buffer, the old value into %out."""
     ty, size = LLVM[lane], BITS[lane] // 8
+    p = t.let(f"getelementptr i8, ptr %p, i64 {k * size}")
+
+    def operand(cell: int) -> str:
+        base = t.let(f"getelementptr i8, ptr %xs, i64 {cell * CELL}")
+        return t.let(f"load {ty}, ptr {t.let(f'getelementptr {ty}, ptr {base}, i64 %lane64')}")
+
+    x = operand(k)
     if word == "cmpxchg":
-        act = f"""  %pair = cmpxchg ptr %p, {ty} %x, {ty} %y seq_cst seq_cst
-  %old = extractvalue {{{ty}, i1}} %pair, 0"""
-    elif word == "xchg" and ty in ("float", "double"):
-        act = f"""  %xi = bitcast {ty} %x to i{8 * size}
-  %oldi = atomicrmw xchg ptr %p, i{8 * size} %xi seq_cst
-  %old = bitcast i{8 * size} %oldi to {ty}"""
+        pair = t.let(f"cmpxchg ptr {p}, {ty} {x}, {ty} {operand(count + k)} seq_cst seq_cst")
+        old = t.let(f"extractvalue {{{ty}, i1}} {pair}, 0")
+    elif word == "loop":
+        old = _exchange(t, form, p, x, lane)
     else:
-        act = f"  %old = atomicrmw {word} ptr %p, {ty} %x seq_cst"
-    return fill("atomic.ll", FUNCTION=name, TYPE=ty, SIZE=size, LOG2=size.bit_length() - 1, ACT=act)
+        old = t.let(f"atomicrmw {word} ptr {p}, {ty} {x} seq_cst")
+    base = t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
+    t.do(f"store {ty} {old}, ptr {t.let(f'getelementptr {ty}, ptr {base}, i64 %lane64')}")
+
+
+def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:
+    """Reads, computes with the semantics of the plain instruction, and exchanges, until nobody has come between."""
+    plain = table_form(f"{form.operation}.{'rn.' if form.operation == 'add' else ''}{form.type}")
+    assert plain.op.sem is not None
+    ty = LLVM[lane]
+    again, done = t.label("again"), t.label("done")
+    t.do(f"br label %{again}")
+    t.at(again)
+    seen = t.let(f"load atomic {ty}, ptr {p} seq_cst, align {BITS[lane] // 8}")
+    ops = Ops()
+    ops.t = t
+    new = plain.op.sem(ops, plain, Value(seen, lane, True), Value(x, lane, True))
+    pair = t.let(f"cmpxchg ptr {p}, {ty} {seen}, {ty} {new.text} seq_cst seq_cst")
+    t.do(f"br i1 {t.let(f'extractvalue {{{ty}, i1}} {pair}, 1')}, label %{done}, label %{again}")
+    t.at(done)
+    return seen

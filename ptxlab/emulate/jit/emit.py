@@ -55,7 +55,7 @@ class Emitter(Control):
 
     def _fields(self) -> None:
         t = self.t
-        for buffer, kind in (("addrs", f"<{W} x i64>"), ("data", f"[{W * 8} x i64]"), ("out", f"<{W} x i64>")):
+        for buffer, kind in (("addrs", f"<{W} x i64>"), ("data", f"[{W * 8} x i64]"), ("out", f"[{W * 8} x i64]")):
             t.do(f"%{buffer} = alloca {kind}, align 64")
         t.do("%mask.p = alloca i32")
         for name, base, offset, kind in (

@@ -11,7 +11,8 @@ W = 32
 class Text:
     """The text of one LLVM function while it is written; labels and names are numbered here."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "v") -> None:
+        self.prefix = prefix
         self.lines: list[str] = []
         self.cold: list[str] = []
         self.declared: set[str] = set()
@@ -20,12 +21,12 @@ class Text:
     def name(self) -> str:
         """A fresh SSA name."""
         self.count += 1
-        return f"%v{self.count}"
+        return f"%{self.prefix}{self.count}"
 
     def label(self, hint: str = "L") -> str:
         """A fresh label."""
         self.count += 1
-        return f"{hint}{self.count}"
+        return f"{hint}.{self.prefix}{self.count}"
 
     def do(self, text: str) -> None:
         """An instruction without a result."""

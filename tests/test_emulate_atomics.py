@@ -1,0 +1,82 @@
+"""Every form of atom and red on both engines: the old values, what is left in memory, in lane order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conformance import canonical, combinations, register_type, values
+from emulate_programs import ENGINES, launch
+
+from ptxlab.isa import form, types
+from ptxlab.isa.table import Form, all_ops
+
+FORMS = [
+    opcode
+    for entry in all_ops()
+    if entry.name in ("atom", "red") and entry.sem is not None
+    for opcode in combinations(entry, 0)
+    if form(opcode).space in (None, "global") and "b128" not in opcode and "L2::cache_hint" not in opcode
+]
+
+
+def text(found: Form) -> str:
+    """A kernel whose 32 threads meet at four addresses, one vector each."""
+    count = int(found.vec[1:]) if found.vec else 1
+    size = count * types.width(found.type) // 8
+    held = register_type(found.type)
+    lines, operands = [], []
+    for name in ("b", "c") if found.operation == "cas" else ("b",):
+        registers = [f"%{name}{k}" for k in range(count)]
+        lines.append(f".reg .{held} {', '.join(registers)};")
+        for k, register in enumerate(registers):
+            row = k + (count if name == "c" else 0)
+            lines.append(f"ld.global.{held} {register}, [%in+{256 * row}];")
+        operands.append(f"{{{', '.join(registers)}}}" if found.vec else registers[0])
+    old = [f"%d{k}" for k in range(count)]
+    lines.append(f".reg .{held} {', '.join(old)};")
+    dest = f"{{{', '.join(old)}}}, " if found.vec else f"{old[0]}, "
+    lines.append(f"{found.opcode} {dest if found.op.name == 'atom' else ''}[%at], {', '.join(operands)};")
+    if found.op.name == "atom":
+        lines += [f"st.global.{held} [%out+{256 * k}], {register};" for k, register in enumerate(old)]
+    body = "\n    ".join(lines)
+    return f""".version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 memory, .param .u64 out)
+{{
+    .reg .b64 %in, %at, %out;
+    .reg .b32 %lane, %slot;
+    ld.param.u64 %in, [in];
+    ld.param.u64 %at, [memory];
+    ld.param.u64 %out, [out];
+    mov.u32 %lane, %tid.x;
+    and.b32 %slot, %lane, 3;
+    mad.wide.u32 %in, %lane, 8, %in;
+    mad.wide.u32 %out, %lane, 8, %out;
+    mad.wide.u32 %at, %slot, {size}, %at;
+    {body}
+    ret;
+}}
+"""
+
+
+@pytest.mark.skipif(len(ENGINES) < 2, reason="needs llvmlite: one engine alone has nothing to be compared with")
+@pytest.mark.parametrize("opcode", FORMS)
+def test_engines_agree(opcode: str) -> None:
+    found, rng = form(opcode), np.random.default_rng(7)
+    count = int(found.vec[1:]) if found.vec else 1
+    width = types.width(found.type)
+    data = np.stack([values(found.type, rng) for _ in range(2 * count)])
+    start = values(found.type, rng)[: 4 * count]
+    start = np.resize(start, 4 * count).astype(np.dtype(f"u{width // 8}"))
+    if found.operation == "cas":
+        data[:count, ::3] = start[0]  # some of them succeed
+    ran = {}
+    for engine in ENGINES:
+        memory, out = start.copy(), np.zeros((count, 32), np.uint64)
+        launch(engine, text(found), data.copy(), memory, out, grid=(1,), block=(32,))
+        ran[engine] = memory, out
+    for a, b in zip(ran["step"], ran["jit"], strict=True):
+        assert (canonical(a, found.type) == canonical(b, found.type)).all(), (a, b)
+    if found.operation != "cas":
+        assert (ran["jit"][0] != start).any()
