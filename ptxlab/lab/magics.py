@@ -64,13 +64,14 @@ class PtxMagics(Magics):
         Example: %%ptx --grid 4 --block 128 --args x,y,2.0,512
         """
         options = parse_argstring(self.ptx, line)
-        result = self._show(options, cell)
+        result = self.show(options, cell)
         if options.out:
             value = result.run if result.run is not None else result.module
             self.names[options.out] = value if result.ok else None
         display(result)
 
-    def _show(self, options: Any, text: str) -> Cell:
+    def show(self, options: Any, text: str, kernel: Any = None) -> Cell:
+        """The cell of a text under the options of `%%ptx`; `kernel` is what to launch if that is more than the text."""
         if _STUB.search(text):
             return Cell(text, error=_Mistake(STUB))
         try:
@@ -89,7 +90,7 @@ class PtxMagics(Magics):
         if options.keep:
             self.kept[options.keep] = text
         arch = options.arch or self.arch or None
-        return show(text, *sizes, *arguments, arch=arch, against=against, sass=options.sass, **launch)
+        return show(kernel or text, *sizes, *arguments, arch=arch, against=against, sass=options.sass, **launch)
 
     def _arguments(self, words: str) -> list[Any]:
         out: list[Any] = []
@@ -163,7 +164,9 @@ def _size(option: str, words: str | None) -> tuple[int, ...] | None:
 
 def load_ipython_extension(shell: Any) -> None:
     """Registers the magics and how ptxlab's objects look in a notebook: `%load_ext ptxlab`."""
+    from ptxlab.lab.cuda_magic import CudaMagics
     from ptxlab.lab.display import register
 
-    shell.register_magics(PtxMagics(shell))
+    magics = PtxMagics(shell)
+    shell.register_magics(magics, CudaMagics(shell, magics))
     register(shell)

@@ -1,0 +1,69 @@
+"""`%%cuda` in a real IPython shell: compiled, shown and run on notebook arrays; mistakes are shown, never raised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from traitlets.config import Config
+
+from ptxlab.frontends.cuda import available
+
+pytestmark = pytest.mark.skipif(not available(), reason="needs NVRTC: pip install cuda-bindings nvidia-cuda-nvrtc")
+
+SCALE = """\
+extern "C" __global__ void scale(float *x, float factor, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= factor * TIMES;
+}
+template <int N> __global__ void fill(int *x) { x[threadIdx.x] = N; }
+"""
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """A fresh IPython with ptxlab's extension."""
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
+    shell.run_line_magic("load_ext", "ptxlab")
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+def run(shell: InteractiveShell, line: str, cell: str = SCALE) -> str:
+    """Runs `%%cuda line`; what it displayed, as text."""
+    with capture_output() as captured:
+        shell.run_cell_magic("cuda", line, cell)
+    (output,) = captured.outputs
+    return str(output)
+
+
+def test_a_cell_runs_on_notebook_arrays(shell: InteractiveShell) -> None:
+    shell.user_ns["x"] = np.arange(100, dtype=np.float32)
+    run(shell, "--option=-DTIMES=2 --grid 2 --block 64 --args x,1.5,100 --device step -o r")
+    assert shell.user_ns["x"].tolist() == [3 * i for i in range(100)]
+    assert (shell.user_ns["r"].kernel, shell.user_ns["r"].device) == ("scale", "step")
+
+
+def test_a_template_is_named_as_it_is_written(shell: InteractiveShell) -> None:
+    shell.user_ns["x"] = np.zeros(8, np.int32)
+    run(shell, '--option=-DTIMES=1 --entry "fill<7>" --block 8 --args x')
+    assert shell.user_ns["x"].tolist() == [7] * 8
+
+
+def test_the_compilers_error_is_shown(shell: InteractiveShell) -> None:
+    shown = run(shell, "")
+    assert shown.startswith(
+        'cell.cu(3): error: identifier "TIMES" is undefined\n'
+        "      if (i < n) x[i] *= factor * TIMES;\n"
+        "                                  ^"
+    )
+
+
+def test_a_fault_names_the_line_of_the_cell(shell: InteractiveShell) -> None:
+    shell.user_ns["x"] = np.zeros(4, np.float32)
+    shown = run(shell, "--option=-DTIMES=1 --block 32 --args x,1.0,32")
+    assert "from:   cell.cu:3" in shown
