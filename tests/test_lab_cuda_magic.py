@@ -38,7 +38,7 @@ def run(shell: InteractiveShell, line: str, cell: str = SCALE) -> str:
     with capture_output() as captured:
         shell.run_cell_magic("cuda", line, cell)
     (output,) = captured.outputs
-    return str(output)
+    return str(output.data["text/plain"])
 
 
 def test_a_cell_runs_on_notebook_arrays(shell: InteractiveShell) -> None:
