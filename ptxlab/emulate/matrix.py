@@ -203,13 +203,14 @@ def _multiply(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 def multiply(p: fragments.Product, a: np.ndarray, b: np.ndarray, c: np.ndarray, satfinite: bool = False) -> np.ndarray:
     """d = a*b + c on elements as bits, each of shape (registers, packed, 32)."""
     whole_a, whole_b = (decode(f.type, bits).ravel()[f.first] for f, bits in ((p.a, a), (p.b, b)))
-    total = decode(p.c.type, c).ravel()[p.c.first[p.d.row, p.d.column]]
+    row, column = p.d.row.ravel(), p.d.column.ravel()
+    total = decode(p.c.type, c).ravel()[p.c.first[row, column]]
     for k in range(p.a.columns):
-        left, right = whole_a[p.d.row, k], whole_b[k, p.d.column]
+        left, right = whole_a[row, k], whole_b[k, column]
         total = total + left * right if p.d.type == "s32" else _FMA(left, right, total)
     if satfinite:
         total = np.clip(total, -(1 << 31), (1 << 31) - 1)
-    return encode(p.d.type, total)
+    return encode(p.d.type, total).reshape(p.d.row.shape)
 
 
 def _movmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:

@@ -80,9 +80,9 @@ class Fragment:
     def first(self) -> np.ndarray:
         """int, shape (rows, columns): the first place of each element, as (register * packed + position) * 32 + lane;
         -1 where no lane holds it."""
-        place = np.full((self.rows, self.columns), -1)
-        index = np.arange(self.row.size).reshape(self.row.shape)
-        place[self.row.ravel()[::-1], self.column.ravel()[::-1]] = index.ravel()[::-1]
+        place = np.full((self.rows, self.columns), self.row.size)
+        np.minimum.at(place, (self.row, self.column), np.arange(self.row.size).reshape(self.row.shape))
+        place[place == self.row.size] = -1
         return place
 
 

@@ -117,6 +117,7 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     alive = live_in(program)
     file = S.RegisterFile(program, uniform)
     warp = emitters(instruments)[slow](program, uniform, alive, file, wide=cpu.wide)
+    warp.features = cpu.features
     function = warp.function()
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])

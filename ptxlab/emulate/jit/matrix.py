@@ -41,6 +41,8 @@ class Matrices(Accesses):
     guard: Value | None
     tables: list[str]
     helpers_needed: dict[str, str]
+    features = ""
+    """The CPU's, as LLVM writes them; set by who makes the emitter."""
     _whole = ""
 
     def matrix(self, code: Code) -> None:
@@ -162,7 +164,7 @@ class Matrices(Accesses):
             return self._wmma_access(code, form, name)
         if name not in self.helpers_needed:
             self.helpers_needed[name] = product_function(
-                name, fragments.product(form), self.t.declared, bool(form.satfinite)
+                name, fragments.product(form), self.t.declared, bool(form.satfinite), self.features
             )
         return lambda table: self.t.do(f"call void @{name}(ptr %ws, ptr {table})")
 

@@ -6,6 +6,8 @@ How numbers are computed stands in `ptxlab.emulate.matrix`; both engines agree t
   fragment wants them, and multiplies. It serves every form.
 - `_halves`, for f16 and bf16, keeps B as f32 in memory, from where rows of 4 come as broadcasts, and A in registers,
   where a broadcast stays within 128 bits. A register of A or B is by itself a dense 8x8 matrix.
+- `_dot_products`, for bf16 on a CPU that has vdpbf16ps. That instruction is two fused multiply-adds, but it takes
+  subnormal numbers for zero; so the function first looks whether any could occur, and where one could, `_halves` runs.
 """
 
 from __future__ import annotations
@@ -21,11 +23,14 @@ H = 16
 """Lanes in half a warp: f32 vectors of the f16 and bf16 products have so many elements, a 512-bit register."""
 
 
-def product_function(name: str, p: Product, declared: set[str], satfinite: bool) -> str:
-    """The text of the function; intrinsics that it calls are added to `declared`."""
+def product_function(name: str, p: Product, declared: set[str], satfinite: bool, features: str) -> str:
+    """The text of the function; intrinsics that it calls are added to `declared`. features: the CPU's, as LLVM writes
+    them."""
     t = Text()
     t.declared = declared
     if p.a.type in ("f16", "bf16") and p.a.columns >= 8:  # not the four matrices of m8n8k4
+        if p.a.type == "bf16" and "+avx512bf16" in features:
+            _dot_products(t, p)
         _halves(t, p)
     else:
         _general(t, p, satfinite)
@@ -199,6 +204,78 @@ def _halves(t: Text, p: Product) -> None:
                             total[left, h, q, z] = _fma(t, "float", H, ab[h, z], row, total[left, h, q, z])
         totals |= {(top, *key): value for key, value in total.items()}
     _write_halves(t, p, totals, (tops, lefts, tall))
+
+
+_LEAST_A, _LEAST_B, _LEAST_C = 42, 100, 24
+"""Biased exponents. With factors of 2**(42 - 127) and 2**(100 - 127) or more, 8 bits each, products are multiples of
+2**-126; so is a c of 2**(24 - 127) or more, and so are then all sums: none of them is subnormal."""
+
+
+def _dot_products(t: Text, p: Product) -> None:
+    """The whole product by vdpbf16ps, and a return, if no subnormal number can occur; else the code that follows."""
+    tall = min(2, p.a.rows // 8)
+    tops, lefts, blocks = max(1, p.a.rows // 16), p.b.columns // 8, p.a.columns // 8
+    at_b = p.d.registers + p.a.registers
+    at_c = at_b + p.b.registers
+    a = [_both(t, p.d.registers + k) for k in range(p.a.registers)]
+    b = [_both(t, at_b + k) for k in range(p.b.registers)]
+    c = [_both(t, at_c + k) for k in range(p.c.registers)]
+    fits = [_none_below(t, "i16", [x for pair in some for x in pair], least << 8)
+            for some, least in ((a, _LEAST_A), (b, _LEAST_B))]  # fmt: skip
+    fits.append(_none_below(t, "i32", [x for pair in c for x in pair], _LEAST_C << 24))
+    ok = t.let(f"and i1 {t.let(f'and i1 {fits[0]}, {fits[1]}')}, {fits[2]}")
+    t.do(f"br i1 {ok}, label %dot, label %exact")
+    t.at("dot")
+    # the upper half of a pair is multiplied first
+    a, b = ([[_swapped(t, x) for x in pair] for pair in some] for some in (a, b))
+    vec = f"<{H} x float>"
+    totals: dict[tuple[int, ...], str] = {}
+    for top, left, h, q, z in np.ndindex(tops, lefts, tall, 2, 2):
+        held = c[2 * ((top * lefts + left) * tall + h) + q][z]
+        totals[top, left, h, q, z] = t.let(f"bitcast <{H} x i32> {held} to {vec}")
+    for top, block, k in np.ndindex(tops, blocks, 4):
+        for left in range(lefts):
+            low, high = b[left * blocks + block]
+            rows = [_pairs(t, low, high, [(2 * column + q) * 4 + k for column in range(4)] * 4) for q in range(2)]
+            for h, z, q in np.ndindex(tall, 2, 2):
+                held = a[(top * blocks + block) * tall + h][z]
+                spread = _pairs(t, held, "poison", [r * 4 + k for r in range(4) for _ in range(4)])
+                key = (top, left, h, q, z)
+                totals[key] = t.call(vec, "llvm.x86.avx512bf16.dpbf16ps.512", [
+                    (vec, totals[key]), (f"<{W} x bfloat>", spread), (f"<{W} x bfloat>", rows[q]),
+                ])  # fmt: skip
+    _write_halves(t, p, totals, (tops, lefts, tall))
+    t.do("ret void")
+    t.at("exact")
+
+
+def _both(t: Text, register: int) -> list[str]:
+    """A register as the two halves of the warp, i32."""
+    where = slot(t, register)
+    spots = [t.let(f"getelementptr i8, ptr {where}, i64 {64 * z}") for z in range(2)]
+    return [t.let(f"load <{H} x i32>, ptr {p}, align 64") for p in spots]
+
+
+def _none_below(t: Text, ty: str, vectors: list[str], least: int) -> str:
+    """i1: whether every element but zeros is at least `least`, which is given without the sign, shifted left by one."""
+    n = H * 32 // int(ty[1:])
+    vec, found = f"<{n} x {ty}>", ""
+    for x in vectors:
+        bits = x if ty == "i32" else t.let(f"bitcast <{H} x i32> {x} to {vec}")
+        size = t.let(f"add {vec} {t.let(f'add {vec} {bits}, {bits}')}, splat ({ty} -1)")  # zero becomes the largest
+        found = size if not found else t.call(vec, f"llvm.umin.v{n}{ty}", [(vec, found), (vec, size)])
+    below = t.let(f"icmp ult {vec} {found}, splat ({ty} {least - 1})")
+    return t.let(f"icmp eq i{n} {t.let(f'bitcast <{n} x i1> {below} to i{n}')}, 0")
+
+
+def _swapped(t: Text, x: str) -> str:
+    vec = f"<{H} x i32>"
+    return t.call(vec, f"llvm.fshl.v{H}i32", [(vec, x), (vec, x), (vec, "splat (i32 16)")])
+
+
+def _pairs(t: Text, low: str, high: str, indices: list[int]) -> str:
+    picked = shuffle(t, "i32", H, low, high, indices)
+    return t.let(f"bitcast <{H} x i32> {picked} to <{W} x bfloat>")
 
 
 def _write_halves(t: Text, p: Product, totals: dict[tuple[int, ...], str], extent: tuple[int, int, int]) -> None:
