@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from ptxlab import reference
 from ptxlab.buffers import const, out
 from ptxlab.errors import LaunchError
-from ptxlab.launch import CHECKS, Counters, Run, launch, show_seconds
+from ptxlab.launch import CHECKS, Run, launch, show_seconds
 from ptxlab.reference import Error, Row
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.counters import Counters
     from ptxlab.kernels import Built
 
 Array = NDArray[Any]

@@ -24,7 +24,7 @@ from ptxlab.errors import DeviceFault, LaunchError
 from ptxlab.findings import Finding
 
 if TYPE_CHECKING:
-    from ptxlab.emulate import Report
+    from ptxlab.emulate.counters import Counters
     from ptxlab.text.model import Function, Module
 
 Size = int | Sequence[int]
@@ -33,17 +33,6 @@ CHECKS = ("memcheck",)
 """What is checked when nothing is said. memcheck is always on."""
 ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 """What `checks` may name."""
-
-
-@dataclass(frozen=True)
-class Counters:
-    """What the CPU machine counted. A warp-instruction is one instruction issued for one warp, a thread-instruction one
-    for one active thread. `opcodes` and `lines` (PTX line, 1-based) map to (warp-, thread-instructions)."""
-
-    warp_instructions: int
-    thread_instructions: int
-    opcodes: dict[str, tuple[int, int]]
-    lines: dict[int, tuple[int, int]]
 
 
 @dataclass(eq=False)
@@ -317,9 +306,8 @@ def _run_on_cpu(
             assert b.array is not None
             written = np.asarray(allocation.written).reshape(-1, b.array.itemsize)
             findings += _unwritten(b, ~written.all(axis=1))
-    counters = _counters(module, report) if options["counters"] else None
     return Run(
-        function.name, device, *sizes, report.seconds, counters, report.trace, findings, report.build_seconds,
+        function.name, device, *sizes, report.seconds, report.counters, report.trace, findings, report.build_seconds,
         report.messages,
     )  # fmt: skip
 
@@ -332,16 +320,6 @@ def _unwritten(b: Bound, missing: Any) -> list[Finding]:
     count = int(missing.sum())
     says = f"{b.parameter.name}: {count} of {missing.size} elements were not written, the first at {first}"
     return [Finding("unwritten", says)]
-
-
-def _counters(module: Module, report: Report) -> Counters:
-    opcodes: dict[str, tuple[int, int]] = {}
-    at_line = {i.line: i.opcode for f in module.functions for i in f.instructions()}
-    for line, (warps, threads) in report.lines.items():
-        opcode = at_line.get(line, "?")
-        before = opcodes.get(opcode, (0, 0))
-        opcodes[opcode] = before[0] + warps, before[1] + threads
-    return Counters(report.warp_instructions, report.thread_instructions, opcodes, dict(report.lines))
 
 
 # -- the GPU -----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.counters import Counters
 
 from ptxlab.emulate.printf import Message
 
@@ -53,6 +56,7 @@ class Report:
     lines: dict[int, tuple[int, int]] = field(default_factory=dict)
     findings: list[Any] = field(default_factory=list)
     trace: Any = None
+    counters: Counters | None = None
     build_seconds: float = 0.0
     cached: bool = False
     messages: list[Message] = field(default_factory=list)

@@ -18,6 +18,8 @@ import numpy as np
 
 from ptxlab.emulate.access import Region, Touch, region_of
 from ptxlab.emulate.checks import Checker
+from ptxlab.emulate.counters import collect
+from ptxlab.emulate.counting import Watch
 from ptxlab.emulate.faults import fault
 from ptxlab.emulate.findings import findings
 from ptxlab.emulate.lanes import DTYPE, LANES
@@ -76,6 +78,9 @@ class Machine:
         self.checker = Checker(program, launch, translator) if Checker.wanted(launch) else None
         if self.checker is not None:
             self.steps = self.checker.wrap(self.steps)
+        self.watch = Watch(program) if launch.counters else None
+        if self.watch is not None:
+            self.steps = self.watch.wrap(self.steps)
         self.issued = [0] * len(program.codes)
         self.threads = [0] * len(program.codes)
         zeros = {lane: np.zeros(LANES, dtype) for lane, dtype in DTYPE.items()}
@@ -187,9 +192,13 @@ class Machine:
             if issued and code.instruction is not None:
                 a, b = lines.get(code.line, (0, 0))
                 lines[code.line] = a + issued, b + threads
+        counters = None
+        if self.watch is not None:
+            counters = collect(self.program, self.watch.tally(self.issued, self.threads))
         return Report(
             seconds=seconds, warp_instructions=sum(a for a, _ in lines.values()),
             thread_instructions=sum(b for _, b in lines.values()), lines=lines, trace=self.launch.trace,
+            counters=counters,
         )  # fmt: skip
 
 

@@ -17,11 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.counters import collect
 from ptxlab.emulate.faults import fault
 from ptxlab.emulate.flow import polls
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
+from ptxlab.emulate.jit.counting import RECORD, tally
 from ptxlab.emulate.jit.faults import explain, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.memory import Memory
@@ -87,6 +89,7 @@ class Worker:
         self.table = np.zeros(run.resident, np.int64)
         self.sites = aligned(S.SITE_SIZE * built.sites + 32)
         self.counts = np.zeros(2 * len(program.blocks), np.int64)
+        self.tally = aligned(RECORD * len(program.codes) if built.instruments.counters else 0)
         self.result = S.DONE
         for offset, value in (
             (S.NEXT, run.next.ctypes.data), (S.STOP, run.stop.ctypes.data), (S.BUDGET, run.budget.ctypes.data),
@@ -94,7 +97,7 @@ class Worker:
             (S.ALLOCS, run.table.ctypes.data), (S.ALLOC_COUNT, run.count), (S.SITES, self.sites.ctypes.data),
             (S.COUNTS, self.counts.ctypes.data), (S.QUANTUM, run.quantum), (S.QUANTUM_SIZE, run.quantum),
             (S.WARPS, launch.warps), (S.THREADS, launch.threads), (S.ORDER, run.order.ctypes.data),
-            (S.SLOTS, self.table.ctypes.data), (S.SLOT_LIMIT, run.resident),
+            (S.SLOTS, self.table.ctypes.data), (S.SLOT_LIMIT, run.resident), (S.TALLY, self.tally.ctypes.data),
         ):  # fmt: skip
             put("q", self.context, offset, value)
         for k in range(3):
@@ -226,9 +229,14 @@ class Run:
                 if code.instruction is not None:
                     a, b = lines.get(code.line, (0, 0))
                     lines[code.line] = a + warps, b + threads
+        counters = None
+        if self.launch.counters:
+            records = np.sum([w.tally.view(np.int64).reshape(-1, RECORD // 8) for w in self.workers], axis=0)
+            counters = collect(self.program, tally(self.program, counts, records))
+            lines = counters.lines
         return Report(
             seconds=seconds, warp_instructions=sum(a for a, _ in lines.values()),
-            thread_instructions=sum(b for _, b in lines.values()), lines=lines,
+            thread_instructions=sum(b for _, b in lines.values()), lines=lines, counters=counters,
         )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ptxlab.emulate.jit.counting import Counting, CountingSlow
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast
 from ptxlab.emulate.jit.slow import Slow
@@ -30,7 +31,8 @@ def instruments_of(launch: Launch) -> Instruments:
 
 def emitters(instruments: Instruments) -> tuple[type[Emitter], type[Emitter]]:
     """The classes that write the fast and the slow function of such a build."""
-    mixins: tuple[type, ...] = ()
+    mixins: tuple[tuple[type, type], ...] = ((Counting, CountingSlow),) if instruments.counters else ()
     if not mixins:
         return Fast, Slow
-    return type("InstrumentedFast", (*mixins, Fast), {}), type("InstrumentedSlow", (*mixins, Slow), {})
+    fast, slow = zip(*mixins, strict=True)
+    return type("InstrumentedFast", (*fast, Fast), {}), type("InstrumentedSlow", (*slow, Slow), {})

@@ -1,0 +1,61 @@
+"""What watching costs on the CPU machine, as ratios to a plain run: `python benchmarks/checks.py [--json FILE]`.
+
+Three kernels: attention with one thread a row, attention with K and V in shared memory (one head, N = 1024, D = 64),
+and nvcc's tiled matrix multiplication. One worker, the best of several runs, builds apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from emulator import Prepared, attention, best, matmul
+
+from ptxlab.emulate.jit import run
+from ptxlab.emulate.report import Launch
+
+
+def seconds(prepared: Prepared, **options: object) -> float:
+    """Of the best run with these options."""
+    launch = Launch(*prepared.size, prepared.params, shared=prepared.shared, workers=1, **options)  # type: ignore[arg-type]
+
+    def once() -> float:
+        return run(prepared.program, launch, prepared.memory).seconds
+
+    once()
+    return best(once, 9)
+
+
+KERNELS: dict[str, Callable[[], Prepared]] = {
+    "scalar attention": lambda: attention("scalar"),
+    "tiled attention": lambda: attention("tiled"),
+    "nvcc tiled matmul": lambda: matmul("matmul_tiled", 16),
+}
+WATCHED: dict[str, tuple[dict[str, object], str]] = {
+    "counters": ({"counters": True}, "4 asked"),
+}
+"""What is measured: options of a launch, and the ratio that is asked for."""
+
+
+def main() -> None:
+    """Prints a table; `--json` writes the figures to a file."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    rows = {}
+    for name, make in KERNELS.items():
+        prepared = make()
+        plain = seconds(prepared)
+        print(f"{name:<28}{'plain':<24}{plain * 1e3:>9.2f} ms", flush=True)
+        for what, (given, goal) in WATCHED.items():
+            ratio = seconds(prepared, **given) / plain
+            rows[f"{name}, {what}"] = ratio
+            print(f"{name:<28}{what:<24}{ratio:>9.2f} x plain   {goal}", flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
