@@ -19,6 +19,7 @@ import numpy as np
 
 from ptxlab.emulate.counters import collect
 from ptxlab.emulate.faults import fault
+from ptxlab.emulate.findings import findings
 from ptxlab.emulate.flow import polls
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
@@ -26,6 +27,7 @@ from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.counting import RECORD, tally
 from ptxlab.emulate.jit.faults import explain, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
+from ptxlab.emulate.jit.shadows import Watched
 from ptxlab.emulate.memory import Memory
 from ptxlab.emulate.program import Program
 from ptxlab.emulate.report import Launch, Report
@@ -65,6 +67,7 @@ class Slot:
                               (S.WARP_STATES, self.states.ctypes.data), (S.CTA_LOCAL, self.local.ctypes.data),
                               (S.CTA_LOCAL_SIZE, self.local.size)):  # fmt: skip
             put("q", self.cta, offset, value)
+        self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size)
         x, y, _ = launch.block
         for warp in range(launch.warps):
             state = self.states[warp * size : (warp + 1) * size]
@@ -100,11 +103,15 @@ class Worker:
             (S.SLOTS, self.table.ctypes.data), (S.SLOT_LIMIT, run.resident), (S.TALLY, self.tally.ctypes.data),
         ):  # fmt: skip
             put("q", self.context, offset, value)
+        if launch.seed is not None:
+            put("q", self.context, S.RANDOM, random.Random(launch.seed).getrandbits(62) | 1)
+        if run.checks is not None:
+            put("q", self.context, S.CHECK, run.checks.table.ctypes.data)
         for k in range(3):
             put("i", self.context, S.GRID + 4 * k, launch.grid[k])
             put("i", self.context, S.BLOCK + 4 * k, launch.block[k])
         # A site knows no allocation yet: every address is too far from this one.
-        self.sites[: S.SITE_SIZE * built.sites].view(np.uint64).reshape(-1, 4)[:, 0] = 1 << 63
+        self.sites[: S.SITE_SIZE * built.sites].view(np.uint64).reshape(-1, S.SITE_SIZE // 8)[:, 0] = 1 << 63
         self.add_slot()
 
     def add_slot(self) -> None:
@@ -115,8 +122,8 @@ class Worker:
         put("q", self.context, S.SLOT, number)
         put("q", self.context, S.SLOT_COUNT, number + 1)
         put("q", self.context, S.CTA, slot.cta.ctypes.data)
-        self.sites[: S.SITE_SIZE * self.run.built.sites].view(np.uint64).reshape(-1, 4)[:, 0] = 1 << 63
-        self.sites[: S.SITE_SIZE * self.run.built.sites].view(np.uint64).reshape(-1, 4)[:, 1] = 0
+        self.sites[: S.SITE_SIZE * self.run.built.sites].view(np.uint64).reshape(-1, S.SITE_SIZE // 8)[:, 0] = 1 << 63
+        self.sites[: S.SITE_SIZE * self.run.built.sites].view(np.uint64).reshape(-1, S.SITE_SIZE // 8)[:, 1] = 0
 
     @property
     def slot(self) -> Slot:
@@ -138,23 +145,24 @@ class Run:
         self.compiling = 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.int64), np.zeros(1, np.int32)
-        count = 1 if launch.seed is not None else launch.workers or os.cpu_count() or 1
+        self.checks = Watched(program, launch) if built.instruments.checks else None
+        alone = launch.seed is not None or self.checks is not None
+        count = 1 if alone else launch.workers or os.cpu_count() or 1
         self.workers_wanted = max(1, min(count, launch.blocks))
         budget = launch.budget if launch.budget is not None else 1 << 62
         self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
         self.budget = np.array([budget], np.int64)
         self.params = aligned(max(program.param_size, 16) + 16)
         self.params[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
-        order = list(range(launch.warps))
-        if launch.seed is not None:
-            random.Random(launch.seed).shuffle(order)
-        self.order = np.array(order, np.int32)
+        self.order = np.arange(launch.warps, dtype=np.int32)  # with a seed, shuffled again for every round
         live = [a for a in memory.live() if a.size]
         self.count = len(live)
-        self.table = np.zeros((max(1, len(live)), 5), np.uint64)
+        self.table = np.zeros((max(1, len(live)), S.ALLOC_SIZE // 8), np.uint64)
         for row, a in zip(self.table, live, strict=False):
-            row[:] = (a.address, a.size, a.data.ctypes.data, 0 if a.written is None else a.written.ctypes.data,
+            row[:5] = (a.address, a.size, a.data.ctypes.data, 0 if a.written is None else a.written.ctypes.data,
                       int(a.writable))  # fmt: skip
+        if self.checks is not None:
+            self.checks.shadow(self.table, live)
         self._live = live  # keeps the buffers alive while compiled code points at them
         waits = any(code.form is not None and polls(code.form) for code in program.codes)
         self.resident = launch.blocks if launch.cooperative else min(RESIDENT if waits else 1, launch.blocks)
@@ -254,5 +262,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     seconds = time.perf_counter() - start - this.compiling
     built.spent(seconds)
     report = this.report(seconds)
+    if this.checks is not None:
+        report.findings += findings(program, launch, memory, this.checks.notes())
     report.build_seconds, report.cached = build_seconds + this.compiling, cached
     return report

@@ -10,7 +10,7 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.helpers import grid, helpers
-from ptxlab.emulate.jit.instruments import Instruments, emitters
+from ptxlab.emulate.jit.instruments import Instruments, emitters, instrument_helpers
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program import Program
 
@@ -129,8 +129,8 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
     parts = [
         _ALWAYS, declared, helpers(program, warp.sites),
-        *warp.helpers_needed.values(), function,
+        *warp.helpers_needed.values(), *instrument_helpers(instruments, program), function,
     ]  # fmt: skip
     if not slow:
-        parts.append(grid(file.size, at_start))
+        parts.append(grid(file.size, at_start, checked=bool(instruments.checks)))
     return "\n".join(parts), file.size, warp.sites

@@ -36,6 +36,7 @@ entry:
   %suspensions.p = getelementptr i8, ptr %ctx, i64 ${SUSPENSIONS}
   %slot.limit.p = getelementptr i8, ptr %ctx, i64 ${SLOT_LIMIT}
   %slot.limit = load i64, ptr %slot.limit.p
+  %random.p = getelementptr i8, ptr %ctx, i64 ${RANDOM}
   br label %select
 
 ; the CTA that this worker looks at now
@@ -121,6 +122,7 @@ start:
   %local.size = load i64, ptr %local.size.p
   call void @llvm.memset.p0.i64(ptr %local, i8 ${POISON}, i64 %local.size, i1 false)
   store i32 1, ptr %active.p
+${STARTED}
   br label %init
 init:
   %i = phi i64 [0, %start], [%i1, %init]
@@ -146,6 +148,34 @@ ${ZERO_REGISTERS}
 
 pass:
   store i64 0, ptr %at.p
+  %rnd = load i64, ptr %random.p
+  %rnd.on = icmp ne i64 %rnd, 0
+  br i1 %rnd.on, label %shuffle, label %turn
+
+; with a seed: the warps in another order for every round
+shuffle:
+  %sh.i = phi i64 [%warps, %pass], [%sh.i1, %swap]
+  %sh.r = phi i64 [%rnd, %pass], [%sh.r3, %swap]
+  %sh.more = icmp ugt i64 %sh.i, 1
+  br i1 %sh.more, label %swap, label %shuffled
+swap:
+  %sh.a = shl i64 %sh.r, 13
+  %sh.r1 = xor i64 %sh.r, %sh.a
+  %sh.b = lshr i64 %sh.r1, 7
+  %sh.r2 = xor i64 %sh.r1, %sh.b
+  %sh.c = shl i64 %sh.r2, 17
+  %sh.r3 = xor i64 %sh.r2, %sh.c
+  %sh.j = urem i64 %sh.r3, %sh.i
+  %sh.i1 = sub i64 %sh.i, 1
+  %sh.p = getelementptr i32, ptr %order, i64 %sh.i1
+  %sh.q = getelementptr i32, ptr %order, i64 %sh.j
+  %sh.x = load i32, ptr %sh.p
+  %sh.y = load i32, ptr %sh.q
+  store i32 %sh.y, ptr %sh.p
+  store i32 %sh.x, ptr %sh.q
+  br label %shuffle
+shuffled:
+  store i64 %sh.r, ptr %random.p
   br label %turn
 
 ; one turn of the warp at position %w of the order
@@ -232,7 +262,25 @@ spent:
 poll:
   %p.halt = load volatile i32, ptr %stop
   %p.halted = icmp ne i32 %p.halt, 0
-  br i1 %p.halted, label %stopped, label %patience
+  br i1 %p.halted, label %stopped, label %next.quantum
+
+; with a seed: quanta of random length
+next.quantum:
+  %n.rnd = load i64, ptr %random.p
+  %n.on = icmp ne i64 %n.rnd, 0
+  br i1 %n.on, label %draw, label %patience
+draw:
+  %n.a = shl i64 %n.rnd, 13
+  %n.r1 = xor i64 %n.rnd, %n.a
+  %n.b = lshr i64 %n.r1, 7
+  %n.r2 = xor i64 %n.r1, %n.b
+  %n.c = shl i64 %n.r2, 17
+  %n.r3 = xor i64 %n.r2, %n.c
+  store i64 %n.r3, ptr %random.p
+  %n.low = and i64 %n.r3, 255
+  store i64 %n.low, ptr %quantum.p
+  store i64 %n.low, ptr %qsize.p
+  br label %patience
 patience:
   %w.on = add i64 %w, 1
   store i64 %w.on, ptr %at.p
@@ -341,9 +389,12 @@ counted:
   %b.enough = icmp uge i32 %b.total, %b.want
   %b.any = icmp ne i32 %came, 0
   %b.open = and i1 %b.enough, %b.any
-  br i1 %b.open, label %release, label %barrier.next
+  br i1 %b.open, label %opens, label %barrier.next
+opens:
+${OPENED}
+  br label %release
 release:
-  %f = phi i64 [0, %counted], [%f1, %release.next]
+  %f = phi i64 [0, %opens], [%f1, %release.next]
   %f.more = icmp ult i64 %f, %warps
   br i1 %f.more, label %release.go, label %released
 release.go:

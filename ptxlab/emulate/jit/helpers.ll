@@ -9,7 +9,11 @@ define internal ptr @resolve(ptr %ctx, ptr %cta, ptr %ws, i32 %lane, i64 %addr, 
   %mis = and i64 %addr, %am
   %aligned = icmp eq i64 %mis, 0
   %shadow.p = getelementptr i8, ptr %ctx, i64 ${SHADOW}
+  %race.p = getelementptr i8, ptr %ctx, i64 ${RACE}
+  %race.stride.p = getelementptr i8, ptr %ctx, i64 ${RACE_STRIDE}
+  %race.offset.p = getelementptr i8, ptr %ctx, i64 ${RACE_OFFSET}
   store i64 0, ptr %shadow.p
+  store i64 0, ptr %race.p
   br i1 %aligned, label %by.space, label %bad
 by.space:
   switch i32 %space, label %global [i32 1, label %shared i32 2, label %local i32 3, label %param i32 5, label %generic]
@@ -39,6 +43,19 @@ s.found:
   %s.host.p = getelementptr i8, ptr %cta, i64 ${SHARED}
   %s.host = load ptr, ptr %s.host.p
   %s.r = getelementptr i8, ptr %s.host, i64 %s.off
+  %s.init.p = getelementptr i8, ptr %cta, i64 ${INIT_SHARED}
+  %s.init = load i64, ptr %s.init.p
+  %s.init.is = icmp ne i64 %s.init, 0
+  %s.init.at = add i64 %s.init, %s.off
+  %s.shadow = select i1 %s.init.is, i64 %s.init.at, i64 0
+  store i64 %s.shadow, ptr %shadow.p
+  %s.race.p = getelementptr i8, ptr %cta, i64 ${RACE_SHARED}
+  %s.race = load i64, ptr %s.race.p
+  store i64 %s.race, ptr %race.p
+  %s.stride.p = getelementptr i8, ptr %cta, i64 ${RACE_SHARED_STRIDE}
+  %s.stride = load i64, ptr %s.stride.p
+  store i64 %s.stride, ptr %race.stride.p
+  store i64 %s.off, ptr %race.offset.p
   %s.fill = icmp ne ptr %site, null
   br i1 %s.fill, label %s.refill, label %s.done
 s.refill:
@@ -49,7 +66,11 @@ s.refill:
   %s.site16 = getelementptr i8, ptr %site, i64 16
   store ptr %s.host, ptr %s.site16
   %s.site24 = getelementptr i8, ptr %site, i64 24
-  store i64 0, ptr %s.site24
+  store i64 %s.init, ptr %s.site24
+  %s.site32 = getelementptr i8, ptr %site, i64 32
+  store i64 %s.race, ptr %s.site32
+  %s.site40 = getelementptr i8, ptr %site, i64 40
+  store i64 %s.stride, ptr %s.site40
   br label %s.done
 s.done:
   ret ptr %s.r
@@ -122,6 +143,10 @@ candidate:
   %e.shadow = load i64, ptr %e24
   %e32 = getelementptr i8, ptr %e, i64 32
   %e.writable = load i64, ptr %e32
+  %e40 = getelementptr i8, ptr %e, i64 40
+  %e.race = load i64, ptr %e40
+  %e48 = getelementptr i8, ptr %e, i64 48
+  %e.stride = load i64, ptr %e48
   %g.off = sub i64 %addr, %e.base
   %g.last = sub i64 %e.size, %n
   %g.fits = icmp sge i64 %g.last, 0
@@ -139,6 +164,9 @@ g.found:
   %sh.at = add i64 %e.shadow, %g.off
   %sh = select i1 %has.shadow, i64 %sh.at, i64 0
   store i64 %sh, ptr %shadow.p
+  store i64 %e.race, ptr %race.p
+  store i64 %e.stride, ptr %race.stride.p
+  store i64 %g.off, ptr %race.offset.p
   %g.fill = icmp ne ptr %site, null
   br i1 %g.fill, label %g.refill, label %g.done
 g.refill:
@@ -150,6 +178,10 @@ g.refill:
   store ptr %e.host, ptr %site16
   %site24 = getelementptr i8, ptr %site, i64 24
   store i64 %e.shadow, ptr %site24
+  %site32 = getelementptr i8, ptr %site, i64 32
+  store i64 %e.race, ptr %site32
+  %site40 = getelementptr i8, ptr %site, i64 40
+  store i64 %e.stride, ptr %site40
   br label %g.done
 g.done:
   ret ptr %g.r

@@ -41,12 +41,19 @@ def helpers(program: Program, sites: int) -> str:
     )  # fmt: skip
 
 
-def grid(state_size: int, start_registers: list[tuple[int, int]]) -> str:
+def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bool = False) -> str:
     """`@grid(ctx)`, the loop over CTAs, for warps with so many bytes of state. `start_registers`: (offset, bytes) of
-    registers that may be read before they are written; they start as zeros."""
+    registers that may be read before they are written; they start as zeros. checked: tells the checks of CTAs that
+    start and of barriers that open."""
     zeros = "\n".join(
         f"  %reg.{k} = getelementptr i8, ptr %i.ws, i64 {offset}\n"
         f"  call void @llvm.memset.p0.i64(ptr %reg.{k}, i8 0, i64 {size}, i1 false)"
         for k, (offset, size) in enumerate(start_registers)
     )
-    return fill("grid.ll", STATE_SIZE=state_size, ZERO_REGISTERS=zeros)
+    started = "  call void @check.started(ptr %ctx, ptr %cta)" if checked else ""
+    opened = (
+        f"  call void @check.opened(ptr %ctx, ptr %cta, ptr %states, i64 {state_size}, i64 %b, i32 %came, i32 %alive)"
+    )
+    return fill(
+        "grid.ll", STATE_SIZE=state_size, ZERO_REGISTERS=zeros, STARTED=started, OPENED=opened if checked else ""
+    )

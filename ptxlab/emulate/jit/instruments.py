@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ptxlab.emulate.jit.checking import check_helpers, checking
 from ptxlab.emulate.jit.counting import Counting, CountingSlow
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast
 from ptxlab.emulate.jit.slow import Slow
+from ptxlab.emulate.program import Program
 from ptxlab.emulate.report import Launch
 
 
@@ -29,9 +31,19 @@ def instruments_of(launch: Launch) -> Instruments:
     return Instruments(launch.counters, frozenset(launch.checks) - {"memcheck"})
 
 
+def instrument_helpers(instruments: Instruments, program: Program) -> list[str]:
+    """The LLVM functions that the code of such a build calls."""
+    return [check_helpers(program, instruments.checks)] if instruments.checks else []
+
+
 def emitters(instruments: Instruments) -> tuple[type[Emitter], type[Emitter]]:
     """The classes that write the fast and the slow function of such a build."""
-    mixins: tuple[tuple[type, type], ...] = ((Counting, CountingSlow),) if instruments.counters else ()
+    mixins: list[tuple[type, type]] = []
+    if instruments.counters:
+        mixins.append((Counting, CountingSlow))
+    if instruments.checks:
+        checked = checking(instruments.checks)
+        mixins.append((checked, checked))
     if not mixins:
         return Fast, Slow
     fast, slow = zip(*mixins, strict=True)

@@ -18,11 +18,15 @@ FAULT_KIND, FAULT_CODE, FAULT_LANE, FAULT_ADDRESS, FAULT_WARP = 160, 164, 168, 1
 SHADOW, PARAM_SIZE, SLOTS, SLOT_COUNT, SLOT, SUSPENSIONS, SLOT_LIMIT = 192, 200, 208, 216, 224, 232, 240
 TALLY = 248  # pointer: what counted code adds up
 CLOCK = 256  # warp-instructions before this quantum
+# what @resolve found beside SHADOW: records of accesses, bytes from writers to readers, offset in the allocation
+RACE, RACE_STRIDE, RACE_OFFSET = 264, 272, 280
+CHECK, RANDOM = 288, 296  # pointer: what the checks note; state of the random numbers that shuffle warps, 0 without
 CONTEXT_SIZE = 384
 
 # -- a CTA's record
 ACTIVE, CTAID, SHARED, SHARED_SIZE, WARP_STATES, LINEAR, WARP_AT = 0, 4, 16, 24, 32, 40, 48
 CTA_LOCAL, CTA_LOCAL_SIZE = 320, 328
+CHECKS, INIT_SHARED, RACE_SHARED, RACE_SHARED_STRIDE = 336, 344, 352, 360  # of the checks, 0 without
 BAR_COUNT, BAR_ARRIVED, BAR_YES, BAR_ASKED = 64, 128, 192, 256  # i32 for each of 16 barriers
 CTA_SIZE = 384
 
@@ -48,8 +52,10 @@ GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of
 # -- spaces, as the helpers number them
 SPACES = {"global": 0, "shared": 1, "local": 2, "frame": 2, "param": 3, "const": 4, "generic": 5}
 
-SITE_SIZE = 32  # base address, last offset allowed (rotated), host pointer, pointer to the record of writes
-ALLOC_SIZE = 40  # base address, size, host pointer, pointer to the record of writes, writable
+# base address, last offset allowed (rotated), host pointer, pointer to the record of writes, RACE, RACE_STRIDE
+SITE_SIZE = 48
+# base address, size, host pointer, pointer to the record of writes, writable, RACE, RACE_STRIDE
+ALLOC_SIZE = 56
 
 _BYTES = {"i1": 4, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f32": 4, "f64": 8}
 

@@ -1,0 +1,101 @@
+"""Where compiled code keeps what the checks remember: records of accesses, written bytes, clocks, and notes.
+
+The records are those of `ptxlab.emulate.races`: for each word of memory 8 bytes for its last writer, further on (a
+stride) 8 for a reader, and further on again 8 for another reader. All of it is made by the launch, in plain arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate import races
+from ptxlab.emulate.findings import Note
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.memory import Allocation
+from ptxlab.emulate.program import Program
+from ptxlab.emulate.report import Launch
+
+# -- what the checks know of a CTA
+NOW, FULL, SIMPLE = 0, 8, 16  # i64: the block's number and its clock as in a record; that at the last barrier of all
+BAR_CODE = 64  # i32 for each warp: code index + 1 of the `.aligned` barrier that it came to last
+ACQUIRED, FENCED, FIRST_FENCE = 192, 320, 448  # i32 for each warp
+EXPECTED, EXPECTED_CODE, EXPECTED_BY = 576, 640, 704  # i32 for each barrier: count + 1, code index, warp and lane
+CAME = 1024  # i32 for each barrier and warp: when it arrived and went on
+SYNC = 4096  # i32 for each warp and warp: how far the first has seen the second
+COMMITTED, FINISHED, COPIES = 8192, 12288, 16384  # i32 for each thread: groups of cp.async; i64: copies so far
+CTA_RECORD = 16448
+
+# -- what they know of the launch
+TIMES, SERIAL, LOST, BLOCKS_AT, PENDING_AT = 0, 8, 16, 24, 32
+ENTRIES, ENTRY, ENTRY_COUNT = 64, 64, 1024
+# an entry: key, count, the record of the one that noticed, that of the other, address, block, value, serial number
+
+CONSTANTS = {
+    name: value for name, value in vars().items() if name.isupper() and isinstance(value, int)
+} | {"TIME": races.TIME, "CODE": races.CODE}  # fmt: skip
+
+
+class Watched:
+    """The memory of one launch's checks."""
+
+    def __init__(self, program: Program, launch: Launch) -> None:
+        self.program, self.launch = program, launch
+        self.init, self.race = "initcheck" in launch.checks, "racecheck" in launch.checks
+        self.granule = races.granule(program)
+        self.table = np.zeros(ENTRIES + ENTRY * ENTRY_COUNT, np.uint8)
+        self.blocks = np.zeros(4 * (min(launch.blocks, races.BLOCKS) + 2), np.int32)
+        self._word(BLOCKS_AT, self.blocks.ctypes.data)
+        self._kept: list[np.ndarray] = []
+
+    def _word(self, offset: int, value: int) -> None:
+        self.table[offset : offset + 8].view(np.int64)[0] = value
+
+    def _records(self, size: int) -> tuple[int, int]:
+        """Address and stride of fresh records for `size` bytes; the room behind each is for whole vectors."""
+        words = -(-size // self.granule) + 8
+        made = np.zeros(3 * words, np.uint64)
+        self._kept.append(made)
+        return made.ctypes.data, 8 * words
+
+    def shadow(self, table: np.ndarray, live: list[Allocation]) -> None:
+        """Adds to the table of allocations where their records are."""
+        if self.race:
+            for row, allocation in zip(table, live, strict=False):
+                if allocation.writable:
+                    row[5:7] = self._records(allocation.size)
+
+    def slot(self, cta: np.ndarray, shared: int) -> np.ndarray:
+        """What a CTA at work needs; gives its record."""
+        record = np.zeros(CTA_RECORD, np.uint8)
+        fields = {S.CHECKS: record.ctypes.data}
+        if self.init:
+            written = np.zeros(shared + 64, np.uint8)
+            self._kept.append(written)
+            fields[S.INIT_SHARED] = written.ctypes.data
+        if self.race and shared:
+            fields[S.RACE_SHARED], fields[S.RACE_SHARED_STRIDE] = self._records(shared)
+        for offset, value in fields.items():
+            cta[offset : offset + 8].view(np.int64)[0] = value
+        return record
+
+    def notes(self) -> Iterator[Note]:
+        """What was noted."""
+        for row in self.table[ENTRIES:].view(np.uint64).reshape(-1, ENTRY // 8):
+            key, count, me, other, address, block, value = (int(x) for x in row[:7])
+            if not key:
+                continue
+            has_other = bool(key & 0xFFFFF)
+            mine, theirs = me >> races.BLOCK, other >> races.BLOCK
+            other_block = block if mine == theirs else theirs - 1
+            yield Note(
+                key >> 40, _field(me, races.CODE, 18), block, _field(me, races.WARP, 5), _field(me, races.LANE, 5),
+                _field(other, races.CODE, 18) if has_other else -1, other_block, _field(other, races.WARP, 5),
+                _field(other, races.LANE, 5), address if address != (1 << 64) - 1 else -1, value, count,
+            )  # fmt: skip
+
+
+def _field(record: int, at: int, bits: int) -> Any:
+    return record >> at & ((1 << bits) - 1)
