@@ -222,7 +222,8 @@ PRODUCT = f"{MMA} {{%f1, %f2, %f3, %f4}}, {{%r5, %r5}}, {{%r5}}, {{%f1, %f1, %f1
 INCOMPLETE = {
     "small block": (PRODUCT, 16, 0, "only lanes 0-15 are there"),
     "exited": (
-        f"setp.gt.u32 %p1, %r1, 3;\n    @%p1 bra ON;\n    exit;\nON:\n    {PRODUCT}", 32, 4, "only lanes 4-31 are there",
+        f"setp.gt.u32 %p1, %r1, 3;\n    @%p1 bra ON;\n    exit;\nON:\n    {PRODUCT}", 32, 4,
+        "only lanes 4-31 are there",
     ),
     "guard": (
         f"setp.gt.u32 %p1, %r1, 3;\n    @%p1 {PRODUCT}", 32, 4, "its guard holds in lanes 4-31 only",

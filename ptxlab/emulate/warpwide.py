@@ -58,12 +58,9 @@ def incomplete(
     assert code.form is not None
     lane = (there & -there).bit_length() - 1
     lanes = lanes_in_words(np.array([bool(there >> k & 1) for k in range(LANES)]))
-    what = f"{code.form.opcode} needs all 32 lanes of the warp; "
-    what += (
-        f"its guard holds in {lanes} only"
-        if guarded
-        else f"only {lanes} {'is' if lane == there.bit_length() - 1 else 'are'} there"
-    )
+    verb = "is" if there == there & -there else "are"
+    why = f"its guard holds in {lanes} only" if guarded else f"only {lanes} {verb} there"
+    what = f"{code.form.opcode} needs all 32 lanes of the warp; {why}"
     return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)
 
 
