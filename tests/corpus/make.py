@@ -1,17 +1,21 @@
 """Makes the compiled part of the corpus again: `python tests/corpus/make.py` with nvcc, NVRTC or Triton installed.
 
 tests/cuda/<name>.cu becomes cuda/<name>.<O3|G>[.<arch>|.nvrtc].ptx, for sm_80 where no architecture is named;
-calls.cu and features.cu, there for their text only, go to grammar/. The Triton kernels below become triton/<name>.ptx.
+calls.cu and features.cu, there for their text only, go to grammar/. The programs in tests/cuda/programs go into one
+archive, cuda_programs.tar.xz. The kernels of triton_kernels.py become triton/<name>.<arch>.ptx, with triton/launches.json.
 No path of the machine that compiled may stay in a file: `neutral` removes them, also from the debugger's data.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
+import json
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,6 +75,35 @@ def with_nvcc(nvcc: str) -> None:
                     write(to / f"{source.stem}.{mode}{suffix}.ptx", neutral(text, folder))
 
 
+PROGRAMS = SOURCES / "programs"
+PROGRAMS_ARCHIVE = HERE / "cuda_programs.tar.xz"
+PROGRAM_ARCHS = ("sm_75", "sm_80", "sm_90")
+
+
+def with_nvcc_programs(nvcc: str) -> None:
+    """Compiles cuda/programs/<name>.cu to <name>.<O3|G>.<arch>.ptx, all in one archive, the same on every run."""
+    sys.path.insert(0, str(HERE.parent))
+    from cuda_cases import NEEDS
+
+    made: dict[str, bytes] = {}
+    with build_folder() as folder:
+        for source in sorted(PROGRAMS.glob("*.cu")):
+            shutil.copy(source, folder)
+            for mode, options in MODES.items():
+                for arch in PROGRAM_ARCHS:
+                    if int(arch[3:]) >= NEEDS.get(source.stem, 75):
+                        command = [nvcc, "-ptx", "-std=c++17", *options, f"-arch={arch}", source.name, "-o", "out.ptx"]
+                        subprocess.run(command, cwd=folder, check=True, stderr=subprocess.DEVNULL)
+                        text = neutral((Path(folder) / "out.ptx").read_text(), folder)
+                        made[f"{source.stem}.{mode}.{arch}.ptx"] = text.encode()
+    with tarfile.open(PROGRAMS_ARCHIVE, "w:xz", preset=9) as archive:
+        for name, data in made.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    print(f"{PROGRAMS_ARCHIVE.name}: {len(made)} files, {PROGRAMS_ARCHIVE.stat().st_size} bytes")
+
+
 def with_nvrtc() -> None:
     """Compiles every .cu that needs no headers through NVRTC, optimised and for the debugger."""
     from cuda.bindings import nvrtc
@@ -101,11 +134,17 @@ def with_triton() -> None:
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    for name, kernel, arch, signature, constants in triton_kernels.ALL:
-        source = ASTSource(fn=kernel, signature=signature, constexprs=constants)
-        compiled = triton.compile(source, target=GPUTarget("cuda", arch, 32))
+    launches = {}
+    for name, kernel, arch, signature, constants, attributes, options in triton_kernels.ALL:
+        source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs=attributes)
+        compiled = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
         ptx = re.sub(r'(\.file\s+\d+ ")[^"]*/', r"\1", compiled.asm["ptx"])
         write(HERE / "triton" / f"{name}.sm_{arch}.ptx", without_strings(ptx, str(HERE)))
+        launches[f"{name}.sm_{arch}"] = {
+            "signature": signature, "constants": constants, "shared": compiled.metadata.shared,
+            "num_warps": compiled.metadata.num_warps, "num_stages": compiled.metadata.num_stages,
+        }  # fmt: skip
+    (HERE / "triton" / "launches.json").write_text(json.dumps(launches, indent=1) + "\n")
 
 
 def without_strings(ptx: str, folder: str) -> str:
@@ -119,6 +158,7 @@ def main() -> None:
     nvcc = shutil.which("nvcc")
     if nvcc:
         with_nvcc(nvcc)
+        with_nvcc_programs(nvcc)
     for make, package in ((with_nvrtc, "cuda.bindings"), (with_triton, "triton")):
         try:
             make()

@@ -1,4 +1,4 @@
-"""The Triton kernels whose PTX is in the corpus: element-wise, a reduction, tensor cores, atomics, attention."""
+"""The Triton kernels whose PTX is in the corpus: element-wise, reductions, tensor cores, atomics, random numbers."""
 
 from __future__ import annotations
 
@@ -70,13 +70,67 @@ def attention(q, k, v, out, n, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.
     tl.store(out + rows[:, None] * D + dims[None, :], acc / row_sum[:, None], mask=(rows < n)[:, None])
 
 
-def _case(name: str, kernel: object, arch: int, arguments: dict[str, str], constants: dict[str, int]) -> tuple:
+@triton.jit
+def layernorm(x, weight, bias, out, columns, eps, BLOCK: tl.constexpr):
+    """Each row normalised to mean 0 and variance 1, scaled and shifted."""
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < columns
+    value = tl.load(x + row * columns + offsets, mask=mask, other=0.0).to(tl.float32)
+    mean = tl.sum(value, axis=0) / columns
+    centred = tl.where(mask, value - mean, 0.0)
+    scale = 1 / tl.sqrt(tl.sum(centred * centred, axis=0) / columns + eps)
+    scaled = centred * scale * tl.load(weight + offsets, mask=mask) + tl.load(bias + offsets, mask=mask)
+    tl.store(out + row * columns + offsets, scaled, mask=mask)
+
+
+@triton.jit
+def dropout(x, out, kept, n, probability, seed, BLOCK: tl.constexpr):
+    """Elements are zeroed with a probability, by Philox random numbers; `kept` says which are not."""
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    keep = tl.rand(seed, offsets) > probability
+    value = tl.load(x + offsets, mask=mask)
+    tl.store(out + offsets, tl.where(keep, value / (1 - probability), 0.0), mask=mask)
+    tl.store(kept + offsets, keep.to(tl.int8), mask=mask)
+
+
+@triton.jit
+def scan(x, out, totals, columns, BLOCK: tl.constexpr):
+    """Running sums of each row, and the sum of what is larger than its neighbours' maximum so far."""
+    row = tl.program_id(0)
+    offsets = tl.arange(0, BLOCK)
+    mask = offsets < columns
+    value = tl.load(x + row * columns + offsets, mask=mask, other=0)
+    tl.store(out + row * columns + offsets, tl.cumsum(value, axis=0), mask=mask)
+    tl.atomic_max(totals, tl.sum(value, axis=0))
+    tl.atomic_add(totals + 1, tl.max(value, axis=0))
+
+
+@triton.jit
+def transpose(x, out, rows, columns, BLOCK: tl.constexpr):
+    """out = x^T through registers."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    j = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    mask = (i < rows)[:, None] & (j < columns)[None, :]
+    tile = tl.load(x + i[:, None] * columns + j[None, :], mask=mask, other=0.0)
+    tl.store(out + j[:, None] * rows + i[None, :], tl.trans(tile), mask=tl.trans(mask))
+
+
+def _case(
+    name: str, kernel: object, arch: int, arguments: dict[str, str], constants: dict[str, int], *,
+    divisible: bool = False, **options: int,
+) -> tuple:  # fmt: skip
+    """`divisible`: all pointers and sizes are multiples of 16, which is what asynchronous copies need."""
     signature = {**arguments, **dict.fromkeys(constants, "constexpr")}
-    return name, kernel, arch, signature, constants
+    attributes = {(k,): [["tt.divisibility", 16]] for k in range(len(arguments))} if divisible else {}
+    return name, kernel, arch, signature, constants, attributes, options
 
 
 _MATMUL = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "m": "i32", "n": "i32", "k": "i32"}
 _ATTENTION = {"q": "*bf16", "k": "*bf16", "v": "*bf16", "out": "*fp32", "n": "i32", "scale": "fp32"}
+_LAYERNORM = {"x": "*fp16", "weight": "*fp32", "bias": "*fp32", "out": "*fp32", "columns": "i32", "eps": "fp32"}
+_DROPOUT = {"x": "*fp32", "out": "*fp32", "kept": "*i8", "n": "i32", "probability": "fp32", "seed": "i32"}
 
 ALL = [
     _case("add", add, 80, {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 256}),
@@ -85,4 +139,21 @@ ALL = [
     _case("matmul", matmul, 90, _MATMUL, {"BM": 64, "BN": 32, "BK": 32}),
     _case("histogram", histogram, 80, {"data": "*u8", "counts": "*i32", "n": "i32"}, {"BLOCK": 256}),
     _case("attention", attention, 80, _ATTENTION, {"D": 32, "BM": 32, "BN": 32}),
+    *(
+        _case(
+            f"matmul_{stages}_stages",
+            matmul,
+            80,
+            _MATMUL,
+            {"BM": 32, "BN": 32, "BK": 32},
+            divisible=True,
+            num_stages=stages,
+            num_warps=2,
+        )
+        for stages in (2, 3, 4)
+    ),
+    _case("layernorm", layernorm, 80, _LAYERNORM, {"BLOCK": 256}, num_warps=2),
+    _case("dropout", dropout, 80, _DROPOUT, {"BLOCK": 256}),
+    _case("scan", scan, 80, {"x": "*i32", "out": "*i32", "totals": "*i32", "columns": "i32"}, {"BLOCK": 256}),
+    _case("transpose", transpose, 80, {"x": "*fp32", "out": "*fp32", "rows": "i32", "columns": "i32"}, {"BLOCK": 32}),
 ]

@@ -1,0 +1,58 @@
+"""CUDA C++ programs against numpy on both engines, from nvcc's PTX in the corpus and from NVRTC."""
+
+from __future__ import annotations
+
+import pytest
+from cuda_programs import ARCHS, MODES, PROGRAMS, SOURCES, archive, exists, ptx_of, run
+from emulate_programs import ENGINES
+
+from ptxlab.frontends.cuda import available, include_folders
+
+DEVICES = {"step": "step", "jit": "cpu"}
+REFUSED = {
+    "matmul_wmma": "wmma", "matmul_wmma_tf32": "wmma", "barrier_copy": "mbarrier",
+}  # fmt: skip
+"""Programs that the machine may refuse, and the instruction that it names when it does."""
+
+
+def check(name: str, text: str, engine: str) -> None:
+    outcome = run(name, text, DEVICES[engine], workers=1)
+    if name in REFUSED and outcome.verdict == "refused":
+        assert f" {REFUSED[name]}." in outcome.says
+        return
+    assert str(outcome) == "ok"
+
+
+def test_every_program_has_a_source_and_its_ptx() -> None:
+    assert {path.stem for path in SOURCES.glob("*.cu")} == set(PROGRAMS)
+    wanted = {f"{n}.{m}.{a}" for n in PROGRAMS for m in MODES for a in ARCHS if exists(n, a)}
+    assert set(archive()) == wanted
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_optimised(name: str, engine: str) -> None:
+    check(name, ptx_of(name, "O3", "sm_80"), engine)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_for_the_debugger(name: str) -> None:
+    check(name, ptx_of(name, "G", "sm_80"), "step")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_target(name: str, arch: str, mode: str, engine: str) -> None:
+    if not exists(name, arch):
+        pytest.skip(f"{name} cannot be compiled for {arch}")
+    check(name, ptx_of(name, mode, arch), engine)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not available() or not include_folders(), reason="needs NVRTC and CUDA's headers: ptxlab[cuda]")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_compiled_now(name: str) -> None:
+    check(name, ptx_of(name, "O3", "sm_80", "nvrtc"), ENGINES[-1])
