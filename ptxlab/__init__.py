@@ -23,6 +23,8 @@ from ptxlab.launch import launch
 if TYPE_CHECKING:
     from ptxlab import kernels, reference
     from ptxlab.buffers import DeviceBuffer, const, empty, out, to_device
+    from ptxlab.emulate.recording import open_trace
+    from ptxlab.emulate.trace import Trace
     from ptxlab.errors import (
         AssemblyError,
         BuildError,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         PtxlabError,
         PtxSyntaxError,
         TargetError,
+        TraceError,
         UnavailableError,
         UnsupportedInstruction,
     )
@@ -60,6 +63,8 @@ _HOMES = {
     "PtxSyntaxError": "errors",
     "PtxlabError": "errors",
     "TargetError": "errors",
+    "Trace": "emulate.trace",
+    "TraceError": "errors",
     "UnavailableError": "errors",
     "UnsupportedInstruction": "errors",
     "assemble": "gpu",
@@ -71,6 +76,7 @@ _HOMES = {
     "explore": "lab",
     "load_ipython_extension": "lab",
     "merge_states": "reference",
+    "open_trace": "emulate.recording",
     "parse": "text",
     "plot_error": "lab",
     "plot_state": "lab",
@@ -91,6 +97,8 @@ __all__ = [
     "PtxSyntaxError",
     "PtxlabError",
     "TargetError",
+    "Trace",
+    "TraceError",
     "UnavailableError",
     "UnsupportedInstruction",
     "assemble",
@@ -104,6 +112,7 @@ __all__ = [
     "launch",
     "load_ipython_extension",
     "merge_states",
+    "open_trace",
     "out",
     "parse",
     "plot_error",

@@ -132,15 +132,21 @@ class UnavailableError(PtxlabError, RuntimeError):
     """Something optional is missing here (a GPU, an NVIDIA wheel); the message says what to install."""
 
 
+class TraceError(PtxlabError, ValueError):
+    """A file is not a trace, or not one that this version reads, or is cut off or damaged; the message says which."""
+
+
 class DeviceFault(PtxlabError, RuntimeError):
     """A kernel was stopped: memcheck, budget, deadlock, trap, assert or a fault of the real GPU.
 
     `kind` is one of "memcheck", "budget", "deadlock", "trap", "assert", "interrupt", "gpu"; `block` and `thread`
     are (x, y, z) or None; `line` is the 1-based PTX line; `address` the device address where there is one. `messages`
-    are what the kernel's threads had printed with `printf` before (see `ptxlab.emulate.printf`).
+    are what the kernel's threads had printed with `printf` before (see `ptxlab.emulate.printf`), `trace` the
+    steps until then, where they were recorded.
     """
 
     messages: Sequence[Any] = ()
+    trace: Any = None
 
     def __init__(
         self,

@@ -96,10 +96,10 @@ def launch(
     entry: which kernel, when the module has several. shared: bytes of dynamic shared memory. device: "gpu", "cpu"
     (compiled), "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU
     machine has. arch: the target, by default the PTX's own; on a GPU always its own. checks: any of `ALL_CHECKS`; what
-    they notice is in `findings`. counters: count instructions.
-    trace: an `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly. budget:
-    stop after that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster:
-    blocks a cluster (GPU only).
+    they notice is in `findings`. counters: count instructions and accesses to memory. trace: a `pl.Trace`, or an
+    `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly. budget: stop after
+    that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster: blocks a
+    cluster (GPU only).
 
     Raises `LaunchError` when arguments or sizes do not fit, `PtxSyntaxError` and `UnsupportedInstruction` when the
     kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.

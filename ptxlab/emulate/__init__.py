@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.memory import Allocation, Memory
 from ptxlab.emulate.program import Program, lower
 from ptxlab.emulate.report import Launch, Report
 from ptxlab.emulate.system import assertion, messages
+from ptxlab.emulate.trace import Trace
 from ptxlab.errors import DeviceFault, LaunchError
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def execute(
 
     grid, block: blocks and threads in x, y, z. params: the kernel's parameter block, packed as `Program.params` says.
     shared: bytes of dynamic shared memory. budget: warp-instructions after which the launch is stopped.
+    trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step`).
     Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped.
     """
     if cluster is not None and any(n != 1 for n in cluster):
@@ -51,6 +54,9 @@ def execute(
         checks=tuple(checks), counters=counters, trace=trace, cooperative=cooperative,
         cluster=None if cluster is None else _three(cluster),
     )  # fmt: skip
+    recorder = trace.recorder(program, launch) if isinstance(trace, Trace) else None
+    if recorder is not None:
+        launch = replace(launch, trace=recorder)
     if engine == "step":
         from ptxlab.emulate.step import run
     elif engine == "jit":
@@ -62,13 +68,19 @@ def execute(
     ]
     try:
         report = run(program, launch, memory)
+        if recorder is not None:
+            report.trace = recorder.finish()
         report.messages = messages(program, memory)
         return report
     except DeviceFault as stopped:
         found = assertion(program, memory, stopped)
         found.messages = messages(program, memory)
+        if recorder is not None:
+            found.trace = recorder.finish()
         raise found from None
     finally:
+        if recorder is not None:
+            recorder.close()
         for allocation in placed:
             memory.remove(allocation)
 

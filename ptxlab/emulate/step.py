@@ -49,7 +49,8 @@ class Step:
     """One executed warp-instruction, as a recorder sees it.
 
     block, warp: linear indices. mask: bool (32,), the lanes at this instruction, before its guard. writes: (register
-    number, old values, new values) of each destination. touches: its accesses to memory.
+    number, old values, new values) of each destination. touches: its accesses to memory. registers: all of the warp's
+    registers after the step, by number; the arrays may be kept, the list changes.
     """
 
     block: int
@@ -58,6 +59,7 @@ class Step:
     mask: np.ndarray = field(repr=False)
     writes: tuple[tuple[int, np.ndarray, np.ndarray], ...] = field(repr=False)
     touches: tuple[Touch, ...] = field(repr=False)
+    registers: list[np.ndarray] = field(repr=False)
 
 
 class Recorder(Protocol):
@@ -158,7 +160,7 @@ class Machine:
             w.touches = []
             self._run(w, 1)
             writes = tuple((n, o, w.regs[n]) for n, o in zip(registers, old, strict=True))
-            recorder.record(Step(w.block_index, w.warp, code, mask, writes, tuple(w.touches)))
+            recorder.record(Step(w.block_index, w.warp, code, mask, writes, tuple(w.touches), w.regs))
             w.touches = None
             if w.stopped:
                 break

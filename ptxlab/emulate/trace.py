@@ -1,0 +1,307 @@
+"""Traces: every step of chosen warps, written as a launch runs, in a compact file that can be walked both ways.
+
+    run = pl.launch(ptx, grid, block, x, trace=pl.Trace(blocks=0, warps=[0, 1]))
+    run.trace.save("kernel.trace")                            # a `Recording`, see `ptxlab.emulate.recording`
+
+The file: a header (magic, version, length; JSON with the kernel, its text, registers and code), pages, an end. A page
+holds up to `PAGE` steps of one warp: the registers as they were before, and for each step its instruction, lanes,
+registers written and accesses to memory. Everything of a kind lies together, lanes as differences from their left
+neighbour, bytes sorted by significance, compressed: a few dozen bytes a step for most kernels, never more than the raw
+values (128 bytes for a 32-bit register that is written). Little-endian throughout.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from ptxlab.emulate.lanes import DTYPE, LANES
+from ptxlab.errors import LaunchError
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program import Program
+    from ptxlab.emulate.recording import Recording
+    from ptxlab.emulate.report import Launch
+    from ptxlab.emulate.step import Step
+
+MAGIC = b"PTXTRACE"
+VERSION = 1
+HEAD = struct.Struct("<8sII")
+"""Magic, version, bytes of JSON."""
+PAGE_HEAD = struct.Struct("<4sIIQIII")
+"""Tag, block, warp, number of the first step, steps, bytes that follow, their CRC-32."""
+PAGE_TAG, END_TAG = b"PAGE", b"END."
+PAGE = 4096
+"""Steps of a page."""
+LIMIT = 256 << 20
+"""Bytes after which recording stops, by default."""
+SPACES = ("generic", "global", "shared", "local", "frame", "param", "const")
+KINDS = ("load", "store", "atomic")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What to record: `launch(..., trace=Trace(...))`.
+
+    blocks, warps: a linear index, several, or None for all. start, steps: the window, counted in each warp's own steps.
+    lines: only steps at these PTX lines; what has changed a register since the step before counts as the step's. path:
+    a file to write to while the launch runs, else the trace is kept in memory. limit: bytes after which recording
+    stops; the trace then says `capped`.
+    """
+
+    blocks: int | Iterable[int] | None = 0
+    warps: int | Iterable[int] | None = None
+    start: int = 0
+    steps: int | None = None
+    lines: Iterable[int] | None = None
+    path: str | Path | None = None
+    limit: int = LIMIT
+
+    def __post_init__(self) -> None:
+        for name in ("blocks", "warps", "lines"):
+            value = getattr(self, name)
+            chosen = None if value is None else frozenset([value] if isinstance(value, int) else value)
+            object.__setattr__(self, name, chosen)
+        if self.start < 0 or (self.steps is not None and self.steps < 0):
+            raise LaunchError(f"trace: start and steps count from 0, got start={self.start}, steps={self.steps}")
+
+    def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
+        """What the stepping engine hands its steps to."""
+        return TraceRecorder(self, program, launch)
+
+
+@dataclass
+class Pending:
+    """The steps of one warp that have not been written yet. `last`: its registers after the last recorded step."""
+
+    last: list[np.ndarray]
+    seen: int = 0
+    first: int = 0
+    keyframe: list[np.ndarray] = field(default_factory=list)
+    codes: list[int] = field(default_factory=list)
+    masks: list[np.ndarray] = field(default_factory=list)
+    counts: list[int] = field(default_factory=list)
+    registers: list[int] = field(default_factory=list)
+    values: list[np.ndarray] = field(default_factory=list)
+    touched: list[int] = field(default_factory=list)
+    touches: list[Any] = field(default_factory=list)
+
+
+class TraceRecorder:
+    """Writes a trace. A step costs a comparison of all registers with what they were; the rest is done by the page."""
+
+    def __init__(self, trace: Trace, program: Program, launch: Launch) -> None:
+        self.trace, self.program = trace, program
+        self.file: BinaryIO = open(trace.path, "w+b") if trace.path is not None else io.BytesIO()
+        self.warps: dict[tuple[int, int], Pending] = {}
+        self.pages = self.steps = 0
+        self.capped = False
+        head = json.dumps(describe(program, launch)).encode()
+        self.file.write(HEAD.pack(MAGIC, VERSION, len(head)) + head)
+        self.written = self.file.tell()
+
+    def wants(self, block: int, warp: int) -> bool:
+        """Whether this warp is recorded."""
+        blocks: Any = self.trace.blocks
+        warps: Any = self.trace.warps
+        return (blocks is None or block in blocks) and (warps is None or warp in warps)
+
+    def record(self, step: Step) -> None:
+        """One step, as the engine has just made it."""
+        key = step.block, step.warp
+        warp = self.warps.get(key)
+        if warp is None:
+            warp = self.warps[key] = Pending(list(step.registers[: len(self.program.registers)]))
+            for r, old, _ in step.writes:
+                warp.last[r] = old
+        number = warp.seen
+        warp.seen += 1
+        trace, lines = self.trace, self.trace.lines
+        if number < trace.start or (trace.steps is not None and number >= trace.start + trace.steps) or self.capped:
+            if number < trace.start:
+                warp.last = list(step.registers[: len(warp.last)])
+            return
+        if lines is not None and step.code.line not in lines:
+            return
+        if not warp.codes:
+            warp.first, warp.keyframe = number, list(warp.last)
+        last, now = warp.last, step.registers
+        changed = [r for r, old in enumerate(last) if now[r] is not old]
+        for r in changed:
+            last[r] = now[r]
+            warp.values.append(now[r])
+        warp.registers += changed
+        warp.codes.append(step.code.index)
+        warp.masks.append(step.mask)
+        warp.counts.append(len(changed))
+        warp.touched.append(len(step.touches))
+        warp.touches += step.touches
+        if len(warp.codes) == PAGE:
+            self._flush(key, warp)
+
+    def finish(self) -> Recording:
+        """Writes what is left and the end."""
+        from ptxlab.emulate.recording import Recording
+
+        for key, warp in self.warps.items():
+            if warp.codes:
+                self._flush(key, warp)
+        tail = json.dumps({"pages": self.pages, "steps": self.steps, "capped": self.capped}).encode()
+        self.file.write(END_TAG + struct.pack("<I", len(tail)) + tail)
+        self.file.flush()
+        recording = Recording(self.file, str(self.trace.path or "trace"))
+        self.close()
+        return recording
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self.file.close()
+
+    def _flush(self, key: tuple[int, int], warp: Pending) -> None:
+        body = pack_page(warp)
+        if self.written + len(body) > self.trace.limit:
+            self.capped = True
+        else:
+            head = PAGE_HEAD.pack(PAGE_TAG, *key, warp.first, len(warp.codes), len(body), zlib.crc32(body))
+            self.file.write(head + body)
+            self.written += len(head) + len(body)
+            self.pages += 1
+            self.steps += len(warp.codes)
+        for name in ("codes", "masks", "counts", "registers", "values", "touched", "touches"):
+            getattr(warp, name).clear()
+
+
+def describe(program: Program, launch: Launch) -> dict[str, Any]:
+    """The header of a trace: enough to show it without the kernel."""
+    return {
+        "kernel": program.name, "arch": program.arch, "file": program.file, "grid": launch.grid, "block": launch.block,
+        "text": "\n".join(program.lines),
+        "registers": [[r.name, r.type, r.lane, r.function] for r in program.registers],
+        "codes": [
+            [c.line, c.form.opcode if c.form is not None else c.name, c.instruction is not None] for c in program.codes
+        ],
+    }  # fmt: skip
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+
+def pack_page(warp: Pending) -> bytes:
+    """The bytes of a page: its columns, each a length and compressed data."""
+    columns = [
+        np.array(warp.codes, np.uint32), _bits(warp.masks), np.array(warp.counts, np.uint16),
+        np.array(warp.registers, np.uint16),
+    ]  # fmt: skip
+    out = [_column(c.tobytes()) for c in columns]
+    out += [_column(b"".join(pack_lanes([v for v in of if v.dtype == dtype], dtype) for dtype in _CLASSES))
+            for of in (warp.keyframe, warp.values)]  # fmt: skip
+    touches = warp.touches
+    head = np.array([(KINDS.index(t.what), SPACES.index(t.space), t.size) for t in touches], np.uint8).reshape(-1, 3)
+    for data in (
+        np.array(warp.touched, np.uint16).tobytes(),
+        head.tobytes(),
+        _bits([t.mask for t in touches]).tobytes(),
+        pack_lanes([t.address.astype(np.uint64) for t in touches], np.dtype(np.uint64)),
+    ):
+        out.append(_column(data))
+    return b"".join(out)
+
+
+_CLASSES = tuple(dict.fromkeys(DTYPE.values()))
+"""The kinds of lane values; those of one kind lie together, in the order of this list."""
+
+
+def _bits(masks: Sequence[np.ndarray]) -> np.ndarray:
+    """32 booleans as a u32 each, lane 0 the lowest bit."""
+    if not masks:
+        return np.zeros(0, np.uint32)
+    return np.packbits(np.stack(masks).astype(np.bool_), axis=1, bitorder="little").view(np.uint32).ravel()
+
+
+def _column(data: bytes) -> bytes:
+    packed = zlib.compress(data, 1)
+    return struct.pack("<II", len(packed), len(data)) + packed
+
+
+def pack_lanes(values: Sequence[np.ndarray], dtype: np.dtype[Any]) -> bytes:
+    """Values of 32 lanes each: every lane as the difference from its left neighbour, bytes sorted by significance."""
+    if dtype == np.bool_:
+        return _bits(values).tobytes()
+    if not values:
+        return b""
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    whole = np.stack(values).view(unsigned)
+    whole[:, 1:] -= whole[:, :-1].copy()
+    return np.ascontiguousarray(whole.view(np.uint8).reshape(-1, dtype.itemsize).T).tobytes()
+
+
+def unpack_lanes(data: bytes, count: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """`count` values, shape (count, 32): the inverse of `pack_lanes`."""
+    if dtype == np.bool_:
+        return np.unpackbits(np.frombuffer(data, np.uint8).reshape(count, 4), axis=1, bitorder="little").view(np.bool_)
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    planes = np.frombuffer(data, np.uint8).reshape(dtype.itemsize, -1).T
+    whole = np.ascontiguousarray(planes).view(unsigned).reshape(count, LANES)
+    return np.cumsum(whole, axis=1, dtype=unsigned).view(dtype)
+
+
+@dataclass
+class Page:
+    """A page, read: for each step its instruction, lanes, and where its writes and touches lie in the lists behind."""
+
+    codes: np.ndarray
+    masks: np.ndarray
+    first_write: np.ndarray
+    registers: np.ndarray
+    values: list[np.ndarray]
+    keyframe: list[np.ndarray]
+    first_touch: np.ndarray
+    touch_head: np.ndarray
+    touch_masks: np.ndarray
+    addresses: np.ndarray
+
+
+def unpack_page(body: bytes, lanes: Sequence[str]) -> Page:
+    """The inverse of `pack_page`, for a program whose registers have these lane types."""
+    columns, at = [], 0
+    while at < len(body):
+        packed, size = struct.unpack_from("<II", body, at)
+        data = zlib.decompress(body[at + 8 : at + 8 + packed])
+        if len(data) != size:
+            raise ValueError("a column has another length than it says")
+        columns.append(data)
+        at += 8 + packed
+    codes, masks = np.frombuffer(columns[0], np.uint32), np.frombuffer(columns[1], np.uint32)
+    registers = np.frombuffer(columns[3], np.uint16)
+    types = [DTYPE[lane] for lane in lanes]
+    touch_masks = np.frombuffer(columns[8], np.uint32)
+    return Page(
+        codes, masks, _starts(columns[2]), registers, _by_class(columns[5], [types[r] for r in registers.tolist()]),
+        _by_class(columns[4], types), _starts(columns[6]), np.frombuffer(columns[7], np.uint8).reshape(-1, 3),
+        touch_masks, unpack_lanes(columns[9], touch_masks.size, np.dtype(np.uint64)),
+    )  # fmt: skip
+
+
+def _starts(counts: bytes) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(np.frombuffer(counts, np.uint16).astype(np.int64))])
+
+
+def _by_class(data: bytes, types: Sequence[np.dtype[Any]]) -> list[np.ndarray]:
+    """Values that were packed kind by kind, back in their own order."""
+    out: list[np.ndarray] = [np.zeros(0)] * len(types)
+    at = 0
+    for dtype in _CLASSES:
+        places = [k for k, type_ in enumerate(types) if type_ == dtype]
+        size = len(places) * (4 if dtype == np.bool_ else LANES * dtype.itemsize)
+        for place, value in zip(places, unpack_lanes(data[at : at + size], len(places), dtype), strict=True):
+            out[place] = value
+        at += size
+    return out
