@@ -1,8 +1,8 @@
 """The arguments of a launch: what may stand for which kernel parameter, and how it is packed.
 
 An array stands for a pointer: it is copied in, and copied back when the kernel has run. `const(a)` is not copied back,
-`out(a)` is not copied in, a `DeviceBuffer` (`empty`, `to_device`) is used where it lies. Numbers stand for scalar
-parameters, bytes for `.param .b8 name[n]`. Whatever does not fit is a `LaunchError` that names the parameter.
+`out(a)` is not copied in, a `DeviceBuffer` (`empty`, `to_device`) is used where it lies, None is a null pointer.
+Numbers stand for scalar parameters, bytes for `.param .b8 name[n]`. Whatever does not fit is a `LaunchError` that names the parameter.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
     where = f"{kernel}, argument {at + 1} ({p})"
     if isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
         return _bind_array(where, p, value)
+    if value is None and p.pointer is not False and p.size == 8 and not p.array:
+        return Bound(p, bytes(8))
     if p.pointer:
         raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(value)}")
     if isinstance(value, bytes | bytearray | memoryview | np.void):

@@ -405,6 +405,14 @@ READ:
     st.global.u32 [%rd3], %r6;
 """, lambda: [70] * 32, before=".global .u32 second = 5;\n.global .u32 first;")  # fmt: skip
 
+case("a vector of one element is that element", """
+    mov.b32 %r5, {%r1};
+    st.global.b32 [%rd3], {%r5};
+    ld.global.b32 {%r6}, [%rd3];
+    add.u32 {%r6}, %r6, 1;
+    st.global.u32 [%rd3], %r6;
+""", lambda: T + 1)  # fmt: skip
+
 case("votes", """
     setp.lt.u32 %p1, %r1, 12;
     vote.sync.ballot.b32 %r5, %p1, -1;

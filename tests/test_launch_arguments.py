@@ -40,6 +40,20 @@ def test_the_good_arguments_are_taken():
     assert run.findings == []
 
 
+def test_none_is_a_null_pointer():
+    ptx = RAW.replace(
+        "    ret;",
+        """    .reg .b64 %address<2>;
+    ld.param.u64 %address0, [p];
+    ld.param.u64 %address1, [x];
+    st.global.u64 [%address1], %address0;
+    ret;""",
+    )
+    x = np.full(1, 7, np.uint64)
+    pl.launch(ptx, 1, 1, *(good() | {"x": x, "p": None}).values(), device="step")
+    assert x.tolist() == [0]
+
+
 def test_count():
     with pytest.raises(pl.LaunchError) as caught:
         pl.launch(RAW, 1, 32, np.zeros(4))

@@ -167,6 +167,8 @@ class Names:
         if isinstance(operand, model.Number):
             return Literal(operand.value, operand.kind, operand.bits)
         if isinstance(operand, model.Vector):
+            if len(operand.elements) == 1:  # Triton writes `ld.global.b32 { %r1 }, [%rd1]`
+                return self.operand(operand.elements[0], scope, routine, line)
             return Group(tuple(self.operand(e, scope, routine, line) for e in operand.elements))
         if isinstance(operand, model.Not):
             inner = self.operand(operand.operand, scope, routine, line)

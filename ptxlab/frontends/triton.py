@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,8 +29,9 @@ def triton(
 ) -> CompiledKernel:
     """A Triton function compiled to a kernel: `pl.triton(add, {"x": "*fp32", "n": "i32"}, {"BLOCK": 256})`.
 
-    signature: the type of each run-time argument in Triton's words. constexprs: the values of the others. arch: the
-    target, sm_80 by default. Launch it with `pl.launch(k, grid, k.block, ...)`: `k.block` is 32 times `num_warps`, and
+    signature: the type of each run-time argument in Triton's words; ":16" behind it promises a multiple of 16, which
+    asynchronous copies need ("*fp16:16", "i32:16"). constexprs: the values of the others. arch: the target, sm_80 by
+    default. Launch it with `pl.launch(k, grid, k.block, ...)`: `k.block` is 32 times `num_warps`, and
     `k.shared` is the dynamic shared memory that `pl.launch` gives it.
 
     Raises `UnavailableError` where Triton is not installed, `CompileError` with Triton's words.
@@ -43,17 +45,22 @@ def triton(
     target = arch or "sm_80"
     number = re.search(r"\d+", target)
     constants = dict(constexprs or {})
-    types = {**signature, **dict.fromkeys(constants, "constexpr")}
+    types = {name: kind.partition(":")[0] for name, kind in signature.items()}
+    types |= dict.fromkeys(constants, "constexpr")
     missing = [name for name in fn.arg_names if name not in types]
     if missing:
         raise CompileError(f"{fn.__name__}: signature and constexprs leave out {', '.join(missing)}")
     ordered = {name: types[name] for name in fn.arg_names}
+    promised = [k for k, name in enumerate(fn.arg_names) if signature.get(name, "").endswith(":16")]
+    attributes = {(k,): [["tt.divisibility", 16]] for k in promised}
     try:
-        compiled = compile_(
-            ASTSource(fn=fn, signature=ordered, constexprs=constants),
-            target=GPUTarget("cuda", int(number[0]) if number else 80, 32),
-            options={"num_warps": num_warps, "num_stages": num_stages},
-        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="TRITON_")  # what its defaults will be one day
+            compiled = compile_(
+                ASTSource(fn=fn, signature=ordered, constexprs=constants, attrs=attributes),
+                target=GPUTarget("cuda", int(number[0]) if number else 80, 32),
+                options={"num_warps": num_warps, "num_stages": num_stages},
+            )
     except Exception as error:
         raise CompileError(f"{fn.__name__}: {error}") from error
     ptx: str = compiled.asm["ptx"]
@@ -68,6 +75,6 @@ def triton(
     )
     return CompiledKernel(
         metadata.name, target, ptx, inspect.getsource(fn.fn), file, params=params, shared=metadata.shared,
-        block=32 * metadata.num_warps, trailing=(0,) * (len(names) - len(run_time)), line=first,
+        block=32 * metadata.num_warps, trailing=(None,) * (len(names) - len(run_time)), line=first,
         metadata={"num_warps": metadata.num_warps, "num_stages": metadata.num_stages, "shared": metadata.shared},
     )  # fmt: skip

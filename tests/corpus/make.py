@@ -2,7 +2,7 @@
 
 tests/cuda/<name>.cu becomes cuda/<name>.<O3|G>[.<arch>|.nvrtc].ptx, for sm_80 where no architecture is named;
 calls.cu and features.cu, there for their text only, go to grammar/. The programs in tests/cuda/programs go into one
-archive, cuda_programs.tar.xz. The kernels of triton_kernels.py become triton/<name>.<arch>.ptx, with triton/launches.json.
+archive, cuda_programs.tar.xz. The kernels of triton_kernels.py become triton/<name>.<arch>.ptx, with launches.json.
 No path of the machine that compiled may stay in a file: `neutral` removes them, also from the debugger's data.
 """
 
