@@ -2,7 +2,8 @@
 
 An array stands for a pointer: it is copied in, and copied back when the kernel has run. `const(a)` is not copied back,
 `out(a)` is not copied in, a `DeviceBuffer` (`empty`, `to_device`) is used where it lies, None is a null pointer.
-Numbers stand for scalar parameters, bytes for `.param .b8 name[n]`. Whatever does not fit is a `LaunchError` that names the parameter.
+Numbers stand for scalar parameters, bytes for `.param .b8 name[n]`. Whatever does not fit is a `LaunchError` that names
+the parameter.
 """
 
 from __future__ import annotations
