@@ -75,6 +75,8 @@ def _why(program: Program, launch: Launch, memory: Memory, what: str, space: str
     elif space in ("local", "frame"):
         inside = 0 <= address <= program.local_size - size
         outside = f"each thread has {program.local_size} bytes of local memory"
+        if program.system.stack:
+            outside += f", {program.system.stack} of them for the frames of recursive functions"
     elif space == "param":
         inside = 0 <= address <= program.param_size - size
         outside = f"the kernel's parameters take {program.param_size} bytes"

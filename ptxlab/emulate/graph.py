@@ -20,6 +20,7 @@ class CallGraph:
 
     def __init__(self, module: Module) -> None:
         bodies = {f.name: f for f in module.functions if f.body is not None and f.kind == "func"}
+        declared = {f.name for f in module.functions}
         names: dict[str, None] = {}
         calls: dict[str, set[str]] = {}
         through_pointer = set()
@@ -32,7 +33,7 @@ class CallGraph:
                     names |= dict.fromkeys(n for o in instruction.operands for n in operand_names(o))
                 elif (target := called(instruction)) in bodies:
                     calls[f.name].add(target)
-                elif len(instruction.operands) > 1:
+                elif target not in declared:
                     through_pointer.add(f.name)
         known = [name for name in names if name in bodies]
         self.taken = {name: FIRST_ADDRESS + EACH * k for k, name in enumerate(known)}

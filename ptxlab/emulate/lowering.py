@@ -311,6 +311,8 @@ class Lowering(Names):
         start = -(-self.local.end // 16) * 16
         for code in self._stack_starts:
             code.sources = (Literal(start),)
+        if self._stack_starts:
+            self.system.stack = STACK_SIZE
         end = start + STACK_SIZE if self._stack_starts else self.local.end
         return end + self.system.local_margin
 

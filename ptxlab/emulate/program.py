@@ -181,11 +181,12 @@ class Global:
 @dataclass(frozen=True, slots=True)
 class System:
     """What `ptxlab.emulate.system` has put into a program: where `printf` leaves its records (0: nowhere) and the words
-    of arguments in each, and the line and the record of each `assert`."""
+    of arguments in each, the line and the record of each `assert`; and the bytes of local memory that are a stack."""
 
     printf: int = 0
     words: int = 0
     asserts: tuple[tuple[int, int], ...] = ()
+    stack: int = 0
 
 
 @dataclass(slots=True)

@@ -47,7 +47,7 @@ class SystemMemory:
 
     def __init__(self, module: Module) -> None:
         self.globals: tuple[Global, ...] = ()
-        self.local_margin = 0
+        self.local_margin = self.stack = 0
         self.formats: dict[str, int] = {}  # name of a variable that holds a format -> number of arguments
         for v in module.variables:
             text = v.initial if v.type in ("b8", "u8", "s8") and isinstance(v.initial, tuple) else ()
@@ -81,7 +81,7 @@ class SystemMemory:
 
     def finished(self) -> System:
         """What the program keeps of all this."""
-        return System(self.printf, self.words, tuple(self.asserts))
+        return System(self.printf, self.words, tuple(self.asserts), self.stack)
 
 
 def lower_system_call(
@@ -98,11 +98,13 @@ def lower_system_call(
     if target not in ("vprintf", "__assertfail"):
         return False
     behind = low.branch_around(guard, call.line) if guard else ""
+    start = len(low.codes)
     values = [_value(low, a, size, call.line) for a, size in arguments]
     if target == "vprintf":
         _print(low, values, result, call.line)
     else:
         _assert(low, values, call.line)
+    low.codes[start].instruction = call  # the one of them that counts
     if behind:
         low.place_label(behind)
     return True
