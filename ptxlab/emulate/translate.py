@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate import copies, flow, matrix
+from ptxlab.emulate import copies, flow, matrix, mbarriers
 from ptxlab.emulate.access import Site
 from ptxlab.emulate.faults import unsupported
 from ptxlab.emulate.lanes import DTYPE, LANES, SIGNED, constant
@@ -70,7 +70,7 @@ class Translator:
         elif code.form.op.kind == "warp":
             return matrix.translate(self, code)
         elif code.form.op.kind == "async":
-            step = copies.translate(self, code)
+            step = (mbarriers if mbarriers.is_mbarrier(code) else copies).translate(self, code)
         elif code.form.op.sem is None:
             raise unsupported(self.program, code)
         elif (members := self.members(code)) is not None:

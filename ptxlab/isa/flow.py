@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ptxlab.isa import mbarrier
 from ptxlab.isa.table import op
 
 op("bra{.uni}  target:label", """Jumps to a label. Lanes of a warp that disagree about the jump are run one group after
@@ -57,20 +58,20 @@ op("pmevent  a:int", """Triggers a performance-monitor event.""", kind="none", v
 op("pmevent.mask  a:int", """Triggers several performance-monitor events, one for each bit.""", kind="none",
    version=(3, 0), sm=20)  # fmt: skip
 
-# -- mbarrier: assembled only ------------------------------------------------------------------------------------------
+# -- mbarrier ----------------------------------------------------------------------------------------------------------
 
-_MBARRIER = """A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines
-   wait on them. The CPU machine does not run it yet."""
+_MBARRIER = """A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+   Hopper's pipelines wait on them; so does `cuda::barrier`."""
 _SHARED, _CLUSTER = ("shared", "shared::cta"), ("shared", "shared::cta", "shared::cluster")
 
 
 def _mbarrier(what: str, operands: str, version: tuple[int, int], sm: int, orders: tuple[str, ...] = ()) -> None:
     """An mbarrier operation, and the same with an explicit order and scope where it has one."""
     op(f"mbarrier.{what}{{.space}}.b64  {operands}", _MBARRIER, space=_CLUSTER if "arrive" in what else _SHARED,
-       kind="memory", version=version, sm=sm)  # fmt: skip
+       kind="async", version=version, sm=sm)  # fmt: skip
     if orders:
         op(f"mbarrier.{what}.order.scope{{.space}}.b64  {operands}", _MBARRIER, order=orders, scope=("cta", "cluster"),
-           space=_SHARED, kind="memory", version=(8, 0), sm=90, needs={"relaxed": ((8, 6), 90)})  # fmt: skip
+           space=_SHARED, kind="async", version=(8, 0), sm=90, needs={"relaxed": ((8, 6), 90)})  # fmt: skip
 
 
 _mbarrier("init", "[a], count:u32", (7, 0), 80)
@@ -84,4 +85,6 @@ for _what in ("expect_tx", "complete_tx"):
 for _what, _version, _sm in (("test_wait", (7, 1), 80), ("try_wait", (7, 8), 90)):
     _mbarrier(_what, "p:pred, [a], state:b64{, hint:u32}", _version, _sm, ("acquire", "relaxed"))
     _mbarrier(f"{_what}.parity", "p:pred, [a], parity:u32{, hint:u32}", _version, _sm, ("acquire", "relaxed"))
-op("mbarrier.pending_count.b64  d:u32, state:b64", _MBARRIER, kind="memory", version=(7, 0), sm=80)
+op("mbarrier.pending_count.b64  d:u32, state:b64", """How many arrivals a phase still waited for, from the state that
+   an arrival gave back.""", lambda m, i, state: m.trunc("i32", m.and_(state, m.const("i64", mbarrier.COUNT))),
+   version=(7, 0), sm=80)  # fmt: skip

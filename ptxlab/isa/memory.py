@@ -229,5 +229,5 @@ op("cp.async.wait_group  n:int", """Waits until at most the n youngest groups of
 op("cp.async.wait_all", """Waits until every copy that this thread has started has arrived.""", kind="async",
    version=(7, 0), sm=80)  # fmt: skip
 op("cp.async.mbarrier.arrive{.noinc}{.space}.b64  [a]", """Lets an mbarrier know when this thread's copies have
-   arrived. The CPU machine does not run it yet.""", kind="memory", space=("shared", "shared::cta"), version=(7, 0),
+   arrived.""", kind="async", space=("shared", "shared::cta"), version=(7, 0),
    sm=80)  # fmt: skip

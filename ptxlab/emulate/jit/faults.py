@@ -8,6 +8,7 @@ from ptxlab.emulate.copies import copy_size
 from ptxlab.emulate.faults import access_fault, fault
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
+from ptxlab.emulate.mbarriers import problem
 from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Memory
 from ptxlab.emulate.program import Code, Program
 from ptxlab.emulate.report import Launch
@@ -26,7 +27,7 @@ def explain(
     if kind == S.OUT_OF_MEMORY_RANGE:
         where, address = _which(program, launch, memory, code, address)
         what, size = _access(where)
-        if where.form is not None and where.form.op.kind == "warp" and where.name != "wmma":
+        if where.form is not None and where.form.op.kind in ("warp", "async") and where.name != "wmma":
             space = "shared"  # whichever way the address is written
             if where.space == "generic" and 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
                 address -= SHARED_WINDOW
@@ -50,6 +51,8 @@ def explain(
             program, launch, memory, line=program.codes[code].line, block=block, thread=thread, what=what, space=space,
             address=address, size=copy_size(program.codes[code]),
         )  # fmt: skip
+    if kind == S.BAD_MBARRIER:
+        return problem(program, launch, program.codes[code], which=address, block=block, thread=thread)
     if kind == S.INCOMPLETE:
         there, guarded = address & 0xFFFFFFFF, bool(address >> 32)
         return incomplete(program, launch, program.codes[code], there=there, guarded=guarded, block=block, warp=warp)
@@ -67,7 +70,8 @@ def explain(
         else:
             message = f"barrier {number} wants {count} threads, which is not a multiple of 32"
         return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
-    return fault(program, launch, "trap", "the kernel executed trap", line=line, block=block, thread=thread)
+    message = program.codes[code].reason or "the kernel executed trap"
+    return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
 
 
 def _access(code: Code) -> tuple[str, int]:
@@ -81,7 +85,7 @@ def _access(code: Code) -> tuple[str, int]:
         ((_, f),) = fragments.operands(form).items()
         size = 16 if code.name != "wmma" else fragments.pieces(f, str(form.layout))[0].size
         return "store" if stores else "load", size
-    return "atomic", types.width(form.type) // 8
+    return "atomic", 8 if form.op.kind == "async" else types.width(form.type) // 8
 
 
 def _which(program: Program, launch: Launch, memory: Memory, code: int, address: int) -> tuple[Code, int]:

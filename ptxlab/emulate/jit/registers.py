@@ -11,17 +11,18 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Accesses, Address
 from ptxlab.emulate.jit.analysis import successors
 from ptxlab.emulate.jit.atomics import Atomics
-from ptxlab.emulate.jit.copies import Copies
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.mbarriers import Mbarriers
 from ptxlab.emulate.jit.specials import Specials
 from ptxlab.emulate.jit.values import BITS, LLVM, Value, constant
+from ptxlab.emulate.mbarriers import is_mbarrier
 from ptxlab.emulate.program import Block, Code, Inverted, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.program import Group as Elements
 from ptxlab.isa import types
 from ptxlab.isa.convert import unpack
 
 
-class Registers(Specials, Atomics, Copies, Accesses):
+class Registers(Specials, Atomics, Mbarriers, Accesses):
     """The state of emission within one stretch of code: which lanes run, and which register is which value."""
 
     slow = False
@@ -230,7 +231,7 @@ class Registers(Specials, Atomics, Copies, Accesses):
             self.matrix(code)
             return
         if code.form.op.kind == "async":
-            self.asynchronous(code)
+            (self.mbarrier if is_mbarrier(code) else self.asynchronous)(code)
             return
         if sem is None:
             raise unsupported(self.program, code)

@@ -48,6 +48,7 @@ STOPPED, NEEDS_SLOW, NEEDS_SLOT = 2, 3, 4
 OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2, 3, 4, 5, 6
 INCOMPLETE, DISAGREE = 7, 8  # an instruction of the whole warp: not all lanes execute it; their operands differ
 COPY_FROM, COPY_TO = 9, 10  # the source or the destination of a cp.async is wrong
+BAD_MBARRIER = 11
 GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
 # -- spaces, as the helpers number them
 SPACES = {"global": 0, "shared": 1, "local": 2, "frame": 2, "param": 3, "const": 4, "generic": 5}
