@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ptxlab.lab import explore, load_ipython_extension, plot_error, plot_state, show
     from ptxlab.lab.diff import diff
     from ptxlab.reference import merge_states
+    from ptxlab.static import inspect, occupancy
     from ptxlab.text import parse
 
 __version__ = "0.1.0"
@@ -75,7 +76,9 @@ _HOMES = {
     "diff": "lab",
     "explore": "lab",
     "load_ipython_extension": "lab",
+    "inspect": "static",
     "merge_states": "reference",
+    "occupancy": "static",
     "open_trace": "emulate.recording",
     "parse": "text",
     "plot_error": "lab",
@@ -108,10 +111,12 @@ __all__ = [
     "diff",
     "empty",
     "explore",
+    "inspect",
     "kernels",
     "launch",
     "load_ipython_extension",
     "merge_states",
+    "occupancy",
     "open_trace",
     "out",
     "parse",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import sys
@@ -62,6 +63,14 @@ def _parser() -> argparse.ArgumentParser:
     isa = command("isa", _isa, "the instructions that ptxlab knows, or what one of them does")
     isa.add_argument("name", nargs="?", metavar="INSTRUCTION", help="such as fma or ld.global.f32")
     _json(isa)
+    static = command("static", _static, "what a kernel is without running it: instructions, registers, occupancy")
+    static.add_argument("kernel", metavar="FILE|KERNEL", help="a file of PTX, or a name that `ptxlab list` shows")
+    static.add_argument("--entry", metavar="NAME", help="which kernel of the file")
+    static.add_argument("--arch", metavar="ARCH", help="by default the file's own")
+    static.add_argument("--threads", type=int, metavar="N", help="of a block, for the occupancy")
+    static.add_argument("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory of a block")
+    static.add_argument("--lines", action="store_true", help="the text with the registers alive at each line")
+    _json(static)
     return parser
 
 
@@ -320,4 +329,25 @@ def _isa(options: argparse.Namespace) -> int:
         print("\n\n".join(f"{e.syntax}\n    {e.says}{'' if e.executed else ' Assembled only.'}" for e in entries))
     else:
         print(explain(options.name))
+    return 0
+
+
+def _static(options: argparse.Namespace) -> int:
+    from ptxlab import kernels
+    from ptxlab.static import inspect
+
+    if options.kernel in kernels.names():
+        kernel: Any = kernels.get(options.kernel).build(arch=options.arch or "sm_80")
+    else:
+        try:
+            kernel = Path(options.kernel).read_text(encoding="utf-8")
+        except OSError as error:
+            raise PtxlabError(f"{options.kernel}: {error.strerror}, and no kernel of that name") from None
+    found = inspect(kernel, options.threads, options.shared, options.arch, options.entry)
+    if options.json:
+        shown = dataclasses.asdict(found)
+        del shown["source"]
+        _print_json(shown | {"instructions": found.instructions, "peak": found.peak})
+    else:
+        print(found.listing() if options.lines else found)
     return 0

@@ -15,7 +15,7 @@ PACKAGE = ROOT / "ptxlab"
 
 EVERYTHING = {
     "isa", "text", "build", "emulate", "frontends", "gpu", "kernels", "launch", "arguments", "buffers", "targets",
-    "reference", "attention", "lab", "course", "cli", "doctor", "errors", "findings",
+    "reference", "attention", "lab", "course", "cli", "doctor", "static", "errors", "findings",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets"}
 ARROWS: dict[str, set[str]] = {
@@ -35,6 +35,7 @@ ARROWS: dict[str, set[str]] = {
     "reference": set(),
     "attention": {"kernels", "launch", "reference", "buffers"},
     "doctor": {"gpu"},
+    "static": {"text", "emulate", "gpu"},
     "lab": EVERYTHING,
     "course": EVERYTHING - {"lab"},
     "cli": EVERYTHING,

@@ -1,4 +1,4 @@
-"""What is known about registers before code is made: which are alive where, and which hold one value in all lanes.
+"""What is known about registers before code is made: which hold one value in all lanes.
 
 Uniformity is found by running the semantics themselves on a machine whose values are "is it the same in all lanes". It
 holds only while the warp is converged; that is when it is used. A warp that has split runs code that assumes nothing,
@@ -9,78 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.program import Code, Group, Inverted, Mem, Program, Reg, Source
+from ptxlab.emulate.liveness import live_in, reads, registers_of, successors, writes
+from ptxlab.emulate.program import Group, Inverted, Mem, Program, Reg, Source
+
+__all__ = ["LANE_SPECIALS", "live_in", "reads", "registers_of", "successors", "uniform_registers", "writes"]
 
 LANE_SPECIALS = frozenset(
     {"%tid", "%tid.x", "%tid.y", "%tid.z", "%laneid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge",
      "%lanemask_gt"}
 )  # fmt: skip
 """Special registers that differ from lane to lane."""
-
-
-def registers_of(source: Source | None) -> list[int]:
-    """The registers that an operand reads (or, for a destination, writes)."""
-    if isinstance(source, Reg):
-        return [source.index]
-    if isinstance(source, Inverted):
-        return [source.operand.index]
-    if isinstance(source, Mem):
-        return registers_of(source.base)
-    if isinstance(source, Group):
-        return [r for e in source.elements for r in registers_of(e)]
-    return []
-
-
-def reads(code: Code) -> list[int]:
-    """Registers read by an instruction; a guarded write keeps the old value in some lanes, and so reads it."""
-    out = [r for s in code.sources for r in registers_of(s)]
-    if code.guard is not None:
-        out.append(code.guard[0])
-        out += [r for d in code.dests for r in registers_of(d)]
-    if code.name == "ret" and code.register >= 0:
-        out.append(code.register)
-    return out
-
-
-def writes(code: Code) -> list[int]:
-    """Registers written by an instruction."""
-    out = [r for d in code.dests for r in registers_of(d)]
-    if code.name == "call":
-        out.append(code.register)
-    return out
-
-
-def live_in(program: Program) -> list[int]:
-    """For each block the registers alive at its start, as a bit set."""
-    use, define = [], []
-    for block in program.blocks:
-        used = defined = 0
-        for code in program.codes[block.first : block.last]:
-            for r in reads(code):
-                used |= (1 << r) & ~defined
-            for r in writes(code):
-                defined |= 1 << r
-        use.append(used)
-        define.append(defined)
-    alive = [0] * len(program.blocks)
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(program.blocks):
-            out = 0
-            for successor in successors(program, block.index):
-                out |= alive[successor]
-            new = use[block.index] | (out & ~define[block.index])
-            if new != alive[block.index]:
-                alive[block.index] = new
-                changed = True
-    return alive
-
-
-def successors(program: Program, block: int) -> list[int]:
-    """The blocks that may run after a block."""
-    this = program.blocks[block]
-    return [*this.targets, *([this.next] if this.next >= 0 else [])]
 
 
 class Uniform:

@@ -1,0 +1,166 @@
+"""What a kernel is before it runs: the instructions it has, the registers it needs line by line, what fits on an SM.
+
+    s = pl.inspect(kernel, threads=128)
+    s.mix                          # opcode -> how many there are; s.pipes: by the pipe that runs them
+    s.pressure[40]                 # 32-bit registers alive at PTX line 40; s.peak: where there are most
+    s.occupancy                    # blocks and warps an SM, and what limits them
+    pl.occupancy(kernel, threads=128, arch="sm_90").limiter
+
+PTX has as many registers as one likes; the assembler gives out real ones. How many are alive at once is the least that
+it can do with in the order in which the PTX stands, and mostly close to what it takes: it moves loads forward, which
+needs more, and computes again or keeps in uniform registers what is cheap, which needs fewer. Where NVIDIA's assembler
+is installed, occupancy goes by what it says.
+"""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ptxlab import targets
+from ptxlab.errors import LaunchError, UnavailableError
+from ptxlab.targets import Occupancy
+
+if TYPE_CHECKING:
+    from ptxlab.emulate import Program
+    from ptxlab.text import Module
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A kernel, looked at without running it.
+
+    mix: opcode -> instructions in the text; pipes: the same by pipe (see `ptxlab.emulate.counters.PIPES`). pressure:
+    PTX line -> 32-bit registers alive there (a 64-bit value takes two; predicates have registers of their own).
+    registers: a thread's, as the assembler gives them out if `assembled`, else the most that are alive at once. shared:
+    bytes that the kernel declares. local: bytes of local memory a thread. occupancy: None where threads are not given.
+    """
+
+    kernel: str
+    arch: str
+    mix: dict[str, int]
+    pipes: dict[str, int]
+    pressure: dict[int, int]
+    registers: int
+    assembled: bool
+    shared: int
+    local: int
+    occupancy: Occupancy | None
+    source: tuple[str, ...] = field(repr=False)
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of the kernel and of what it calls."""
+        return sum(self.mix.values())
+
+    @property
+    def peak(self) -> int:
+        """The PTX line with most registers alive, the first of them; 0 for a kernel without any."""
+        return max(self.pressure, key=lambda line: (self.pressure[line], -line), default=0)
+
+    def listing(self) -> str:
+        """The text with the registers alive at each line in front."""
+        shown = {line: f"{count:>5}" for line, count in self.pressure.items()}
+        return "\n".join(f"{shown.get(n, ''):>5}  {text}".rstrip() for n, text in enumerate(self.source, 1))
+
+    def __str__(self) -> str:
+        peak = self.pressure.get(self.peak, 0)
+        by = "by the assembler" if self.assembled else "the most alive at once; the assembler is not installed"
+        most = ", ".join(f"{opcode} {count}" for opcode, count in list(self.mix.items())[:6])
+        out = [
+            f"{self.kernel} for {self.arch}: {self.instructions} instructions",
+            "  pipes      " + ", ".join(f"{pipe} {count}" for pipe, count in self.pipes.items()),
+            f"  mostly     {most}",
+            f"  registers  {self.registers} ({by}); {peak} alive at line {self.peak}",
+            f"  memory     {self.shared} bytes shared, {self.local} bytes local a thread",
+        ]
+        return "\n".join(out + ([f"  occupancy  {self.occupancy}"] if self.occupancy else []))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": str(self), "text/html": f"<pre>{html.escape(str(self))}</pre>"}
+
+
+def inspect(
+    kernel: Any, threads: int | None = None, shared: int = 0, arch: str | None = None, entry: str | None = None
+) -> Inspection:
+    """Looks at a kernel: PTX text, a parsed module, or an object with a module (a builder's kernel).
+
+    threads: of a block, for the occupancy. shared: bytes of dynamic shared memory. arch: the target, by default the
+    text's own. entry: which kernel, when there are several. Raises what `launch` raises when it loads a kernel, and
+    `TargetError` where not even one block fits.
+    """
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.mix import pipe_of
+
+    module = _module(kernel)
+    program = lower(module, entry, arch)
+    codes = [code for code in program.codes if code.instruction is not None and code.line > 0]
+    mix = Counter(code.instruction.opcode for code in codes if code.instruction is not None)
+    pipes = Counter(pipe_of(code.form, code.space) for code in codes if code.form is not None)
+    pressure = register_pressure(program)
+    assembled = _assembled(module, program.name, arch)
+    registers = max(pressure.values(), default=0) if assembled is None else assembled
+    found = None
+    if threads is not None:
+        found = targets.occupancy(program.arch, threads, registers, program.shared_static + shared)
+    return Inspection(
+        program.name, program.arch, dict(mix.most_common()), dict(pipes.most_common()), pressure, registers,
+        assembled is not None, program.shared_static, program.local_size, found, tuple(program.lines),
+    )  # fmt: skip
+
+
+def occupancy(
+    kernel: Any, threads: int, shared: int = 0, arch: str | None = None, entry: str | None = None
+) -> Occupancy:
+    """How much of an SM a kernel fills: blocks and warps resident at once, and what keeps another block out.
+
+    kernel: as for `inspect`, or just the number of registers a thread uses (then `shared` is all there is, and `arch`
+    is needed). Limits are those of `ptxlab.targets`, whose sources are named there.
+    """
+    if isinstance(kernel, int):
+        if arch is None:
+            raise LaunchError('arch: with a number of registers the target is needed, such as arch="sm_80"')
+        return targets.occupancy(arch, threads, kernel, shared)
+    found = inspect(kernel, threads, shared, arch, entry).occupancy
+    assert found is not None
+    return found
+
+
+def register_pressure(program: Program) -> dict[int, int]:
+    """PTX line -> the most 32-bit registers alive before or behind an instruction of that line."""
+    from ptxlab.emulate.liveness import live_at
+
+    sizes = [{"i1": 0, "i64": 2, "f64": 2}.get(r.lane, 1) for r in program.registers]
+    known: dict[int, int] = {}
+
+    def size(live: int) -> int:
+        if live not in known:
+            known[live] = sum(sizes[r] for r in range(live.bit_length()) if live >> r & 1)
+        return known[live]
+
+    out: dict[int, int] = {}
+    for code, (before, behind) in zip(program.codes, live_at(program), strict=True):
+        if code.instruction is not None and code.line > 0:
+            out[code.line] = max(out.get(code.line, 0), size(before), size(behind))
+    return dict(sorted(out.items()))
+
+
+def _module(kernel: Any) -> Module:
+    from ptxlab import text
+
+    module = text.parse(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
+    if isinstance(module, text.Module):
+        return module
+    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {type(kernel).__name__}")
+
+
+def _assembled(module: Module, name: str, arch: str | None) -> int | None:
+    """Registers a thread as the assembler gives them out; None where it is not installed."""
+    from ptxlab import gpu
+
+    try:
+        return gpu.assemble(str(module), arch).kernel(name).registers
+    except UnavailableError:
+        return None
