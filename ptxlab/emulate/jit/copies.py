@@ -89,12 +89,10 @@ def _function(size: int, program: Program) -> str:
     t = Text()
     for lane in range(W):
         p = t.let(f"getelementptr i64, ptr %from, i64 {lane}")
-        offset = t.let(f"add i64 {t.let(f'load i64, ptr {p}')}, %from.base")
-        source = t.let(f"getelementptr i8, ptr %host, i64 {offset}")
+        source = t.let(f"getelementptr i8, ptr %from.host, i64 {t.let(f'load i64, ptr {p}')}")
         p = t.let(f"getelementptr i32, ptr %to, i64 {lane}")
-        offset = t.let(f"add i32 {t.let(f'load i32, ptr {p}')}, %to.base")
-        wide = t.let(f"zext i32 {offset} to i64")
-        dest = t.let(f"getelementptr i8, ptr %shared, i64 {wide}")
+        offset = t.let(f"zext i32 {t.let(f'load i32, ptr {p}')} to i64")
+        dest = t.let(f"getelementptr i8, ptr %to.host, i64 {offset}")
         value = t.let(f"load i{8 * size}, ptr {source}, align 1")
         t.do(f"store i{8 * size} {value}, ptr {dest}, align 1")
     return fill(

@@ -30,7 +30,11 @@ place:
   %tc0 = insertelement <32 x i32> poison, i32 %tcount, i64 0
   %tc1 = shufflevector <32 x i32> %tc0, <32 x i32> poison, <32 x i32> zeroinitializer
   %tok = icmp ult <32 x i32> %trot, %tc1
-  %tbits = bitcast <32 x i1> %tok to i32
+  %tbits0 = bitcast <32 x i1> %tok to i32
+  ; with no address of 2 GiB or more, adding in 64 bits below is the same as adding in 32
+  %tlow = icmp sge <32 x i32> %tv, zeroinitializer
+  %tlow.bits = bitcast <32 x i1> %tlow to i32
+  %tbits = and i32 %tbits0, %tlow.bits
   %known = load i64, ptr %site
   %limit.p = getelementptr i8, ptr %site, i64 8
   %limit = load i64, ptr %limit.p
@@ -50,6 +54,9 @@ place:
   %ok = icmp eq i32 %bits, -1
   br i1 %ok, label %fast, label %apart
 fast:
+  %to.wide = sext i32 %to.base to i64
+  %to.host = getelementptr i8, ptr %shared, i64 %to.wide
+  %from.host = getelementptr i8, ptr %host, i64 %from.base
 ${FAST}
   ret i32 0
 apart:
