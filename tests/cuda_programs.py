@@ -8,7 +8,9 @@ python tests/cuda_programs.py --compiler nvrtc     # compiled now, by NVRTC
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
+import io
 import tarfile
 import time
 from collections import Counter
@@ -67,7 +69,8 @@ def run(name: str, text: str, device: str, **options: Any) -> Outcome:
         )
 
     try:
-        PROGRAMS[name](launch)
+        with contextlib.redirect_stdout(io.StringIO()):  # what the kernels print
+            PROGRAMS[name](launch)
     except pl.UnsupportedInstruction as error:
         return Outcome("refused", error.message)
     except pl.DeviceFault as error:
