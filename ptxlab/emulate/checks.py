@@ -350,7 +350,7 @@ class Checker:
                 if not inside:
                     if form.mode == "idx" and not asked:
                         self.note(F.RANGE, code, w, lane, value=source | last << 16)
-                elif not int(named[lane]) & live & ~(1 << lane) >> source & 1 and source != lane:
+                elif source != lane and not (int(named[lane]) & live) >> source & 1:
                     self.note(F.SOURCE, code, w, lane, value=source)
 
         return look

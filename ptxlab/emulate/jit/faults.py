@@ -143,7 +143,7 @@ def who_waits(program: Program, states: np.ndarray) -> tuple[int, int, int, list
                 what = "the other lanes of its warp" if whole else "the lanes of its mask"
                 groups.setdefault((pc // 2, what), []).append(lane)
             elif barriers:
-                groups.setdefault((_barrier_before(program, pc), f"barrier {barriers[0]}"), []).append(lane)
+                groups.setdefault((barrier_before(program, pc), f"barrier {barriers[0]}"), []).append(lane)
         for (code, what), lanes in sorted(groups.items()):
             first = first or (warp, lanes[0], code)
             form = program.codes[code].form
@@ -156,7 +156,7 @@ def who_waits(program: Program, states: np.ndarray) -> tuple[int, int, int, list
     return warp, lane, code, lines
 
 
-def _barrier_before(program: Program, pc: int) -> int:
+def barrier_before(program: Program, pc: int) -> int:
     """The code index of the barrier behind which a program counter stands."""
     for b in program.blocks:
         follows = b.next >= 0 and 2 * program.blocks[b.next].first == pc

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate import races
-from ptxlab.emulate.findings import Note
+from ptxlab.emulate.findings import DIVERGENT, Note
 from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.faults import barrier_before
 from ptxlab.emulate.memory import Allocation
 from ptxlab.emulate.program import Program
 from ptxlab.emulate.report import Launch
@@ -29,7 +30,7 @@ COMMITTED, FINISHED, COPIES = 8192, 12288, 16384  # i32 for each thread: groups 
 CTA_RECORD = 16448
 
 # -- what they know of the launch
-TIMES, SERIAL, LOST, BLOCKS_AT, PENDING_AT = 0, 8, 16, 24, 32
+TIMES, SERIAL, LOST, BLOCKS_AT, MASK = 0, 8, 16, 24, 32
 ENTRIES, ENTRY, ENTRY_COUNT = 64, 64, 1024
 # an entry: key, count, the record of the one that noticed, that of the other, address, block, value, serial number
 
@@ -90,9 +91,16 @@ class Watched:
             has_other = bool(key & 0xFFFFF)
             mine, theirs = me >> races.BLOCK, other >> races.BLOCK
             other_block = block if mine == theirs else theirs - 1
+            other_code = _field(other, races.CODE, 18)
+            if key >> 40 == DIVERGENT and value:  # it waits at the barrier in front of where it goes on
+                other_code = barrier_before(self.program, 2 * other_code)
+            lane = _field(me, races.LANE, 5)
+            if me >> races.MANY & 1 and not (me ^ other) & 0x3FF and value & ~(1 << lane):
+                others = value & ~(1 << lane)  # the record speaks of its first lane, which is the other party
+                lane = (others & -others).bit_length() - 1
             yield Note(
-                key >> 40, _field(me, races.CODE, 18), block, _field(me, races.WARP, 5), _field(me, races.LANE, 5),
-                _field(other, races.CODE, 18) if has_other else -1, other_block, _field(other, races.WARP, 5),
+                key >> 40, _field(me, races.CODE, 18), block, _field(me, races.WARP, 5), lane,
+                other_code if has_other else -1, other_block, _field(other, races.WARP, 5),
                 _field(other, races.LANE, 5), address if address != (1 << 64) - 1 else -1, value, count,
             )  # fmt: skip
 
