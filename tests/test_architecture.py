@@ -40,7 +40,8 @@ ARROWS: dict[str, set[str]] = {
     "course": EVERYTHING - {"lab"},
     "cli": EVERYTHING,
 }
-"""What each room may import besides itself, `errors`, `findings` and `targets`. `arguments` and `buffers` are parts of `launch`."""
+"""What each room may import besides itself, `errors`, `findings` and `targets`; `arguments` and `buffers` are parts of
+`launch`."""
 
 HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "tqdm"}
 """Imported inside the function that needs them, not with the module; `lab` and the compiling engine may."""

@@ -18,6 +18,8 @@ def size_of(variable: Variable) -> int:
     """Bytes of a variable; 0 for an unsized `[]` array."""
     count = 1
     for n in variable.shape:
+        if n < 0:
+            raise PtxError(f"{variable.name!r} cannot have {n} elements", line=variable.line)
         count *= n
     return max(1, types.width(variable.type) // 8) * variable.vector * count
 

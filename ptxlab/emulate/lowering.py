@@ -10,6 +10,7 @@ from ptxlab.emulate.calls import lower_call
 from ptxlab.emulate.cut import cut
 from ptxlab.emulate.graph import CallGraph, operand_names
 from ptxlab.emulate.layout import Area
+from ptxlab.emulate.operands import misfit
 from ptxlab.emulate.program import Code, Group, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.scopes import STACK, Names, Routine, Scope
 from ptxlab.emulate.system import SystemMemory
@@ -176,9 +177,13 @@ class Lowering(Names):
         guard = None
         if instruction.guard is not None:
             register = self.name(instruction.guard.name, scope, routine, line)
-            if not isinstance(register, Reg):
+            if not isinstance(register, Reg) or self.registers[register.index].lane != "i1":
                 raise self.error(f"the guard {instruction.guard} is not a predicate register", line)
             guard = (register.index, instruction.guard.negated)
+        if instruction.name in ("bra", "brx") and len(instruction.operands) != (1 if instruction.name == "bra" else 2):
+            raise self.error(f"{found.opcode} takes {len(found.op.operands)} operands", line)
+        if instruction.name == "call" and not instruction.operands:
+            raise self.error("call needs the name of a function", line)
         if instruction.name == "call":
             lower_call(self, instruction, found, guard, scope, routine)
             return
@@ -241,6 +246,13 @@ class Lowering(Names):
                     second = operand.second
                     operand = operand.first
             resolved = None if operand is None else self.operand(operand, scope, routine, line)
+            if isinstance(resolved, Group) and len(resolved.elements) == 1 and found.op.kind != "warp":
+                resolved = resolved.elements[0]  # `{%r1}`, as Triton writes it
+            if operand is not None and (spec.role == "addr") != isinstance(resolved, Mem):
+                what = "an address in brackets" if spec.role == "addr" else "no address"
+                raise self.error(f"{found.opcode} takes {what} here, found {operand}", line)
+            if operand is not None and resolved is None and spec.role != "dst":
+                raise self.error("_ can stand only where a result goes", line)
             if spec.role == "dst":
                 if resolved is not None and not isinstance(resolved, Reg | Group):
                     raise self.error(f"{operand} cannot be written to", line)
@@ -250,6 +262,9 @@ class Lowering(Names):
                 sources.append(resolved)
                 code.source_types += (found.operand_type(spec),)
         code.dests, code.sources = tuple(dests), tuple(sources)
+        wrong = misfit(code, self.registers)
+        if wrong:
+            raise self.error(wrong, line)
         self._space(code, found)
         if routine.frame is not None:
             code.sources = tuple(self._on_stack(code, s) for s in sources)

@@ -163,7 +163,7 @@ class Accesses(Transfers):
             self.t.do(f"br i1 {some}, label %{run}, label %{skip}")
             self.t.at(run)
             self.freeze_splats()
-        uniform = base.uniform and self.code.space != "generic"
+        uniform = base.uniform and self.code.space not in ("generic", "param")
         if not group.pointer:
             if uniform:
                 self._check_uniform(group, base, address.offset)

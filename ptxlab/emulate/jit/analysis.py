@@ -114,7 +114,8 @@ def uniform_registers(program: Program) -> list[bool]:
                 changed |= bool(sum([lower_all(d, False, guard) for d in code.dests]))
                 continue
             sources = [value(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
-            if code.space in ("local", "frame"):
+            indirect = code.space == "param" and any(registers_of(s) for s in code.sources)
+            if code.space in ("local", "frame") or indirect:
                 changed |= bool(sum([lower_all(d, False, guard) for d in code.dests]))
                 continue
             result = code.form.op.sem(machine, code.form, *sources)

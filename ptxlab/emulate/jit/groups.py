@@ -45,8 +45,10 @@ def plan_groups(program: Program, first: int, last: int, next_site: int) -> tupl
     versions: dict[int, int] = {}
     found: dict[tuple[object, ...], list[Code]] = {}
     for code in program.codes[first:last]:
-        if code.name in ("ld", "st", "ldu") and code.space not in ("param", "local", "frame"):
+        if code.name in ("ld", "st", "ldu") and code.space not in ("local", "frame"):
             mem = next(s for s in code.sources if isinstance(s, Mem))
+            if code.space == "param" and not isinstance(mem.base, Reg):
+                continue
             base: object = "constant"
             if isinstance(mem.base, Reg):
                 base = (mem.base.index, versions.get(mem.base.index, 0))
