@@ -466,7 +466,8 @@ def check_helpers(program: Program, checks: frozenset[str]) -> str:
         "SYNCHECK": "true" if "synccheck" in checks else "false",
         "INITCHECK": "true" if "initcheck" in checks else "false",
         "FALLING": _vector("i32", range(W - 1, -1, -1)), "FALLING64": _vector("i64", range(W - 1, -1, -1)),
-        "BITS": _vector("i32", (1 << k for k in range(W))), "FINE8": _fine(8), "FINE32": _fine(W),
+        "BITS": _vector("i32", (1 << k for k in range(W))), "FINE8": _fine("wr", 8), "FINE8_Q": _fine("q", 8),
+        "FINE32": _fine("wrq", W),
     }  # fmt: skip
     for width, splats in ((8, _SPLATS_8), (W, _SPLATS_32)):
         for name, kind in splats:
@@ -497,11 +498,11 @@ def _splat(width: int, name: str, kind: str) -> str:
     )
 
 
-def _fine(width: int) -> str:
-    """`%w.f`, `%r.f`, `%q.f`: which records a barrier of all has ordered, or are empty, or are the lane's own."""
+def _fine(records: str, width: int) -> str:
+    """`%w.f` of `%w` and so on: which records a barrier of all has ordered, or are empty, or are the lane's own."""
     vec, out = f"<{width} x i64>", []
     own = (0xFFFF << races.BLOCK | 0x7FF) - (1 << 64)
-    for x in "wrq":
+    for x in records:
         out += [
             f"%{x}.since = sub {vec} %{x}, %lowv", f"%{x}.old = icmp ult {vec} %{x}.since, %spanv",
             f"%{x}.none = icmp eq {vec} %{x}, zeroinitializer", f"%{x}.diff = xor {vec} %{x}, %me{width}",

@@ -315,6 +315,7 @@ entry:
   ${SPLAT8_shiftv_i64_shift}
   ${SPLAT8_simplev_i1_simple}
   ${SPLAT8_writev_i1_write}
+  %reads.only = xor i1 %write, true
   br label %loop
 loop:
   %i = phi i64 [0, %entry], [%i8, %next]
@@ -327,10 +328,8 @@ body:
   %o = shl i64 %i, 3
   %wp = getelementptr i8, ptr %p, i64 %o
   %rp = getelementptr i8, ptr %wp, i64 %stride
-  %qp = getelementptr i8, ptr %rp, i64 %stride
   %w = load <8 x i64>, ptr %wp, align 8
   %r = load <8 x i64>, ptr %rp, align 8
-  %q = load <8 x i64>, ptr %qp, align 8
   %co = mul i64 %i, %step
   %cp = getelementptr i8, ptr %codes, i64 %co
   %cv = load <8 x i64>, ptr %cp, align 8
@@ -340,6 +339,22 @@ body:
   %me0 = or <8 x i64> %mev, %cv
   %me8 = add <8 x i64> %me0, %ln
 ${FINE8}
+; the usual case of a read: no other one is remembered
+  %wr = and <8 x i1> %w.f, %r.f
+  %m.no = xor <8 x i1> %m, splat (i1 true)
+  %wr.m = or <8 x i1> %wr, %m.no
+  %wr.b = bitcast <8 x i1> %wr.m to i8
+  %wr.all = icmp eq i8 %wr.b, -1
+  %easy = and i1 %wr.all, %reads.only
+  br i1 %easy, label %quick, label %full.look
+quick:
+  %r.new = select <8 x i1> %m, <8 x i64> %me8, <8 x i64> %r
+  store <8 x i64> %r.new, ptr %rp, align 8
+  br label %next
+full.look:
+  %qp = getelementptr i8, ptr %rp, i64 %stride
+  %q = load <8 x i64>, ptr %qp, align 8
+${FINE8_Q}
   %r.or = or <8 x i1> %r.f, %simplev
   %ok.r = and <8 x i1> %w.f, %r.or
   %rq = and <8 x i1> %r.f, %q.f
@@ -355,13 +370,21 @@ ${FINE8}
   %r.no = xor <8 x i1> %r.f, splat (i1 true)
   %cq0 = and <8 x i1> %r.no, %q.f
   %cq = and <8 x i1> %ok.reads, %cq0
+  %changes0 = or <8 x i1> %cw, %cr
+  %changes = or <8 x i1> %changes0, %cq
+  %c.bits = bitcast <8 x i1> %changes to i8
+  %bits = bitcast <8 x i1> %bad to i8
+  %c.any = icmp ne i8 %c.bits, 0
+  br i1 %c.any, label %change, label %judge
+change:
   %w1 = select <8 x i1> %cw, <8 x i64> %me8, <8 x i64> %w
   %r1 = select <8 x i1> %cr, <8 x i64> %me8, <8 x i64> %r
   %q1 = select <8 x i1> %cq, <8 x i64> %me8, <8 x i64> %q
   store <8 x i64> %w1, ptr %wp, align 8
   store <8 x i64> %r1, ptr %rp, align 8
   store <8 x i64> %q1, ptr %qp, align 8
-  %bits = bitcast <8 x i1> %bad to i8
+  br label %judge
+judge:
   %some = icmp ne i8 %bits, 0
   br i1 %some, label %look, label %next
 look:
@@ -623,7 +646,19 @@ go:
   %o16.32 = load i32, ptr %h.p
   %o16 = zext i32 %o16.32 to i64
   %uniform = select i1 %write, i32 2, i32 %pattern
-  switch i32 %pattern, label %any [i32 0, label %rows i32 4, label %rows i32 1, label %same i32 5, label %same]
+  switch i32 %pattern, label %any [i32 0, label %rows i32 4, label %rows.half i32 1, label %same i32 5, label %same]
+; two rows that overlap, stored: lane by lane
+rows.half:
+  %d0 = sub i64 %o16, %o0
+  %d1 = sub i64 %o0, %o16
+  %far = icmp sgt i64 %d0, %d1
+  %d = select i1 %far, i64 %d0, i64 %d1
+  %m0.p = getelementptr i8, ptr %members, i64 16
+  %m0 = load i64, ptr %m0.p
+  %reach = shl i64 %m0, 4
+  %touch0 = icmp ult i64 %d, %reach
+  %touch = and i1 %touch0, %write
+  br i1 %touch, label %any, label %rows
 same:
   switch i32 %uniform, label %any [i32 1, label %one i32 5, label %halves]
 one:
@@ -657,7 +692,11 @@ row.go:
   %mw = lshr i64 %ms, ${LOG_GRANULE}
   %shift = call i64 @llvm.cttz.i64(i64 %mw, i1 false)
   %count = mul i64 %mw, %lanes
-  %me.c = or i64 %me, %mc
+  %me.c0 = or i64 %me, %mc
+  %two0 = icmp eq i64 %o0, %o16
+  %two = and i1 %two0, %half
+  %two.flag = select i1 %two, i64 1024, i64 0
+  %me.c = or i64 %me.c0, %two.flag
   %ra = add i64 %o0, %mo
   %ra.w = lshr i64 %ra, ${LOG_GRANULE}
   %ra.p = getelementptr i64, ptr %base, i64 %ra.w
@@ -665,6 +704,9 @@ row.go:
   call void @race.range(ptr %ctx, ptr %cta, ptr %ra.p, i64 %stride, i64 %ra.a, i64 %count, ptr @race.zeros, i64 0, i64 %me.c, i64 %shift, i1 %write)
   br i1 %half, label %row.half, label %row.next
 row.half:
+  %ra.same = icmp eq i64 %o0, %o16
+  br i1 %ra.same, label %row.next, label %row.other
+row.other:
   %me.h = or i64 %me.c, 16
   %rb = add i64 %o16, %mo
   %rb.w = lshr i64 %rb, ${LOG_GRANULE}
@@ -676,22 +718,7 @@ row.next:
   %k1 = add i64 %k, 1
   br label %row
 rows.done:
-  br i1 %half, label %overlap, label %apart
-apart:
   ret i32 0
-; two rows that overlap: the second has overwritten the first
-overlap:
-  %d0 = sub i64 %o16, %o0
-  %d1 = sub i64 %o0, %o16
-  %far = icmp sgt i64 %d0, %d1
-  %d = select i1 %far, i64 %d0, i64 %d1
-  %m0.p = getelementptr i8, ptr %members, i64 16
-  %m0 = load i64, ptr %m0.p
-  %reach = shl i64 %m0, 4
-  %touch0 = icmp ult i64 %d, %reach
-  %touch = and i1 %touch0, %write
-  %high = select i1 %touch, i32 -65536, i32 0
-  ret i32 %high
 any:
   %pn = load i64, ptr %pieces
   br label %piece
