@@ -126,6 +126,15 @@ extern "C" __global__ void k(int32_t *x) {
     if (threadIdx.x == 1) printf("x is %d\\n", x[threadIdx.x]);
 }
 """
+    assert (
+        pl.cuda("""
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+extern "C" __global__ void limits(float *x) { *x = *x > FLT_MAX ? M_PI : *x < INT_MIN ? -INFINITY : NAN; }
+""").name
+        == "limits"
+    )
     run = pl.launch(pl.cuda(source), 1, 3, np.arange(3, dtype=np.int32))
     assert run.printed == "x is 1\n"
     with pytest.raises(pl.DeviceFault) as stopped:

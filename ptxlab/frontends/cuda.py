@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,41 @@ INSTALL = "pip install cuda-bindings nvidia-cuda-nvrtc"
 INSTALL_HEADERS = "pip install 'ptxlab[cuda]'"
 DEFAULT_ARCH = "sm_80"
 
-_EMPTY = ("assert.h", "stdio.h", "stdlib.h", "math.h", "string.h", "float.h", "cassert", "cstdio", "cstdlib", "cmath")
-"""Headers of the host whose device functions NVRTC knows without them."""
 _INTEGERS = """#pragma once
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned uint32_t;
-typedef unsigned long long uint64_t;
+typedef unsigned long long uint64_t; typedef unsigned long long uintptr_t; typedef long long intptr_t;
 """
+_LIMITS = """#pragma once
+#define INT_MAX 2147483647
+#define INT_MIN (-INT_MAX - 1)
+#define UINT_MAX 4294967295u
+#define LLONG_MAX 9223372036854775807ll
+#define ULLONG_MAX 18446744073709551615ull
+"""
+_FLOATS = """#pragma once
+#define FLT_MAX 3.402823466e+38f
+#define FLT_MIN 1.175494351e-38f
+#define FLT_EPSILON 1.192092896e-07f
+#define DBL_MAX 1.7976931348623157e+308
+#define DBL_MIN 2.2250738585072014e-308
+#define DBL_EPSILON 2.2204460492503131e-16
+"""
+_MATH = """#pragma once
+#define M_PI 3.14159265358979323846
+#define M_SQRT2 1.41421356237309504880
+#define M_LOG2E 1.44269504088896340736
+"""
+_HOST_HEADERS = {
+    **dict.fromkeys(("assert.h", "stdio.h", "stdlib.h", "string.h", "cassert", "cstdio", "cstdlib", "cstring"), ""),
+    **dict.fromkeys(("stdint.h", "cstdint"), _INTEGERS), **dict.fromkeys(("limits.h", "climits"), _LIMITS),
+    **dict.fromkeys(("float.h", "cfloat"), _FLOATS), **dict.fromkeys(("math.h", "cmath"), _MATH),
+}  # fmt: skip
+"""Headers of the host whose device functions NVRTC knows without them, with what kernels use them for besides."""
+_ALWAYS = (
+    "-DINFINITY=__int_as_float(0x7f800000)",
+    "-DNAN=__int_as_float(0x7fffffff)",
+)  # nvcc includes math.h by itself
 _ELEMENTS = {
     "float": "f32", "double": "f64", "int": "s32", "unsigned": "u32", "unsigned int": "u32", "long long": "s64",
     "unsigned long long": "u64", "short": "s16", "unsigned short": "u16", "char": "b8", "signed char": "s8",
@@ -56,7 +85,7 @@ def cuda(
 @functools.lru_cache(maxsize=128)
 def _compiled(source: str, arch: str, entry: str, options: tuple[str, ...], file: str) -> CompiledKernel:
     nvrtc = _nvrtc()
-    headers = dict.fromkeys(_EMPTY, "") | dict.fromkeys(("stdint.h", "cstdint"), _INTEGERS)
+    headers = _HOST_HEADERS
     names = [name for name in headers if not _provided(name)]
     program = _call(nvrtc, nvrtc.nvrtcCreateProgram(
         source.encode(), file.encode(), len(names), [headers[n].encode() for n in names], [n.encode() for n in names]
@@ -65,7 +94,9 @@ def _compiled(source: str, arch: str, entry: str, options: tuple[str, ...], file
         expression = entry if re.search(r"[<:]", entry) else ""
         if expression:
             _call(nvrtc, nvrtc.nvrtcAddNameExpression(program, expression.encode()))
-        given = [f"--gpu-architecture=compute_{arch.removeprefix('sm_')}", "-lineinfo", "--std=c++17"]
+        given = [f"--gpu-architecture=compute_{arch.removeprefix('sm_')}", "-lineinfo", "--std=c++17", *_ALWAYS]
+        if sys.platform.startswith("linux"):
+            given.append("--device-int128")
         if any(o in ("-G", "--device-debug") for o in options):
             given.remove("-lineinfo")
         given += [f"-I{folder}" for folder in include_folders()] + list(options)
