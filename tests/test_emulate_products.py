@@ -120,6 +120,43 @@ def test_f16_sums_are_rounded_once(engine: str) -> None:
     assert (d == 2050).all()
 
 
+@pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
+@pytest.mark.parametrize("seed", range(8))
+def test_chains_of_products_with_tiny_numbers(seed: int) -> None:
+    """Sums and factors handed on, scaled, overwritten and shared: what is known about one product may not be for the
+    next. Some of the numbers are so small that subnormal sums appear."""
+    rng = np.random.default_rng(seed)
+    lines = ["    mul.wide.u32 %rd5, %r1, 4;\n    add.u64 %rd6, %rd2, %rd5;\n    add.u64 %rd7, %rd1, %rd5;"]
+    lines += [f"    ld.global.b32 %r{10 + i}, [%rd6+{128 * i}];" for i in range(10)]
+    lines.append("    .reg .f32 %s<8>;\n    .reg .b16 %u<2>;")
+    lines += [f"    ld.global.f32 %s{i}, [%rd6+{128 * (10 + i)}];" for i in range(8)]
+    for _ in range(30):
+        what, r, s = rng.integers(10), rng.integers(10, 20), rng.integers(8)
+        if what == 0:
+            lines.append(f"    mul.f32 %s{s}, %s{s}, 0f{rng.choice(['0D800000', '7E000000', '3F000000', '00000000'])};")
+        elif what == 1:
+            lines.append(f"    xor.b32 %r{r}, %r{r}, {rng.choice(['0x80008000', '0x20002000', '0x40004000'])};")
+        elif what == 2:
+            lines.append(f"    mov.b32 %r{r}, %s{s};")
+        else:
+            sums = [f"%s{4 * (s & 1) + i}" for i in range(4)]
+            a, b = 10 + 4 * rng.integers(2), 18
+            kind = rng.choice(["bf16", "bf16", "bf16", "f16"])
+            lines.append(
+                f"    {_MMA}.m16n8k16.row.col.f32.{kind}.{kind}.f32 {{{', '.join(sums)}}}, "
+                f"{{{', '.join(f'%r{a + i}' for i in range(4))}}}, {{%r{b}, %r{b + 1}}}, {{{', '.join(sums)}}};"
+            )
+    lines += [f"    st.global.f32 [%rd7+{128 * i}], %s{i};" for i in range(8)]
+    dtype = NUMPY["bf16"]
+    x = np.zeros((18, 32), np.uint32)
+    factors = rng.standard_normal((10, 64)) * 2.0 ** rng.integers(-70, 1, (10, 1))
+    factors[rng.random(factors.shape) < 0.1] = 0
+    x[:10] = factors.astype(dtype).view(np.uint32)
+    x[10:] = (rng.standard_normal((8, 32)) * 2.0 ** rng.integers(-130, 1, (8, 1))).astype(np.float32).view(np.uint32)
+    step, jit = (run(e, kernel("\n".join(lines)), x=x, out=np.zeros((8, 32), np.uint32))[0] for e in ("step", "jit"))
+    assert (step == jit).all()
+
+
 MINE = f"{_MMA}.m16n8k8.row.col.f32.f16.f16.f32"
 
 

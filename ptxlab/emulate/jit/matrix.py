@@ -15,7 +15,7 @@ from ptxlab.emulate.jit import tiles
 from ptxlab.emulate.jit.access import COLD, Accesses
 from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.products import product_function
+from ptxlab.emulate.jit.products import has_dots, product_function
 from ptxlab.emulate.jit.values import LLVM, Value
 from ptxlab.emulate.memory import SHARED_WINDOW
 from ptxlab.emulate.program import Code, Literal, Mem, Reg, Source
@@ -44,6 +44,10 @@ class Matrices(Accesses):
     features = ""
     """The CPU's, as LLVM writes them; set by who makes the emitter."""
     _whole = ""
+    _stretch = ""
+    """The lanes' mask where the products began that these two are about: registers that they left, the last one's A."""
+    _left: frozenset[int] = frozenset()
+    _last_a: Elements = ()
 
     def matrix(self, code: Code) -> None:
         """An instruction of kind "warp"."""
@@ -64,6 +68,11 @@ class Matrices(Accesses):
         for r in written:
             self.values.pop(r, None)
             self.dirty.discard(r)
+            self._changed(r)
+        if "a" in held and "c" in held and has_dots(fragments.product(form), self.features):
+            self._left = self._left.union(written)
+            overwritten = any(isinstance(e, Reg) and e.index in written for e in held["a"])
+            self._last_a = () if overwritten else held["a"]
         if skip:
             self.t.do(f"br label %{skip}")
             self.t.at(skip)
@@ -94,8 +103,25 @@ class Matrices(Accesses):
             p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.file.vector[r]}")
             value = self.vector(self.read_register(r))
             self.t.do(f"store <{W} x {LLVM[lane]}> {value}, ptr {p}, align 64")
+            self._changed(r)
             if not scalar:
                 self.dirty.discard(r)
+
+    def _changed(self, r: int) -> None:
+        """A register holds something else than an earlier product had as its A or left as its sum."""
+        self._left = self._left - {r}
+        if any(isinstance(e, Reg) and e.index == r for e in self._last_a):
+            self._last_a = ()
+
+    def _known(self, held: dict[str, Elements]) -> int:
+        """What a bf16 product is told about its operands (see `products`), which lie in the warp's state by now."""
+        if self._stretch != self._block_bits or self.code.guard is not None:
+            self._stretch = self._block_bits if self.code.guard is None else ""
+            self._left, self._last_a = frozenset(), ()
+            return 4
+        same_a = self._last_a == held["a"]
+        left_c = all(isinstance(e, Reg) and e.index in self._left for e in held["c"])
+        return int(same_a) | int(left_c) << 1
 
     def _offset(self, e: Source | None, literals: dict[int, int], width: int) -> int:
         if isinstance(e, Reg):
@@ -166,7 +192,10 @@ class Matrices(Accesses):
             self.helpers_needed[name] = product_function(
                 name, fragments.product(form), self.t.declared, bool(form.satfinite), self.features
             )
-        return lambda table: self.t.do(f"call void @{name}(ptr %ws, ptr {table})")
+        more = ""
+        if has_dots(fragments.product(form), self.features):
+            more = f", i32 {self._known(elements(self.program, code))}"
+        return lambda table: self.t.do(f"call void @{name}(ptr %ws, ptr {table}{more})")
 
     def _source(self, code: Code, name: str) -> int:
         assert code.form is not None

@@ -8,12 +8,15 @@ How numbers are computed stands in `ptxlab.emulate.matrix`; both engines agree t
   where a broadcast stays within 128 bits. A register of A or B is by itself a dense 8x8 matrix.
 - `_dot_products`, for bf16 on a CPU that has vdpbf16ps. That instruction is two fused multiply-adds, but it takes
   subnormal numbers for zero; so the function first looks whether any could occur, and where one could, `_halves` runs.
+  It has a third argument, i32: 1 if A is what the product before had, 2 if C is what earlier products left, 4 if there
+  was no product before, all within a basic block. What is known to be good is not looked at again.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.shuffles import Place, function, load, pick, places, shuffle, slot, store
 from ptxlab.isa.fragments import Fragment, Product
@@ -29,12 +32,17 @@ def product_function(name: str, p: Product, declared: set[str], satfinite: bool,
     t = Text()
     t.declared = declared
     if p.a.type in ("f16", "bf16") and p.a.columns >= 8:  # not the four matrices of m8n8k4
-        if p.a.type == "bf16" and "+avx512bf16" in features:
+        if has_dots(p, features):
             _dot_products(t, p)
         _halves(t, p)
     else:
         _general(t, p, satfinite)
-    return function(t, name)
+    return function(t, name, ", i32 %known" if has_dots(p, features) else "")
+
+
+def has_dots(p: Product, features: str) -> bool:
+    """Whether a product may be made by vdpbf16ps."""
+    return p.a.type == "bf16" and "+avx512bf16" in features
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------
@@ -212,7 +220,9 @@ _LEAST_A, _LEAST_B, _LEAST_C = 42, 100, 24
 
 
 def _dot_products(t: Text, p: Product) -> None:
-    """The whole product by vdpbf16ps, and a return, if no subnormal number can occur; else the code that follows."""
+    """The whole product by vdpbf16ps, and a return, if no subnormal number can occur; else the code that follows.
+
+    What this leaves is again a multiple of 2**-126, so that as C of the next product it need not be looked at."""
     tall = min(2, p.a.rows // 8)
     tops, lefts, blocks = max(1, p.a.rows // 16), p.b.columns // 8, p.a.columns // 8
     at_b = p.d.registers + p.a.registers
@@ -220,12 +230,24 @@ def _dot_products(t: Text, p: Product) -> None:
     a = [_both(t, p.d.registers + k) for k in range(p.a.registers)]
     b = [_both(t, at_b + k) for k in range(p.b.registers)]
     c = [_both(t, at_c + k) for k in range(p.c.registers)]
-    fits = [_none_below(t, "i16", [x for pair in some for x in pair], least << 8)
-            for some, least in ((a, _LEAST_A), (b, _LEAST_B))]  # fmt: skip
-    fits.append(_none_below(t, "i32", [x for pair in c for x in pair], _LEAST_C << 24))
-    ok = t.let(f"and i1 {t.let(f'and i1 {fits[0]}, {fits[1]}')}, {fits[2]}")
-    t.do(f"br i1 {ok}, label %dot, label %exact")
-    t.at("dot")
+    all_dot = t.let(f"getelementptr i8, ptr %ws, i64 {S.ALL_DOT}")
+    first = t.let(f"icmp ne i32 {t.let('and i32 %known, 4')}, 0")
+    so_far = t.let(f"select i1 {first}, i32 3, i32 {t.let(f'load i32, ptr {all_dot}')}")
+    sure = t.let(f"and i32 %known, {so_far}")  # 1: A is known to be good, 2: C is
+    t.do(f"br i1 {_none_below(t, 'i16', b, _LEAST_B << 8)}, label %good.b, label %bad")
+    for bit, name, ty, some, least, then in (
+        (1, "b", "i16", a, _LEAST_A << 8, "a"), (2, "a", "i32", c, _LEAST_C << 24, "c"),
+    ):  # fmt: skip
+        t.at(f"good.{name}")
+        known = t.let(f"icmp ne i32 {t.let(f'and i32 {sure}, {bit}')}, 0")
+        t.do(f"br i1 {known}, label %good.{then}, label %look.{then}")
+        t.at(f"look.{then}")
+        t.do(f"br i1 {_none_below(t, ty, some, least)}, label %good.{then}, label %bad")
+    t.at("bad")
+    t.do(f"store i32 0, ptr {all_dot}")
+    t.do("br label %exact")
+    t.at("good.c")
+    t.do(f"store i32 {so_far}, ptr {all_dot}")
     # the upper half of a pair is multiplied first
     a, b = ([[_swapped(t, x) for x in pair] for pair in some] for some in (a, b))
     vec = f"<{H} x float>"
@@ -256,11 +278,11 @@ def _both(t: Text, register: int) -> list[str]:
     return [t.let(f"load <{H} x i32>, ptr {p}, align 64") for p in spots]
 
 
-def _none_below(t: Text, ty: str, vectors: list[str], least: int) -> str:
+def _none_below(t: Text, ty: str, registers: list[list[str]], least: int) -> str:
     """i1: whether every element but zeros is at least `least`, which is given without the sign, shifted left by one."""
     n = H * 32 // int(ty[1:])
     vec, found = f"<{n} x {ty}>", ""
-    for x in vectors:
+    for x in (half for register in registers for half in register):
         bits = x if ty == "i32" else t.let(f"bitcast <{H} x i32> {x} to {vec}")
         size = t.let(f"add {vec} {t.let(f'add {vec} {bits}, {bits}')}, splat ({ty} -1)")  # zero becomes the largest
         found = size if not found else t.call(vec, f"llvm.umin.v{n}{ty}", [(vec, found), (vec, size)])

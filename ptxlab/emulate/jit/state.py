@@ -34,6 +34,7 @@ CTA_SIZE = 384
 # Program counters are twice a code index: an even one is the start of a block, 2k + 1 stands behind the exchange of k.
 PC, LIVE, WAIT, MODE, FAST_PC, DISPATCHES, WARP_ID, LOCAL = 0, 128, 132, 136, 140, 144, 148, 152
 FIRST_LIVE, CARRY, YES, ASKED = 160, 164, 168, 172
+ALL_DOT = 176  # whether all bf16 products of this basic block so far went the fast way (see `products`)
 BAR, ARRIVED = 192, 256  # for each of 16 barriers the lanes that wait there, and those that have arrived and gone on
 TID_X, TID_Y, TID_Z = 320, 448, 576
 # Lanes that exchange data while the warp is apart: what they brought (OFFERED) and what is ready to be read (GIVEN).
