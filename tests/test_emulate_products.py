@@ -157,6 +157,37 @@ def test_chains_of_products_with_tiny_numbers(seed: int) -> None:
     assert (step == jit).all()
 
 
+_BF16 = f"{_MMA}.m16n8k8.row.col.f32.bf16.bf16.f32 {{%f1, %f2, %f3, %f4}}, {{%r10, %r11}}, {{%r12}}, "
+_BF16 += "{%f1, %f2, %f3, %f4};"
+BETWEEN = {
+    "sums": ("mul.f32 %f1, %f1, 0f0D800000;\n    mul.f32 %f1, %f1, 0f2E000000;\n    mov.b32 %r12, 0;", 2.0**-132),
+    "A": ("mov.b32 %r10, 0x01000100;\n    mov.b32 %r12, 0x36803680;\n    mov.f32 %f1, 0f00000000;", 2.0**-140),
+    "A, sums kept": ("mov.b32 %r10, 0x01000100;\n    mov.b32 %r12, 0x36803680;", 2.0**-140),
+}
+"""What happens between two bf16 products, and what must then be in the first sum (c is zero in the third)."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", BETWEEN)
+def test_operands_that_change_between_products(engine: str, name: str) -> None:
+    between, expected = BETWEEN[name]
+    one = "0x00000000" if name == "A, sums kept" else "0x3F803F80"
+    body = f"""
+    mov.b32 %r10, 0x3F803F80;
+    mov.b32 %r11, 0x3F803F80;
+    mov.b32 %r12, {one};
+    mov.f32 %f1, 0f00000000;
+    mov.f32 %f2, %f1;
+    mov.f32 %f3, %f1;
+    mov.f32 %f4, %f1;
+    {_BF16}
+    {between}
+    {_BF16}
+    st.global.f32 [%rd3], %f1;
+"""
+    assert (run(engine, kernel(body))[0].view(np.float32) == np.float32(expected)).all()
+
+
 MINE = f"{_MMA}.m16n8k8.row.col.f32.f16.f16.f32"
 
 
