@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ptxlab import targets
 from ptxlab.build import Kernel, Param, Ptr, Register, u32
 from ptxlab.errors import LaunchError, TargetError
+from ptxlab.kernels.config import THREADS, Config
 
 if TYPE_CHECKING:
     from ptxlab.text import Module
 
-DTYPES = {"f32": "float32", "f64": "float64"}
-"""The element types there are kernels for, with their numpy names."""
+DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16"}
+"""The element types there are kernels for, with their numpy names (bfloat16 is known to numpy through ml_dtypes)."""
 
 MAX_HEAD_DIM = 256
-THREADS = 128
-"""Threads a block of the one-thread-a-row kernels, and so query rows a block."""
 
 Slots = TypeVar("Slots", bound=Ptr[u32] | None)
 """The last parameter of a `probes=True` build before `probe`: for each query row, where in `probe` its state goes.
@@ -33,7 +32,7 @@ NOWHERE = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Parameter:
-    """A build parameter: `default` (None: chosen to fit), and either `choices` or `minimum` to `maximum`."""
+    """A build parameter: `default` (None: chosen to fit), and either `choices` or `minimum` to `maximum` by `step`."""
 
     name: str
     says: str
@@ -41,6 +40,7 @@ class Parameter:
     choices: tuple[Any, ...] = ()
     minimum: int = 0
     maximum: int = 0
+    step: int = 1
 
     def check(self, kernel: str, value: Any) -> None:
         """`TargetError` names the limit that a value breaks."""
@@ -48,41 +48,12 @@ class Parameter:
             if value not in self.choices:
                 listed = ", ".join(map(repr, self.choices))
                 raise TargetError(f"{kernel}: {self.name} is one of {listed}, not {value!r}")
-        elif not isinstance(value, int) or not self.minimum <= value <= self.maximum:
-            limits = f"from {self.minimum} to {self.maximum}"
+        elif not isinstance(value, int) or not self.minimum <= value <= self.maximum or value % self.step:
+            limits = f"from {self.minimum} to {self.maximum}" + (f" in steps of {self.step}" if self.step > 1 else "")
             raise TargetError(f"{kernel}: {self.name} is a whole number {limits}, not {value!r}")
 
 
-COMMON = (
-    Parameter("head_dim", "elements of a query, key or value row (D)", 64, minimum=1, maximum=MAX_HEAD_DIM),
-    Parameter("causal", "a row sees only the keys up to its own place", False, (False, True)),
-    Parameter("dtype", "type of every element and of the arithmetic", "f32", tuple(DTYPES)),
-    Parameter("arch", "the target", "sm_80", tuple(targets.TARGETS)),
-    Parameter("probes", "store the online-softmax state of chosen rows", False, (False, True)),
-)
-
 TILE_KV = Parameter("tile_kv", "keys a tile; by default as many as fit", None, minimum=1, maximum=128)
-
-
-@dataclass(frozen=True)
-class Config:
-    """The parameters of one build, complete and checked. `size` is the bytes of an element."""
-
-    head_dim: int
-    causal: bool
-    dtype: str
-    arch: str
-    tile_kv: int
-    probes: bool
-
-    @property
-    def size(self) -> int:
-        """Bytes of one element."""
-        return 8 if self.dtype == "f64" else 4
-
-    def types(self, real: type[Register[Any]]) -> dict[str, Any]:
-        """What the type variables in a kernel's annotations stand for."""
-        return {"Real": real, "Slots": Ptr[u32]} if self.probes else {"Real": real}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,7 +103,9 @@ class Built:
         self, batch: int, heads_q: int, heads_kv: int, rows: int, keys: int
     ) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
         """(grid, block, bytes of dynamic shared memory) for a problem of B, Hq, Hkv, Sq, Sk."""
-        return (-(-rows // THREADS), heads_q, batch), (THREADS, 1, 1), 0
+        config = self.config
+        shared = self.spec.shared_bytes(config) if self.spec.dynamic else 0
+        return (-(-rows // config.tile_q), heads_q, batch), (config.threads, 1, 1), shared
 
     def arguments(
         self, q: Any, k: Any, v: Any, o: Any, lse: Any, scale: float, slots: Any = None, probe: Any = None
@@ -166,7 +139,13 @@ class Spec:
     """A rung: what it asks, what it adds to the rung before it, and how to build it.
 
     `idea` is the one new idea, `teaches` the PTX that comes with it, `phase` "prefill" or "decode". `make(config)`
-    writes the kernel with the builder; `tile` is how many keys a tile has if they fit, None where there are no tiles.
+    writes the kernel with the builder. `dtypes` are the element types it takes, the first one the default; head_dim is a
+    multiple of `step`; `sm` is the lowest target that has its instructions.
+
+    `tile` is how many keys a tile has if they fit, None where there are no tiles. `tunable` are its further parameters
+    (tile_q, warps, stages), whose defaults `prefer(config)` may change for a head_dim or a target. `shared_bytes` is the
+    shared memory of a block: `dynamic`, so up to what the target lets a block opt in to, or else static. `precision` is
+    the type that the products are computed in where that is not the elements' own.
     """
 
     name: str
@@ -179,12 +158,31 @@ class Spec:
     make: Callable[[Config], Kernel] = field(repr=False)
     tile: int | None = None
     shared_bytes: Callable[[Config], int] = field(default=lambda config: 0, repr=False)
+    dtypes: tuple[str, ...] = ("f32", "f64")
+    step: int = 1
+    sm: int = 50
+    dynamic: bool = False
+    tile_kv: Parameter = field(default=TILE_KV, repr=False)
+    tunable: tuple[Parameter, ...] = ()
+    prefer: Callable[[Config], Config] = field(default=lambda config: config, repr=False)
+    limits: Callable[[Config], str] = field(default=lambda config: "", repr=False)
+    precision: str = ""
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """The build parameters by name, with their defaults and limits."""
-        listed = COMMON if self.tile is None else (*COMMON, TILE_KV)
-        return {p.name: p for p in listed}
+        archs = tuple(name for name, target in targets.TARGETS.items() if target.number >= self.sm)
+        listed = [
+            Parameter("head_dim", "elements of a query, key or value row (D)", 64, minimum=self.step,
+                      maximum=MAX_HEAD_DIM, step=self.step),
+            Parameter("causal", "a row sees only the keys up to its own place", False, (False, True)),
+            Parameter("dtype", "type of every element", self.dtypes[0], self.dtypes),
+            Parameter("arch", "the target", "sm_80", archs),
+            Parameter("probes", "store the online-softmax state of chosen rows", False, (False, True)),
+        ]  # fmt: skip
+        if self.tile is not None:
+            listed.append(self.tile_kv)
+        return {p.name: p for p in (*listed, *self.tunable)}
 
     @property
     def source(self) -> str:
@@ -196,44 +194,64 @@ class Spec:
         *,
         head_dim: int = 64,
         causal: bool = False,
-        dtype: str = "f32",
+        dtype: str | None = None,
         arch: str = "sm_80",
         tile_q: int | None = None,
         tile_kv: int | None = None,
         warps: int | None = None,
+        stages: int | None = None,
         probes: bool = False,
     ) -> Built:
         """The kernel for these parameters; the same parameters give the same object.
 
         Tiles that are None are as large as the target allows. `TargetError` names a limit that is broken.
         """
+        dtype = dtype or self.dtypes[0]
         given = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes}
-        given |= {name: n for name, n in (("tile_q", tile_q), ("tile_kv", tile_kv), ("warps", warps)) if n is not None}
+        sizes = {"tile_q": tile_q, "tile_kv": tile_kv, "warps": warps, "stages": stages}
+        given |= {name: n for name, n in sizes.items() if n is not None}
         for name, value in given.items():
             if name not in self.parameters:
                 raise TargetError(f"{self.name} has no {name}; its parameters are {', '.join(self.parameters)}")
             self.parameters[name].check(self.name, value)
-        return _build(self, self._fit(head_dim, bool(causal), dtype, arch, tile_kv, bool(probes)))
+        start = Config(head_dim, bool(causal), dtype, arch, self.tile or 1, bool(probes))
+        asked = {name: n for name, n in sizes.items() if n is not None}
+        return _build(self, self._fit(start, asked))
 
-    def _fit(self, head_dim: int, causal: bool, dtype: str, arch: str, tile_kv: int | None, probes: bool) -> Config:
-        """The configuration with its tile: the one asked for, or the default halved until it fits."""
-
-        def config(tile: int) -> Config:
-            return Config(head_dim, causal, dtype, arch, tile, probes)
-
-        if self.tile is None:
-            return config(1)
-        limit = targets.get(arch).static_shared
-        tile = tile_kv or self.tile
-        while tile_kv is None and tile > 1 and self.shared_bytes(config(tile)) > limit:
-            tile //= 2
-        needed = self.shared_bytes(config(tile))
+    def _fit(self, start: Config, asked: dict[str, int]) -> Config:
+        """The configuration with its tiles: those asked for, the others as preferred and halved until they fit."""
+        config = dataclasses.replace(self.prefer(start), **asked)
+        if "tile_q" in asked and "warps" not in asked and "warps" in self.parameters:
+            config = dataclasses.replace(config, warps=max(1, min(config.warps, config.tile_q // 16)))
+        elif "warps" in asked and "tile_q" not in asked and "tile_q" in self.parameters:
+            config = dataclasses.replace(config, tile_q=16 * config.warps)
+        target = targets.get(config.arch)
+        limit, kind = (target.optin_shared, "") if self.dynamic else (target.static_shared, "static ")
+        while self.shared_bytes(config) > limit and (smaller := self._smaller(config, asked)) is not None:
+            config = smaller
+        needed = self.shared_bytes(config)
         if needed > limit:
+            sizes = "".join(f"{name}={getattr(config, name)}, " for name in ("tile_q", "tile_kv", "warps", "stages")
+                            if name in self.parameters).removesuffix(", ")  # fmt: skip
             raise TargetError(
-                f"{self.name}: tile_kv={tile} with head_dim={head_dim} and {dtype} needs {needed} bytes of static "
-                f"shared memory; {arch} has {limit}"
+                f"{self.name}: {sizes} with head_dim={config.head_dim} and {config.dtype} needs {needed} bytes of "
+                f"{kind}shared memory; {config.arch} has {limit}"
             )
-        return config(tile)
+        broken = self.limits(config)
+        if broken:
+            raise TargetError(f"{self.name}: {broken}")
+        return config
+
+    def _smaller(self, config: Config, asked: dict[str, int]) -> Config | None:
+        """The next smaller configuration: fewer keys a tile, then fewer rows; None where there is none."""
+        smallest = self.tile_kv.minimum
+        if self.tile is not None and "tile_kv" not in asked and config.tile_kv // 2 >= smallest:
+            return dataclasses.replace(config, tile_kv=config.tile_kv // 2)
+        rows = self.parameters.get("tile_q")
+        if rows is None or "tile_q" in asked or "warps" in asked or config.tile_q // 2 < max(16, rows.minimum):
+            return None
+        warps = min(config.warps, config.tile_q // 32) if "warps" in self.parameters else config.warps
+        return dataclasses.replace(config, tile_q=config.tile_q // 2, warps=warps)
 
 
 def entry_name(rung: str, config: Config) -> str:
