@@ -9,20 +9,26 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from emulator import Prepared, attention, best, matmul
 
 from ptxlab.emulate.jit import run
 from ptxlab.emulate.report import Launch
+from ptxlab.emulate.trace import Trace
 
 
-def seconds(prepared: Prepared, **options: object) -> float:
-    """Of the best run with these options."""
+def seconds(prepared: Prepared, *, trace: Trace | None = None, **options: object) -> float:
+    """Of the best run with these options. A trace is written as it is while the kernel runs, and packed afterwards."""
     launch = Launch(*prepared.size, prepared.params, shared=prepared.shared, workers=1, **options)  # type: ignore[arg-type]
 
     def once() -> float:
-        return run(prepared.program, launch, prepared.memory).seconds
+        this = launch
+        if trace is not None:
+            this = replace(launch, trace=trace.recorder(prepared.program, launch))
+        return run(prepared.program, this, prepared.memory).seconds
 
     once()
     return best(once, 9)
@@ -33,8 +39,9 @@ KERNELS: dict[str, Callable[[], Prepared]] = {
     "tiled attention": lambda: attention("tiled"),
     "nvcc tiled matmul": lambda: matmul("matmul_tiled", 16),
 }
-WATCHED: dict[str, tuple[dict[str, object], str]] = {
+WATCHED: dict[str, tuple[dict[str, Any], str]] = {
     "counters": ({"counters": True}, "4 asked"),
+    "trace of one warp": ({"trace": Trace(blocks=0, warps=0)}, "3 asked"),
 }
 """What is measured: options of a launch, and the ratio that is asked for."""
 

@@ -115,10 +115,10 @@ def launch(
             raise LaunchError(f"checks: there is no {name!r}; there is {', '.join(ALL_CHECKS)}")
     only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
     only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
-    device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound)
+    device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
     cluster_size = None if cluster is None else _size("cluster", cluster)
-    if device == "cpu" and trace is not None:
-        raise LaunchError("trace: the compiling engine records no steps; write device='step'")
+    if device == "cpu" and (says := _stepped(trace)):
+        raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
     if device != "gpu" and cluster_size not in (None, (1, 1, 1)):
         raise LaunchError("cluster: the CPU machine has no clusters; write device='gpu'")
     _check_limits(module, function, *sizes, shared, arch)
@@ -234,12 +234,21 @@ def _static_shared(module: Module, function: Function) -> int:
     return area.end
 
 
-def _device(device: str, cpu_only: list[str], bound: list[Bound]) -> str:
+def _stepped(trace: Any) -> str:
+    """Why only the stepping engine can record this, if so."""
+    from ptxlab.emulate.trace import Trace
+
+    if trace is None or (isinstance(trace, Trace) and trace.lines is None):
+        return ""
+    return "records whole warps, not chosen lines" if isinstance(trace, Trace) else "records no steps"
+
+
+def _device(device: str, cpu_only: list[str], bound: list[Bound], stepped: str) -> str:
     """Where to run: the device named, or for "auto" the one that the buffers and the wishes allow."""
     lying = {b.buffer.device for b in bound if b.buffer is not None}
     if device == "auto":
         wanted = next(iter(lying)) if lying else "cpu" if cpu_only else memory_of("auto")
-        device = wanted if wanted == "gpu" else "step" if "trace" in cpu_only else _cpu_engine()
+        device = wanted if wanted == "gpu" else "step" if stepped else _cpu_engine()
     memory = memory_of(device)
     if memory == "gpu" and cpu_only:
         verb = "belong" if len(cpu_only) > 1 or cpu_only[0][-1] == "s" else "belongs"

@@ -165,16 +165,19 @@ class TraceRecorder:
         """Lets go of the file."""
         self.file.close()
 
-    def _flush(self, key: tuple[int, int], warp: Pending) -> None:
-        body = pack_page(warp)
+    def page(self, key: tuple[int, int], first: int, count: int, body: bytes) -> None:
+        """Writes a page of a warp: `count` steps from number `first` on."""
         if self.written + len(body) > self.trace.limit:
             self.capped = True
-        else:
-            head = PAGE_HEAD.pack(PAGE_TAG, *key, warp.first, len(warp.codes), len(body), zlib.crc32(body))
-            self.file.write(head + body)
-            self.written += len(head) + len(body)
-            self.pages += 1
-            self.steps += len(warp.codes)
+            return
+        head = PAGE_HEAD.pack(PAGE_TAG, *key, first, count, len(body), zlib.crc32(body))
+        self.file.write(head + body)
+        self.written += len(head) + len(body)
+        self.pages += 1
+        self.steps += count
+
+    def _flush(self, key: tuple[int, int], warp: Pending) -> None:
+        self.page(key, warp.first, len(warp.codes), columns_of(warp).pack(warp.keyframe))
         for name in ("codes", "masks", "counts", "registers", "values", "touched", "touches"):
             getattr(warp, name).clear()
 
@@ -194,36 +197,66 @@ def describe(program: Program, launch: Launch) -> dict[str, Any]:
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 
-def pack_page(warp: Pending) -> bytes:
-    """The bytes of a page: its columns, each a length and compressed data."""
-    columns = [
-        np.array(warp.codes, np.uint32), _bits(warp.masks), np.array(warp.counts, np.uint16),
-        np.array(warp.registers, np.uint16),
-    ]  # fmt: skip
-    out = [_column(c.tobytes()) for c in columns]
-    out += [_column(b"".join(pack_lanes([v for v in of if v.dtype == dtype], dtype) for dtype in _CLASSES))
-            for of in (warp.keyframe, warp.values)]  # fmt: skip
-    touches = warp.touches
-    head = np.array([(KINDS.index(t.what), SPACES.index(t.space), t.size) for t in touches], np.uint8).reshape(-1, 3)
-    for data in (
-        np.array(warp.touched, np.uint16).tobytes(),
-        head.tobytes(),
-        _bits([t.mask for t in touches]).tobytes(),
-        pack_lanes([t.address.astype(np.uint64) for t in touches], np.dtype(np.uint64)),
-    ):
-        out.append(_column(data))
-    return b"".join(out)
-
-
 _CLASSES = tuple(dict.fromkeys(DTYPE.values()))
 """The kinds of lane values; those of one kind lie together, in the order of this list."""
 
 
-def _bits(masks: Sequence[np.ndarray]) -> np.ndarray:
+@dataclass
+class Columns:
+    """Steps of one warp, everything of a kind together. For each step: `codes`, `masks` (lane 0 the lowest bit),
+    `counts` of writes, `touched` of accesses. For each write: `registers`; its value is a row of `kinds` of its type,
+    and `rows` says which writes those are. For each access: `head` (kind, space, size), `lanes`, `addresses`."""
+
+    codes: np.ndarray
+    masks: np.ndarray
+    counts: np.ndarray
+    registers: np.ndarray
+    kinds: dict[np.dtype[Any], np.ndarray]
+    rows: dict[np.dtype[Any], np.ndarray]
+    touched: np.ndarray
+    head: np.ndarray
+    lanes: np.ndarray
+    addresses: np.ndarray
+
+    def value(self, write: int) -> np.ndarray:
+        """The value of a write."""
+        for dtype, rows in self.rows.items():
+            at = int(np.searchsorted(rows, write))
+            if at < rows.size and rows[at] == write:
+                return np.array(self.kinds[dtype][at])
+        raise IndexError(write)
+
+    def pack(self, keyframe: Sequence[np.ndarray]) -> bytes:
+        """The bytes of a page that begins with these registers: each column a length and compressed data."""
+        before = [pack_lanes([v for v in keyframe if v.dtype == dtype], dtype) for dtype in _CLASSES]
+        values = [pack_lanes(self.kinds[dtype], dtype) for dtype in _CLASSES if dtype in self.kinds]
+        columns = (
+            self.codes.astype(np.uint32).tobytes(), self.masks.tobytes(), self.counts.astype(np.uint16).tobytes(),
+            self.registers.astype(np.uint16).tobytes(), b"".join(before), b"".join(values),
+            self.touched.astype(np.uint16).tobytes(), self.head.tobytes(), self.lanes.tobytes(),
+            pack_lanes(self.addresses, np.dtype(np.uint64)),
+        )  # fmt: skip
+        return b"".join(_column(data) for data in columns)
+
+
+def columns_of(warp: Pending) -> Columns:
+    """The steps that were noted one by one."""
+    touches = warp.touches
+    kinds = {dtype: [k for k, v in enumerate(warp.values) if v.dtype == dtype] for dtype in _CLASSES}
+    return Columns(
+        np.array(warp.codes), _bits(warp.masks), np.array(warp.counts), np.array(warp.registers, np.uint16),
+        {dtype: np.array([warp.values[k] for k in rows], dtype).reshape(-1, LANES) for dtype, rows in kinds.items()},
+        {dtype: np.array(rows, np.int64) for dtype, rows in kinds.items()}, np.array(warp.touched),
+        np.array([(KINDS.index(t.what), SPACES.index(t.space), t.size) for t in touches], np.uint8).reshape(-1, 3),
+        _bits([t.mask for t in touches]), np.array([t.address for t in touches], np.uint64).reshape(-1, LANES),
+    )  # fmt: skip
+
+
+def _bits(masks: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
     """32 booleans as a u32 each, lane 0 the lowest bit."""
-    if not masks:
+    if not len(masks):
         return np.zeros(0, np.uint32)
-    return np.packbits(np.stack(masks).astype(np.bool_), axis=1, bitorder="little").view(np.uint32).ravel()
+    return np.packbits(np.array(masks, np.bool_), axis=1, bitorder="little").view(np.uint32).ravel()
 
 
 def _column(data: bytes) -> bytes:
@@ -231,14 +264,14 @@ def _column(data: bytes) -> bytes:
     return struct.pack("<II", len(packed), len(data)) + packed
 
 
-def pack_lanes(values: Sequence[np.ndarray], dtype: np.dtype[Any]) -> bytes:
+def pack_lanes(values: Sequence[np.ndarray] | np.ndarray, dtype: np.dtype[Any]) -> bytes:
     """Values of 32 lanes each: every lane as the difference from its left neighbour, bytes sorted by significance."""
     if dtype == np.bool_:
         return _bits(values).tobytes()
-    if not values:
+    if not len(values):
         return b""
     unsigned = np.dtype(f"u{dtype.itemsize}")
-    whole = np.stack(values).view(unsigned)
+    whole = np.array(values, dtype).view(unsigned)
     whole[:, 1:] -= whole[:, :-1].copy()
     return np.ascontiguousarray(whole.view(np.uint8).reshape(-1, dtype.itemsize).T).tobytes()
 
@@ -270,7 +303,7 @@ class Page:
 
 
 def unpack_page(body: bytes, lanes: Sequence[str]) -> Page:
-    """The inverse of `pack_page`, for a program whose registers have these lane types."""
+    """The inverse of `Columns.pack`, for a program whose registers have these lane types."""
     columns, at = [], 0
     while at < len(body):
         packed, size = struct.unpack_from("<II", body, at)

@@ -28,6 +28,7 @@ from ptxlab.emulate.jit.counting import RECORD, tally
 from ptxlab.emulate.jit.faults import explain, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.shadows import Watched
+from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.memory import Memory
 from ptxlab.emulate.program import Program
 from ptxlab.emulate.report import Launch, Report
@@ -93,6 +94,9 @@ class Worker:
         self.sites = aligned(S.SITE_SIZE * built.sites + 32)
         self.counts = np.zeros(2 * len(program.blocks), np.int64)
         self.tally = aligned(RECORD * len(program.codes) if built.instruments.counters else 0)
+        self.tape = None if run.chosen is None else Tape(launch.trace, *run.chosen)
+        if self.tape is not None:
+            put("q", self.context, S.TRACE, self.tape.record.ctypes.data)
         self.result = S.DONE
         for offset, value in (
             (S.NEXT, run.next.ctypes.data), (S.STOP, run.stop.ctypes.data), (S.BUDGET, run.budget.ctypes.data),
@@ -166,6 +170,7 @@ class Run:
         self._live = live  # keeps the buffers alive while compiled code points at them
         waits = any(code.form is not None and polls(code.form) for code in program.codes)
         self.resident = launch.blocks if launch.cooperative else min(RESIDENT if waits else 1, launch.blocks)
+        self.chosen = None if launch.trace is None else chosen(launch.trace, launch.blocks, launch.warps)
         self.workers = [Worker(self) for _ in range(self.workers_wanted)]
         self.errors: list[BaseException] = []
 
@@ -258,8 +263,12 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     build_seconds = time.perf_counter() - start
     this = Run(program, built, launch, memory)
     start = time.perf_counter()
-    this.wait()
-    seconds = time.perf_counter() - start - this.compiling
+    try:
+        this.wait()
+    finally:
+        seconds = time.perf_counter() - start - this.compiling
+        if launch.trace is not None:
+            transcribe(launch.trace, program, [w.tape for w in this.workers if w.tape is not None])
     built.spent(seconds)
     report = this.report(seconds)
     if this.checks is not None:

@@ -11,6 +11,7 @@ from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.helpers import grid, helpers
 from ptxlab.emulate.jit.instruments import Instruments, emitters, instrument_helpers
+from ptxlab.emulate.jit.tracing import start
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program import Program
 
@@ -132,5 +133,12 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
         *warp.helpers_needed.values(), *instrument_helpers(instruments, program), function,
     ]  # fmt: skip
     if not slow:
-        parts.append(grid(file.size, at_start, checked=bool(instruments.checks)))
+        parts.append(
+            grid(
+                file.size,
+                at_start,
+                checked=bool(instruments.checks),
+                traced=start(file.size) if instruments.trace else "",
+            )
+        )
     return "\n".join(parts), file.size, warp.sites

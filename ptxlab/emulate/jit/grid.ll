@@ -142,6 +142,7 @@ init:
   %i.meet.p = getelementptr i8, ptr %i.ws, i64 ${MEETING}
   call void @llvm.memset.p0.i64(ptr %i.meet.p, i8 0, i64 128, i1 false)
 ${ZERO_REGISTERS}
+${TRACED}
   %i1 = add i64 %i, 1
   %i.more = icmp ult i64 %i1, %warps
   br i1 %i.more, label %init, label %pass

@@ -41,10 +41,10 @@ def helpers(program: Program, sites: int) -> str:
     )  # fmt: skip
 
 
-def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bool = False) -> str:
+def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bool = False, traced: str = "") -> str:
     """`@grid(ctx)`, the loop over CTAs, for warps with so many bytes of state. `start_registers`: (offset, bytes) of
     registers that may be read before they are written; they start as zeros. checked: tells the checks of CTAs that
-    start and of barriers that open."""
+    start and of barriers that open. traced: code for the start of a warp (`%i`, `%i.ws`) of a block (`%n`)."""
     zeros = "\n".join(
         f"  %reg.{k} = getelementptr i8, ptr %i.ws, i64 {offset}\n"
         f"  call void @llvm.memset.p0.i64(ptr %reg.{k}, i8 0, i64 {size}, i1 false)"
@@ -55,5 +55,10 @@ def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bo
         f"  call void @check.opened(ptr %ctx, ptr %cta, ptr %states, i64 {state_size}, i64 %b, i32 %came, i32 %alive)"
     )
     return fill(
-        "grid.ll", STATE_SIZE=state_size, ZERO_REGISTERS=zeros, STARTED=started, OPENED=opened if checked else ""
+        "grid.ll",
+        STATE_SIZE=state_size,
+        ZERO_REGISTERS=zeros,
+        STARTED=started,
+        OPENED=opened if checked else "",
+        TRACED=traced,
     )

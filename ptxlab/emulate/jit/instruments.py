@@ -9,8 +9,10 @@ from ptxlab.emulate.jit.counting import Counting, CountingSlow
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast
 from ptxlab.emulate.jit.slow import Slow
+from ptxlab.emulate.jit.tracing import TracingSlow
 from ptxlab.emulate.program import Program
 from ptxlab.emulate.report import Launch
+from ptxlab.emulate.trace import TraceRecorder
 
 
 @dataclass(frozen=True)
@@ -19,16 +21,20 @@ class Instruments:
 
     counters: bool = False
     checks: frozenset[str] = frozenset()
+    trace: bool = False
 
     @property
     def key(self) -> str:
         """A word for each instrument."""
-        return "+".join(["jit", *(["counters"] if self.counters else []), *sorted(self.checks)])
+        words = [name for name in ("counters", "trace") if getattr(self, name)]
+        return "+".join(["jit", *words, *sorted(self.checks)])
 
 
 def instruments_of(launch: Launch) -> Instruments:
     """What a launch asks for."""
-    return Instruments(launch.counters, frozenset(launch.checks) - {"memcheck"})
+    return Instruments(
+        launch.counters, frozenset(launch.checks) - {"memcheck"}, isinstance(launch.trace, TraceRecorder)
+    )
 
 
 def instrument_helpers(instruments: Instruments, program: Program) -> list[str]:
@@ -38,13 +44,17 @@ def instrument_helpers(instruments: Instruments, program: Program) -> list[str]:
 
 def emitters(instruments: Instruments) -> tuple[type[Emitter], type[Emitter]]:
     """The classes that write the fast and the slow function of such a build."""
-    mixins: list[tuple[type, type]] = []
+    fast: list[type] = []
+    slow: list[type] = []
+    if instruments.trace:
+        slow.append(TracingSlow)
     if instruments.counters:
-        mixins.append((Counting, CountingSlow))
+        fast.append(Counting)
+        slow.append(CountingSlow)
     if instruments.checks:
         checked = checking(instruments.checks)
-        mixins.append((checked, checked))
-    if not mixins:
+        fast.append(checked)
+        slow.append(checked)
+    if not slow:
         return Fast, Slow
-    fast, slow = zip(*mixins, strict=True)
     return type("InstrumentedFast", (*fast, Fast), {}), type("InstrumentedSlow", (*slow, Slow), {})

@@ -21,6 +21,7 @@ CLOCK = 256  # warp-instructions before this quantum
 # what @resolve found beside SHADOW: records of accesses, bytes from writers to readers, offset in the allocation
 RACE, RACE_STRIDE, RACE_OFFSET = 264, 272, 280
 CHECK, RANDOM = 288, 296  # pointer: what the checks note; state of the random numbers that shuffle warps, 0 without
+TRACE = 304  # pointer: where recorded warps write their steps
 CONTEXT_SIZE = 384
 
 # -- a CTA's record
@@ -35,6 +36,7 @@ CTA_SIZE = 384
 PC, LIVE, WAIT, MODE, FAST_PC, DISPATCHES, WARP_ID, LOCAL = 0, 128, 132, 136, 140, 144, 148, 152
 FIRST_LIVE, CARRY, YES, ASKED = 160, 164, 168, 172
 ALL_DOT = 176  # whether all bf16 products of this basic block so far went the fast way (see `products`)
+TRACED = 180  # whether its steps are recorded
 BAR, ARRIVED = 192, 256  # for each of 16 barriers the lanes that wait there, and those that have arrived and gone on
 TID_X, TID_Y, TID_Z = 320, 448, 576
 # Lanes that exchange data while the warp is apart: what they brought (OFFERED) and what is ready to be read (GIVEN).
