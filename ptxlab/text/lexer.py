@@ -9,14 +9,15 @@ from ptxlab.errors import PtxSyntaxError, Span
 from ptxlab.text.model import Token
 
 # A token is the white space and comments in front of it, then one of: word, directive, number, string, operator.
-# Possessive quantifiers (`*+`) keep damaged text from backtracking.
+# Something always matches (any character, or the end), so damaged text does not make it backtrack far. Possessive
+# quantifiers would say so, but Python before 3.11.5 gets them wrong inside groups.
 _TOKEN = re.compile(
     r"""
-    ( (?: [ \t\r\n\f\v]++ | //[^\n]*+ | /\* (?s:.*?) \*/ )*+ )
-    ( (?: [A-Za-z_$] | %(?=[\w$]) ) [\w$]*+ (?: (?:\.|::) [\w$]++ )*+       # %r1  fma.rn.f32  $L__BB0_1  %tid.x
-    | \.[A-Za-z_] [\w$]*+ (?: :: [\w$]++ )*+                                # .reg (also in `.reg.b32`)  .L2::cache_hint
-    | [0-9]++ (?: \.[0-9]*+ )? [eE] [+-]?+ [0-9]++ | [0-9] [\w.$]*+         # 1.5e-3  0x10U  0f3F800000  8.0
-    | "[^"\\\n]*+ (?: \\. [^"\\\n]*+ )*+ "
+    ( (?: [ \t\r\n\f\v]+ | //[^\n]* | /\* (?s:.*?) \*/ )* )
+    ( (?: [A-Za-z_$] | %(?=[\w$]) ) [\w$]* (?: (?:\.|::) [\w$]+ )*       # %r1  fma.rn.f32  $L__BB0_1  %tid.x
+    | \.[A-Za-z_] [\w$]* (?: :: [\w$]+ )*                                # .reg (also in `.reg.b32`)  .L2::cache_hint
+    | [0-9]+ (?: \.[0-9]* )? [eE] [+-]? [0-9]+ | [0-9] [\w.$]*         # 1.5e-3  0x10U  0f3F800000  8.0
+    | "[^"\\\n]* (?: \\. [^"\\\n]* )* "
     | << | >> | <= | >= | == | != | && | \|\| | /\*
     | (?s:.)
     | \Z )
