@@ -737,104 +737,103 @@ class Instructions(Flow):
 
     def mbarrier(self, *operands: Any, type: Literal["b64"] | type[Any] = ..., init: bool = ..., space: Literal["shared", "shared::cta", "shared::cluster"] = ..., inval: bool = ..., arrive: bool = ..., order: Literal["release", "relaxed", "acquire"] | bool = ..., scope: Literal["cta", "cluster"] = ..., expect_tx: bool = ..., noComplete: bool = ..., arrive_drop: bool = ..., complete_tx: bool = ..., test_wait: bool = ..., parity: bool = ..., try_wait: bool = ..., pending_count: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """mbarrier.init{.space}.b64  [a], count:u32
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.inval{.space}.b64  [a]
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.arrive{.space}.b64  d, [a]{, count:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.arrive.order.scope{.space}.b64  d, [a]{, count:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.arrive.expect_tx{.space}.b64  d, [a], bytes:u32
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.arrive.expect_tx.order.scope{.space}.b64  d, [a], bytes:u32
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.arrive.noComplete{.space}.b64  d, [a], count:u32
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.arrive_drop{.space}.b64  d, [a]{, count:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.arrive_drop.order.scope{.space}.b64  d, [a]{, count:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.arrive_drop.expect_tx{.space}.b64  d, [a], bytes:u32
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.arrive_drop.expect_tx.order.scope{.space}.b64  d, [a], bytes:u32
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.arrive_drop.noComplete{.space}.b64  d, [a], count:u32
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.expect_tx{.space}.b64  [a], bytes:u32
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.expect_tx.order.scope{.space}.b64  [a], bytes:u32
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.complete_tx{.space}.b64  [a], bytes:u32
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.complete_tx.order.scope{.space}.b64  [a], bytes:u32
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.test_wait{.space}.b64  p:pred, [a], state:b64{, hint:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.test_wait.order.scope{.space}.b64  p:pred, [a], state:b64{, hint:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.test_wait.parity{.space}.b64  p:pred, [a], parity:u32{, hint:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.test_wait.parity.order.scope{.space}.b64  p:pred, [a], parity:u32{, hint:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.try_wait{.space}.b64  p:pred, [a], state:b64{, hint:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.try_wait.order.scope{.space}.b64  p:pred, [a], state:b64{, hint:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.try_wait.parity{.space}.b64  p:pred, [a], parity:u32{, hint:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.try_wait.parity.order.scope{.space}.b64  p:pred, [a], parity:u32{, hint:u32}
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            A barrier object in shared memory, 8 bytes, that counts arrivals and bytes of copies, phase after phase.
+            Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.pending_count.b64  d:u32, state:b64
-            A barrier object in shared memory that counts arrivals and bytes of bulk copies: Hopper's pipelines wait
-            on them. The CPU machine does not run it yet.
+            How many arrivals a phase still waited for, from the state that an arrival gave back.
         """
 
     def shfl(self, a: Register[T] | int | float, b: Any, c: Any, membermask: Any = ..., *, type: Literal["b32"] | type[Any] = ..., sync: bool = ..., mode: Literal["up", "down", "bfly", "idx"] = ..., into: Any = ..., both: bool = ...) -> T:
@@ -1129,7 +1128,7 @@ class Instructions(Flow):
             Transposes an 8x8 matrix of 16-bit elements that a warp holds in one register a lane.
         """
 
-    def wmma(self, *operands: Any, load: bool = ..., matrix: Literal["a", "b", "c"] | bool = ..., sync: bool = ..., aligned: bool = ..., layout: Literal["row", "col"] = ..., shape: Literal["m16n16k16", "m8n32k16", "m32n8k16"] = ..., space: Literal["global", "shared", "shared::cta"] = ..., type: Literal["f16", "bf16", "u8", "s8", "f32", "s32"] | type[Any] = ..., store: bool = ..., d: bool = ..., mma: bool = ..., alayout: Literal["row", "col"] = ..., blayout: Literal["row", "col"] = ..., dtype: Literal["f16", "f32", "s32"] | bool | type[Any] = ..., ctype: Literal["f16", "f32", "s32"] | bool | type[Any] = ..., atype: Literal["bf16", "u8", "s8"] | bool | type[Any] = ..., btype: Literal["bf16", "u8", "s8"] | bool | type[Any] = ..., satfinite: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+    def wmma(self, *operands: Any, load: bool = ..., matrix: Literal["a", "b", "c"] | bool = ..., sync: bool = ..., aligned: bool = ..., layout: Literal["row", "col"] = ..., shape: Literal["m16n16k16", "m8n32k16", "m32n8k16", "m16n16k8", "m8n8k4"] | bool = ..., space: Literal["global", "shared", "shared::cta"] = ..., type: Literal["f16", "bf16", "u8", "s8", "f32", "s32", "tf32", "f64"] | type[Any] = ..., store: bool = ..., d: bool = ..., mma: bool = ..., alayout: Literal["row", "col"] = ..., blayout: Literal["row", "col"] = ..., dtype: Literal["f16", "f32", "s32", "f64"] | bool | type[Any] = ..., ctype: Literal["f16", "f32", "s32", "f64"] | bool | type[Any] = ..., atype: Literal["bf16", "u8", "s8", "tf32", "f64"] | bool | type[Any] = ..., btype: Literal["bf16", "u8", "s8", "tf32", "f64"] | bool | type[Any] = ..., satfinite: bool = ..., rn: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}
             Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
             wmma may use it, which is why `mma.sync` won.
@@ -1142,7 +1141,37 @@ class Instructions(Flow):
             Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
             wmma may use it, which is why `mma.sync` won.
 
+        wmma.load.matrix.sync.aligned.layout.shape{.space}.tf32  d:any, [a]{, stride:u32}
+            Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
+            wmma may use it, which is why `mma.sync` won.
+
+        wmma.load.matrix.sync.aligned.layout.shape{.space}.tf32  d:any, [a]{, stride:u32}
+            Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
+            wmma may use it, which is why `mma.sync` won.
+
+        wmma.load.matrix.sync.aligned.layout.shape{.space}.f32  d:any, [a]{, stride:u32}
+            Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
+            wmma may use it, which is why `mma.sync` won.
+
+        wmma.load.matrix.sync.aligned.layout.shape{.space}.f64  d:any, [a]{, stride:u32}
+            Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
+            wmma may use it, which is why `mma.sync` won.
+
+        wmma.load.matrix.sync.aligned.layout.shape{.space}.f64  d:any, [a]{, stride:u32}
+            Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
+            wmma may use it, which is why `mma.sync` won.
+
+        wmma.load.matrix.sync.aligned.layout.shape{.space}.f64  d:any, [a]{, stride:u32}
+            Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
+            wmma may use it, which is why `mma.sync` won.
+
         wmma.store.d.sync.aligned.layout.shape{.space}.type  [a], b:any{, stride:u32}
+            Stores the accumulator fragments of a warp to memory as a matrix.
+
+        wmma.store.d.sync.aligned.layout.shape{.space}.f32  [a], b:any{, stride:u32}
+            Stores the accumulator fragments of a warp to memory as a matrix.
+
+        wmma.store.d.sync.aligned.layout.shape{.space}.f64  [a], b:any{, stride:u32}
             Stores the accumulator fragments of a warp to memory as a matrix.
 
         wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype  d:any, a:any, b:any, c:any
@@ -1155,6 +1184,12 @@ class Instructions(Flow):
             Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c.
 
         wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.satfinite}  d:any, a:any, b:any, c:any
+            Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c.
+
+        wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
+            Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c.
+
+        wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.rn}  d:any, a:any, b:any, c:any
             Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c.
         """
 
@@ -1254,7 +1289,7 @@ class Instructions(Flow):
             Waits until every copy that this thread has started has arrived.
 
         cp.async.mbarrier.arrive{.noinc}{.space}.b64  [a]
-            Lets an mbarrier know when this thread's copies have arrived. The CPU machine does not run it yet.
+            Lets an mbarrier know when this thread's copies have arrived.
         """
 
     def tensormap(self, a: Ptr[Any] | Register[Any], b: Any = ..., c: Any = ..., *, replace: bool = ..., mode: bool = ..., field: Literal["global_address", "rank", "box_dim", "global_dim", "global_stride", "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"] = ..., space: Literal["global", "shared::cta"] = ..., b1024: bool = ..., type: Literal["b32", "b64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> None:
