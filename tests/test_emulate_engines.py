@@ -413,6 +413,20 @@ case("a vector of one element is that element", """
     st.global.u32 [%rd3], %r6;
 """, lambda: T + 1)  # fmt: skip
 
+case("a difference leaves the carry of its addition: 1 where nothing is borrowed", """
+    sub.cc.u32 %r5, %r1, 16;
+    addc.u32 %r6, 0, 0;
+    add.cc.u32 %r5, %r1, 0xFFFFFFF0;
+    subc.u32 %r7, 0, 0;
+    sub.cc.u32 %r5, %r1, 16;
+    subc.cc.u32 %r8, 5, 5;
+    addc.u32 %r9, 0, 0;
+    mad.lo.u32 %r6, %r9, 2, %r6;
+    mad.lo.u32 %r6, %r7, 100, %r6;
+    mad.lo.u32 %r6, %r8, 10000, %r6;
+    st.global.u32 [%rd3], %r6;
+""", lambda: np.where(T < 16, 2**32 - 10100, 3))  # fmt: skip
+
 case("votes", """
     setp.lt.u32 %p1, %r1, 12;
     vote.sync.ballot.b32 %r5, %p1, -1;

@@ -61,16 +61,18 @@ def _add_with_carry(m: Machine, i: Form, a: Value, b: Value) -> Value:
     return d
 
 
+# A subtraction is an addition of the complement, and CC.CF its carry: 1 where nothing was borrowed. `addc` behind
+# `sub.cc` sees that (the compiler's 128-bit division does so), and so it is in the machine code of NVIDIA's assembler.
 def _sub_borrow(m: Machine, i: Form, a: Value, b: Value) -> Value:
-    m.carry_set(m.ult(a, b))
+    m.carry_set(m.not_(m.ult(a, b)))
     return m.sub(a, b)
 
 
 def _sub_with_borrow(m: Machine, i: Form, a: Value, b: Value) -> Value:
-    borrow = m.zext(lane_of(i), m.carry_get())
+    borrow = m.zext(lane_of(i), m.not_(m.carry_get()))
     partial = m.sub(a, b)
     if i.cc:
-        m.carry_set(m.or_(m.ult(a, b), m.ult(partial, borrow)))
+        m.carry_set(m.not_(m.or_(m.ult(a, b), m.ult(partial, borrow))))
     return m.sub(partial, borrow)
 
 
