@@ -70,6 +70,23 @@ def test_engines_agree_to_the_last_bit(opcode: str) -> None:
         assert (step == jit).all(), kind
 
 
+@pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
+@pytest.mark.parametrize("opcode", [f for f in FORMS if "m16n8k16" in f or "m16n16k16.f32" in f or "e4m3" in f])
+def test_code_for_an_older_cpu_agrees(opcode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without AVX-512 other instructions are chosen, above all for bf16."""
+    from ptxlab.emulate.jit import compile as native
+
+    if "+avx2" not in native.host().features or "+f16c" not in native.host().features:
+        pytest.skip("needs a CPU with AVX2")
+    older = native.Cpu("haswell", "")
+    monkeypatch.setattr(native, "host", lambda: older)
+    rng, (_, p) = np.random.default_rng(3), program(opcode)
+    for kind in ("normal", "edge"):
+        given = [random_registers(rng, f, kind) for f in (p.a, p.b, p.c)]
+        step, jit = (multiply(engine, opcode, *given) for engine in ("step", "jit"))
+        assert (step == jit).all(), kind
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("type_", ["f16", "bf16", "tf32"])
 def test_f32_sums_are_fused_multiply_adds_in_order(engine: str, type_: str) -> None:
