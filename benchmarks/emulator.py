@@ -23,10 +23,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 
 import ptxlab as pl
-from ptxlab.emulate import Memory, lower
+from ptxlab.emulate import Memory, lower, step
 from ptxlab.emulate.jit import build, run
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit.instruments import Instruments
@@ -152,6 +153,35 @@ print((time.perf_counter() - start) * 1e3)
 """
 
 
+def step_rate() -> float:
+    """Warp-instructions a second of the stepping engine, recording off, on nvcc's matrix multiplication."""
+    prepared = matmul("matmul_naive", 16)
+    launch = Launch((2, 2, 1), prepared.size[1], prepared.params)
+    report = step.run(prepared.program, launch, prepared.memory)
+    return report.warp_instructions / report.seconds
+
+
+def heads(count: int) -> float:
+    """Nanoseconds of one thread-instruction of `scalar` on so many heads of 128 rows and keys, one block each."""
+    q, k, v, o = np.ones((4, 1, count, 128, 16), np.float32)
+    kernel, lse = pl.kernels.get("scalar").build(head_dim=16), np.zeros((1, count, 128), np.float32)
+    grid, block, shared = kernel.launch_shape(1, count, count, 128, 128)
+    return (
+        1 / Prepared(kernel.module, grid, block, *kernel.arguments(q, k, v, o, lse, 0.25), shared=shared).measure()[1]
+    )
+
+
+def arm64_ms(prepared: Prepared) -> float:
+    """Milliseconds of code generation for one PTX instruction on arm64, the code not run."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple("aarch64-unknown-linux-gnu")
+    machine = target.create_target_machine(cpu="neoverse-n1", opt=build.QUICK)
+    text, _, _ = build.module_text(prepared.program, native.Cpu("neoverse-n1", ""), Instruments(), slow=False)
+    module = llvm.parse_assembly(text)
+    return best(lambda: timed(lambda: machine.emit_object(module)), 3) * 1e3 / len(prepared.program.codes)
+
+
 def start_ms() -> tuple[float, float]:
     """Milliseconds from PTX text to the first result in a new process, imports apart: nothing cached, and cached."""
     with tempfile.TemporaryDirectory() as folder:
@@ -198,6 +228,11 @@ def main() -> None:
     for name, block in (("matmul_naive", 16), ("matmul_tiled", 16)):
         for label, cpu in cpus.items():
             row(f"nvcc {name} 256, {label}", matmul(name, block).measure(cpu)[1], "G thread-instr./s")
+    row("scalar, arm64: code generation, first", arm64_ms(kernels["scalar"]), "ms/PTX instruction")
+    row("step, nvcc matmul_naive", step_rate() / 1e3, "k warp-instr./s", "100 asked")
+    one = heads(1)
+    for count in (100, 10_000):
+        row(f"scalar in {count} blocks, a thread-instruction", heads(count) / one, "x that of 1 block")
     first, cached = start_ms()
     row("new process, nothing cached: PTX text to first result", first, "ms")
     row("new process, cached: PTX text to first result", cached, "ms", "100 asked")

@@ -8,6 +8,8 @@ early when the smallest program counter goes first: a loop's body comes before w
 
 from __future__ import annotations
 
+import functools
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -155,6 +157,9 @@ class Register:
     function: str
 
 
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:loc|file)\b[^\n]*", re.S | re.M)
+
+
 @dataclass(frozen=True, slots=True)
 class Param:
     """One kernel parameter in the parameter block. `pointer`: declared `.ptr`, or 64 bits wide and so possibly one."""
@@ -189,7 +194,7 @@ class System:
     stack: int = 0
 
 
-@dataclass(slots=True)
+@dataclass
 class Program:
     """Everything an engine needs to run one kernel.
 
@@ -217,6 +222,18 @@ class Program:
     file: str = "<ptx>"
     shared_names: tuple[tuple[str, int, int], ...] = ()
     system: System = System()
+
+    @functools.cached_property
+    def text(self) -> str:
+        """What a build depends on: the PTX without comments and line information."""
+        return _COMMENT.sub("", "\n".join(self.lines))
+
+    @functools.cached_property
+    def may_wait(self) -> bool:
+        """Whether a loop of it may be waiting for another thread: it reads flags, or memory that others change."""
+        from ptxlab.emulate.flow import polls
+
+        return any(code.form is not None and polls(code.form) for code in self.codes)
 
     def source(self, line: int) -> str:
         """The text of a PTX line."""

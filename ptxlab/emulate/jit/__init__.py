@@ -20,7 +20,6 @@ import numpy as np
 from ptxlab.emulate.counters import collect
 from ptxlab.emulate.faults import fault
 from ptxlab.emulate.findings import findings
-from ptxlab.emulate.flow import polls
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
@@ -98,6 +97,7 @@ class Worker:
         if self.tape is not None:
             put("q", self.context, S.TRACE, self.tape.record.ctypes.data)
         self.result = S.DONE
+        self.began = self.ended = 0.0
         for offset, value in (
             (S.NEXT, run.next.ctypes.data), (S.STOP, run.stop.ctypes.data), (S.BUDGET, run.budget.ctypes.data),
             (S.TOTAL, launch.blocks), (S.PARAMS, run.params.ctypes.data), (S.PARAM_SIZE, program.param_size),
@@ -168,8 +168,7 @@ class Run:
         if self.checks is not None:
             self.checks.shadow(self.table, live)
         self._live = live  # keeps the buffers alive while compiled code points at them
-        waits = any(code.form is not None and polls(code.form) for code in program.codes)
-        self.resident = launch.blocks if launch.cooperative else min(RESIDENT if waits else 1, launch.blocks)
+        self.resident = launch.blocks if launch.cooperative else min(RESIDENT if program.may_wait else 1, launch.blocks)
         self.chosen = None if launch.trace is None else chosen(launch.trace, launch.blocks, launch.warps)
         self.workers = [Worker(self) for _ in range(self.workers_wanted)]
         self.errors: list[BaseException] = []
@@ -178,6 +177,7 @@ class Run:
         """The body of a worker thread."""
         try:
             grid = _GRID(self.fast.address("grid"))
+            worker.began = time.perf_counter()
             while True:
                 worker.result = grid(worker.context.ctypes.data)
                 if worker.result == S.NEEDS_SLOW:
@@ -190,6 +190,7 @@ class Run:
                     worker.add_slot()
                 else:
                     break
+            worker.ended = time.perf_counter()
         except BaseException as error:  # handed to the caller's thread, which raises it
             self.errors.append(error)
             self.stop[0] = 1

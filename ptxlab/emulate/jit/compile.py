@@ -12,7 +12,6 @@ import functools
 import hashlib
 import json
 import os
-import re
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -87,8 +86,6 @@ def load(blob: bytes, cpu: Cpu) -> Code:
 
 # -- the cache on disk -------------------------------------------------------------------------------------------------
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:loc|file)\b[^\n]*", re.S | re.M)
-
 
 @functools.cache
 def _sources() -> str:
@@ -102,9 +99,9 @@ def _sources() -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def key(ptx: str, name: str, arch: str, cpu: Cpu, what: str) -> str:
+def key(text: str, name: str, arch: str, cpu: Cpu, what: str) -> str:
     """The name of a cache entry."""
-    parts = (_COMMENT.sub("", ptx), name, arch, cpu.name, cpu.features, llvmlite.__version__, _sources(), what,
+    parts = (text, name, arch, cpu.name, cpu.features, llvmlite.__version__, _sources(), what,
              sys.byteorder)  # fmt: skip
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
