@@ -366,3 +366,42 @@ def test_attention_is_counted(device: str) -> None:
     assert c is not None
     assert c.flops["f32"] >= 4 * 32 * 32 * 16
     assert c["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] > 0
+
+
+@pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
+def test_counts_do_not_depend_on_engine_workers_or_other_watchers() -> None:
+    """A loop that parts the lanes in every round: they would drift apart if turns were taken badly."""
+    body = """
+    mov.u32 %r5, 0;
+    mov.u32 %r6, tile;
+    shl.b32 %r7, %r1, 3;
+    add.u32 %r6, %r6, %r7;
+LOOP:
+    mad.lo.u32 %r8, %r5, 1664525, %r1;
+    and.b32 %r9, %r8, 3;
+    setp.eq.u32 %p1, %r9, 0;
+    @%p1 bra SKIP;
+    st.shared.u32 [%r6], %r8;
+SKIP:
+    ld.shared.u32 %r10, [%r6];
+    @%p1 xor.b32 %r10, %r10, %r5;
+    add.u32 %r5, %r5, 1;
+    setp.lt.u32 %p2, %r5, 300;
+    @%p2 bra LOOP;"""
+    expected, text = counted("step", body, 64)
+    line = at(expected, text, "@%p1 bra")
+    assert (line.warps, line.divergent, line.threads, line.on_threads) == (600, 600, 19200, 4800)
+    line = at(expected, text, "st.shared.u32")
+    # 24 lanes two words apart: two words of a bank, but for one bank in four
+    assert (line.requests, line.wavefronts, line.ideal_wavefronts) == (600, 1200, 600)
+    everything: list[dict[str, Any]] = [
+        {}, {"trace": pl.Trace()}, {"checks": ("memcheck", "initcheck")}, {"seed": 3},
+        {"trace": pl.Trace(warps=1), "checks": ("memcheck", "racecheck", "synccheck")},
+    ]  # fmt: skip
+    for options in everything:
+        assert counted("jit", body, 64, **options)[0] == expected
+    x, y = np.zeros(8192, np.uint32), np.zeros(8192, np.uint32)
+    runs = [
+        pl.launch(text, 6, 64, y, x, device="cpu", counters=True, workers=workers).counters for workers in (1, 2)
+    ]  # fmt: skip
+    assert runs[0] == runs[1]

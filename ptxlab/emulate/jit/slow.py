@@ -126,6 +126,7 @@ d.choose:
         live = t.let("load i32, ptr %live.at")
         t.do(f"br i1 {t.let(f'icmp eq i32 {bits}, {live}')}, label %{together}, label %{stay}")
         t.at(together)
+        t.do("store i32 0, ptr %turn.at")  # nobody has waited: the turns begin anew, so that lanes meet early again
         name, count = self.table(self.alive[block.index])
         same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live})")
         t.do(f"br i1 {same}, label %{back}, label %{stay}")
