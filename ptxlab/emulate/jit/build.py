@@ -78,12 +78,10 @@ class Loaded:
             threading.Thread(target=self.improve, name="ptxlab-build").start()
 
     def improve(self) -> None:
-        """Builds GOOD code now and lets later launches use it."""
+        """Builds GOOD code now and lets later launches use it. Warps that have split keep QUICK code: they are few, and
+        their function takes longest to build."""
         self.level = GOOD
-        fast = native.load(self._build("fast", GOOD)[0], self.cpu)
-        slow = native.load(self._build("slow", GOOD)[0], self.cpu) if self._slow is not None else None
-        with self._lock:
-            self.fast, self._slow = fast, slow
+        self.fast = native.load(self._build("fast", GOOD)[0], self.cpu)
 
 
 _recent: OrderedDict[str, Loaded] = OrderedDict()
