@@ -163,3 +163,18 @@ def test_what_is_no_kernel():
     with pytest.raises(pl.LaunchError) as caught:
         pl.launch(5, 1, 1)
     assert str(caught.value) == "kernel: PTX text, a parsed module or a builder's kernel is wanted, got int"
+
+
+@pytest.mark.parametrize(
+    ("directive", "block", "message"),
+    [
+        (".maxntid 64, 1, 1", 96, "block: k takes at most 64 threads a block (.maxntid), the launch has 96"),
+        (".reqntid 64", 32, "block: k wants exactly (64, 1, 1) threads (.reqntid), not (32, 1, 1)"),
+    ],
+)
+def test_a_kernel_says_how_many_threads_it_takes(directive: str, block: int, message: str) -> None:
+    text = f".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{directive}\n{{ ret; }}\n"
+    pl.launch(text, 1, 64, device="step")
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(text, 1, block, device="step")
+    assert str(caught.value) == message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,7 @@ def execute(
         checks=tuple(checks), counters=counters, trace=trace, cooperative=cooperative,
         cluster=None if cluster is None else _three(cluster),
     )  # fmt: skip
+    _check_block(program, launch)
     recorder = trace.recorder(program, launch) if isinstance(trace, Trace) else None
     if recorder is not None:
         launch = replace(launch, trace=recorder)
@@ -88,3 +90,14 @@ def execute(
 def _three(size: Sequence[int]) -> tuple[int, int, int]:
     x, y, z = (*size, 1, 1)[:3]
     return int(x), int(y), int(z)
+
+
+def _check_block(program: Program, launch: Launch) -> None:
+    """A kernel may say how many threads it wants; the assembler plans its registers for that."""
+    threads, limit = launch.threads, math.prod(program.most_threads)
+    exact = _three(program.exact_threads or launch.block)
+    if exact != launch.block:
+        raise LaunchError(f"block: {program.name} wants exactly {exact} threads (.reqntid), not {launch.block}")
+    if program.most_threads and threads > limit:
+        words = f"takes at most {limit} threads a block (.maxntid), the launch has {threads}"
+        raise LaunchError(f"block: {program.name} {words}")

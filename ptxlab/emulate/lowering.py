@@ -66,13 +66,15 @@ class Lowering(Names):
         codes, blocks = cut(self.codes, (r.start for r in self.routines.values()))
         dynamic = self.place_extern(codes)
         directives = self.kernel.directives
-        limit = directives.get("reqntid") or directives.get("maxntid") or ()
+        exact, most = (
+            tuple(int(n) for n in directives.get(name, ()) if n.isdigit()) for name in ("reqntid", "maxntid")
+        )
         return Program(
             name=self.kernel.name, arch=self.arch, codes=codes, blocks=blocks, registers=self.registers,
             params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),
             shared_start=self.shared_start,
             shared_static=self.shared.end - self.shared_start, dynamic_start=dynamic, local_size=local_size,
-            max_threads=tuple(int(n) for n in limit if n.isdigit()), lines=self.lines, spans=self.module.spans,
+            exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
             file=self.module.file, shared_names=tuple(self.shared_names), system=self.system.finished(),
         )  # fmt: skip
 

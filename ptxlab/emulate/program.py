@@ -200,7 +200,8 @@ class Program:
 
     shared_start: the first offset that belongs to the kernel (below lies the target's reserved window);
     shared_static: bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`.
-    local_size: bytes of local memory and function frames a thread.
+    local_size: bytes of local memory and function frames a thread. exact_threads, most_threads: the `.reqntid` and
+    `.maxntid` of the kernel, empty where it has none.
     """
 
     name: str
@@ -215,7 +216,8 @@ class Program:
     shared_static: int
     dynamic_start: int
     local_size: int
-    max_threads: tuple[int, ...]
+    exact_threads: tuple[int, ...]
+    most_threads: tuple[int, ...]
     lines: list[str]
     spans: Mapping[int, Span]
     entry: int = 0
