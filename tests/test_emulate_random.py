@@ -7,6 +7,7 @@ import pytest
 from emulate_programs import ENGINES, run
 from random_programs import INTEGERS, WORDS, program
 
+from ptxlab import gpu
 from ptxlab.text import parse
 
 QUICK, LONG = range(12), range(12, 300)
@@ -42,3 +43,9 @@ def test_random_program(seed: int) -> None:
 @pytest.mark.parametrize("seed", LONG)
 def test_random_program_long(seed: int) -> None:
     check(seed)
+
+
+@pytest.mark.assembler
+@pytest.mark.parametrize("seed", range(40))
+def test_nvidias_assembler_takes_random_programs(seed: int) -> None:
+    assert gpu.assemble(program(seed)).registers > 0
