@@ -218,6 +218,11 @@ entry:
   %size32 = trunc i64 %size to i32
   %is.s = icmp eq i32 %space, 1
   %is.g = icmp eq i32 %space, 0
+  %g.all = select i1 %is.g, i32 %mask, i32 0
+  %s.all = select i1 %is.s, i32 %mask, i32 0
+  %known = or i1 %is.s, %is.g
+  br i1 %known, label %global, label %windows
+windows:
   %in.s = call i32 @count.inside(<32 x i64> %at, i64 ${SHARED_WINDOW}, i32 %mask)
   %in.l = call i32 @count.inside(<32 x i64> %at, i64 ${LOCAL_WINDOW}, i32 %mask)
   %in.p = call i32 @count.inside(<32 x i64> %at, i64 ${PARAM_WINDOW}, i32 %mask)
@@ -225,12 +230,11 @@ entry:
   %in.slp = or i32 %in.sl, %in.p
   %in.slp.not = xor i32 %in.slp, -1
   %in.g = and i32 %mask, %in.slp.not
-  %g0 = select i1 %is.s, i32 0, i32 %in.g
-  %g = select i1 %is.g, i32 %mask, i32 %g0
-  %s0 = select i1 %is.g, i32 0, i32 %in.s
-  %s = select i1 %is.s, i32 %mask, i32 %s0
-  %either = or i1 %is.s, %is.g
-  %l = select i1 %either, i32 0, i32 %in.l
+  br label %global
+global:
+  %g = phi i32 [%g.all, %entry], [%in.g, %windows]
+  %s = phi i32 [%s.all, %entry], [%in.s, %windows]
+  %l = phi i32 [0, %entry], [%in.l, %windows]
   %g.no = icmp eq i32 %g, 0
   br i1 %g.no, label %shared, label %global.go
 global.go:
