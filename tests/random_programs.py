@@ -14,7 +14,8 @@ _BINARY = (
     "rem.s32", "shl.b32", "shr.s32", "shr.u32",
 )  # fmt: skip
 _UNARY = ("popc.b32", "clz.b32", "brev.b32", "not.b32", "neg.s32", "abs.s32")
-_TERNARY = ("mad.lo.s32", "mad.hi.u32", "prmt.b32", "shf.l.wrap.b32", "bfe.u32", "bfe.s32", "sad.u32")
+_TERNARY = ("mad.lo.s32", "mad.hi.u32", "prmt.b32", "shf.l.wrap.b32", "sad.u32")
+_FIELD = ("bfe.u32", "bfe.s32")
 _FLOAT2 = ("add.rn.f32", "sub.rn.f32", "mul.rn.f32", "mul.rz.f32", "min.f32", "max.f32", "add.ftz.f32", "div.rn.f32")
 _COMPARE = ("setp.lt.s32", "setp.ge.u32", "setp.eq.s32", "setp.ne.u32", "setp.gt.s32")
 
@@ -99,6 +100,7 @@ class Writer:
             f"{choose(_BINARY)} {d}, {choose(INTEGERS)}, {self.integer()};",
             f"{choose(_UNARY)} {d}, {choose(INTEGERS)};",
             f"{choose(_TERNARY)} {d}, {choose(INTEGERS)}, {self.integer()}, {choose(INTEGERS)};",
+            f"{choose(_FIELD)} {d}, {choose(INTEGERS)}, {choose(INTEGERS)}, {self.random.randint(0, 255)};",
             f"{choose(_FLOAT2)} {f}, {choose(FLOATS)}, {choose(FLOATS)};",
             f"fma.rn.f32 {f}, {choose(FLOATS)}, {choose(FLOATS)}, {choose(FLOATS)};",
             f"cvt.rn.f32.s32 {f}, {choose(INTEGERS)};",
