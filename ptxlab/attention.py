@@ -63,7 +63,10 @@ class Result:
         """How far o and lse are from float64: `.max .mean .ulp .tolerance .ok` and more."""
         q, k, v = self.inputs
         o, lse = self.o.reshape(q.shape), self.lse.reshape(q.shape[:3])
-        return reference.measure(o, lse, q, k, v, causal=self.causal, scale=self.scale)
+        return reference.measure(
+            o, lse, q, k, v, causal=self.causal, scale=self.scale, tile=self.kernel.tile_kv,
+            precision=self.kernel.precision,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         e = self.error
@@ -108,11 +111,13 @@ def attention(
 ) -> Result:
     """softmax(q kT * scale) v, by a kernel of the library.
 
-    q `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, all float32 or all float64. The batch, or batch and heads, may
-    be left out of all three alike: `[H, S, D]` is one sequence, `[S, D]` one head; o has the same dimensions.
+    q `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, all float32, float64, float16 or bfloat16. The batch, or batch
+    and heads, may be left out of all three alike: `[H, S, D]` is one sequence, `[S, D]` one head; o has the same
+    dimensions.
 
-    kernel: a name (`pl.kernels.names()`), a built kernel, or "auto": the last rung that runs here. causal: key j is
-    visible to row i iff `j <= i + Sk - Sq`. scale: 1/sqrt(D) by default. device, checks, counters: see `launch`.
+    kernel: a name (`pl.kernels.names()`), a built kernel, or "auto": the best rung that fits, with the tiles that
+    `pl.kernels.Config.auto` chooses. causal: key j is visible to row i iff `j <= i + Sk - Sq`. scale: 1/sqrt(D) by
+    default. device, checks, counters: see `launch`.
     state: True records the online-softmax state of row 0 of every head, a list of (batch, head, row) of those rows.
 
     Raises `LaunchError` for shapes and types that do not fit, `TargetError` for a head_dim beyond the kernel's limit.
@@ -128,17 +133,17 @@ def attention(
     dtype = _dtype(q4, k4, v4)
     scale = reference.default_scale(dim) if scale is None else float(scale)
     recorded = _rows(state, batch, heads_q, rows)
-    built = _kernel(kernel, dim, causal, dtype, bool(recorded))
+    built = _kernel(kernel, (rows, keys, dim), causal, dtype, bool(recorded))
 
     from ptxlab import kernels
 
-    o, lse = np.empty(q4.shape, q4.dtype), np.empty(q4.shape[:3], q4.dtype)
+    o, lse = np.empty(q4.shape, q4.dtype), np.empty(q4.shape[:3], np.float64 if dtype == "f64" else np.float32)
     extra: tuple[Array, ...] = ()
     if built.config.probes:
         slots = np.full(q4.shape[:3], kernels.NOWHERE, np.uint32)
         for slot, row in enumerate(recorded):
             slots[row] = slot
-        extra = slots, np.full((len(recorded), reference.tiles(keys, built.tile_kv), 3), np.nan, q4.dtype)
+        extra = slots, np.full((len(recorded), reference.tiles(keys, built.tile_kv), 3), np.nan, lse.dtype)
     grid, block, shared = built.launch_shape(batch, heads_q, heads_kv, rows, keys)
     args = built.arguments(const(q4), const(k4), const(v4), out(o), out(lse), scale, *extra)
     run = launch(built, grid, block, *args, shared=shared, device=device, checks=checks, counters=counters)
@@ -168,7 +173,8 @@ def _dtype(*arrays: Array) -> str:
         if names == [long] * 3:
             return short
     listed = ", ".join(f"{n} {d}" for n, d in zip("qkv", names, strict=True))
-    raise LaunchError(f"q, k and v should all be float32 or all float64; got {listed}")
+    known = ", ".join(DTYPES.values())
+    raise LaunchError(f"q, k and v should all have one type of {known}; got {listed}")
 
 
 def _rows(state: bool | Sequence[Row], batch: int, heads: int, rows: int) -> list[Row]:
@@ -187,13 +193,15 @@ def _rows(state: bool | Sequence[Row], batch: int, heads: int, rows: int) -> lis
     return chosen
 
 
-def _kernel(kernel: str | Built, dim: int, causal: bool, dtype: str, probes: bool) -> Built:
+def _kernel(kernel: str | Built, shape: tuple[int, int, int], causal: bool, dtype: str, probes: bool) -> Built:
     """The kernel to run: built here from a name, or the one given if it is of the right kind."""
     from ptxlab import kernels
 
+    rows, keys, dim = shape
+    if kernel == "auto":
+        kernel = kernels.Config.auto(dim, rows, keys, causal, dtype).build()
     if isinstance(kernel, str):
-        name = kernels.names()[-1] if kernel == "auto" else kernel
-        return kernels.get(name).build(head_dim=dim, causal=causal, dtype=dtype, probes=probes)
+        return kernels.get(kernel).build(head_dim=dim, causal=causal, dtype=dtype, probes=probes)
     config = kernel.config
     for name, has, wants in (("dtype", config.dtype, dtype), ("causal", config.causal, causal)):
         if has != wants:

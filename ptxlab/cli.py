@@ -82,7 +82,7 @@ def _kernel_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", metavar="KERNEL", help="a name that `ptxlab list` shows")
     parser.add_argument("--head-dim", type=int, default=64, metavar="D")
     parser.add_argument("--causal", action="store_true", help="a row sees only the keys up to its own place")
-    parser.add_argument("--dtype", default="f32", choices=("f32", "f64"))
+    parser.add_argument("--dtype", choices=("f32", "f64", "f16", "bf16"), help="by default what the kernel takes")
     parser.add_argument("--arch", default="sm_80", metavar="ARCH")
     parser.add_argument("--tile-kv", type=int, metavar="N", help="keys a tile, for kernels that have tiles")
 
@@ -149,9 +149,7 @@ def _ptx(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    import numpy as np
-
-    from ptxlab import attention, reference
+    from ptxlab import attention, kernels, reference
 
     for name in ("seq_len", "batch", "heads"):
         if getattr(options, name) < 1:
@@ -161,7 +159,7 @@ def _run(options: argparse.Namespace) -> int:
     heads_kv = options.kv_heads or options.heads
     q, k, v = reference.random_inputs(
         options.batch, options.heads, heads_kv, options.seq_len, keys, options.head_dim, sigma=options.sigma,
-        dtype=np.float64 if options.dtype == "f64" else np.float32, seed=options.seed,
+        dtype=kernels.DTYPES[built.config.dtype], seed=options.seed,
     )  # fmt: skip
     where = {"device": options.device, "causal": options.causal, "scale": options.scale}
     counted = options.device in ("cpu", "step") or not _gpu()
@@ -270,7 +268,7 @@ def _bench(options: argparse.Namespace) -> int:
     rows = []
     if not options.json:
         print(f"{'kernel':<20}{'S':>6}{'device':>8}{'time':>12}{'GFLOP/s':>10}{'numpy f32':>12}{'ratio':>8}")
-    for name in options.kernels or kernels.names():
+    for name in options.kernels or [n for n in kernels.names() if kernels.get(n).phase == "prefill"]:
         for length in options.seq_len:
             row = _measure(name, length, options.head_dim, options.device)
             rows.append(row)
@@ -291,9 +289,10 @@ def _measure(name: str, length: int, head_dim: int, device: str) -> dict[str, An
 
     from ptxlab import attention, kernels, reference
 
-    q, k, v = reference.random_inputs(1, 1, 1, length, length, head_dim)
     built = kernels.get(name).build(head_dim=head_dim)
+    q, k, v = reference.random_inputs(1, 1, 1, length, length, head_dim, dtype=kernels.DTYPES[built.config.dtype])
     runs = [attention(q, k, v, kernel=built, device=device) for _ in range(3)]
+    q, k, v = (x.astype(np.float32) for x in (q, k, v))
     best = min(runs, key=lambda out: out.seconds)
     times = []
     for _ in range(3):

@@ -78,6 +78,15 @@ def check_shapes(q: Array, k: Array, v: Array) -> tuple[int, int, int, int, int,
     return batch, heads_q, heads_kv, rows, keys, dim
 
 
+def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """A dtype from its name, bfloat16 included: numpy learns of that from ml_dtypes."""
+    if dtype == "bfloat16":
+        from ml_dtypes import bfloat16
+
+        dtype = bfloat16
+    return np.dtype(dtype)
+
+
 def default_scale(head_dim: int) -> float:
     """1/sqrt(D), what scores are multiplied with unless told otherwise."""
     return 1.0 / math.sqrt(head_dim)
@@ -100,7 +109,11 @@ def random_inputs(
     dtype: Any = np.float32,
     seed: int = 0,
 ) -> tuple[Array, Array, Array]:
-    """q, k, v ~ N(0, 1) with q multiplied by `sigma`, which is then the standard deviation of the logits."""
+    """q, k, v ~ N(0, 1) with q multiplied by `sigma`, which is then the standard deviation of the logits.
+
+    dtype: numpy's, or its name; "bfloat16" needs ml_dtypes.
+    """
+    dtype = _numpy_dtype(dtype)
     random = np.random.default_rng(seed)
     q = sigma * random.standard_normal((batch, heads_q, rows, head_dim))
     k = random.standard_normal((batch, heads_kv, keys, head_dim))
@@ -249,20 +262,67 @@ def online(
     return o / safe[..., None], (row_max + np.log2(safe)) * dtype(math.log(2))
 
 
+def online_half(
+    q: Array, k: Array, v: Array, half: Any, *, causal: bool = False, scale: float | None = None, tile: int = 64,
+    round_output: bool = True,
+) -> tuple[Array, Array]:  # fmt: skip
+    """(o, lse) by the algorithm of the tensor-core kernels, in float32, `tile` keys at a time.
+
+    `half` is numpy's float16 or ml_dtypes' bfloat16. Rounded to it are only q, k and v, the weights P before they are
+    multiplied with v, and (if `round_output`) o. The weights' sum takes them before they are rounded.
+    """
+    _, heads_q, heads_kv, count, keys, dim = check_shapes(q, k, v)
+    factor = np.float32((default_scale(dim) if scale is None else float(scale)) * math.log2(math.e))
+    q, k, v = (np.asarray(x).astype(half).astype(np.float32) for x in (q, k, v))
+    k, v = (np.repeat(x, heads_q // heads_kv, axis=1) for x in (k, v))
+    visible = np.array([visible_keys(r, count, keys, causal) for r in range(count)])
+
+    o = np.zeros(q.shape, np.float32)
+    row_max = np.full(q.shape[:3], -np.inf, np.float32)
+    row_sum = np.zeros(q.shape[:3], np.float32)
+    for first in range(0, keys, tile):
+        part = slice(first, min(first + tile, keys))
+        score = (q @ np.swapaxes(k[:, :, part], 2, 3)) * factor
+        score[:, :, np.arange(part.start, part.stop) >= visible[:, None]] = -np.inf
+        new_max = np.maximum(row_max, score.max(axis=3))
+        top = np.where(np.isneginf(new_max), np.float32(0), new_max)
+        rescale = np.exp2(row_max - top)
+        weight = np.exp2(score - top[..., None])
+        row_sum = row_sum * rescale + weight.sum(axis=3)
+        o = o * rescale[..., None] + weight.astype(half).astype(np.float32) @ v[:, :, part]
+        row_max = new_max
+    safe = np.where(row_sum > 0, row_sum, np.float32(1))
+    divided: Array = o / safe[..., None]
+    return divided.astype(half) if round_output else divided, (row_max + np.log2(safe)) * np.float32(math.log(2))
+
+
+CAPS = {"float16": 2e-3, "bfloat16": 1.6e-2}
+"""The most that a 16-bit result may be off, as a share of max(1, |ref|)."""
+
+
 def tolerance(
-    o: Array, q: Array, k: Array, v: Array, expected: Reference, *, causal: bool = False, scale: float | None = None
-) -> tuple[Array, Array]:
+    o: Array, q: Array, k: Array, v: Array, expected: Reference, *, causal: bool = False, scale: float | None = None,
+    tile: int = 64, precision: Any = None,
+) -> tuple[Array, Array]:  # fmt: skip
     """The bounds on |o - expected.o| and |lse - expected.lse|, element by element, for o's dtype.
 
     float32: `max(1e-5 + 1e-5 |ref|, 2 x the largest error of the same algorithm in numpy float32)`, lse
     `1e-5 + 2e-6 |lse|`; float64: `1e-12 (1 + |ref|)` for both. The numpy float32 run is made only when the first
-    bound is not met, since it is slow and can only widen the bound.
+    bound is not met, since it is slow and can only widen the bound. float16 and bfloat16: twice the largest error of
+    the same algorithm in numpy at that precision (`online_half` with this `tile`), but at most `CAPS`; lse
+    `1e-4 + 1e-5 |lse|`. So too for float32 o of a kernel that multiplies in 16 bits: `precision` is their dtype.
     """
     finite = np.where(np.isfinite(expected.lse), expected.lse, 0.0)
     if o.dtype == np.float64:
         return 1e-12 * (1 + np.abs(expected.o)), 1e-12 * (1 + np.abs(finite))
+    half = np.dtype(precision if precision is not None else o.dtype)
+    if half.name in CAPS:
+        same, _ = online_half(q, k, v, half, causal=causal, scale=scale, tile=tile, round_output=o.dtype == half)
+        largest = 2 * float(np.max(np.abs(same.astype(np.float64) - expected.o), initial=0.0))
+        cap = CAPS[half.name] * np.maximum(1.0, np.abs(expected.o))
+        return np.minimum(largest, cap), 1e-4 + 1e-5 * np.abs(finite)
     if o.dtype != np.float32:
-        raise ValueError(f"there is no tolerance for {o.dtype}; o should be float32 or float64")
+        raise ValueError(f"there is no tolerance for {o.dtype}; o should be float32, float64, float16 or bfloat16")
     bound = 1e-5 + 1e-5 * np.abs(expected.o)
     if not np.all(np.abs(o - expected.o) <= bound):
         same, _ = online(q, k, v, causal=causal, scale=scale)
@@ -280,16 +340,25 @@ def measure(
     causal: bool = False,
     scale: float | None = None,
     expected: Reference | None = None,
+    tile: int = 64,
+    precision: Any = None,
 ) -> Error:
-    """The error of `o` (and `lse`, unless None) against float64; `expected` saves computing the reference again."""
+    """The error of `o` (and `lse`, unless None) against float64; `expected` saves computing the reference again.
+
+    `precision` is the dtype (float16, bfloat16) to which a kernel with float32 inputs rounds them before it multiplies:
+    then the reference is computed from the rounded inputs. `tile`: see `tolerance`.
+    """
+    if precision is not None:
+        q, k, v = (np.asarray(x).astype(precision) for x in (q, k, v))
     expected = expected or attention(q, k, v, causal=causal, scale=scale)
     if o.size == 0:
         return Error(0.0, 0.0, 0.0, 0.0, True)
     error = np.abs(o.astype(np.float64) - expected.o)
-    bound, lse_bound = tolerance(o, q, k, v, expected, causal=causal, scale=scale)
-    worst = np.unravel_index(int(np.argmax(np.where(np.isnan(error), np.inf, error) / bound)), error.shape)
+    bound, lse_bound = tolerance(o, q, k, v, expected, causal=causal, scale=scale, tile=tile, precision=precision)
+    share = np.where(np.isnan(error), np.inf, error) / np.maximum(bound, np.finfo(np.float64).tiny)
+    worst = np.unravel_index(int(np.argmax(share)), error.shape)
     largest = np.abs(expected.o).max(axis=-1, keepdims=True).astype(o.dtype)
-    ulp = float(np.max(error / np.spacing(largest)))
+    ulp = float(np.max(error / np.spacing(largest).astype(np.float64)))
     ok = bool(np.all(error <= bound))
     lse_max = lse_tolerance = 0.0
     if lse is not None:

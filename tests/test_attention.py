@@ -114,10 +114,11 @@ def test_shapes_that_do_not_fit(shapes, message):
 def test_types_that_do_not_fit():
     q, k, v = arrays((2, 4), (2, 4), (2, 4))
     assert refused(q, k, v.astype(np.float64)) == (
-        "q, k and v should all be float32 or all float64; got q float32, k float32, v float64"
+        "q, k and v should all have one type of float32, float64, float16, bfloat16; "
+        "got q float32, k float32, v float64"
     )
-    assert refused(*arrays((2, 4), (2, 4), (2, 4), dtype=np.float16)) == (
-        "q, k and v should all be float32 or all float64; got q float16, k float16, v float16"
+    assert refused(*arrays((2, 4), (2, 4), (2, 4), dtype=np.int32)) == (
+        "q, k and v should all have one type of float32, float64, float16, bfloat16; got q int32, k int32, v int32"
     )
     assert refused(q, k, [[1.0]]) == "v: a numpy array is wanted, got list"
 
@@ -143,4 +144,7 @@ def test_rows_that_do_not_exist():
 def test_head_dim_beyond_the_limit():
     with pytest.raises(pl.TargetError) as caught:
         pl.attention(*arrays((2, 300), (2, 300), (2, 300)))
-    assert str(caught.value) == "tiled: head_dim is a whole number from 1 to 256, not 300"
+    assert str(caught.value) == (
+        "no kernel takes f32 with head_dim=300 on sm_80; not tiled: head_dim is a whole number from 1 to 256, not 300; "
+        "not scalar: head_dim is a whole number from 1 to 256, not 300"
+    )

@@ -85,7 +85,7 @@ def test_run_fails_when_out_of_tolerance(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ("ptx tilde", "there is no kernel 'tilde'; there are scalar, tiled"),
+        ("ptx tilde", f"there is no kernel 'tilde'; there are {', '.join(kernels.names())}"),
         ("run scalar --head-dim 300", "scalar: head_dim is a whole number from 1 to 256, not 300"),
         ("run scalar --seq-len 0", "--seq-len is at least 1, not 0"),
         (

@@ -10,20 +10,20 @@ from ptxlab import kernels
 
 
 def test_catalogue_is_in_reading_order():
-    assert kernels.names() == ("scalar", "tiled")
+    assert kernels.names()[:2] == ("scalar", "tiled")
     rungs = [kernels.get(name).rung for name in kernels.names()]
     assert rungs == sorted(rungs)
     for name in kernels.names():
         spec = kernels.get(name)
         assert spec.question.endswith("?")
-        assert spec.phase == "prefill"
+        assert spec.phase in ("prefill", "decode")
         assert "def make(config" in spec.source
 
 
 def test_unknown_kernel():
     with pytest.raises(LookupError) as caught:
         kernels.get("tilde")
-    assert str(caught.value) == "there is no kernel 'tilde'; there are scalar, tiled"
+    assert str(caught.value) == f"there is no kernel 'tilde'; there are {', '.join(kernels.names())}"
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -123,8 +123,8 @@ def test_tolerance_is_the_stated_one():
     np.testing.assert_array_equal(bound, 1e-12 * (1 + np.abs(expected.o)))
     np.testing.assert_array_equal(lse_bound, 1e-12 * (1 + np.abs(expected.lse)))
     with pytest.raises(ValueError) as caught:
-        reference.tolerance(near.astype(np.float16), q, k, v, expected)
-    assert str(caught.value) == "there is no tolerance for float16; o should be float32 or float64"
+        reference.tolerance(near.astype(np.int32), q, k, v, expected)
+    assert str(caught.value) == "there is no tolerance for int32; o should be float32, float64, float16 or bfloat16"
 
 
 def test_measure_finds_the_worst_element_and_says_no():

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from ptxlab import targets
 from ptxlab.build import Ptr, Register, u32
+from ptxlab.errors import TargetError
+
+if TYPE_CHECKING:
+    from ptxlab.kernels.spec import Built
 
 THREADS = 128
 """Threads a block of the one-thread-a-row kernels, and so query rows a block."""
 
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
+
+PREFERRED = {
+    "f64": ("tiled", "scalar"), "f32": ("tiled2d", "tiled", "scalar"),
+    "f16": ("pipelined", "swizzle", "mma", "wmma"), "bf16": ("pipelined", "swizzle", "mma"),
+}  # fmt: skip
+"""The rungs that compute an element type, the quickest first."""
 
 
 @dataclass(frozen=True)
@@ -47,3 +57,86 @@ class Config:
     def types(self, real: type[Register[Any]]) -> dict[str, Any]:
         """What the type variables in a kernel's annotations stand for."""
         return {"Real": real, "Slots": Ptr[u32]} if self.probes else {"Real": real}
+
+    @classmethod
+    def auto(
+        cls, head_dim: int, seq_q: int, seq_kv: int, causal: bool = False, dtype: str = "f16", arch: str = "sm_80",
+        *, kernel: str | None = None,
+    ) -> Config:  # fmt: skip
+        """The kernel and its tiles for a problem: the quickest rung that takes it, never over a limit of the target.
+
+        seq_q, seq_kv: query rows and keys a head. kernel: a rung to choose the tiles of, instead of the best one. The
+        result's `repr` says what was chosen and why; its fields are what `kernels.get(c.kernel).build(...)` takes, and
+        `c.build()` does that. `TargetError` where no rung takes the problem.
+        """
+        from ptxlab.kernels import get, names
+
+        if dtype not in PREFERRED:
+            raise TargetError(f"dtype is one of {', '.join(map(repr, PREFERRED))}, not {dtype!r}")
+        why: list[str] = []
+        for name in (kernel,) if kernel else [name for name in PREFERRED[dtype] if name in names()]:
+            spec = get(name)
+            given: dict[str, Any] = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch}
+            try:
+                config = spec.configure(**given)
+                config = spec.configure(**given, **_clamped(config, spec.parameters, seq_q, seq_kv))
+            except TargetError as no:
+                if kernel:
+                    raise
+                why.append(f"not {name}: {str(no).removeprefix(f'{name}: ')}")
+                continue
+            preferred = spec.prefer(cls(head_dim, causal, dtype, arch, spec.tile or 1))
+            for what, has, likes, problem in (
+                ("tile_q", config.tile_q, preferred.tile_q, seq_q),
+                ("tile_kv", config.tile_kv, preferred.tile_kv, seq_kv),
+            ):
+                if has < likes:
+                    cause = f"there are {problem}" if problem <= has else f"{arch} has no memory for {likes}"
+                    why.append(f"{what} {has}, not {likes}: {cause}")
+            return replace(config, kernel=name, why=tuple(why))
+        raise TargetError(f"no kernel takes {dtype} with head_dim={head_dim} on {arch}; " + "; ".join(why))
+
+    def build(self) -> Built:
+        """The kernel that `auto` chose."""
+        from ptxlab.kernels import get
+
+        spec = get(self.kernel)
+        names = ("head_dim", "causal", "dtype", "arch", "probes", "tile_q", "tile_kv", "warps", "stages")
+        return spec.build(**{name: getattr(self, name) for name in names if name in spec.parameters})
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block, in bytes, for a configuration that `auto` chose."""
+        from ptxlab.kernels import get
+
+        return get(self.kernel).shared_bytes(self)
+
+    def tiles(self, seq_q: int, seq_kv: int) -> tuple[int, int]:
+        """How many tiles of query rows and of keys there are."""
+        return -(-seq_q // self.tile_q), -(-seq_kv // self.tile_kv)
+
+    def __repr__(self) -> str:
+        what = f"{self.dtype}, head_dim {self.head_dim}{', causal' if self.causal else ''}, {self.arch}"
+        rows = f"{self.tile_q} query rows x {self.tile_kv} keys a tile, {self.warps} warps"
+        if self.stages > 1:
+            rows += f", {self.stages} stages"
+        if not self.kernel:
+            return f"<Config {what}: {rows}>"
+        target = targets.get(self.arch)
+        limit = target.optin_shared if self.shared_bytes > target.static_shared else target.static_shared
+        lines = [f"{self.kernel} for {what}", f"  {rows}", f"  {self.shared_bytes} of {limit} bytes of shared memory"]
+        return "\n".join(lines + [f"  {reason}" for reason in self.why])
+
+
+def _clamped(config: Config, parameters: Any, seq_q: int, seq_kv: int) -> dict[str, Any]:
+    """The tiles that are larger than the problem, halved while it still fits into one."""
+    sizes: dict[str, Any] = {}
+    for name, count in (("tile_q", seq_q), ("tile_kv", seq_kv)):
+        if name not in parameters:
+            continue
+        size, smallest = getattr(config, name), max(parameters[name].minimum, 1)
+        while size // 2 >= max(count, smallest):
+            size //= 2
+        if size < getattr(config, name):
+            sizes[name] = size
+    return sizes

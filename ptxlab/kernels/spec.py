@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptxlab import targets
-from ptxlab.build import Kernel, Param, Ptr, Register, u32
+from ptxlab.build import Kernel, Param, Ptr, u32
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.kernels.config import THREADS, Config
+from ptxlab.kernels.config import Config
 
 if TYPE_CHECKING:
     from ptxlab.text import Module
@@ -95,6 +95,12 @@ class Built:
         """Keys a step."""
         return self.config.tile_kv
 
+    @property
+    def precision(self) -> str | None:
+        """The numpy name of the type in which products are computed, where that is not the elements' own."""
+        precise = self.spec.precision
+        return DTYPES[precise] if precise and precise != self.config.dtype else None
+
     def with_probes(self) -> Built:
         """The same kernel, but storing the online-softmax state."""
         return _build(self.spec, dataclasses.replace(self.config, probes=True))
@@ -139,13 +145,13 @@ class Spec:
     """A rung: what it asks, what it adds to the rung before it, and how to build it.
 
     `idea` is the one new idea, `teaches` the PTX that comes with it, `phase` "prefill" or "decode". `make(config)`
-    writes the kernel with the builder. `dtypes` are the element types it takes, the first one the default; head_dim is a
-    multiple of `step`; `sm` is the lowest target that has its instructions.
+    writes the kernel with the builder. `dtypes` are the element types it takes, the first one the default; head_dim is
+    a multiple of `step`; `sm` is the lowest target that has its instructions.
 
     `tile` is how many keys a tile has if they fit, None where there are no tiles. `tunable` are its further parameters
-    (tile_q, warps, stages), whose defaults `prefer(config)` may change for a head_dim or a target. `shared_bytes` is the
-    shared memory of a block: `dynamic`, so up to what the target lets a block opt in to, or else static. `precision` is
-    the type that the products are computed in where that is not the elements' own.
+    (tile_q, warps, stages), whose defaults `prefer(config)` may change for a head_dim or a target. `shared_bytes` is
+    the shared memory of a block: `dynamic`, so up to what the target lets a block opt in to, or else static.
+    `precision` is the type that the products are computed in where that is not the elements' own.
     """
 
     name: str
@@ -206,19 +212,25 @@ class Spec:
 
         Tiles that are None are as large as the target allows. `TargetError` names a limit that is broken.
         """
-        dtype = dtype or self.dtypes[0]
-        given = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes}
         sizes = {"tile_q": tile_q, "tile_kv": tile_kv, "warps": warps, "stages": stages}
-        given |= {name: n for name, n in sizes.items() if n is not None}
-        for name, value in given.items():
+        dtype = dtype or self.dtypes[0]
+        config = self.configure(head_dim=head_dim, causal=causal, dtype=dtype, arch=arch, probes=probes, **sizes)
+        return _build(self, config)
+
+    def configure(
+        self, *, head_dim: int, causal: bool, dtype: str, arch: str, probes: bool = False, **sizes: int | None
+    ) -> Config:
+        """The complete and checked configuration that `build` builds; it takes the same parameters."""
+        given = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes}
+        asked: dict[str, Any] = {name: n for name, n in sizes.items() if n is not None}
+        for name, value in (given | asked).items():
             if name not in self.parameters:
                 raise TargetError(f"{self.name} has no {name}; its parameters are {', '.join(self.parameters)}")
             self.parameters[name].check(self.name, value)
         start = Config(head_dim, bool(causal), dtype, arch, self.tile or 1, bool(probes))
-        asked = {name: n for name, n in sizes.items() if n is not None}
-        return _build(self, self._fit(start, asked))
+        return self._fit(start, asked)
 
-    def _fit(self, start: Config, asked: dict[str, int]) -> Config:
+    def _fit(self, start: Config, asked: dict[str, Any]) -> Config:
         """The configuration with its tiles: those asked for, the others as preferred and halved until they fit."""
         config = dataclasses.replace(self.prefer(start), **asked)
         if "tile_q" in asked and "warps" not in asked and "warps" in self.parameters:

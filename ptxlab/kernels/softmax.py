@@ -1,0 +1,96 @@
+"""The online softmax on C fragments: four neighbouring lanes share a row, and each lane has a part of two rows.
+
+    lane 4*g + t of a warp         keys 2t, 2t+1 | 8+2t, 8+2t+1 | ...
+    row g        (half 0)          s[0][0] s[0][1] s[1][0] s[1][1] ...     <- shared with lanes 4*g to 4*g + 3
+    row g + 8    (half 1)          s[0][2] s[0][3] s[1][2] s[1][3] ...
+
+The maximum of a row must be known to all four lanes before the first weight is computed: two shuffles. The sum need not
+be: each lane keeps the sum of its own part, and the four are added once, after the last key.
+
+Scores stay as they come out of the product. exp(scale * (s - m)) is exp2(s * factor - m * factor) with
+factor = scale * log2(e): one fma and one ex2 an element.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ptxlab.build import Builder, Var, b32, f32, s32
+from ptxlab.kernels.fragments import across
+
+LOG2E, LN2 = math.log2(math.e), math.log(2)
+Scores = list[list[Var[f32]]]
+"""C fragments side by side: 8 columns each."""
+
+
+@dataclass
+class RowState:
+    """The running maximum (of the scores as they are) and this lane's part of the running sum, for its two rows."""
+
+    row_max: list[Var[f32]]
+    row_sum: list[Var[f32]]
+
+    @classmethod
+    def empty(cls, k: Builder) -> RowState:
+        """Before the first key."""
+        row_max = k.vars(f32, 2, -math.inf)
+        row_sum = k.vars(f32, 2, 0.0)
+        return cls(row_max, row_sum)
+
+
+def factor_of(k: Builder, scale: f32) -> Any:
+    """|scale| * log2(e), but never 0: -inf, which stands for keys that are not seen, times 0 is no number.
+
+    The maximum of the scores is that of the scaled scores only for a positive scale; a kernel with a negative one
+    changes the sign of q (`sign_of`).
+    """
+    factor = k.max(abs(scale) * LOG2E, 1e-30)
+    return factor
+
+
+def sign_of(k: Builder, scale: f32) -> Any:
+    """Which bits to flip in a pair of 16-bit elements of q: both signs where the scale is negative, else none."""
+    flip = k.select(scale < 0.0, 0x80008000, 0, type=b32)
+    return flip
+
+
+def mask(k: Builder, scores: Scores, limits: list[s32]) -> None:
+    """-inf for the keys that a row does not see: of this lane's first key and on, `limits[half]` are seen."""
+    for n, c in enumerate(scores):
+        for half in range(2):
+            for odd in range(2):
+                seen = limits[half] > 8 * n + odd
+                c[2 * half + odd].set(k.select(seen, c[2 * half + odd], -math.inf))
+
+
+def update(k: Builder, scores: Scores, acc: Scores, state: RowState, factor: f32) -> list[Any]:
+    """Takes the scores of one more tile: they become weights, and what was summed before shrinks.
+
+    Returns by how much, for each of the two rows.
+    """
+    shrinks = []
+    for half in range(2):
+        row_max, row_sum = state.row_max[half], state.row_sum[half]
+        mine = [c[2 * half + odd] for c in scores for odd in (0, 1)]
+        peak = k.var(f32, k.max(mine[0], mine[1]))
+        for s in mine[2:]:
+            peak.set(k.max(peak, s))
+        across(k, peak, "max")
+        peak.set(k.max(peak, row_max))
+        top = k.select(peak > -math.inf, peak * factor, 0.0)  # a row that has seen no key yet: -inf - 0 is -inf
+        low = -top
+        grown = k.fma(row_max, factor, low)
+        rescale = k.exp2(grown, ftz=True)
+        row_max.set(peak)
+        row_sum *= rescale
+        for s in mine:
+            exponent = k.fma(s, factor, low)
+            s.set(k.exp2(exponent, ftz=True))
+            row_sum += s
+        for c in acc:
+            for odd in (0, 1):
+                c[2 * half + odd] *= rescale
+        shrinks.append(rescale)
+    return shrinks

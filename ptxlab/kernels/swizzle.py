@@ -1,0 +1,51 @@
+"""Rung 6: the kernel of rung 5, but chunk c of row r of a tile lies at c ^ (r & 7): no bank conflict is left.
+
+`ldmatrix` wants the same 16 bytes of eight rows. In rung 5 these lie a whole row apart, and a row of 64 elements is 128
+bytes: all eight in the same four of the 32 banks, which can give out one word each at a time. Eight trips instead of
+one, for every `ldmatrix` of the kernel.
+
+Padding each row by 16 bytes would cure that, at the price of memory. The xor costs none, and it is its own inverse: as
+r & 7 goes through 0 to 7, c ^ (r & 7) does too, in another order. So eight rows of one chunk (what ldmatrix reads) and
+eight chunks of one row (what eight neighbouring threads write) both meet every bank once; the pictures are in tiles.py.
+
+What it costs is arithmetic on addresses, and little of that: a lane always points at the same row of its 8x8 matrices,
+so what it xors is a constant of the lane, and stepping along the row flips bits of the address. Compare the PTX with
+rung 5's: `xor` before the loop, and the loop itself unchanged but for the addresses.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from ptxlab.build import Kernel
+from ptxlab.kernels import mma
+from ptxlab.kernels.config import Config
+from ptxlab.kernels.spec import Spec
+from ptxlab.kernels.tiles import Layout
+
+
+def make(config: Config) -> Kernel:
+    """The kernel for a configuration: rung 5's, with another layout of its tiles."""
+    return mma.attention("swizzle", config, Layout(config.head_dim, swizzled=True))
+
+
+SPEC = Spec(
+    name="swizzle",
+    rung=6,
+    title="No bank conflicts",
+    question="Where do 8-way conflicts come from, and why does xor cure reads and writes?",
+    idea="XOR swizzle of 16-byte chunks",
+    teaches=("xor", "ldmatrix", "bank conflicts"),
+    phase="prefill",
+    make=make,
+    tile=64,
+    shared_bytes=functools.partial(mma.shared_bytes, swizzled=True),
+    dtypes=("f16", "bf16"),
+    step=16,
+    sm=75,
+    dynamic=True,
+    tile_kv=mma.TILE_KV,
+    tunable=(mma.TILE_Q, mma.WARPS),
+    prefer=mma.prefer,
+    limits=mma.limits,
+)
