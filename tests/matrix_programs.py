@@ -11,7 +11,8 @@ from ptxlab.isa.fragments import Fragment, Product, product
 
 NUMPY = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32, "f32": np.float32, "f64": np.float64,
-    "s8": np.int8, "u8": np.uint8, "s32": np.int32, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2,
+    "s8": np.int8, "u8": np.uint8, "s4": np.int8, "u4": np.uint8, "b1": np.uint8, "s32": np.int32,
+    "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2,
 }  # fmt: skip
 BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -19,6 +20,7 @@ BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 def pack(f: Fragment, matrix: np.ndarray) -> np.ndarray:
     """A matrix as registers: uint64 of shape (registers, 32)."""
     bits = np.ascontiguousarray(matrix).view(BITS[matrix.dtype.itemsize])[f.row, f.column].astype(np.uint64)
+    bits &= np.uint64((1 << f.bits) - 1)
     return np.bitwise_or.reduce(bits << shifts(f), axis=1)
 
 

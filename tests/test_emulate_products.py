@@ -18,7 +18,13 @@ FORMS = [
         ("m8n8k16", "s32", "s8"), ("m16n8k16", "s32", "u8"), ("m16n8k32", "s32", "s8"), ("m16n8k32", "f32", "e4m3"),
         ("m16n8k32", "f16", "e5m2"), ("m16n8k16", "f32", "e5m2"), ("m16n8k16", "f16", "e4m3"),
     )),
-    f"{_MMA}.m16n8k32.row.col.satfinite.s32.u8.s8.s32", f"{_MMA}.m16n8k32.row.col.f32.e4m3.e5m2.f32",
+    f"{_MMA}.m16n8k32.row.col.satfinite.s32.u8.s8.s32", f"{_MMA}.m16n8k64.row.col.satfinite.s32.s4.u4.s32",
+    f"{_MMA}.m16n8k32.row.col.f32.e4m3.e5m2.f32",
+    *(f"{_MMA}.{shape}.row.col.s32.{types}.s32" for shape, types in (
+        ("m8n8k32", "s4.s4"), ("m16n8k32", "u4.u4"), ("m16n8k64", "s4.s4"), ("m16n8k64", "u4.s4"),
+            )),
+    *(f"{_MMA}.{shape}.row.col.s32.b1.b1.s32.{bits}.popc" for shape in ("m8n8k128", "m16n8k128", "m16n8k256")
+      for bits in ("xor", "and")),
     *(f"{_MMA}.m8n8k4.{la}.{lb}.{d}.f16.f16.{c}" for la, lb, d, c in (
         ("row", "row", "f32", "f32"), ("row", "col", "f32", "f16"), ("col", "row", "f16", "f16"),
         ("col", "col", "f32", "f32"),
@@ -28,8 +34,10 @@ FORMS = [
         ("m32n8k16", "f32.f32"), ("m8n32k16", "f32.f32"), ("m32n8k16", "f16.f16"), ("m8n32k16", "f16.f16"),
         ("m16n16k16", "f32.bf16.bf16.f32"), ("m32n8k16", "f32.bf16.bf16.f32"), ("m8n32k16", "f32.bf16.bf16.f32"),
         ("m16n16k16", "s32.s8.s8.s32"), ("m8n32k16", "s32.u8.u8.s32.satfinite"), ("m32n8k16", "s32.s8.s8.s32"),
-        ("m16n16k8", "f32.tf32.tf32.f32"), ("m8n8k4", "f64.f64.f64.f64"),
+        ("m16n16k8", "f32.tf32.tf32.f32"), ("m8n8k4", "f64.f64.f64.f64"), ("m8n8k32", "s32.s4.s4.s32"),
+        ("m8n8k32", "s32.u4.u4.s32.satfinite"),
     )),
+    *(f"wmma.mma.{bits}.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32" for bits in ("xor", "and")),
 ]  # fmt: skip
 
 
@@ -37,15 +45,18 @@ FORMS = [
 @pytest.mark.parametrize("opcode", FORMS)
 def test_small_integers_are_exact(engine: str, opcode: str) -> None:
     rng, (_, p) = np.random.default_rng(0), program(opcode)
-    a, b, c = (rng.integers(0 if f.type == "u8" else -4, 5, (f.rows, f.columns)) for f in (p.a, p.b, p.c))
+    low = {"u8": 0, "u4": 0, "b1": 0}
+    high = {"b1": 2}
+    a, b, c = (rng.integers(low.get(f.type, -4), high.get(f.type, 5), (f.rows, f.columns)) for f in (p.a, p.b, p.c))
     packed = [pack(f, x.astype(NUMPY[f.type])) for f, x in ((p.a, a), (p.b, b), (p.c, c))]
     d = unpack(p.d, multiply(engine, opcode, *packed)).astype(np.float64)
-    assert (d == (a @ b + c)[p.d.row, p.d.column]).all()
+    product = (a[:, :, None] ^ b).sum(1) if p.bits == "xor" else a @ b
+    assert (d == (product + c)[p.d.row, p.d.column]).all()
 
 
 def random_registers(rng: np.random.Generator, f: Fragment, kind: str) -> np.ndarray:
     """Registers full of: "normal" numbers, numbers of all "sizes", "edge" values among normal ones, or any "bits"."""
-    if kind == "bits" or f.type in ("s8", "u8", "s32"):
+    if kind == "bits" or f.type in ("s8", "u8", "s4", "u4", "b1", "s32"):
         return rng.integers(0, 1 << f.width, (f.registers, 32), dtype=np.uint64, endpoint=f.width < 64)
     dtype = NUMPY[f.type]
     x = rng.standard_normal((f.registers, f.packed, 32))

@@ -94,6 +94,7 @@ WMMA = [
     *((shape, "b", "bf16") for shape in ("m16n16k16", "m32n8k16", "m8n32k16")),
     *((shape, "c", t) for shape in ("m16n16k16", "m32n8k16", "m8n32k16") for t in ("f16", "f32")),
     ("m16n16k8", "a", "tf32"), ("m16n16k8", "b", "tf32"), ("m8n8k4", "a", "f64"), ("m8n8k4", "c", "f64"),
+    ("m8n8k32", "c", "s32"), ("m8n8k128", "c", "s32"),
 ]  # fmt: skip
 
 
@@ -122,6 +123,30 @@ def test_wmma_load(shape: str, what: str, type_: str, layout: str) -> None:
     shifts = (np.arange(f.packed) * f.bits).astype(words.dtype)[:, None]
     held = (words >> shifts) & words.dtype.type((1 << f.bits) - 1)
     assert (held == matrix[f.row, f.column]).all()
+
+
+SMALL = [("m8n8k32", "a", "s4", "row"), ("m8n8k32", "b", "u4", "col"), ("m8n8k128", "a", "b1", "row"),
+         ("m8n8k128", "b", "b1", "col")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "what", "type_", "layout"), SMALL)
+@pytest.mark.parametrize("stride", [None, 256])
+def test_wmma_load_of_elements_smaller_than_a_byte(
+    shape: str, what: str, type_: str, layout: str, stride: int | None
+) -> None:
+    """The stride counts elements; two of 4 bits share a byte, the first in its lower half."""
+    f = fragments.wmma(what, shape, type_)
+    x = np.random.default_rng(0).integers(0, 256, 8192, dtype=np.uint8)
+    along = f.columns if layout == "row" else f.rows
+    bits = np.unpackbits(x, bitorder="little").reshape(-1, f.bits) @ (1 << np.arange(f.bits))
+    lines = bits[: 8 * (stride or along)].reshape(8, -1)[:, :along]
+    matrix = lines if layout == "row" else lines.T
+    body = f"    wmma.load.{what}.sync.aligned.{layout}.{shape}.global.{type_} {{%r5}}, [%rd2]"
+    body += f"{'' if stride is None else f', {stride}'};\n" + stored("%r5")
+    out = same_everywhere(body, x=x).view(np.uint32)
+    shifts = (np.arange(f.packed, dtype=np.uint32) * np.uint32(f.bits))[:, None]
+    held = (out[:LANES] >> shifts) & np.uint32((1 << f.bits) - 1)
+    assert (held == matrix[f.row[0], f.column[0]]).all()
 
 
 COPY_X = """

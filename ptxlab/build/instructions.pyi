@@ -959,7 +959,7 @@ class Instructions(Flow):
             sign). It repacks 8- and 16-bit data for tensor cores in one instruction.
         """
 
-    def mma(self, a: Any, b: Any, c: Any, e: Any = ..., f: Any = ..., *, type: Literal["f16", "f32"] | type[Any] = ..., sync: bool = ..., aligned: bool = ..., m8n8k4: bool = ..., alayout: Literal["row", "col"] = ..., blayout: Literal["row", "col"] = ..., dtype: Literal["f16", "f32", "f64", "s32"] | bool | type[Any] = ..., ctype: Literal["f16", "f32", "f64", "s32"] | bool | type[Any] = ..., shape: Literal["m16n8k8", "m16n8k16", "m16n8k4", "m8n8k4", "m8n8k16", "m16n8k32", "m8n8k32", "m16n8k64", "m8n8k128", "m16n8k128", "m16n8k256"] | bool = ..., row: bool = ..., col: bool = ..., atype: Literal["f16", "bf16", "tf32", "f64", "u8", "s8", "u4", "s4", "b1", "e4m3", "e5m2"] | bool | type[Any] = ..., btype: Literal["f16", "bf16", "tf32", "f64", "u8", "s8", "u4", "s4", "b1", "e4m3", "e5m2"] | bool | type[Any] = ..., satfinite: bool = ..., xor: bool = ..., popc: bool = ..., and_: bool = ..., sp: bool = ..., sp_ordered_metadata: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+    def mma(self, a: Any, b: Any, c: Any, e: Any = ..., f: Any = ..., *, type: Literal["f16", "f32"] | type[Any] = ..., sync: bool = ..., aligned: bool = ..., m8n8k4: bool = ..., alayout: Literal["row", "col"] = ..., blayout: Literal["row", "col"] = ..., dtype: Literal["f16", "f32", "f64", "s32"] | bool | type[Any] = ..., ctype: Literal["f16", "f32", "f64", "s32"] | bool | type[Any] = ..., shape: Literal["m16n8k8", "m16n8k16", "m16n8k4", "m8n8k4", "m8n8k16", "m16n8k32", "m8n8k32", "m16n8k64", "m8n8k128", "m16n8k128", "m16n8k256"] | bool = ..., row: bool = ..., col: bool = ..., atype: Literal["f16", "bf16", "tf32", "f64", "u8", "s8", "u4", "s4", "b1", "e4m3", "e5m2"] | bool | type[Any] = ..., btype: Literal["f16", "bf16", "tf32", "f64", "u8", "s8", "u4", "s4", "b1", "e4m3", "e5m2"] | bool | type[Any] = ..., satfinite: bool = ..., bits: Literal["xor", "and"] | bool = ..., popc: bool = ..., sp: bool = ..., sp_ordered_metadata: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """mma.sync.aligned.m8n8k4.alayout.blayout.dtype.f16.f16.ctype  d:any, a:any, b:any, c:any
             Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
             a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
@@ -1031,20 +1031,17 @@ class Instructions(Flow):
             a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
             are exact; sums are kept in the accumulator's type.
 
-        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype.xor.popc  d:any, a:any, b:any, c:any
-            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
-            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
-            are exact; sums are kept in the accumulator's type.
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype.bits.popc  d:any, a:any, b:any, c:any
+            Multiplies matrices of single bits: the product of two bits is their `.xor` or `.and`, and d counts the
+            ones along k and adds c.
 
-        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype.xor.popc  d:any, a:any, b:any, c:any
-            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
-            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
-            are exact; sums are kept in the accumulator's type.
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype.bits.popc  d:any, a:any, b:any, c:any
+            Multiplies matrices of single bits: the product of two bits is their `.xor` or `.and`, and d counts the
+            ones along k and adds c.
 
-        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype.and.popc  d:any, a:any, b:any, c:any
-            Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
-            a*b + c. All the speed of modern attention is here: S = Q*K' and O += P*V are loops around it. Products
-            are exact; sums are kept in the accumulator's type.
+        mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype.bits.popc  d:any, a:any, b:any, c:any
+            Multiplies matrices of single bits: the product of two bits is their `.xor` or `.and`, and d counts the
+            ones along k and adds c.
 
         mma.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any
             Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d =
@@ -1128,7 +1125,7 @@ class Instructions(Flow):
             Transposes an 8x8 matrix of 16-bit elements that a warp holds in one register a lane.
         """
 
-    def wmma(self, *operands: Any, load: bool = ..., matrix: Literal["a", "b", "c"] | bool = ..., sync: bool = ..., aligned: bool = ..., layout: Literal["row", "col"] = ..., shape: Literal["m16n16k16", "m8n32k16", "m32n8k16", "m16n16k8", "m8n8k4"] | bool = ..., space: Literal["global", "shared", "shared::cta"] = ..., type: Literal["f16", "bf16", "u8", "s8", "f32", "s32", "tf32", "f64"] | type[Any] = ..., store: bool = ..., d: bool = ..., mma: bool = ..., alayout: Literal["row", "col"] = ..., blayout: Literal["row", "col"] = ..., dtype: Literal["f16", "f32", "s32", "f64"] | bool | type[Any] = ..., ctype: Literal["f16", "f32", "s32", "f64"] | bool | type[Any] = ..., atype: Literal["bf16", "u8", "s8", "tf32", "f64"] | bool | type[Any] = ..., btype: Literal["bf16", "u8", "s8", "tf32", "f64"] | bool | type[Any] = ..., satfinite: bool = ..., rn: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+    def wmma(self, *operands: Any, load: bool = ..., matrix: Literal["a", "b", "c"] | bool = ..., sync: bool = ..., aligned: bool = ..., layout: Literal["row", "col"] | bool = ..., shape: Literal["m16n16k16", "m8n32k16", "m32n8k16", "m16n16k8", "m8n8k4", "m8n8k32", "m8n8k128"] | bool = ..., space: Literal["global", "shared", "shared::cta"] = ..., type: Literal["f16", "bf16", "u8", "s8", "f32", "s32", "tf32", "f64", "u4", "s4", "b1"] | bool | type[Any] = ..., store: bool = ..., d: bool = ..., mma: bool = ..., alayout: Literal["row", "col"] = ..., blayout: Literal["row", "col"] = ..., dtype: Literal["f16", "f32", "s32", "f64"] | bool | type[Any] = ..., ctype: Literal["f16", "f32", "s32", "f64"] | bool | type[Any] = ..., atype: Literal["bf16", "u8", "s8", "tf32", "f64", "u4", "s4"] | bool | type[Any] = ..., btype: Literal["bf16", "u8", "s8", "tf32", "f64", "u4", "s4"] | bool | type[Any] = ..., satfinite: bool = ..., rn: bool = ..., row: bool = ..., col: bool = ..., bits: Literal["xor", "and"] = ..., popc: bool = ..., b1: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}
             Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
             wmma may use it, which is why `mma.sync` won.
@@ -1165,7 +1162,30 @@ class Instructions(Flow):
             Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
             wmma may use it, which is why `mma.sync` won.
 
+        wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}
+            Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
+            wmma may use it, which is why `mma.sync` won. `stride` counts elements.
+
+        wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}
+            Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
+            wmma may use it, which is why `mma.sync` won. `stride` counts elements.
+
+        wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}
+            Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
+            wmma may use it, which is why `mma.sync` won. `stride` counts elements.
+
+        wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}
+            Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
+            wmma may use it, which is why `mma.sync` won. `stride` counts elements.
+
+        wmma.load.matrix.sync.aligned.layout.shape{.space}.s32  d:any, [a]{, stride:u32}
+            Loads a matrix from memory into the fragments of a warp. Which lane holds what is not specified: only
+            wmma may use it, which is why `mma.sync` won.
+
         wmma.store.d.sync.aligned.layout.shape{.space}.type  [a], b:any{, stride:u32}
+            Stores the accumulator fragments of a warp to memory as a matrix.
+
+        wmma.store.d.sync.aligned.layout.shape{.space}.s32  [a], b:any{, stride:u32}
             Stores the accumulator fragments of a warp to memory as a matrix.
 
         wmma.store.d.sync.aligned.layout.shape{.space}.f32  [a], b:any{, stride:u32}
@@ -1191,6 +1211,16 @@ class Instructions(Flow):
 
         wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{.rn}  d:any, a:any, b:any, c:any
             Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c.
+
+        wmma.mma.sync.aligned.row.col.shape.s32.atype.btype.s32{.satfinite}  d:any, a:any, b:any, c:any
+            Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c.
+
+        wmma.mma.sync.aligned.row.col.shape.s32.atype.btype.s32{.satfinite}  d:any, a:any, b:any, c:any
+            Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c.
+
+        wmma.mma.bits.popc.sync.aligned.row.col.shape.s32.b1.b1.s32  d:any, a:any, b:any, c:any
+            Multiplies matrices of single bits: the product of two bits is their `.xor` or `.and`, and d counts the
+            ones along k and adds c.
         """
 
     def wgmma(self, *operands: Any, mma_async: bool = ..., sync: bool = ..., aligned: bool = ..., shape: Literal["m64n8k16", "m64n16k16", "m64n24k16", "m64n32k16", "m64n40k16", "m64n48k16", "m64n56k16", "m64n64k16", "m64n72k16", "m64n80k16", "m64n88k16", "m64n96k16", "m64n104k16", "m64n112k16", "m64n120k16", "m64n128k16", "m64n136k16", "m64n144k16", "m64n152k16", "m64n160k16", "m64n168k16", "m64n176k16", "m64n184k16", "m64n192k16", "m64n200k16", "m64n208k16", "m64n216k16", "m64n224k16", "m64n232k16", "m64n240k16", "m64n248k16", "m64n256k16", "m64n8k8", "m64n16k8", "m64n24k8", "m64n32k8", "m64n40k8", "m64n48k8", "m64n56k8", "m64n64k8", "m64n72k8", "m64n80k8", "m64n88k8", "m64n96k8", "m64n104k8", "m64n112k8", "m64n120k8", "m64n128k8", "m64n136k8", "m64n144k8", "m64n152k8", "m64n160k8", "m64n168k8", "m64n176k8", "m64n184k8", "m64n192k8", "m64n200k8", "m64n208k8", "m64n216k8", "m64n224k8", "m64n232k8", "m64n240k8", "m64n248k8", "m64n256k8", "m64n8k32", "m64n16k32", "m64n24k32", "m64n32k32", "m64n40k32", "m64n48k32", "m64n56k32", "m64n64k32", "m64n72k32", "m64n80k32", "m64n88k32", "m64n96k32", "m64n104k32", "m64n112k32", "m64n120k32", "m64n128k32", "m64n136k32", "m64n144k32", "m64n152k32", "m64n160k32", "m64n168k32", "m64n176k32", "m64n184k32", "m64n192k32", "m64n200k32", "m64n208k32", "m64n216k32", "m64n224k32", "m64n232k32", "m64n240k32", "m64n248k32", "m64n256k32"] = ..., dtype: Literal["f16", "f32", "s32"] | type[Any] = ..., atype: Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8"] | type[Any] = ..., btype: Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8"] | type[Any] = ..., fence: bool = ..., commit_group: bool = ..., wait_group: bool = ..., into: Any = ..., both: bool = ...) -> Any:

@@ -6,7 +6,8 @@ How numbers are computed (the compiling engine does the same, to the last bit):
 - An f32 sum begins with c and takes in one product after the other, k ascending, each by a fused multiply-add: rounded
   once, to nearest even. So does an f64 sum. Subnormal numbers are kept.
 - An f16 sum is computed in f32 in that way and rounded to f16 once, at the end.
-- Integer sums are exact; then they wrap, or with `.satfinite` end at the limits of s32.
+- Integer sums are exact; then they wrap, or with `.satfinite` end at the limits of s32. Products of bits are their
+  exclusive or, or their and.
 - A NaN result is the canonical one: 0x7FFFFFFF in f32, 0x7FFF in f16, 0x7FF8000000000000 in f64.
 
 Hardware differs in the last bits: tensor cores add several products at once and cut the sum, and no manual says how.
@@ -170,6 +171,9 @@ def decode(type: str, bits: np.ndarray) -> np.ndarray:
         return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
     if type in ("e4m3", "e5m2"):
         return np.asarray(_eighths(type)[bits])
+    if type in types.SUB_BYTE:
+        number = bits.astype(np.int64)
+        return (number ^ 8) - 8 if types.is_signed(type) else number
     narrow = bits.astype(DTYPE[f"i{types.width(type)}"])
     return (narrow.view(f"i{narrow.itemsize}") if types.is_signed(type) else narrow).astype(np.int64)
 
@@ -207,7 +211,10 @@ def multiply(p: fragments.Product, a: np.ndarray, b: np.ndarray, c: np.ndarray, 
     total = decode(p.c.type, c).ravel()[p.c.first[row, column]]
     for k in range(p.a.columns):
         left, right = whole_a[row, k], whole_b[k, column]
-        total = total + left * right if p.d.type == "s32" else _FMA(left, right, total)
+        if p.bits:
+            total = total + (left ^ right if p.bits == "xor" else left & right)
+        else:
+            total = total + left * right if p.d.type == "s32" else _FMA(left, right, total)
     if satfinite:
         total = np.clip(total, -(1 << 31), (1 << 31) - 1)
     return encode(p.d.type, total).reshape(p.d.row.shape)
@@ -293,7 +300,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
     sources = dict(zip((s.name for s in form.op.operands if s.role != "dst"), code.sources, strict=True))
     address: Read = t.read(sources["a"], "addr", code)
     stride: Read = t.read(sources["stride"], "u32", code)
-    size, dtype = f.bits // 8, DTYPE[f"i{f.bits}"]
+    each, dtype = types.width(form.type), DTYPE[f"i{f.bits}"]
     read = _reader(t, held["b"], f) if what == "store" else None
     write = _writer(t, held["d"], f) if what == "load" else None
     pieces = fragments.pieces(f, layout)
@@ -304,7 +311,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
         if other.any():
             lane = int(other.argmax())
             raise disagree(t.program, w.machine.launch, code, lane=lane, block=w.block_index, warp=w.warp)
-        step = size * (along if step is None else int(step[0]))
+        step = along * f.bits // 8 if step is None else int(step[0]) * each // 8
         at = [int(base[0]) + piece.line * step + piece.start for piece in pieces]
         if w.touches is not None:
             for first in range(0, len(at), LANES):

@@ -188,14 +188,25 @@ def wmma(what: str, dimensions: str, type: str) -> Fragment:
     return _repeated(f, 8) if type == "f16" else f
 
 
+@functools.cache
+def words(f: Fragment) -> Fragment:
+    """A fragment of A or B with each register taken as one element of 32 bits: where elements are smaller than a byte,
+    memory and products deal with the words that hold them, along a row of A or a column of B."""
+    along_row = bool((f.row[0, 0] == f.row[0, 1]).all())
+    rows, columns = (f.rows, f.columns // f.packed) if along_row else (f.rows // f.packed, f.columns)
+    row, column = f.row[:, :1] * rows // f.rows, f.column[:, :1] * columns // f.columns
+    return Fragment(rows, columns, "b32", f.width, row, column)
+
+
 @dataclass(frozen=True, eq=False)
 class Product:
-    """The matrices of `d = a*b + c`."""
+    """The matrices of `d = a*b + c`; bits: "xor" or "and" where that stands for the product of two bits."""
 
     a: Fragment
     b: Fragment
     c: Fragment
     d: Fragment
+    bits: str = ""
 
 
 @functools.cache
@@ -205,11 +216,11 @@ def product(form: Form) -> Product:
     a, b, c, d = form.atype, form.btype, form.ctype, form.dtype
     if form.op.name == "wmma":
         pieces = (("a", a), ("b", b), ("c", c), ("d", d))
-        return Product(*(wmma(what, form.shape, type) for what, type in pieces))
+        return Product(*(wmma(what, form.shape, type) for what, type in pieces), bits=form.bits or "")
     if form.shape == "m8n8k4" and a == "f16":
         return Product(_quad_pair("a", form.alayout, a), _quad_pair("b", form.blayout, b), _quad_pair("c", "", c),
                        _quad_pair("c", "", d))  # fmt: skip
-    return Product(operand_a(m, k, a), operand_b(k, n, b), accumulator(m, n, c), accumulator(m, n, d))
+    return Product(operand_a(m, k, a), operand_b(k, n, b), accumulator(m, n, c), accumulator(m, n, d), form.bits or "")
 
 
 def operands(form: Form) -> dict[str, Fragment]:
@@ -220,7 +231,8 @@ def operands(form: Form) -> dict[str, Fragment]:
     if name in ("ldmatrix", "stmatrix"):
         return {"d" if name == "ldmatrix" else "b": rows_of_8(int(form.num[1:]), form.trans)}
     if form.matrix:
-        return {"b" if form.matrix == "d" else "d": wmma(form.matrix, form.shape, form.type)}
+        f = wmma(form.matrix, form.shape, form.type)
+        return {"b" if form.matrix == "d" else "d": words(f) if form.type in types.SUB_BYTE else f}
     p = product(form)
     return {"d": p.d, "a": p.a, "b": p.b, "c": p.c}
 

@@ -41,11 +41,13 @@ _mma("m8n8k4", "f64", "f64", (7, 0), 80, kind="warp")
 _mma("m16n8k4 m16n8k8 m16n8k16", "f64", "f64", (7, 8), 90, kind="warp")
 _mma("m8n8k16", "s32", "u8 s8", (6, 5), 75, words="{.satfinite}", kind="warp")
 _mma("m16n8k16 m16n8k32", "s32", "u8 s8", (7, 0), 80, words="{.satfinite}", kind="warp")
-_mma("m8n8k32", "s32", "u4 s4", (6, 5), 75, words="{.satfinite}")
-_mma("m16n8k32 m16n8k64", "s32", "u4 s4", (7, 0), 80, words="{.satfinite}")
-_mma("m8n8k128", "s32", "b1", (7, 0), 75, ".xor.popc")
-_mma("m16n8k128 m16n8k256", "s32", "b1", (7, 0), 80, ".xor.popc")
-_mma("m8n8k128 m16n8k128 m16n8k256", "s32", "b1", (7, 1), 80, ".and.popc")
+_mma("m8n8k32", "s32", "u4 s4", (6, 5), 75, words="{.satfinite}", kind="warp")
+_mma("m16n8k32 m16n8k64", "s32", "u4 s4", (7, 0), 80, words="{.satfinite}", kind="warp")
+_BITS = """Multiplies matrices of single bits: the product of two bits is their `.xor` or `.and`, and d counts the ones
+   along k and adds c."""
+_mma("m8n8k128", "s32", "b1", (7, 0), 75, ".bits.popc", bits=("xor",), kind="warp", says=_BITS)
+_mma("m16n8k128 m16n8k256", "s32", "b1", (7, 0), 80, ".bits.popc", bits=("xor",), kind="warp", says=_BITS)
+_mma("m8n8k128 m16n8k128 m16n8k256", "s32", "b1", (7, 1), 80, ".bits.popc", bits=("and",), kind="warp", says=_BITS)
 _mma("m16n8k32", "f32", "e4m3 e5m2", (8, 4), 89, kind="warp")
 _mma("m16n8k16", "f32", "e4m3 e5m2", (8, 7), 89, kind="warp")
 _mma("m16n8k16 m16n8k32", "f16", "e4m3 e5m2", (8, 7), 89, kind="warp")
@@ -91,10 +93,22 @@ for _what, _shape, _type in (
     op(f"wmma.load.matrix.sync.aligned.layout.shape{{.space}}.{_type}  d:any, [a]{{, stride:u32}}", _LOAD, kind="warp",
        matrix=(_what,), layout=("row", "col"), shape=(_shape,), space=_SPACES, fixed={"type": _type},
        version=(7, 0), sm=80)  # fmt: skip
+for _what, _layout, _shape, _types in (
+    ("a", "row", "m8n8k32", ("u4", "s4")), ("b", "col", "m8n8k32", ("u4", "s4")), ("a", "row", "m8n8k128", ("b1",)),
+    ("b", "col", "m8n8k128", ("b1",)),
+):  # fmt: skip
+    op("wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}",
+       _LOAD + " `stride` counts elements.", kind="warp", matrix=(_what,), layout=(_layout,), shape=(_shape,),
+       space=_SPACES, type=_types, version=(6, 3), sm=75)  # fmt: skip
+_SMALL = ("m8n8k32", "m8n8k128")
+op("wmma.load.matrix.sync.aligned.layout.shape{.space}.s32  d:any, [a]{, stride:u32}", _LOAD, kind="warp",
+   matrix=("c",), layout=("row", "col"), shape=_SMALL, space=_SPACES, version=(6, 3), sm=75)  # fmt: skip
 _STORE = """Stores the accumulator fragments of a warp to memory as a matrix."""
 op("wmma.store.d.sync.aligned.layout.shape{.space}.type  [a], b:any{, stride:u32}", _STORE, kind="warp",
    layout=("row", "col"), shape=_SHAPES, space=_SPACES, type=("f16", "f32", "s32"), fixed={"matrix": "d"},
    version=(6, 0), sm=70)  # fmt: skip
+op("wmma.store.d.sync.aligned.layout.shape{.space}.s32  [a], b:any{, stride:u32}", _STORE, kind="warp",
+   layout=("row", "col"), shape=_SMALL, space=_SPACES, fixed={"matrix": "d"}, version=(6, 3), sm=75)  # fmt: skip
 for _shape, _type in (("m16n16k8", "f32"), ("m8n8k4", "f64")):
     op(f"wmma.store.d.sync.aligned.layout.shape{{.space}}.{_type}  [a], b:any{{, stride:u32}}", _STORE, kind="warp",
        layout=("row", "col"), shape=(_shape,), space=_SPACES, fixed={"matrix": "d", "type": _type},
@@ -116,6 +130,15 @@ for _shape, _dtype, _type, _more in (("m16n16k8", "f32", "tf32", ""), ("m8n8k4",
     op(f"wmma.mma.sync.aligned.alayout.blayout.shape.dtype.atype.btype.ctype{_more}  d:any, a:any, b:any, c:any", _WMMA,
        kind="warp", alayout=("row", "col"), blayout=("row", "col"), shape=(_shape,), dtype=(_dtype,), atype=(_type,),
        btype=(_type,), ctype=(_dtype,), version=(7, 0), sm=80)  # fmt: skip
+
+for _type in ("u4", "s4"):
+    op("wmma.mma.sync.aligned.row.col.shape.s32.atype.btype.s32{.satfinite}  d:any, a:any, b:any, c:any", _WMMA,
+       kind="warp", shape=("m8n8k32",), atype=(_type,), btype=(_type,), fixed={"dtype": "s32", "ctype": "s32"},
+       version=(6, 3), sm=75)  # fmt: skip
+op("wmma.mma.bits.popc.sync.aligned.row.col.shape.s32.b1.b1.s32  d:any, a:any, b:any, c:any", _BITS, kind="warp",
+   bits=("xor", "and"), shape=("m8n8k128",),
+   fixed={"dtype": "s32", "atype": "b1", "btype": "b1", "ctype": "s32"}, version=(6, 3), sm=75,
+   needs={"and": ((7, 1), 80)})  # fmt: skip
 
 # -- Hopper: assembled only --------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from ptxlab.emulate.memory import SHARED_WINDOW
 from ptxlab.emulate.program import Code, Literal, Mem, Reg, Source
 from ptxlab.emulate.warpwide import Elements, bits_of, elements
 from ptxlab.errors import UnsupportedInstruction
-from ptxlab.isa import fragments
+from ptxlab.isa import fragments, types
 from ptxlab.isa.table import Form
 
 SPARE = (S.OFFERED, S.OFFERED + 256, S.OFFERED + 512, S.GIVEN, S.GIVEN + 256)
@@ -263,13 +263,15 @@ class Matrices(Accesses):
         k = self._source(code, "stride")
         given = self._read(code.sources[k], "u32")
         stride = self.zext("i64", given) if given is not None else None
-        size = self.const("i64", f.bits // 8)
+        each = self.const("i64", types.width(form.type))
         default = f.columns if layout == "row" else f.rows
 
         def call(table: str) -> None:
             for value in (at, stride):
                 self._same(code, value)
-            step = self.mul(self._lane_0(stride), size).text if stride is not None else str(default * f.bits // 8)
+            step = str(default * f.bits // 8)
+            if stride is not None:
+                step = self.lshr(self.mul(self._lane_0(stride), each), self.const("i64", 3)).text
             result = t.let(
                 f"call i32 @{name}(ptr %ws, ptr {table}, ptr %ctx, ptr %cta, i64 {self._lane_0(at).text}, i64 {step}, "
                 f"i32 {S.SPACES[code.space]}, i32 {code.index})"

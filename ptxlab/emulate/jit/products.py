@@ -4,6 +4,7 @@ How numbers are computed stands in `ptxlab.emulate.matrix`; both engines agree t
 
 - `_general` follows the fragments: for each k it spreads one column of A and one row of B over the lanes as the sum's
   fragment wants them, and multiplies. It serves every form.
+- `_words` does that with the words that hold them, for elements smaller than a byte.
 - `_halves`, for f16 and bf16, keeps B as f32 in memory, from where rows of 4 come as broadcasts, and A in registers,
   where a broadcast stays within 128 bits. A register of A or B is by itself a dense 8x8 matrix.
 - `_dot_products`, for bf16 on a CPU that has vdpbf16ps. That instruction is two fused multiply-adds, but it takes
@@ -18,8 +19,9 @@ import numpy as np
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.nibbles import dot
 from ptxlab.emulate.jit.shuffles import Place, function, load, pick, places, shuffle, slot, store
-from ptxlab.isa.fragments import Fragment, Product
+from ptxlab.isa.fragments import Fragment, Product, words
 from ptxlab.isa.types import is_signed
 
 H = 16
@@ -35,6 +37,8 @@ def product_function(name: str, p: Product, declared: set[str], satfinite: bool,
         if has_dots(p, features):
             _dot_products(t, p)
         _halves(t, p)
+    elif p.a.bits < 8:
+        _words(t, p, satfinite)
     else:
         _general(t, p, satfinite)
     return function(t, name, ", i32 %known" if has_dots(p, features) else "")
@@ -63,7 +67,7 @@ def _widen(t: Text, type_: str, n: int, value: str) -> str:
     if type_ == "bf16":
         high = t.let(f"shl <{n} x i32> {t.let(f'zext <{n} x i16> {value} to <{n} x i32>')}, splat (i32 16)")
         return t.let(f"bitcast <{n} x i32> {high} to <{n} x float>")
-    if type_ == "s32":
+    if type_ in ("s32", "b32"):
         return value
     if type_ in ("s8", "u8"):
         return t.let(f"{'sext' if is_signed(type_) else 'zext'} <{n} x i8> {value} to <{n} x i32>")
@@ -151,6 +155,19 @@ def _general(t: Text, p: Product, satfinite: bool) -> None:
     for r in range(p.d.registers):
         parts = [_narrow(t, p.d.type, W, total[r, q]) for q in range(p.d.packed)]
         _put(t, p.d, r, parts)
+
+
+def _words(t: Text, p: Product, satfinite: bool) -> None:
+    """Elements smaller than a byte: words are spread over the lanes, and each taken apart where it has arrived."""
+    at_a = p.d.registers
+    at_b = at_a + p.a.registers
+    a, b = _Operand(t, words(p.a), at_a), _Operand(t, words(p.b), at_b)
+    c = _Operand(t, p.c, at_b + p.b.registers)
+    for r in range(p.d.registers):
+        row, column = p.d.row[r, 0], p.d.column[r, 0]
+        along = [np.full(W, k) for k in range(p.a.columns // p.a.packed)]
+        total = dot(t, p, [(a.at(row, k), b.at(k, column)) for k in along])
+        store(t, r, "i32", W, _add(t, c.at(row, column), total, satfinite))
 
 
 def _add(t: Text, a: str, b: str, satfinite: bool) -> str:
