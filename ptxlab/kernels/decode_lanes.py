@@ -1,0 +1,121 @@
+"""How a row of D elements is spread over the lanes of a warp, and the few conversions that all decode kernels share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ptxlab.build import Builder, Ptr, Register, b32, f16, f32, s32, u16, u32
+
+WARP = 32
+LOWEST = -3.0e38
+"""Stands for the maximum of no scores where something is subtracted from it: -inf - (-inf) would be NaN."""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A row of `head_dim` elements in pieces of one load: `group` lanes hold one row, each `chunks` pieces of it.
+
+    A load takes 16 bytes, the most there is, or 8 where 16-bit rows of an odd size (such as 96) would leave a lane with
+    more elements than registers. Piece i of lane n of a group is piece `n + group * i` of the row, so that neighbours
+    load neighbouring memory. A warp holds `rows` rows at once.
+    """
+
+    head_dim: int
+    dtype: str
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return 4 if self.dtype == "f32" else 2
+
+    @property
+    def words(self) -> int:
+        """Registers of a piece: 4, or 2."""
+        odd = self.head_dim & (self.head_dim - 1)
+        return 2 if odd and self.dtype != "f32" else 4
+
+    @property
+    def width(self) -> int:
+        """Elements of a piece."""
+        return 4 * self.words // self.size
+
+    @property
+    def group(self) -> int:
+        """Lanes a row: the largest power of two that divides its pieces, at most a warp."""
+        pieces = self.head_dim // self.width
+        return min(WARP, pieces & -pieces)
+
+    @property
+    def chunks(self) -> int:
+        """Pieces a lane."""
+        return self.head_dim // self.width // self.group
+
+    @property
+    def rows(self) -> int:
+        """Rows that a warp holds at once."""
+        return WARP // self.group
+
+    @property
+    def elements(self) -> int:
+        """Elements a lane."""
+        return self.chunks * self.width
+
+    def at(self, element: int) -> int:
+        """Where in the row element `element` of lane 0 lies; lane n's lies n * width further."""
+        return element // self.width * self.group * self.width + element % self.width
+
+    @property
+    def word(self) -> type[Any]:
+        """The type of a piece's registers: f32, or two elements in 32 bits."""
+        return f32 if self.dtype == "f32" else b32
+
+    def load(self, k: Builder, pointer: Ptr[Any]) -> list[Any]:
+        """A lane's pieces of a row, as they are. `pointer`: the lane's first piece."""
+        words: list[Any] = []
+        for i in range(self.chunks):
+            at = (pointer + i * self.group * self.width).cast(self.word)
+            words += k.load(at, self.words, vector=self.words, nc=True)
+        return words
+
+    def floats(self, k: Builder, words: list[Any]) -> list[f32]:
+        """The elements in f32, from what `load` gave."""
+        return [x for word in words for x in unpacked(k, word, self.dtype)]
+
+
+def unpacked(k: Builder, word: Register[Any], dtype: str) -> list[Any]:
+    """The elements in a register: one f32, or two f16 or bf16. A bf16 is the upper half of an f32."""
+    if dtype == "f32":
+        return [word]
+    if dtype == "f16":
+        return [k.cvt(f32, half) for half in k.unpack(word, f16)]
+    bits = k.bitcast(u32, word)
+    return [k.bitcast(f32, bits << 16), k.bitcast(f32, bits & 0xFFFF0000)]
+
+
+def load_float(k: Builder, pointer: Ptr[Any]) -> f32:
+    """One element in f32."""
+    if pointer.element.ptx == "bf16":
+        return k.bitcast(f32, k.cvt(u32, k.load(pointer.cast(u16))) << 16)
+    return k.load(pointer) if pointer.element is f32 else k.cvt(f32, k.load(pointer))
+
+
+def rounded(k: Builder, x: Register[f32], element: type[Any]) -> Any:
+    """An f32 in the type of the output."""
+    return x if element is f32 else k.cvt(element, x)
+
+
+def sum_over(k: Builder, x: Any, lanes: int) -> None:
+    """Adds up the variable `x` over groups of `lanes` lanes; each lane of a group has the sum."""
+    step = lanes // 2
+    while step:
+        x += k.shfl(x, step, 31, -1, mode="bfly")
+        step //= 2
+
+
+def key_count(k: Builder, length: u32 | Ptr[s32], batch: u32) -> u32:
+    """The number of keys of a sequence, whether it came by value or by pointer; a negative one counts as none."""
+    if not isinstance(length, Ptr):
+        return length
+    keys = k.cvt(u32, length[batch], sat=True)
+    return keys

@@ -1,0 +1,119 @@
+"""Rung 12: a batch of sequences of any length, whose keys lie in pages of one pool.
+
+Nobody knows how long an answer will be. A cache of max_seq keys for each sequence wastes most of its memory, so servers
+cut memory into pages of a few keys, as operating systems do, and give a sequence a page when it needs one. A block
+table lists each sequence's pages: key j is slot j % page_size of page table[b, j // page_size].
+
+What a page costs is a load that must come back before the key's own load can start, and a division, which is a shift
+where page_size is a power of two (the assembler sees to that: page_size is a constant here). The last page is partly
+empty. What lies in its unused slots is not zero but whatever was there before, possibly NaN, and a weight of 0 does not
+help against NaN: the kernel checks every key against the length and never reads beyond the last one. Pages that two
+sequences share, because their prompts begin alike, need nothing new.
+
+The same kernel can be built for caches of their own (`cache="pointers"`): key and value are then lists of addresses,
+one for each sequence. That is a block table with one page a sequence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ptxlab.build import Builder, Kernel, Ptr, bf16, f16, f32, kernel, s32, u32, u64
+from ptxlab.kernels import decode_spec as spec
+from ptxlab.kernels.decode_lanes import Lanes, key_count
+from ptxlab.kernels.decode_multiwarp import THREADS, attend, merge_lanes, merge_warps, probe_warps, store_row
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Slots, Table, entry_name
+
+LOG2E, LN2 = math.log2(math.e), math.log(2)
+Cache = TypeVar("Cache", f32, f16, bf16, u64)
+"""What key and value point to: elements, or with `cache="pointers"` addresses."""
+
+
+def make(config: DecodeConfig) -> Kernel:
+    """The kernel for a configuration."""
+    D = config.head_dim
+
+    @kernel(name=entry_name("decode_paged", config), arch=config.arch, probes=config.probes, types=config.types())
+    def decode_paged(
+        k: Builder, q: Ptr[Element], key: Ptr[Cache], value: Ptr[Cache], table: Table, lengths: Ptr[s32],
+        o: Ptr[Element], lse: Ptr[f32], Hq: u32, Hkv: u32, width: u32, scale: f32, slots: Slots,
+    ) -> None:  # fmt: skip
+        """One block = one query head of one sequence, whose keys are found through the block table."""
+        k.launch_bounds(config.threads, THREADS // config.threads)
+        head, batch = k.ctaid.x, k.ctaid.y
+        kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
+        keys = key_count(k, lengths, batch)
+        row = batch * Hq + head
+        row_start = k.mul(row, D, wide=True)
+
+        where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
+        state = attend(k, config, q + row_start, scale * LOG2E, 0, keys, where)
+        merge_lanes(k, Lanes(D, config.dtype), state)
+        merged = merge_warps(k, config, state)
+        if slots is not None:
+            slot = slots[row]
+            probe_warps(k, config, slot, merged)
+
+        # Without keys total = 0 and row_max = -inf: dividing by 1 gives O = 0 and LSE = -inf.
+        divisor = k.select(merged.row_sum > 0.0, merged.row_sum, 1.0)
+        store_row(k, config, merged, o + row_start, divisor)
+        with k.guard(k.tid.x == 0):
+            lse[row] = (merged.row_max + k.log2(divisor)) * LN2  # natural logarithm
+
+    return decode_paged(**config.absent())
+
+
+def rows_of(
+    k: Builder, config: DecodeConfig, key: Ptr[Any], value: Ptr[Any], table: Any, batch: u32, kv_head: u32, Hkv: u32,
+    width: u32,
+) -> Callable[[u32], tuple[Ptr[Any], Ptr[Any]]]:  # fmt: skip
+    """The function that gives the addresses of key and value j of a sequence, for any kind of cache.
+
+    `width` is max_pages of a paged cache, otherwise max_seq. Addresses have 64 bits: a pool can be larger than 4 GiB.
+    """
+    D = config.head_dim
+    if config.cache == "paged":
+        pages = table + batch * width
+        kv_start = kv_head * D
+        k_head, v_head = key + kv_start, value + kv_start
+        slot_size = Hkv * D  # elements from one slot of a page to the next
+
+        def through_pages(j: u32) -> tuple[Ptr[Any], Ptr[Any]]:
+            page = k.bitcast(u32, pages[j // config.page_size])
+            slot = k.mad(page, config.page_size, j % config.page_size)  # counted over the pool
+            offset = k.mul(slot, slot_size, wide=True)
+            return k_head + offset, v_head + offset
+
+        return through_pages
+
+    if config.cache == "pointers":
+        element = spec.ELEMENTS[config.dtype]
+        key, value = k.pointer(element, key[batch]), k.pointer(element, value[batch])
+        cache_row = k.mul(kv_head, width, wide=True)
+    else:
+        cache_row = k.mul(batch * Hkv + kv_head, width, wide=True)
+    cache_start = cache_row * D
+    k_cache, v_cache = key + cache_start, value + cache_start
+
+    def in_a_row(j: u32) -> tuple[Ptr[Any], Ptr[Any]]:
+        offset = k.mul(j, D, wide=True)
+        return k_cache + offset, v_cache + offset
+
+    return in_a_row
+
+
+SPEC = DecodeSpec(
+    name="decode_paged",
+    rung=12,
+    title="A paged cache, many sequences",
+    question="What does a page cost, and who checks the last one?",
+    idea="a block table",
+    teaches=("dependent loads", "64-bit addresses", "pointers in memory"),
+    make=make,
+    takes=(
+        spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.WARPS, spec.cache_parameter("paged", "pointers"),
+        spec.PAGE_SIZE,
+    ),
+)  # fmt: skip

@@ -1,0 +1,302 @@
+"""What a decode kernel of the library is: its parameters with their limits, and the arguments of its launch.
+
+Decoding asks one query row of each head about all keys so far: q and o `[B, Hq, D]`, lse f32 `[B, Hq]`, lengths i32
+`[B]`. The keys lie in a cache of one of three kinds:
+
+    dense       key and value `[B, Hkv, max_seq, D]`
+    pointers    key and value u64 `[B]`: for each sequence the address of its `[Hkv, max_seq, D]`
+    paged       key and value `[num_pages, page_size, Hkv, D]`, and table i32 `[B, max_pages]`: key j of sequence b is
+                slot j % page_size of page table[b, j // page_size]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ptxlab import targets
+from ptxlab.build import Kernel, Param, Ptr, Register, bf16, f16, f32, s32, u32, u64
+from ptxlab.errors import LaunchError, TargetError
+from ptxlab.kernels.spec import Parameter
+
+if TYPE_CHECKING:
+    from ptxlab.text import Module
+
+ELEMENTS: dict[str, type[Register[Any]]] = {"f32": f32, "f16": f16, "bf16": bf16}
+"""The types of q, o and the cache; sums are f32 always."""
+NUMPY = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+"""Their numpy names; bfloat16 is what the package ml_dtypes adds to numpy."""
+HEAD_DIMS = (32, 64, 96, 128, 192, 256)
+
+Element = TypeVar("Element", f32, f16, bf16)
+"""The type of q, o and the cache, chosen by `types=` when a kernel is built."""
+Length = TypeVar("Length", u32, Ptr[s32])
+"""The number of keys: a value, or a pointer to one for each sequence. Behind a pointer it can grow between two launches
+of the same CUDA graph, whose parameters are fixed."""
+Slots = TypeVar("Slots", bound=Ptr[u32] | None)
+"""`slots` of a `probes=True` build: for each query row where in `probe` its state goes, or `NOWHERE`; else None."""
+Table = TypeVar("Table", bound=Ptr[s32] | None)
+"""The block table of a paged cache; None in other builds."""
+
+
+@dataclass(frozen=True)
+class DecodeConfig:
+    """The parameters of one build, complete and checked; a kernel reads those that its spec lists."""
+
+    head_dim: int
+    dtype: str
+    arch: str
+    probes: bool = False
+    warps: int = 1
+    length: str = "pointer"
+    cache: str = "dense"
+    page_size: int = 16
+    stages: int = 1
+    partial: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of one element."""
+        return 4 if self.dtype == "f32" else 2
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * self.warps
+
+    def types(self) -> dict[str, Any]:
+        """What the type variables in a kernel's annotations stand for."""
+        given: dict[str, Any] = {"Element": ELEMENTS[self.dtype], "Cache": ELEMENTS[self.dtype]}
+        given["Length"] = Ptr[s32] if self.length == "pointer" else u32
+        if self.cache == "pointers":
+            given["Cache"] = u64
+        if self.cache == "paged":
+            given["Table"] = Ptr[s32]
+        if self.probes:
+            given["Slots"] = Ptr[u32]
+        return given
+
+    def absent(self) -> dict[str, None]:
+        """The parameters that this build does not have, as Python arguments of the kernel function."""
+        return ({} if self.probes else {"slots": None}) | ({} if self.cache == "paged" else {"table": None})
+
+
+# -- parameters --------------------------------------------------------------------------------------------------------
+
+HEAD_DIM = Parameter("head_dim", "elements of a query, key or value row (D)", 64, HEAD_DIMS)
+DTYPE = Parameter("dtype", "type of q, o and the cache; sums are f32", "f32", tuple(ELEMENTS))
+HALVES = Parameter("dtype", "type of q, o and the cache; sums are f32", "f16", ("f16", "bf16"))
+ARCH = Parameter("arch", "the target", "sm_80", tuple(t.name for t in targets.TARGETS.values() if t.number >= 70))
+PROBES = Parameter("probes", "store the online-softmax state of chosen rows", False, (False, True))
+WARPS = Parameter("warps", "warps a head", 8, (2, 4, 8, 16))
+LENGTH = Parameter("length", "how the number of keys is given", "pointer", ("value", "pointer"))
+PAGE_SIZE = Parameter("page_size", "keys a page (paged caches)", 16, minimum=1, maximum=256)
+
+
+def cache_parameter(*kinds: str) -> Parameter:
+    """The parameter that chooses the kind of cache; the first is the default."""
+    return Parameter("cache", "how the keys lie in memory", kinds[0], kinds)
+
+
+# -- a built kernel ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DecodeBuilt:
+    """A decode kernel, ready to be printed, assembled and launched. `kernel` is what the builder made."""
+
+    spec: DecodeSpec
+    config: DecodeConfig
+    kernel: Kernel
+
+    def __repr__(self) -> str:
+        return f"<{self.name} for {self.config.arch}, {len(self.ptx.splitlines())} lines of PTX>"
+
+    @property
+    def name(self) -> str:
+        """The entry name; see `entry_name`."""
+        return self.kernel.name
+
+    @property
+    def ptx(self) -> str:
+        """The PTX text."""
+        return self.kernel.ptx
+
+    @property
+    def module(self) -> Module:
+        """The PTX as a `text.Module`, with the Python span of each line."""
+        return self.kernel.module
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        """The parameters with their types."""
+        return self.kernel.params
+
+    def with_probes(self) -> DecodeBuilt:
+        """The same kernel, but storing the online-softmax state."""
+        return _build(self.spec, dataclasses.replace(self.config, probes=True))
+
+    def launch_shape(
+        self, batch: int, heads_q: int, heads_kv: int, splits: int = 1
+    ) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
+        """(grid, block, bytes of dynamic shared memory) for a problem of B, Hq, Hkv and a number of splits."""
+        grid = self.spec.grid(batch, heads_q, heads_kv, splits)
+        return grid, (self.spec.threads(self.config), 1, 1), self.spec.shared_bytes(self.config)
+
+    def arguments(self, **given: Any) -> tuple[Any, ...]:
+        """The arguments of a launch in the kernel's order, from arrays (or `pl.const`, `pl.out`, device buffers) and
+        numbers by the names of its parameters.
+
+        Sizes that follow from the shapes need not be given: Hq, Hkv, max_seq, splits, and width, which is max_seq, or
+        max_pages of a paged cache. With `cache="pointers"` Hkv and width do not, and are. `LaunchError` names the array
+        whose shape does not fit.
+        """
+        sizes = self._sizes(given)
+        values = sizes | given
+        missing = [p.name for p in self.params if p.name not in values]
+        if missing:
+            raise LaunchError(f"{self.name} also wants {', '.join(missing)}")
+        unknown = sorted(set(given) - {p.name for p in self.params})
+        if unknown:
+            raise LaunchError(f"{self.name} has no parameter {', '.join(unknown)}")
+        return tuple(values[p.name] for p in self.params)
+
+    def _sizes(self, given: Mapping[str, Any]) -> dict[str, int]:
+        """The whole-number parameters, from the shapes of the arrays; all shapes are checked."""
+        c = self.config
+        shapes = {name: tuple(x.shape) for name, x in given.items() if hasattr(x, "shape") and x.shape != ()}
+        sizes: dict[str, int] = {}
+        rows = shapes["q"] if "q" in shapes else shapes.get("o", ())
+        if len(rows) != 3:
+            raise LaunchError(f"{self.name}: q and o should have shape [B, Hq, D], not {list(rows)}")
+        batch, sizes["Hq"], dim = rows
+        if dim != c.head_dim:
+            raise LaunchError(f"{self.name}: q has head_dim {dim}, the kernel was built for {c.head_dim}")
+        wanted: dict[str, tuple[int, ...]] = {"q": rows, "o": rows, "lse": rows[:2], "slots": rows[:2]}
+        wanted["lengths" if "lengths" in shapes else "length"] = (batch,)
+        cache = shapes.get("key", ())
+        if "key" in shapes and c.cache == "pointers":
+            sizes["Hkv"], sizes["max_seq"] = given.get("Hkv", 0), given.get("width", 0)
+            wanted |= {"key": (batch,), "value": (batch,)}
+        elif "key" in shapes:
+            if len(cache) != 4:
+                raise LaunchError(f"{self.name}: key should have 4 dimensions, its shape is {list(cache)}")
+            if c.cache == "paged":
+                sizes["Hkv"] = cache[2]
+                wanted["key"] = wanted["value"] = (cache[0], c.page_size, cache[2], dim)
+                sizes["max_pages"] = shapes.get("table", (batch, 0))[-1]
+                wanted["table"] = (batch, sizes["max_pages"])
+            else:
+                sizes["Hkv"], sizes["max_seq"] = cache[1], cache[2]
+                wanted["key"] = wanted["value"] = (batch, cache[1], cache[2], dim)
+        if "Hkv" in sizes and (sizes["Hkv"] == 0 or sizes["Hq"] % sizes["Hkv"]):
+            raise LaunchError(f"{self.name}: Hq = {sizes['Hq']} should be a multiple of Hkv = {sizes['Hkv']}")
+        if "partial" in shapes:
+            sizes["splits"] = shapes["partial"][2] if len(shapes["partial"]) == 4 else 0
+            wanted["partial"] = (batch, sizes["Hq"], sizes["splits"], dim + 2)
+        for name, shape in wanted.items():
+            if name in shapes and shapes[name] != tuple(shape):
+                raise LaunchError(f"{self.name}: {name} should have shape {list(shape)}, not {list(shapes[name])}")
+        self._check_sizes(batch, sizes, cache)
+        sizes["width"] = sizes["max_pages"] if c.cache == "paged" and "max_pages" in sizes else sizes.get("max_seq", 0)
+        names = {p.name for p in self.params}
+        return {name: n for name, n in sizes.items() if name in names}
+
+    def _check_sizes(self, batch: int, sizes: Mapping[str, int], cache: tuple[int, ...]) -> None:
+        """What the kernels count in 32 bits: rows, and keys of a sequence or of a pool. Addresses have 64 bits."""
+        counted = {"B * Hq": batch * sizes["Hq"]}
+        if "max_seq" in sizes:
+            counted["max_seq"] = sizes["max_seq"]
+            counted["B * Hkv"] = batch * sizes["Hkv"]
+        if "max_pages" in sizes:
+            counted["max_pages * page_size"] = sizes["max_pages"] * self.config.page_size
+            counted["num_pages * page_size"] = cache[0] * self.config.page_size
+            counted["B * max_pages"] = batch * sizes["max_pages"]
+        if "splits" in sizes:
+            counted["B * Hq * splits"] = batch * sizes["Hq"] * sizes["splits"]
+        for name, count in counted.items():
+            if count >= 2**31:
+                raise LaunchError(f"{self.name}: {name} is {count}; it is counted in 32 bits and should be below 2**31")
+
+
+# -- the catalogue's entry ---------------------------------------------------------------------------------------------
+
+
+def one_block_a_head(batch: int, heads_q: int, heads_kv: int, splits: int) -> tuple[int, int, int]:
+    """Grid (Hq, B)."""
+    return heads_q, batch, 1
+
+
+def no_shared(config: DecodeConfig) -> int:
+    """No dynamic shared memory."""
+    return 0
+
+
+@dataclass(frozen=True, eq=False)
+class DecodeSpec:
+    """A decode rung: what it asks, what it adds to the rung before it, and how to build it. See `Spec`.
+
+    `takes` are its build parameters, `grid(B, Hq, Hkv, splits)`, `threads(config)` and `shared_bytes(config)` its
+    launch shape; `fit(config)` completes and checks a configuration.
+    """
+
+    name: str
+    rung: int
+    title: str
+    question: str
+    idea: str
+    teaches: tuple[str, ...]
+    make: Callable[[DecodeConfig], Kernel] = field(repr=False)
+    takes: tuple[Parameter, ...] = field(repr=False)
+    grid: Callable[[int, int, int, int], tuple[int, int, int]] = field(default=one_block_a_head, repr=False)
+    threads: Callable[[DecodeConfig], int] = field(default=lambda config: config.threads, repr=False)
+    shared_bytes: Callable[[DecodeConfig], int] = field(default=no_shared, repr=False)
+    fit: Callable[[DecodeConfig], DecodeConfig] = field(default=lambda config: config, repr=False)
+    phase: str = "decode"
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The build parameters by name, with their defaults and limits."""
+        return {p.name: p for p in self.takes}
+
+    @property
+    def source(self) -> str:
+        """The Python that writes the kernel: the whole file."""
+        return inspect.getsource(sys.modules[self.make.__module__])
+
+    def build(self, **given: Any) -> DecodeBuilt:
+        """The kernel for these parameters (`spec.parameters`); the same parameters give the same object.
+
+        What is None or left out has its default. `TargetError` names a limit that is broken.
+        """
+        values = {name: p.default for name, p in self.parameters.items() if p.default is not None}
+        for name, value in given.items():
+            if name not in self.parameters:
+                raise TargetError(f"{self.name} has no {name}; its parameters are {', '.join(self.parameters)}")
+            if value is not None:
+                self.parameters[name].check(self.name, value)
+                values[name] = value
+        return _build(self, self.fit(DecodeConfig(**values)))
+
+
+def entry_name(rung: str, config: DecodeConfig) -> str:
+    """`decode_f32_d64`, `decode_paged_bf16_d128_page16`; `_indirect` where the length comes by pointer and could come
+    by value, `_partial` where what is stored waits for `decode_reduce`."""
+    name = f"{rung}_{config.dtype}_d{config.head_dim}"
+    if rung in ("decode", "decode_multiwarp") and config.length == "pointer":
+        name += "_indirect"
+    if config.cache != "dense":
+        name += f"_page{config.page_size}" if config.cache == "paged" else "_pointers"
+    return name + ("_partial" if config.partial else "")
+
+
+@functools.lru_cache(maxsize=256)
+def _build(spec: DecodeSpec, config: DecodeConfig) -> DecodeBuilt:
+    if config.dtype == "bf16" and targets.get(config.arch).number < 80:
+        raise TargetError(f"{spec.name}: dtype='bf16' needs sm_80 or later; {config.arch} has no bf16")
+    return DecodeBuilt(spec, config, spec.make(config))
