@@ -17,6 +17,7 @@ from ptxlab.emulate.access import Region, Touch
 from ptxlab.emulate.findings import Note
 from ptxlab.emulate.lanes import LANES, mask_bits
 from ptxlab.emulate.program import Code, Literal, Program
+from ptxlab.emulate.rules import aligned, may_come, meets, releases, shuffle_source, strong, words_of
 from ptxlab.emulate.warp import Warp
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import Form
@@ -25,58 +26,13 @@ if TYPE_CHECKING:
     from ptxlab.emulate.report import Launch
     from ptxlab.emulate.translate import Step, Translator
 
-STRONG_WORDS = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
-
-
-def words_of(code: Code) -> set[str]:
-    """The parts of an opcode."""
-    return set(code.form.opcode.split(".")) if code.form is not None else set()
-
-
-def strong(code: Code) -> bool:
-    """Whether an access may not race with another such one."""
-    return code.name in ("atom", "red") or bool(words_of(code) & STRONG_WORDS)
-
-
-def releases(code: Code) -> bool:
-    """Whether what its thread did before is to be seen before this instruction's effect."""
-    return bool(words_of(code) & {"release", "acq_rel"}) or code.name in ("fence", "membar", "mbarrier")
-
-
-def meets(code: Code) -> bool:
-    """Whether lanes of a warp meet at this instruction."""
-    return code.form is not None and (
-        code.form.op.kind == "warp" or any(s.name == "membermask" for s in code.form.op.operands)
-    )
-
-
-def aligned(code: Code) -> bool:
-    """Whether a barrier of the block wants whole warps."""
-    return code.name == "bar" or "aligned" in words_of(code)
-
-
-def routines(program: Program) -> list[int]:
-    """For each instruction the first block of the function that it belongs to."""
-    home = [-1] * len(program.blocks)
-    for start in {0, *(code.target for code in program.codes if code.name == "call")}:
-        todo = [start]
-        while todo:
-            at = todo.pop()
-            if at < 0 or home[at] >= 0:
-                continue
-            home[at] = start
-            block = program.blocks[at]
-            called = program.codes[block.last - 1].name in ("call", "ret")
-            todo += [block.next] if called else [block.next, *block.targets]
-    return [home[code.block] for code in program.codes]
-
 
 class BlockChecks:
     """What the checks know of one block."""
 
     def __init__(self, checker: Checker, block: int) -> None:
         self.block = block
-        self.order = R.Order(block, checker.published)
+        self.order = R.Order(block, checker.published, checker.compares)
         self.expected: dict[int, tuple[int, Code, int, int]] = {}
         self.copies = Copies()
 
@@ -123,8 +79,9 @@ class Checker:
     def __init__(self, program: Program, launch: Launch, translator: Translator) -> None:
         self.program, self.launch = program, launch
         self.init, self.race, self.sync = (f"{c}check" in launch.checks for c in ("init", "race", "sync"))
-        self.granule, self.home = R.granule(program), routines(program)
-        self.published = R.Published()
+        self.granule = R.granule(program)
+        self.comes: dict[int, list[bool]] = {}
+        self.published, self.compares = R.Published(), R.compares(program)
         self.notes: dict[tuple[int, int, int], Note] = {}
         self.translator = translator
         self._shadows: dict[int, tuple[np.ndarray, R.Shadow | None, np.ndarray | None]] = {}
@@ -223,7 +180,7 @@ class Checker:
             assert isinstance(w, CheckedWarp)
             self.begin()
             for touch in touches:
-                w.look(code, touch)
+                w.look(code, touch, "store" if "init" in words_of(code) else touch.what)
             return result
 
         return run
@@ -273,13 +230,17 @@ class Checker:
     def _divergent(self, w: Warp, code: Code, mask: np.ndarray) -> None:
         """Some lanes are at a barrier for all: the others may still come, but not if they stand behind it."""
         places = [(part.pc, part.mask, part.wait) for part in w.others]
-        places.append((self.translator.following[code.index], w.mask & ~mask, None))
+        behind, skipping = self.translator.following[code.index], w.mask & ~mask
+        places.append((behind, skipping, None))
+        comes = self.comes.get(code.index)
+        if comes is None:
+            comes = self.comes[code.index] = may_come(self.program, code)
         elsewhere: tuple[int, int] | None = None
         for pc, lanes, wait in places:
             if not lanes.any() or (wait is not None and wait.code is code):
                 continue
-            may_come = pc < code.index or self.home[pc] != self.home[code.index]
-            if may_come and (wait is None or wait.members is not None):
+            skips = wait is None and pc == behind and bool((lanes == skipping).all())
+            if not skips and (pc < code.index or comes[pc]) and (wait is None or wait.members is not None):
                 return
             place = wait.code.index if wait is not None else pc
             if elsewhere is None or int(lanes.argmax()) < elsewhere[1]:
@@ -356,19 +317,6 @@ class Checker:
         return look
 
 
-def shuffle_source(mode: str, lane: int, by: int, clamp: int) -> tuple[int, bool, int]:
-    """The lane that `shfl` reads, whether that is in range, and the last lane in range; as the PTX manual has it."""
-    by, segment, last = by & 31, clamp >> 8 & 31, clamp & 31
-    highest = lane & segment | last & ~segment
-    lowest = lane & segment
-    if mode == "up":
-        return lane - by, lane - by >= highest, highest
-    if mode == "down":
-        return lane + by, lane + by <= highest, highest
-    source = lane ^ by if mode == "bfly" else lowest | by & ~segment
-    return source, source <= highest, highest
-
-
 class CheckedWarp(Warp):
     """A warp whose accesses are looked at."""
 
@@ -395,7 +343,7 @@ class CheckedWarp(Warp):
             self._accessed(site.code, what, region, start, lanes, site.size, address, values)
         self.touches = touches
 
-    def look(self, code: Code, touch: Touch) -> None:
+    def look(self, code: Code, touch: Touch, what: str) -> None:
         """An access of an instruction that goes to memory by itself."""
         copied = code.name == "cp" and touch.what == "store"
         for lane in np.flatnonzero(touch.mask).tolist():
@@ -405,7 +353,7 @@ class CheckedWarp(Warp):
                 continue
             first = at - int(region.base)
             one = np.array([lane])
-            self._accessed(code, touch.what, region, np.array([first]), one, touch.size, touch.address, None)
+            self._accessed(code, what, region, np.array([first]), one, touch.size, touch.address, None)
             if copied and self.machine.checker.sync:
                 self.spaces.check.copies.start(code, self.warp * LANES + lane, first, touch.size)
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 """The kinds of note an engine takes. SAME: two lanes in one store."""
-MBARRIER_INIT, MBARRIER_PHASE, MBARRIER_COUNT = 14, 15, 16
 
 RULES: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"),
@@ -27,8 +26,6 @@ RULES: dict[int, tuple[str, str]] = {
     COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
     GONE_LANE: ("synccheck", "mask names exited lane"), SOURCE: ("synccheck", "shuffle source"),
     RANGE: ("synccheck", "shuffle range"), PENDING: ("synccheck", "asynchronous copy"),
-    MBARRIER_INIT: ("synccheck", "mbarrier not initialised"), MBARRIER_PHASE: ("synccheck", "mbarrier phase"),
-    MBARRIER_COUNT: ("synccheck", "mbarrier count"),
 }  # fmt: skip
 """The check that a kind of note belongs to, and the name of the kind."""
 
@@ -167,10 +164,4 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
             f"lane {note.lane} asks for lane {source}, but the clamp operand allows lanes up to {last} only, and it "
             "gets its own value (for a whole warp write 31)"
         )
-    if kind == PENDING:
-        return "a thread reads what cp.async is still copying: first comes cp.async.wait_group or wait_all"
-    if kind == MBARRIER_INIT:
-        return "an mbarrier is used that nobody has initialised"
-    if kind == MBARRIER_COUNT:
-        return "more threads arrive at an mbarrier in one phase than it was initialised for"
-    return "a thread waits for an mbarrier's phase that is neither the current nor the one before"
+    return "a thread reads what cp.async is still copying: first comes cp.async.wait_group or wait_all"

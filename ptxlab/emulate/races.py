@@ -16,7 +16,8 @@ fence. An access is ordered before another one
 - of the same block, if its warp has executed a fence since, and the other's a strong access since that;
 - of another block, likewise: a fence here, a strong access there.
 
-Two strong accesses never race. What this does not see: a fence followed by no store that the other side reads; a mask
+Two strong accesses never race, nor do a load and a compare-and-swap, which fails if the load saw an old value. What
+this does not see: a fence followed by no store that the other side reads; a mask
 that leaves lanes out of a `.sync` instruction; all but the first two readers of a word; a second writer to other bytes.
 It never takes an ordered pair for a race.
 """
@@ -52,6 +53,12 @@ def granule(program: Program) -> int:
     return min([4, *widths])
 
 
+def compares(program: Program) -> frozenset[int]:
+    """The code indices of compare-and-swap."""
+    codes = program.codes
+    return frozenset(c.index for c in codes if c.name == "atom" and c.form is not None and c.form.operation == "cas")
+
+
 class Shadow:
     """The records of a stretch of memory: last writer, first reader, another reader."""
 
@@ -73,7 +80,8 @@ class Published:
 class Order:
     """The clock of one block, and what its warps know of each other."""
 
-    def __init__(self, block: int, published: Published) -> None:
+    def __init__(self, block: int, published: Published, compares: frozenset[int] = frozenset()) -> None:
+        self.compares = compares
         self.block, self.published = block % BLOCKS + 1, published
         self.time = self.full = 1
         self.simple = True  # no barrier of a part of the block so far
@@ -92,8 +100,7 @@ class Order:
 
     def arrive(self, warp: int, barrier: int) -> None:
         """A warp has passed `bar.arrive`."""
-        self.arrived[barrier, warp] = self.time
-        self.tick()
+        self.arrived[barrier, warp] = self.tick()
 
     def opened(self, barrier: int, waiting: list[int], everyone: bool) -> None:
         """A barrier lets these warps go."""
@@ -184,11 +191,13 @@ class Order:
         def collides(record: int, *, wrote: bool) -> bool:
             return not self.ordered(record, me, wrote=wrote) and not (record & me) >> STRONG & 1
 
-        if collides(w, wrote=True):
+        compares = self.compares
+        readers = write and me >> CODE & LAST_TIME not in compares
+        if (write or w >> CODE & LAST_TIME not in compares) and collides(w, wrote=True):
             note(WAW if write else RAW, me, w, at)
-        elif write and collides(r, wrote=False):
+        elif readers and collides(r, wrote=False):
             note(WAR, me, r, at)
-        elif write and collides(q, wrote=False):
+        elif readers and collides(q, wrote=False):
             note(WAR, me, q, at)
 
     def _remember(self, shadow: Shadow, at: int, me: int, *, write: bool) -> None:

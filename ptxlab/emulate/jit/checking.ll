@@ -126,6 +126,15 @@ forget:
   call void @llvm.memset.p0.i64(ptr %race, i8 0, i64 %all, i1 false)
   br label %finish
 finish:
+  %pending.p = getelementptr i8, ptr %cta, i64 ${PENDING_SHARED}
+  %pending = load ptr, ptr %pending.p
+  %pending.no = icmp eq ptr %pending, null
+  br i1 %pending.no, label %end, label %no.copies
+no.copies:
+  %words = shl i64 %size, 1
+  call void @llvm.memset.p0.i64(ptr %pending, i8 0, i64 %words, i1 false)
+  br label %end
+end:
   ret void
 }
 
@@ -318,6 +327,12 @@ unwritten:
   call void @note(ptr %ctx, ptr %cta, i64 ${UNINITIALISED}, i64 %me, i64 0, i64 %where, i64 0)
   br label %race
 race:
+  %marks = and i1 %sh.any, %write
+  br i1 %marks, label %mark, label %marked
+mark:
+  call void @llvm.memset.p0.i64(ptr %sh, i8 -1, i64 %n, i1 false)
+  br label %marked
+marked:
   %r.p = getelementptr i8, ptr %ctx, i64 ${RACE}
   %r = load ptr, ptr %r.p
   %r.no = icmp eq ptr %r, null
@@ -656,9 +671,9 @@ any:
   ret void
 }
 
-; Lanes of %mask come to a barrier that wants %count threads (0: all). In the fast function %pc is 0; in the slow one it is
-; where the lanes stand, and %behind where they will. %homes: the function of each instruction.
-define internal void @sync.barrier(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %barrier, i32 %count, i64 %code, i32 %aligned, i32 %pc, i32 %behind, ptr %homes) noinline nounwind {
+; Lanes of %mask come to a barrier that wants %count threads (0: all), lanes of %skips pass it by. In the fast function
+; %pc is 0; in the slow one it is where the lanes stand, and %behind where they will. %may: where lanes may come from.
+define internal void @sync.barrier(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %barrier, i32 %count, i64 %code, i32 %aligned, i32 %pc, i32 %behind, i32 %skips, ptr %may) noinline nounwind {
 entry:
   %none = icmp eq i32 %mask, 0
   %high = icmp ugt i32 %barrier, 15
@@ -766,14 +781,18 @@ look:
   br i1 %here.too, label %next, label %not.here
 not.here:
   %before = icmp ult i32 %pc.l, %pc
-  %c.l = lshr i32 %pc.l, 1
-  %home.p = getelementptr i32, ptr %homes, i32 %c.l
-  %home = load i32, ptr %home.p
-  %own.p = getelementptr i32, ptr %homes, i64 %code
-  %own = load i32, ptr %own.p
-  %away = icmp ne i32 %home, %own
-  %may = or i1 %before, %away
-  %may.slow = and i1 %may, %slow
+  %c.l0 = lshr i32 %pc.l, 1
+  %behind.c = lshr i32 %behind, 1
+  %s.b = and i32 %skips, %bit
+  %skips.it = icmp ne i32 %s.b, 0
+  %c.l = select i1 %skips.it, i32 %behind.c, i32 %c.l0
+  %may.p = getelementptr i8, ptr %may, i32 %c.l
+  %may.b = load i8, ptr %may.p
+  %away = icmp ne i8 %may.b, 0
+  %may.any = or i1 %before, %away
+  %skips.no = xor i1 %skips.it, true
+  %may.come = and i1 %may.any, %skips.no
+  %may.slow = and i1 %may.come, %slow
   %waits.no = xor i1 %waits, true
   %comes = and i1 %may.slow, %waits.no
   br i1 %comes, label %finish, label %stays
@@ -881,6 +900,198 @@ begin:
   %n64 = zext i32 %n to i64
   call void @note(ptr %ctx, ptr %cta, i64 %kind, i64 %me, i64 0, i64 -1, i64 %n64)
   br label %finish
+finish:
+  ret void
+}
+
+; cp.async: lanes have asked for %n bytes each, to %offs. A copy's record: code (from bit 42), thread (from 32), group.
+define internal void @copy.start(ptr %cta, ptr %ws, i32 %mask, ptr %offs, i64 %n, i64 %code) noinline nounwind {
+entry:
+  %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
+  %ck = load ptr, ptr %ck.p
+  %pend.p = getelementptr i8, ptr %cta, i64 ${PENDING_SHARED}
+  %pend = load ptr, ptr %pend.p
+  %none = icmp eq ptr %pend, null
+  br i1 %none, label %finish, label %go
+go:
+  %copies.p = getelementptr i8, ptr %ck, i64 ${COPIES}
+  store i64 1, ptr %copies.p
+  %wp = getelementptr i8, ptr %ws, i64 ${WARP_ID}
+  %w32 = load i32, ptr %wp
+  %t0 = shl i32 %w32, 5
+  %count = lshr i64 %n, 2
+  %code.s = shl i64 %code, 42
+  br label %loop
+loop:
+  %left = phi i32 [%mask, %go], [%rest, %next]
+  %done = icmp eq i32 %left, 0
+  br i1 %done, label %finish, label %body
+body:
+  %l = call i32 @llvm.cttz.i32(i32 %left, i1 false)
+  %left1 = sub i32 %left, 1
+  %rest = and i32 %left, %left1
+  %t32 = or i32 %t0, %l
+  %t = zext i32 %t32 to i64
+  %cs = getelementptr i8, ptr %ck, i64 ${COMMITTED}
+  %c.p = getelementptr i32, ptr %cs, i64 %t
+  %c = load i32, ptr %c.p
+  %c1 = add i32 %c, 1
+  %group = zext i32 %c1 to i64
+  %t.s = shl i64 %t, 32
+  %r0 = or i64 %group, %t.s
+  %r = or i64 %r0, %code.s
+  %op = getelementptr i32, ptr %offs, i32 %l
+  %o32 = load i32, ptr %op
+  %w0 = lshr i32 %o32, 2
+  %w = zext i32 %w0 to i64
+  br label %word
+word:
+  %k = phi i64 [0, %body], [%k1, %word.go]
+  %more = icmp ult i64 %k, %count
+  br i1 %more, label %word.go, label %next
+word.go:
+  %at = add i64 %w, %k
+  %p = getelementptr i64, ptr %pend, i64 %at
+  store i64 %r, ptr %p
+  %k1 = add i64 %k, 1
+  br label %word
+next:
+  br label %loop
+finish:
+  ret void
+}
+
+; cp.async: threads commit what they have asked for (%left -2), or wait until %left groups are under way; -1: for all.
+define internal void @copy.wait(ptr %cta, ptr %ws, i32 %mask, i32 %left) noinline nounwind {
+entry:
+  %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
+  %ck = load ptr, ptr %ck.p
+  %wp = getelementptr i8, ptr %ws, i64 ${WARP_ID}
+  %w32 = load i32, ptr %wp
+  %t0 = shl i32 %w32, 5
+  %commits = icmp eq i32 %left, -2
+  %all = icmp eq i32 %left, -1
+  %ends = or i1 %commits, %all
+  %one = zext i1 %ends to i32
+  br label %loop
+loop:
+  %lanes = phi i32 [%mask, %entry], [%rest, %next]
+  %done = icmp eq i32 %lanes, 0
+  br i1 %done, label %finish, label %body
+body:
+  %l = call i32 @llvm.cttz.i32(i32 %lanes, i1 false)
+  %lanes1 = sub i32 %lanes, 1
+  %rest = and i32 %lanes, %lanes1
+  %t32 = or i32 %t0, %l
+  %cs = getelementptr i8, ptr %ck, i64 ${COMMITTED}
+  %c.p = getelementptr i32, ptr %cs, i32 %t32
+  %c = load i32, ptr %c.p
+  %c1 = add i32 %c, %one
+  store i32 %c1, ptr %c.p
+  br i1 %commits, label %next, label %finished
+finished:
+  %fs = getelementptr i8, ptr %ck, i64 ${FINISHED}
+  %f.p = getelementptr i32, ptr %fs, i32 %t32
+  %f = load i32, ptr %f.p
+  %f0 = sub i32 %c, %left
+  %f1 = select i1 %all, i32 %c1, i32 %f0
+  %later = icmp sgt i32 %f1, %f
+  %f2 = select i1 %later, i32 %f1, i32 %f
+  store i32 %f2, ptr %f.p
+  br label %next
+next:
+  br label %loop
+finish:
+  ret void
+}
+
+; Lanes read shared memory that may still be on its way. %members as for races.
+define internal void @copy.reads(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %offs, ptr %members) noinline nounwind {
+entry:
+  %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
+  %ck = load ptr, ptr %ck.p
+  %copies.p = getelementptr i8, ptr %ck, i64 ${COPIES}
+  %copies = load i64, ptr %copies.p
+  %none = icmp eq i64 %copies, 0
+  br i1 %none, label %finish, label %go
+go:
+  call void @serial(ptr %ctx, i32 %mask)
+  %pend.p = getelementptr i8, ptr %cta, i64 ${PENDING_SHARED}
+  %pend = load ptr, ptr %pend.p
+  %n = load i64, ptr %members
+  br label %member
+member:
+  %k = phi i64 [0, %go], [%k1, %member.next]
+  %k.more = icmp ult i64 %k, %n
+  br i1 %k.more, label %member.go, label %finish
+member.go:
+  %k3 = mul i64 %k, 24
+  %h = getelementptr i8, ptr %members, i64 %k3
+  %mo.p = getelementptr i8, ptr %h, i64 8
+  %mo = load i64, ptr %mo.p
+  %ms.p = getelementptr i8, ptr %h, i64 16
+  %ms = load i64, ptr %ms.p
+  %mc.p = getelementptr i8, ptr %h, i64 24
+  %mc = load i64, ptr %mc.p
+  br label %lane
+lane:
+  %left = phi i32 [%mask, %member.go], [%rest, %lane.next]
+  %done = icmp eq i32 %left, 0
+  br i1 %done, label %member.next, label %lane.go
+lane.go:
+  %l = call i32 @llvm.cttz.i32(i32 %left, i1 false)
+  %left1 = sub i32 %left, 1
+  %rest = and i32 %left, %left1
+  %op = getelementptr i32, ptr %offs, i32 %l
+  %o32 = load i32, ptr %op
+  %o64 = zext i32 %o32 to i64
+  %first = add i64 %o64, %mo
+  %behind = add i64 %first, %ms
+  %w0 = lshr i64 %first, 2
+  br label %word
+word:
+  %w = phi i64 [%w0, %lane.go], [%w1, %word.next]
+  %at = shl i64 %w, 2
+  %w.more = icmp ult i64 %at, %behind
+  br i1 %w.more, label %word.go, label %lane.next
+word.go:
+  %p = getelementptr i64, ptr %pend, i64 %w
+  %r = load i64, ptr %p
+  %r.no = icmp eq i64 %r, 0
+  br i1 %r.no, label %word.next, label %asked
+asked:
+  %group = trunc i64 %r to i32
+  %t0 = lshr i64 %r, 32
+  %t = and i64 %t0, 1023
+  %fs = getelementptr i8, ptr %ck, i64 ${FINISHED}
+  %f.p = getelementptr i32, ptr %fs, i64 %t
+  %f = load i32, ptr %f.p
+  %early = icmp slt i32 %f, %group
+  br i1 %early, label %bad, label %arrived
+arrived:
+  store i64 0, ptr %p
+  br label %word.next
+bad:
+  %me0 = call i64 @race.me(ptr %ck, ptr %ws, i64 0)
+  %l64 = zext i32 %l to i64
+  %me1 = or i64 %me0, %mc
+  %me = or i64 %me1, %l64
+  %now = load i64, ptr %ck
+  %oc0 = lshr i64 %r, 42
+  %oc = shl i64 %oc0, ${CODE}
+  %o1 = or i64 %now, %oc
+  %other = or i64 %o1, %t
+  %a = add i64 %first, ${SHARED_START}
+  call void @note(ptr %ctx, ptr %cta, i64 ${PENDING}, i64 %me, i64 %other, i64 %a, i64 0)
+  br label %word.next
+word.next:
+  %w1 = add i64 %w, 1
+  br label %word
+lane.next:
+  br label %lane
+member.next:
+  %k1 = add i64 %k, 1
+  br label %member
 finish:
   ret void
 }

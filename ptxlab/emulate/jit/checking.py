@@ -1,4 +1,4 @@
-"""The checks in compiled code: what is emitted around accesses, barriers and `.sync` instructions.
+"""The checks in compiled code, first part: what is emitted around loads, stores and atomics.
 
 All work is done out of line, in `races.ll` and `checking.ll`, and for many accesses at once: a run of loads from one
 base (a `Group`) is looked at where its first member is emitted, by tables of what each covers, up to whatever may
@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate import checks as rules
-from ptxlab.emulate import findings as F
-from ptxlab.emulate import races
-from ptxlab.emulate.jit import shadows
+from ptxlab.emulate import races, rules
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Address
 from ptxlab.emulate.jit.control import Control
+from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
-from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
-from ptxlab.emulate.program import Block, Code, Program
+from ptxlab.emulate.program import Block, Code
 from ptxlab.isa import types
 
 if TYPE_CHECKING:
@@ -37,8 +34,8 @@ _DECLARED = (
 )  # fmt: skip
 
 
-class Checking(Control):
-    """The mixin. Both functions of a checked program are written with it; `init`, `race`, `sync`: what is checked."""
+class CheckedAccesses(Control):
+    """Loads, stores and atomics. `init`, `race`, `sync`: what is checked."""
 
     init = race = sync = False
     tables: list[str]
@@ -117,6 +114,10 @@ class Checking(Control):
             )
             if write:
                 self._differing(seen, race, start, off)
+        if self._may_be_copied(seen):
+            self._spread(off)
+            lane = t.let(f"and i32 {self.mask_bits}, {t.let(f'sub i32 0, {self.mask_bits}')}")  # one is enough
+            self._reads(lane, self._members(members))
         if self.init and not write:
             look, bad, on = t.label("look"), t.label("bad"), t.label("on")
             t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
@@ -169,6 +170,7 @@ class Checking(Control):
         """Lanes of one store have hit the same place; %addrs holds the offsets."""
         t, count = self.t, len(self._storing)
         step = seen.size // count
+        kept = dict(self._splats)  # what is made here does not dominate what follows
         for k, value in enumerate(self._storing):
             cell = t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}")
             t.do(f"store <{W} x {LLVM[value.type]}> {self.vector(value)}, ptr {cell}, align 32")
@@ -176,6 +178,7 @@ class Checking(Control):
             f"call void @race.collided(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, i32 {lanes}, ptr {race}, "
             f"ptr %addrs, i64 {seen.offset}, i64 {start}, ptr %data, i64 {step}, i64 {count}, i64 {seen.code.index})"
         )
+        self._splats = kept
 
     def _observe_lanes(self, seen: Seen) -> None:
         """32 addresses."""
@@ -216,6 +219,8 @@ class Checking(Control):
                 self._collided(seen, race, start, lanes)
                 t.do(f"br label %{on}")
                 t.at(on)
+        if self._may_be_copied(seen):
+            self._reads(self.mask_bits, self._members(members))
         if self.init and not seen.write:
             look, bad, on = t.label("look"), t.label("bad"), t.label("on")
             t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
@@ -241,13 +246,13 @@ class Checking(Control):
             f"i64 {start}, ptr {self._members(members)})"
         )
 
-    def _each(self, extra: int, size: int, code: Code, kind: int) -> None:
+    def _each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
         """The addresses in %addrs, lane by lane. kind: 0 reads, 1 writes, 2 does both."""
         flags = rules.strong(code) << races.STRONG
         self.t.do(
             f"call void @check.each(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, i64 {extra}, "
-            f"i64 {size}, i64 {size.bit_length() - 1}, i32 {S.SPACES[code.space]}, i32 {kind}, i64 {code.index}, "
-            f"i64 {flags})"
+            f"i64 {size}, i64 {size.bit_length() - 1}, i32 {S.SPACES[space or code.space]}, i32 {kind}, "
+            f"i64 {code.index}, i64 {flags})"
         )
 
     def atom(self, i: Form, address: Address, *values: Any) -> Value:
@@ -261,6 +266,28 @@ class Checking(Control):
         if self.race:
             self.t.do("call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)")
         return old
+
+    def _may_be_copied(self, seen: Seen) -> bool:
+        """Whether a load may read what a cp.async is still copying."""
+        return self.sync and not seen.write and seen.code.space == "shared" and any(map(copies, self.program.codes))
+
+    def _reads(self, mask: str, members: str) -> None:
+        self.t.do(f"call void @copy.reads(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %addrs, ptr {members})")
+
+    def _if_any(self, lines: list[str]) -> None:
+        """Instructions to be run if any lane executes this one."""
+        t = self.t
+        if self.code.guard is None:
+            for line in lines:
+                t.do(line)
+            return
+        some, on = t.label("some"), t.label("on")
+        t.do(f"br i1 {t.let(f'icmp eq i32 {self.mask_bits}, 0')}, label %{on}, label %{some}")
+        t.at(some)
+        for line in lines:
+            t.do(line)
+        t.do(f"br label %{on}")
+        t.at(on)
 
     # -- segments ------------------------------------------------------------------------------------------------------
 
@@ -315,114 +342,6 @@ class Checking(Control):
         runs = _runs(sorted(covered))
         return self._listed([len(runs), *[x for first, last in runs for x in (first, last - first)]])
 
-    # -- what orders threads -------------------------------------------------------------------------------------------
-
-    def plain(self, code: Code) -> None:
-        if self.race and code.name in ("fence", "membar", "mbarrier"):
-            self._if_any(["call void @race.fence(ptr %ctx, ptr %cta, ptr %ws)",
-                          "call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)"])  # fmt: skip
-        elif rules.meets(code):
-            self._meeting(code)
-        super().plain(code)
-
-    def _offer(self, block: Block, code: Code) -> None:
-        self._meeting(code)
-        super()._offer(block, code)  # type: ignore[misc]
-
-    def _if_any(self, lines: list[str]) -> None:
-        """Instructions to be run if any lane executes this one."""
-        t = self.t
-        if self.code.guard is None:
-            for line in lines:
-                t.do(line)
-            return
-        some, on = t.label("some"), t.label("on")
-        t.do(f"br i1 {t.let(f'icmp eq i32 {self.mask_bits}, 0')}, label %{on}, label %{some}")
-        t.at(some)
-        for line in lines:
-            t.do(line)
-        t.do(f"br label %{on}")
-        t.at(on)
-
-    def _meeting(self, code: Code) -> None:
-        """Lanes of a warp come to an instruction that they meet at."""
-        form = code.form
-        assert form is not None
-        if self.race:
-            self._if_any(["call void @race.together(ptr %cta, ptr %ws)"])
-        if not self.sync or form.op.kind == "warp":
-            return
-        specs = [s.name for s in form.op.operands if s.role != "dst"]
-        at = specs.index("membermask")
-        if code.sources[at] is None:
-            return
-        members = self._read(code.sources[at], "b32")
-        self.t.do(
-            f"call void @sync.members(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, <{W} x i32> "
-            f"{self.vector(members)}, i64 {code.index})"
-        )
-        if code.name == "shfl":
-            self._shuffle(code, members)
-
-    def _shuffle(self, code: Code, members: Value) -> None:
-        """As `shuffle_source` of the stepping engine's checks."""
-        form = code.form
-        assert form is not None
-        b, c = (self._read(code.sources[k], code.source_types[k]) for k in (1, 2))
-        low = self.const("i32", 31)
-        lane, by, last = self.lane_id(), self.and_(b, low), self.and_(c, low)
-        segment = self.and_(self.lshr(c, self.const("i32", 8)), low)
-        free = self.not_(segment)
-        lowest = self.and_(lane, segment)
-        highest = self.or_(lowest, self.and_(last, free))
-        if form.mode == "up":
-            source = self.sub(lane, by)
-            inside = self.sle(highest, source)
-        elif form.mode == "down":
-            source = self.add(lane, by)
-            inside = self.sle(source, highest)
-        else:
-            source = self.xor(lane, by) if form.mode == "bfly" else self.or_(lowest, self.and_(by, free))
-            inside = self.sle(source, highest)
-        if form.mode == "idx" and (len(code.dests) < 2 or code.dests[1] is None):
-            self._noted(self.not_(inside), self.or_(source, self.shl(highest, self.const("i32", 16))), F.RANGE)
-        live = Value(self.t.let("load i32, ptr %live.at"), "i32", True)
-        there = self.and_(self.lshr(self.and_(members, live), self.and_(source, low)), self.const("i32", 1))
-        alone = self.and_(self.eq(there, self.const("i32", 0)), self.ne(source, lane))
-        self._noted(self.and_(alone, inside), source, F.SOURCE)
-
-    def _noted(self, wrong: Value, numbers: Value, kind: int) -> None:
-        t = self.t
-        bits = t.let(f"bitcast <{W} x i1> {self.vector(wrong)} to i32")
-        bad = t.let(f"and i32 {bits}, {self.mask_bits}")
-        t.do(
-            f"call void @sync.shuffle(ptr %ctx, ptr %cta, ptr %ws, i32 {bad}, <{W} x i32> {self.vector(numbers)}, "
-            f"i64 {kind}, i64 {self.code.index})"
-        )
-
-    # -- barriers ------------------------------------------------------------------------------------------------------
-
-    def _barrier(self, block: Block, code: Code) -> None:
-        if self.sync:
-            given = [(s, ty) for s, ty in zip(code.sources, code.source_types, strict=True) if s is not None]
-            if "red" in rules.words_of(code):
-                given.pop()
-            numbers = [self._first(self._read(s, "u32")) for s, _ in given]
-            count = numbers[1] if len(numbers) > 1 else "0"
-            here = self.pc(block.index) + 2 * (code.index - block.first) if self.slow else 0
-            self.t.do(
-                f"call void @sync.barrier(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, i32 {numbers[0]}, "
-                f"i32 {count}, i64 {code.index}, i32 {int(rules.aligned(code))}, i32 {here}, "
-                f"i32 {self.pc(block.next)}, ptr @homes)"
-            )
-        super()._barrier(block, code)
-
-    def _arrive(self, offset: str) -> None:
-        if self.race:
-            barrier = self.t.let(f"lshr i64 {offset}, 2")
-            self.t.do(f"call void @race.arrived(ptr %cta, ptr %ws, i64 {barrier})")
-        super()._arrive(offset)
-
 
 def _cuts(code: Code) -> bool:
     """Whether accesses behind this instruction are not looked at in front of it: it may order threads, or it writes."""
@@ -444,70 +363,3 @@ def _runs(sorted_numbers: list[int]) -> list[tuple[int, int]]:
         else:
             runs.append((n, n + 1))
     return runs
-
-
-def checking(checks: frozenset[str]) -> type[Checking]:
-    """The mixin for these checks."""
-    wanted = {f"{c}": f"{c}check" in checks for c in ("init", "race", "sync")}
-    return type("Checking", (Checking,), wanted)
-
-
-# -- the helpers -------------------------------------------------------------------------------------------------------
-
-
-def check_helpers(program: Program, checks: frozenset[str]) -> str:
-    """The LLVM functions that checked code calls."""
-    grain = races.granule(program)
-    homes = ", ".join(f"i32 {home}" for home in rules.routines(program))
-    names = ("UNINITIALISED", "RAW", "WAR", "WAW", "SAME", "DIVERGENT", "EXITED", "COUNTS", "OMITTED", "GONE_LANE")
-    values: dict[str, object] = dict(shadows.CONSTANTS) | {name: getattr(F, name) for name in names}
-    values |= {
-        "ONE_TICK": 1 << races.TIME, "LOG_GRANULE": grain.bit_length() - 1,
-        "SYNCHECK": "true" if "synccheck" in checks else "false",
-        "INITCHECK": "true" if "initcheck" in checks else "false",
-        "FALLING": _vector("i32", range(W - 1, -1, -1)), "FALLING64": _vector("i64", range(W - 1, -1, -1)),
-        "BITS": _vector("i32", (1 << k for k in range(W))), "FINE8": _fine("wr", 8), "FINE8_Q": _fine("q", 8),
-        "FINE32": _fine("wrq", W),
-    }  # fmt: skip
-    for width, splats in ((8, _SPLATS_8), (W, _SPLATS_32)):
-        for name, kind in splats:
-            values[f"SPLAT{width}_{name}v_{kind}_{name}"] = _splat(width, name, kind)
-    heads = [
-        "@race.zeros = internal constant [8 x i64] zeroinitializer, align 64",
-        f"@homes = internal constant [{len(program.codes)} x i32] [{homes}]",
-    ]
-    return "\n".join([*heads, fill("races.ll", **values), fill("checking.ll", **values)])
-
-
-_SPLATS_8 = (("low", "i64"), ("span", "i64"), ("me", "i64"), ("shift", "i64"), ("simple", "i1"), ("write", "i1"),
-             ("left", "i64"), ("i", "i64"))  # fmt: skip
-_SPLATS_32 = (("low", "i64"), ("span", "i64"), ("me", "i64"), ("at", "i64"), ("simple", "i1"), ("code", "i64"),
-              ("k", "i64"))  # fmt: skip
-
-
-def _vector(kind: str, numbers: Any) -> str:
-    return "<" + ", ".join(f"{kind} {n}" for n in numbers) + ">"
-
-
-def _splat(width: int, name: str, kind: str) -> str:
-    """`%<name>v`: a vector of `%<name>`."""
-    vec = f"<{width} x {kind}>"
-    return (
-        f"%{name}v0 = insertelement {vec} poison, {kind} %{name}, i64 0\n"
-        f"  %{name}v = shufflevector {vec} %{name}v0, {vec} poison, <{width} x i32> zeroinitializer"
-    )
-
-
-def _fine(records: str, width: int) -> str:
-    """`%w.f` of `%w` and so on: which records a barrier of all has ordered, or are empty, or are the lane's own."""
-    vec, out = f"<{width} x i64>", []
-    own = (0xFFFF << races.BLOCK | 0x7FF) - (1 << 64)
-    for x in records:
-        out += [
-            f"%{x}.since = sub {vec} %{x}, %lowv", f"%{x}.old = icmp ult {vec} %{x}.since, %spanv",
-            f"%{x}.none = icmp eq {vec} %{x}, zeroinitializer", f"%{x}.diff = xor {vec} %{x}, %me{width}",
-            f"%{x}.id = and {vec} %{x}.diff, splat (i64 {own})",
-            f"%{x}.own = icmp eq {vec} %{x}.id, zeroinitializer",
-            f"%{x}.f0 = or <{width} x i1> %{x}.old, %{x}.none", f"%{x}.f = or <{width} x i1> %{x}.f0, %{x}.own",
-        ]  # fmt: skip
-    return "\n".join(f"  {line}" for line in out)

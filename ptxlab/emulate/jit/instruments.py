@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptxlab.emulate.jit.checking import check_helpers, checking
+from ptxlab.emulate.jit.checking_helpers import check_helpers
+from ptxlab.emulate.jit.checking_order import checking
 from ptxlab.emulate.jit.counting import Counting, CountingSlow
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast

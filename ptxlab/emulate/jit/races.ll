@@ -112,10 +112,7 @@ define internal void @race.acquire(ptr %ctx, ptr %cta, ptr %ws) noinline nounwin
 define internal void @race.arrived(ptr %cta, ptr %ws, i64 %barrier) noinline nounwind {
   %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
   %ck = load ptr, ptr %ck.p
-  %now = load i64, ptr %ck
-  %t0 = lshr i64 %now, ${TIME}
-  %t1 = and i64 %t0, 262143
-  %t = trunc i64 %t1 to i32
+  %t = call i32 @race.tick(ptr %ck)
   %wp = getelementptr i8, ptr %ws, i64 ${WARP_ID}
   %w32 = load i32, ptr %wp
   %row = shl i64 %barrier, 7
@@ -123,7 +120,6 @@ define internal void @race.arrived(ptr %cta, ptr %ws, i64 %barrier) noinline nou
   %cr = getelementptr i8, ptr %cs, i64 %row
   %c = getelementptr i32, ptr %cr, i32 %w32
   store i32 %t, ptr %c
-  %n = call i32 @race.tick(ptr %ck)
   ret void
 }
 
@@ -218,6 +214,16 @@ define internal void @race.note(ptr %ctx, ptr %cta, i64 %kind, i64 %me, i64 %oth
   ret void
 }
 
+; Whether a record is that of a compare-and-swap, which a plain load before it is a part of.
+define internal i1 @race.compares(i64 %record) noinline nounwind {
+  %c0 = lshr i64 %record, ${CODE}
+  %c = and i64 %c0, 262143
+  %p = getelementptr i8, ptr @compares, i64 %c
+  %x = load i8, ptr %p
+  %r = icmp ne i8 %x, 0
+  ret i1 %r
+}
+
 ; What one access to one word collides with, noted.
 define internal void @race.hazard(ptr %ctx, ptr %cta, ptr %p, i64 %stride, i64 %address, i64 %me, i1 %write) noinline nounwind {
 entry:
@@ -227,7 +233,11 @@ entry:
   %w.both = and i64 %w, %me
   %w.strong0 = and i64 %w.both, 2048
   %w.strong = icmp ne i64 %w.strong0, 0
-  br i1 %w.strong, label %readers, label %w.look
+  %w.cas0 = call i1 @race.compares(i64 %w)
+  %reads = xor i1 %write, true
+  %w.cas = and i1 %w.cas0, %reads
+  %w.skip = or i1 %w.strong, %w.cas
+  br i1 %w.skip, label %readers, label %w.look
 w.look:
   %w.ok = call i1 @race.ordered(ptr %ctx, ptr %ck, i64 %w, i64 %me, i1 true)
   br i1 %w.ok, label %readers, label %w.bad
@@ -236,7 +246,10 @@ w.bad:
   call void @race.note(ptr %ctx, ptr %cta, i64 %kind, i64 %me, i64 %w, i64 %address)
   ret void
 readers:
-  br i1 %write, label %r.look, label %done
+  %m.cas = call i1 @race.compares(i64 %me)
+  %m.cas.no = xor i1 %m.cas, true
+  %looks = and i1 %write, %m.cas.no
+  br i1 %looks, label %r.look, label %done
 r.look:
   %rp = getelementptr i8, ptr %p, i64 %stride
   %r = load i64, ptr %rp

@@ -26,7 +26,7 @@ ACQUIRED, FENCED, FIRST_FENCE = 192, 320, 448  # i32 for each warp
 EXPECTED, EXPECTED_CODE, EXPECTED_BY = 576, 640, 704  # i32 for each barrier: count + 1, code index, warp and lane
 CAME = 1024  # i32 for each barrier and warp: when it arrived and went on
 SYNC = 4096  # i32 for each warp and warp: how far the first has seen the second
-COMMITTED, FINISHED, COPIES = 8192, 12288, 16384  # i32 for each thread: groups of cp.async; i64: copies so far
+COMMITTED, FINISHED, COPIES = 8192, 12288, 16384  # groups of cp.async, i32 for each thread; i64: copies so far
 CTA_RECORD = 16448
 
 # -- what they know of the launch
@@ -76,6 +76,10 @@ class Watched:
             written = np.zeros(shared + 64, np.uint8)
             self._kept.append(written)
             fields[S.INIT_SHARED] = written.ctypes.data
+        if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them
+            pending = np.zeros(shared // 4 + 16, np.uint64)
+            self._kept.append(pending)
+            fields[S.PENDING_SHARED] = pending.ctypes.data
         if self.race and shared:
             fields[S.RACE_SHARED], fields[S.RACE_SHARED_STRIDE] = self._records(shared)
         for offset, value in fields.items():

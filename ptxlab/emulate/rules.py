@@ -1,0 +1,103 @@
+"""What the checks ask of an instruction: does it order threads, who may still come to a barrier, which lane is read."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.program import Code, Program
+
+STRONG_WORDS = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
+
+
+def words_of(code: Code) -> set[str]:
+    """The parts of an opcode."""
+    return set(code.form.opcode.split(".")) if code.form is not None else set()
+
+
+def strong(code: Code) -> bool:
+    """Whether an access may not race with another such one."""
+    words = words_of(code)
+    return code.name in ("atom", "red") or bool(words & STRONG_WORDS) or ("mbarrier" in words and "init" not in words)
+
+
+def releases(code: Code) -> bool:
+    """Whether what its thread did before is to be seen before this instruction's effect."""
+    return bool(words_of(code) & {"release", "acq_rel", "mbarrier"}) or code.name in ("fence", "membar")
+
+
+def meets(code: Code) -> bool:
+    """Whether lanes of a warp meet at this instruction."""
+    return code.form is not None and (
+        code.form.op.kind == "warp" or any(s.name == "membermask" for s in code.form.op.operands)
+    )
+
+
+def aligned(code: Code) -> bool:
+    """Whether a barrier of the block wants whole warps."""
+    return code.name == "bar" or "aligned" in words_of(code)
+
+
+def routines(program: Program) -> list[int]:
+    """For each instruction the first block of the function that it belongs to."""
+    home = [-1] * len(program.blocks)
+    for start in {0, *(code.target for code in program.codes if code.name == "call")}:
+        todo = [start]
+        while todo:
+            at = todo.pop()
+            if at < 0 or home[at] >= 0:
+                continue
+            home[at] = start
+            block = program.blocks[at]
+            called = program.codes[block.last - 1].name in ("call", "ret")
+            todo += [block.next] if called else [block.next, *block.targets]
+    return [home[code.block] for code in program.codes]
+
+
+def may_come(program: Program, barrier: Code) -> list[bool]:
+    """For each instruction whether lanes there can be waited for at a barrier: they are in another function, or every
+    way on from there leads through the barrier, or it leads there or out of a loop, but never round without it."""
+    homes, codes = routines(program), program.codes
+    own, there = homes[barrier.index], barrier.block
+    onward: dict[int, list[int]] = {}
+    before: dict[int, list[int]] = {}
+    ends = []
+    for block in program.blocks:
+        last = codes[block.last - 1]
+        if last.name in ("ret", "exit", "trap") or (block.next < 0 and not block.targets):
+            ends.append(block.index)
+        ways = [block.next] if last.name in ("call", "ret") else [block.next, *block.targets]
+        onward[block.index] = [way for way in ways if way >= 0]
+        for way in onward[block.index]:
+            before.setdefault(way, []).append(block.index)
+
+    def reach(starts: list[int], edges: dict[int, list[int]], without: int) -> set[int]:
+        found: set[int] = set()
+        todo = [start for start in starts if start != without]
+        while todo:
+            at = todo.pop()
+            if at not in found:
+                found.add(at)
+                todo += [way for way in edges.get(at, []) if way != without]
+        return found
+
+    avoids = reach(ends, before, there)
+    loop = reach(onward[there], onward, -1) & reach(before.get(there, []), before, -1)
+    comes = {
+        block.index
+        for block in program.blocks
+        if homes[block.first] != own
+        or block.index not in avoids
+        or (block.index in loop and block.index not in reach(onward[block.index], onward, there))
+    }
+    return [code.block in comes for code in codes]
+
+
+def shuffle_source(mode: str, lane: int, by: int, clamp: int) -> tuple[int, bool, int]:
+    """The lane that `shfl` reads, whether that is in range, and the last lane in range; as the PTX manual has it."""
+    by, segment, last = by & 31, clamp >> 8 & 31, clamp & 31
+    highest = lane & segment | last & ~segment
+    lowest = lane & segment
+    if mode == "up":
+        return lane - by, lane - by >= highest, highest
+    if mode == "down":
+        return lane + by, lane + by <= highest, highest
+    source = lane ^ by if mode == "bfly" else lowest | by & ~segment
+    return source, source <= highest, highest
