@@ -95,8 +95,8 @@ def run(text: str, engine: str) -> str:
         return "too large"
     try:
         execute(
-            module, kernels[0], engine=engine, grid=(2,), block=(64,), params=bytes(packed), memory=memory, shared=256,
-            budget=BUDGET,
+            module, kernels[0], engine=engine, grid=(2,), block=program.exact_threads or (64,), params=bytes(packed),
+            memory=memory, shared=256, budget=BUDGET,
         )  # fmt: skip
     except PtxlabError as error:
         return type(error).__name__

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
 
-from ptxlab.emulate import Memory, execute
-from ptxlab.errors import DeviceFault, LaunchError, UnsupportedInstruction
+from ptxlab.emulate import Memory, execute, lower
+from ptxlab.errors import DeviceFault, LaunchError, PtxError, UnsupportedInstruction
 from ptxlab.text import parse
 
 OUT, X = 0x200_0000_0000, 0x200_0000_1200
@@ -266,3 +266,24 @@ def test_unknown_form_is_refused_at_load(engine: str) -> None:
         run(engine, kernel("st.global.u32 [%rd3], 1;\n    tex.1d.v4.f32.s32 {%r5,%r6,%r7,%r8}, [x, {%r1}];"), out=out)
     assert caught.value.source.strip().startswith("tex.1d")
     assert not out.any()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("@%r1 add.u32 %r2, %r1, 1;", "the guard @%r1 is not a predicate register"),
+        ("add.u32 %r5, %r1, %rd1;", "add.u32 needs a register of 32 bits here; %rd1 is .b64"),
+        ("add.u32 %p1, %r1, 1;", "add.u32 needs a register of 32 bits here; %p1 is .pred"),
+        ("selp.b32 %r5, %r1, %r2, %r3;", "selp.b32 needs a predicate register here; %r3 is .b32"),
+        ("ld.global.u32 %r5, %rd1;", "ld.global.u32 takes an address in brackets here, found %rd1"),
+        ("ld.global.u32 %r5, [%f1];", "%f1 is .f32 and cannot be an address"),
+        ("ld.global.v2.u32 {%r5, %r6, %r7}, [%rd1];", "ld.global.v2.u32 needs 2 registers in braces, found 3"),
+        ("add.u32 %r5, _, 1;", "_ can stand only where a result goes"),
+        ("cp.async.ca.shared.global [%r5], [%rd1], 5;", "cp.async.ca.shared.global copies 4 or 8 or 16 bytes, not 5"),
+    ],
+)
+def test_operands_that_do_not_fit_are_refused_at_load(body: str, message: str) -> None:
+    with pytest.raises(PtxError) as caught:
+        lower(parse(kernel(body)))
+    assert message in str(caught.value)
+    assert body in str(caught.value)

@@ -13,6 +13,9 @@ from ptxlab.errors import PtxError
 from ptxlab.isa import types
 from ptxlab.text.model import Name, Number, Sum, Variable
 
+LARGEST = 1 << 36
+"""Elements that a declaration may ask for."""
+
 
 def size_of(variable: Variable) -> int:
     """Bytes of a variable; 0 for an unsized `[]` array."""
@@ -21,6 +24,8 @@ def size_of(variable: Variable) -> int:
         if n < 0:
             raise PtxError(f"{variable.name!r} cannot have {n} elements", line=variable.line)
         count *= n
+    if count > LARGEST:
+        raise PtxError(f"{variable.name!r} has {count:,} elements, more than any GPU has room for", line=variable.line)
     return max(1, types.width(variable.type) // 8) * variable.vector * count
 
 
@@ -70,7 +75,10 @@ def globals_of(variables: tuple[Variable, ...], function: Callable[[str], int | 
 
     out = []
     for v in kept:
-        data = np.zeros(size_of(v), np.uint8)
+        try:
+            data = np.zeros(size_of(v), np.uint8)
+        except MemoryError:
+            raise PtxError(f"{v.name!r} has {size_of(v):,} bytes; this machine has not as many", line=v.line) from None
         if v.initial is not None:
             packed = b"".join(_elements(v, v.initial, v.shape, resolve))
             data[: len(packed)] = np.frombuffer(packed, np.uint8)

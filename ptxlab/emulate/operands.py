@@ -37,6 +37,12 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
         if not isinstance(operand, Group):
             return f"{code.form.opcode} needs registers in braces here"
         type_ = str(code.form.type)
+    if type_ == "any" and isinstance(operand, Reg) and code.form.op.kind != "warp":
+        register = registers[operand.index]
+        fits = register.lane in ("i32", "i1")
+        return (
+            "" if fits else f"{code.form.opcode} needs 32 bits or a predicate here; {register.name} is .{register.type}"
+        )
     if operand is None or type_ not in types.WIDTH:
         return _not_int(code, operand) if type_ == "int" else ""
     if isinstance(operand, Group):
@@ -74,7 +80,10 @@ def _lane(operand: Reg, registers: Sequence[Register]) -> str:
 
 
 def _not_int(code: Code, operand: Source | None) -> str:
-    if operand is None or (isinstance(operand, Literal) and operand.kind == "int"):
-        return ""
     assert code.form is not None
+    if operand is None or (isinstance(operand, Literal) and operand.kind == "int"):
+        legal = {"cp.async.ca": (4, 8, 16), "cp.async.cg": (16,)}.get(".".join(code.form.opcode.split(".")[:3]))
+        if operand is not None and legal is not None and operand.value not in legal:
+            return f"{code.form.opcode} copies {' or '.join(map(str, legal))} bytes, not {operand.value}"
+        return ""
     return f"{code.form.opcode} needs a whole number here"

@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import tempfile
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,18 +53,26 @@ def _initialize() -> None:
 
 
 class Code:
-    """Loaded machine code: `address(name)` of a function. Keeps alive what the code lives in."""
+    """Loaded machine code: `address(name)` of a function."""
 
     def __init__(self, blob: bytes, machine: Any) -> None:
-        self._machine = machine
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=llvm.create_context()), machine)
-        self._object = llvm.ObjectFileRef.from_data(blob)
-        self._engine.add_object_file(self._object)
-        self._engine.finalize_object()
+        context = llvm.create_context()
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=context), machine)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(blob))
+        engine.finalize_object()
+        self._engine = engine
+        # The engine must go before the context that its module lives in, whatever order a garbage collection has.
+        weakref.finalize(self, _dispose, engine, context).atexit = False
 
     def address(self, name: str) -> int:
         """The address of an exported function."""
         return int(self._engine.get_function_address(name))
+
+
+def _dispose(*parts: Any) -> None:
+    """Frees LLVM objects in order."""
+    for part in parts:
+        part.close()
 
 
 def machine_for(cpu: Cpu, level: int = 0) -> Any:
@@ -75,8 +84,11 @@ def machine_for(cpu: Cpu, level: int = 0) -> Any:
 
 def build(text: str, cpu: Cpu, level: int) -> bytes:
     """Object code of an LLVM module's text. May run in several threads: each module has a context of its own."""
-    module = llvm.parse_assembly(text, context=llvm.create_context())
-    return bytes(machine_for(cpu, level).emit_object(module))
+    context, machine = llvm.create_context(), machine_for(cpu, level)
+    module = llvm.parse_assembly(text, context=context)
+    blob = bytes(machine.emit_object(module))
+    _dispose(module, machine, context)
+    return blob
 
 
 def load(blob: bytes, cpu: Cpu) -> Code:
