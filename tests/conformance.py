@@ -50,7 +50,7 @@ def combinations(entry: Op, more: int) -> list[str]:
 def computed() -> Iterator[Op]:
     """The entries whose result follows from their operands alone, lanes of the warp included."""
     for entry in all_ops():
-        plain = all(s.type not in ("label", "any", "vec", "addr") for s in entry.operands)
+        plain = all(s.type not in ("label", "any", "vec", "addr", "b128") for s in entry.operands)
         if entry.sem is not None and entry.kind in ("pure", "lane") and plain:
             yield entry
 

@@ -79,7 +79,7 @@ def run(
     addresses = [memory.allocate(a.nbytes, name, a).address for name, a in (("out", out), ("x", x))]
     report = execute(
         parse(text), "k", engine=engine, grid=(blocks,), block=block, params=np.array(addresses, np.uint64).tobytes(),
-        memory=memory, shared=shared, budget=budget, workers=1, **options,
+        memory=memory, shared=shared, budget=budget, **{"workers": 1} | options,
     )  # fmt: skip
     return out, report
 

@@ -163,6 +163,11 @@ class Access(Lanes):
         for region, index, mask in self._located(site, address, "atomic"):
             view = region.view(dtype)
             lanes = np.flatnonzero(self.mask if mask is None else mask).tolist()
+            if i.whole:
+                _whole(view, index, lanes, old, parts)
+                region.mark(index[lanes], site.dtype)
+                region.mark(index[lanes] + 1, site.dtype)
+                continue
             for k, before in enumerate(old):
                 operands = [part[k].view(dtype) for part in parts]
                 before = before.view(dtype)
@@ -256,6 +261,15 @@ class Access(Lanes):
             return None
         held: Region = self.machine.region_of(found)
         return held
+
+
+def _whole(view: np.ndarray, index: np.ndarray, lanes: list[int], old: list[Value], parts: list[Any]) -> None:
+    """Exchanges 128 bits; with two operands, where they are equal to the first."""
+    for lane in lanes:
+        at = index[lane]
+        old[0][lane], old[1][lane] = view[at], view[at + 1]
+        if len(parts) == 1 or all(view[at + k] == parts[0][k][lane] for k in (0, 1)):
+            view[at], view[at + 1] = parts[-1][0][lane], parts[-1][1][lane]
 
 
 def operation(i: Form) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from ptxlab.emulate.operands import misfit
 from ptxlab.emulate.program import Code, Group, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.scopes import STACK, Names, Routine, Scope
 from ptxlab.emulate.system import SystemMemory
+from ptxlab.emulate.wide import split, whole
 from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.table import Form, FormError, form
@@ -248,6 +249,9 @@ class Lowering(Names):
                     second = operand.second
                     operand = operand.first
             resolved = None if operand is None else self.operand(operand, scope, routine, line)
+            type_ = found.operand_type(spec)
+            if type_ == "b128":
+                resolved, type_ = whole(self, resolved, found.opcode, line), "vec"
             if isinstance(resolved, Group) and len(resolved.elements) == 1 and found.op.kind != "warp":
                 resolved = resolved.elements[0]  # `{%r1}`, as Triton writes it
             if operand is not None and (spec.role == "addr") != isinstance(resolved, Mem):
@@ -259,11 +263,13 @@ class Lowering(Names):
                 if resolved is not None and not isinstance(resolved, Reg | Group):
                     raise self.error(f"{operand} cannot be written to", line)
                 dests.append(resolved)
-                code.dest_types += (found.operand_type(spec),)
+                code.dest_types += (type_,)
             else:
                 sources.append(resolved)
-                code.source_types += (found.operand_type(spec),)
+                code.source_types += (type_,)
         code.dests, code.sources = tuple(dests), tuple(sources)
+        if found.opcode == "mov.b128" and split(self, code):
+            return
         wrong = misfit(code, self.registers)
         if wrong:
             raise self.error(wrong, line)

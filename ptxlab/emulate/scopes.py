@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from ptxlab.emulate import layout
 from ptxlab.emulate.layout import Area
 from ptxlab.emulate.program import Code, Group, Inverted, Literal, Mem, Reg, Register, Source, Special, Symbol
-from ptxlab.errors import PtxError, UnsupportedInstruction
+from ptxlab.emulate.wide import Wide
+from ptxlab.errors import PtxError
 from ptxlab.isa import types
 from ptxlab.isa.modifiers import SPECIAL
 from ptxlab.text import model
@@ -29,7 +30,7 @@ class Scope:
     parent: Scope | None
     variables: dict[str, Variable] = field(default_factory=dict)
     ranges: dict[str, Variable] = field(default_factory=dict)
-    registers: dict[str, Reg] = field(default_factory=dict)
+    registers: dict[str, Reg | Wide] = field(default_factory=dict)
     symbols: dict[str, Symbol] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -124,10 +125,7 @@ class Names:
 
     def register(self, name: str, type_: str, function: str) -> Reg:
         """A new register."""
-        lane = types.lane(type_)
-        if lane == "i128":
-            raise UnsupportedInstruction(f"the CPU machine has no 128-bit registers yet: {name}")
-        self.registers.append(Register(len(self.registers), name, type_, lane, function))
+        self.registers.append(Register(len(self.registers), name, type_, types.lane(type_), function))
         return Reg(len(self.registers) - 1)
 
     def _lookup(self, name: str, scope: Scope, routine: Routine) -> Source | None:
@@ -145,6 +143,10 @@ class Names:
         return None
 
     def _make_register(self, name: str, variable: Variable, where: Scope, routine: Routine) -> Source:
+        if variable.type == "b128":
+            halves = [self.register(f"{name}.{half}", "b64", routine.function.name) for half in ("low", "high")]
+            where.registers[name] = Wide(tuple(halves))
+            return where.registers[name]
         if variable.vector == 1:
             where.registers[name] = self.register(name, variable.type, routine.function.name)
             return where.registers[name]

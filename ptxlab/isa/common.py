@@ -21,6 +21,9 @@ HALVES = ("f16", "bf16")
 HALF_PAIRS = ("f16x2", "bf16x2")
 ROUNDING = ("rn", "rz", "rm", "rp")
 
+WHOLE: dict[str, Any] = {"type": "b64", "vec": "v2"}
+"""Attributes of forms on 128-bit registers, which the CPU machine has as vectors of two."""
+
 
 def element(type: str) -> str:
     """The type of one element of a packed type: `s16x2` -> `s16`; any other type is itself."""

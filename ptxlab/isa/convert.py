@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.isa import types
-from ptxlab.isa.common import HALVES, ROUNDING, extend, join
+from ptxlab.isa.common import HALVES, ROUNDING, WHOLE, extend, join
 from ptxlab.isa.machine import Machine, Value
 from ptxlab.isa.rounding import adjust, flush, from_float, narrow_f64, saturate, to_float
 from ptxlab.isa.table import Form, op
@@ -42,7 +42,8 @@ op("mov.type  d, a", """Copies a register, an immediate, a special register such
    variable into d. With `{...}` on one side it packs small registers into a large one or takes it apart: two f16 in
    one b32, two words of a pointer.""", _mov,
    type=("pred", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"))  # fmt: skip
-op("mov.b128  d, a", """Packs two 64-bit registers into a 128-bit one, or takes it apart.""", version=(8, 3), sm=70)
+op("mov.b128  d:b128, a:b128", """Packs two 64-bit registers (or four of 32 bits) into a 128-bit one, takes it apart, or
+   copies it.""", lambda m, i, a: a, fixed=WHOLE, version=(8, 3), sm=70)  # fmt: skip
 
 # -- cvt: integers -----------------------------------------------------------------------------------------------------
 

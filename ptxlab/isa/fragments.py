@@ -215,8 +215,8 @@ def product(form: Form) -> Product:
     m, n, k = shape(form.shape)
     a, b, c, d = form.atype, form.btype, form.ctype, form.dtype
     if form.op.name == "wmma":
-        pieces = (("a", a), ("b", b), ("c", c), ("d", d))
-        return Product(*(wmma(what, form.shape, type) for what, type in pieces), bits=form.bits or "")
+        a, b, c, d = (wmma(what, form.shape, type) for what, type in (("a", a), ("b", b), ("c", c), ("d", d)))
+        return Product(a, b, c, d, form.bits or "")
     if form.shape == "m8n8k4" and a == "f16":
         return Product(_quad_pair("a", form.alayout, a), _quad_pair("b", form.blayout, b), _quad_pair("c", "", c),
                        _quad_pair("c", "", d))  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxlab.isa.common import WHOLE
 from ptxlab.isa.machine import Machine, Value
 from ptxlab.isa.table import Form, op
 
@@ -56,8 +57,16 @@ for _wide, _types in (("v8", ("b32", "u32", "s32", "f32")), ("v4", ("b64", "u64"
        space=("global",), level1=LEVEL1, level2=LEVEL2, prefetch=PREFETCH, vec=(_wide,), type=_types)  # fmt: skip
 op("ld.mmio.relaxed.sys{.space}.type  d, [a]", """Loads from memory-mapped I/O: exactly one access of that size.""",
    lambda m, i, a: m.load(i, a), kind="memory", version=(8, 2), sm=70, space=("global",), type=TYPES)  # fmt: skip
-op("ld{.weak}{.space}.b128  d, [a]", """Loads 128 bits into one register.""", kind="memory", version=(8, 3), sm=70,
-   space=LOAD_SPACES)  # fmt: skip
+_LD_128 = "Loads 128 bits into one register."
+for _words, _more, _version, _sm in _MODES:
+    op(f"ld{_words}.b128  d:b128, [a]{{, policy:b64}}", _LD_128 + _more, lambda m, i, a, policy=None: m.load(i, a),
+       kind="memory", fixed=WHOLE, version=(8, 3), sm=70, space=_SHAREABLE if _more else LOAD_SPACES,
+       cop=("ca", "cg", "cs", "lu", "cv"), level1=LEVEL1, prefetch=PREFETCH, order=("relaxed", "acquire"),
+       scope=SCOPES, needs={"sys": ((8, 4), 70)})  # fmt: skip
+op(f"ld.global{{.cop}}.nc{_HINTS}.b128  d:b128, [a]{{, policy:b64}}",
+   _LD_128 + " `.nc` reads through the read-only cache.",
+   lambda m, i, a, policy=None: m.load(i, a), kind="memory", fixed=WHOLE | {"space": "global"}, version=(8, 3), sm=70,
+   cop=("ca", "cg", "cs"), level1=LEVEL1, prefetch=PREFETCH)  # fmt: skip
 
 # -- st ----------------------------------------------------------------------------------------------------------------
 
@@ -84,8 +93,11 @@ for _wide, _types in (("v8", ("b32", "u32", "s32", "f32")), ("v4", ("b64", "u64"
 op("st.mmio.relaxed.sys{.space}.type  [a], b", """Stores to memory-mapped I/O: exactly one access of that size.""",
    lambda m, i, a, b: m.store(i, a, b), kind="memory", version=(8, 2), sm=70, space=("global",),
    type=TYPES)  # fmt: skip
-op("st{.weak}{.space}.b128  [a], b", """Stores a 128-bit register.""", kind="memory", version=(8, 3), sm=70,
-   space=STORE_SPACES)  # fmt: skip
+for _words, _more, _version, _sm in _MODES:
+    op(f"st{_words}.b128  [a], b:b128{{, policy:b64}}", "Stores a 128-bit register." + _more,
+       lambda m, i, a, b, policy=None: m.store(i, a, b), kind="memory", fixed=WHOLE, version=(8, 3), sm=70,
+       space=_SHAREABLE if _more else STORE_SPACES, cop=("wb", "cg", "cs", "wt"), level1=LEVEL1,
+       order=("relaxed", "release"), scope=SCOPES, needs={"sys": ((8, 4), 70)})  # fmt: skip
 
 # -- atomics -----------------------------------------------------------------------------------------------------------
 
@@ -159,10 +171,12 @@ op(f"{_head}.operation.type  d, [a], b, c", _CAS, _cas, kind="memory", needs=_NE
    space=ATOMIC_SPACES, operation=("cas",), type=("b32", "b64"), version=(1, 1))  # fmt: skip
 op(f"{_head}.operation.b16  d, [a], b, c", _CAS, _cas, kind="memory", needs=_NEEDS, order=_order, scope=SCOPES,
    space=ATOMIC_SPACES, operation=("cas",), version=(6, 3), sm=70)  # fmt: skip
-op(f"{_head}.exch{{.L2::cache_hint}}.b128  d, [a], b{{, policy:b64}}", _EXCH, kind="memory", needs=_NEEDS,
-   order=_order, scope=SCOPES, space=ATOMIC_SPACES, version=(8, 4), sm=90)  # fmt: skip
-op(f"{_head}.cas.b128  d, [a], b, c", _CAS, kind="memory", needs=_NEEDS, order=_order, scope=SCOPES,
-   space=ATOMIC_SPACES, version=(8, 4), sm=90)  # fmt: skip
+op(f"{_head}.operation{{.L2::cache_hint}}.b128  d:b128, [a], b:b128{{, policy:b64}}", _EXCH, _atom, kind="memory",
+   needs=_NEEDS, fixed=WHOLE | {"whole": True}, order=_order, scope=SCOPES, space=ATOMIC_SPACES, operation=("exch",),
+   version=(8, 4), sm=90)  # fmt: skip
+op(f"{_head}.operation.b128  d:b128, [a], b:b128, c:b128", _CAS, _cas, kind="memory", needs=_NEEDS,
+   fixed=WHOLE | {"whole": True}, order=_order, scope=SCOPES, space=ATOMIC_SPACES, operation=("cas",), version=(8, 4),
+   sm=90)  # fmt: skip
 
 # -- ordering ----------------------------------------------------------------------------------------------------------
 

@@ -37,6 +37,8 @@ def operation_of(form: Form) -> str:
 
 CELL = 8 * W
 """Bytes of a buffer that holds one operand of all lanes."""
+LOCK = "lock.b128"
+"""Held by whoever exchanges 128 bits: a host instruction for it would need memory that is aligned on the host, too."""
 
 
 class Atomics(Accesses):
@@ -47,7 +49,7 @@ class Atomics(Accesses):
     def atom(self, i: Form, address: Address, *values: Any) -> Any:
         lane, word, count = types.lane(i.type), operation_of(i), int(i.vec[1:]) if i.vec else 1
         what = f".{i.operation}.{i.type}" if word == "loop" else f".{word}.{lane}"
-        name = f"atom{what}.v{count}"
+        name = f"atom{what}.v{count}" + (".whole" if i.whole else "")
         if name not in self.helpers_needed:
             self.helpers_needed[name] = self._atomic_helper(name, i, word, lane, count)
         base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
@@ -74,7 +76,10 @@ class Atomics(Accesses):
         """The function that does it, lane by lane; each element of a vector is one atomic operation."""
         size = count * BITS[lane] // 8
         act = []
-        for k in range(count):
+        if form.whole:
+            self.helpers_needed.setdefault(LOCK, f"@{LOCK} = internal global i32 0\n")
+            act = _whole(word == "cmpxchg")
+        for k in range(0 if form.whole else count):
             t = Text(f"e{k}.")
             t.declared = self.t.declared
             _element(t, form, word, lane, k, count)
@@ -101,6 +106,36 @@ def _element(t: Text, form: Form, word: str, lane: str, k: int, count: int) -> N
         old = t.let(f"atomicrmw {word} ptr {p}, {ty} {x} seq_cst")
     base = t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
     t.do(f"store {ty} {old}, ptr {t.let(f'getelementptr {ty}, ptr {base}, i64 %lane64')}")
+
+
+def _whole(compares: bool) -> list[str]:
+    """Two neighbouring i64 exchanged as one; with `compares` where both are what they are expected to be."""
+    t = Text("w.")
+    spin, held, write, done = (t.label(name) for name in ("spin", "held", "write", "done"))
+    p = [t.let(f"getelementptr i64, ptr %p, i64 {k}") for k in (0, 1)]
+    cells = [t.let(f"getelementptr i8, ptr %xs, i64 {k * CELL}") for k in range(4 if compares else 2)]
+    given = [t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 %lane64')}") for cell in cells]
+    t.do(f"br label %{spin}")
+    t.at(spin)
+    taken = t.let(f"cmpxchg ptr @{LOCK}, i32 0, i32 1 seq_cst seq_cst")
+    t.do(f"br i1 {t.let(f'extractvalue {{i32, i1}} {taken}, 1')}, label %{held}, label %{spin}")
+    t.at(held)
+    old = [t.let(f"load atomic i64, ptr {x} monotonic, align 8") for x in p]
+    same = "true"
+    if compares:
+        each = [t.let(f"icmp eq i64 {a}, {b}") for a, b in zip(old, given[:2], strict=True)]
+        same = t.let(f"and i1 {each[0]}, {each[1]}")
+    t.do(f"br i1 {same}, label %{write}, label %{done}")
+    t.at(write)
+    for x, value in zip(p, given[-2:], strict=True):
+        t.do(f"store atomic i64 {value}, ptr {x} monotonic, align 8")
+    t.do(f"br label %{done}")
+    t.at(done)
+    t.do(f"store atomic i32 0, ptr @{LOCK} seq_cst, align 4")
+    for k, value in enumerate(old):
+        cell = t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
+        t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 %lane64')}")
+    return t.lines
 
 
 def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:

@@ -1,4 +1,4 @@
-"""Sums of products of elements smaller than a byte, as LLVM IR: 32 lanes of words that hold eight of 4 bits or 32 bits."""
+"""Sums of products of elements smaller than a byte, as LLVM IR: 32 lanes of words that hold eight or 32 elements."""
 
 from __future__ import annotations
 
