@@ -9,6 +9,11 @@ from emulate_programs import ENGINES
 from ptxlab.frontends.cuda import available, include_folders
 
 DEVICES = {"step": "step", "jit": "cpu"}
+WITH_DEBUGGER = (
+    "reductions", "scan_shuffle", "softmax_online", "virtual_functions", "function_pointers", "printing", "asserting",
+    "structures", "matmul_mma", "warp_votes", "int128", "cas_loops", "stack_array",
+)  # fmt: skip
+"""Of the programs at -G, which keep everything in memory and call functions, those for every save."""
 
 
 def check(name: str, text: str, engine: str) -> None:
@@ -27,7 +32,7 @@ def test_optimised(name: str, engine: str) -> None:
     check(name, ptx_of(name, "O3", "sm_80"), engine)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", WITH_DEBUGGER)
 def test_for_the_debugger(name: str) -> None:
     check(name, ptx_of(name, "G", "sm_80"), "step")
 

@@ -124,6 +124,63 @@ def test_endless_recursion_runs_out_of_stack(engine: str) -> None:
     assert stopped.value.message.endswith(" bytes of local memory, 16384 of them for the frames of recursive functions")
 
 
+TAKES = """
+.func (.param .b32 r) takes(.param .b32 n)
+{
+    .reg .b32 %n<4>;
+    .reg .b64 %a<4>;
+    ld.param.u32 %n0, [n];
+    mul.wide.u32 %a0, %n0, 4;
+    alloca.u64 %a1, %a0, 16;
+    st.local.u32 [%a1], %n0;
+    alloca.u64 %a2, 4;
+    st.local.u32 [%a2], 1000;
+    ld.local.u32 %n1, [%a1];
+    cvt.u32.u64 %n2, %a1;
+    and.b32 %n2, %n2, 15;
+    add.u32 %n1, %n1, %n2;
+    st.param.b32 [r], %n1;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_function_takes_from_the_stack_comes_back(engine: str) -> None:
+    body = """
+    mov.u32 %r5, 0;
+    mov.u32 %r6, 1000;
+    add.u32 %r7, %r1, 1;
+AGAIN:
+    call (%r8), takes, (%r7);
+    add.u32 %r5, %r5, %r8;
+    sub.u32 %r6, %r6, 1;
+    setp.ne.u32 %p1, %r6, 0;
+    @%p1 bra AGAIN;
+    st.global.u32 [%rd3], %r5;
+"""
+    out, _ = run(engine, kernel(body, TAKES), threads=8, blocks=2)
+    assert out.tolist() == [1000 * (t % 8 + 1) for t in range(16)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_taking_too_much_from_the_stack_is_a_fault(engine: str) -> None:
+    body = """
+    stacksave.u64 %rd5;
+    alloca.u64 %rd6, 12000;
+    stackrestore.u64 %rd5;
+    alloca.u64 %rd7, 12000;
+    setp.ne.u64 %p1, %rd6, %rd7;
+    @%p1 trap;
+    alloca.u64 %rd8, 12000;
+    st.local.u32 [%rd8], %r1;
+    st.local.u32 [%rd8+6000], %r1;
+"""
+    with pytest.raises(DeviceFault) as stopped:
+        run(engine, kernel(body), threads=1)
+    assert (stopped.value.kind, stopped.value.source.strip()) == ("memcheck", "st.local.u32 [%rd8+6000], %r1;")
+
+
 POINTERS = """
 .func (.param .b32 r) twice(.param .b32 n)
 {

@@ -13,8 +13,8 @@ from ptxlab.emulate.layout import Area
 from ptxlab.emulate.operands import misfit
 from ptxlab.emulate.program import Code, Group, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.scopes import STACK, Names, Routine, Scope
+from ptxlab.emulate.stack import StackMemory
 from ptxlab.emulate.system import SystemMemory
-from ptxlab.emulate.wide import split, whole
 from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.table import Form, FormError, form
@@ -43,6 +43,7 @@ class Lowering(Names):
         self.label_uses: list[tuple[Scope, str]] = []
         self.graph = CallGraph(module)
         self.system = SystemMemory(module)
+        self.heap = StackMemory()
         self.labels = Scope(None)
         self._frame_register: Reg | None = None
         self._stack_starts: list[Code] = []
@@ -123,6 +124,8 @@ class Lowering(Names):
             self._make_room(routine, routine.frame, pending)
         # Falling off the end returns.
         pending.append((Instruction(None, "ret", (), (), routine.function.line), routine.scope, labels))
+        if any(instruction.name == "alloca" for instruction, _, _ in pending):
+            self.heap.enter(self, routine)
         for instruction, scope, before in pending:
             for where, label in before:
                 where.labels[label] = len(self.codes)
@@ -190,6 +193,11 @@ class Lowering(Names):
         if instruction.name == "call":
             lower_call(self, instruction, found, guard, scope, routine)
             return
+        if instruction.name in ("alloca", "stacksave", "stackrestore"):
+            self.heap.lower(self, instruction, found, guard, scope, routine)
+            return
+        if instruction.name == "ret":
+            self.heap.give_back(self, routine, line, guard)
         code = self.emit(instruction.name, found, line, guard)
         code.instruction = instruction
         if instruction.name in ("ret", "exit"):
@@ -249,9 +257,6 @@ class Lowering(Names):
                     second = operand.second
                     operand = operand.first
             resolved = None if operand is None else self.operand(operand, scope, routine, line)
-            type_ = found.operand_type(spec)
-            if type_ == "b128":
-                resolved, type_ = whole(self, resolved, found.opcode, line), "vec"
             if isinstance(resolved, Group) and len(resolved.elements) == 1 and found.op.kind != "warp":
                 resolved = resolved.elements[0]  # `{%r1}`, as Triton writes it
             if operand is not None and (spec.role == "addr") != isinstance(resolved, Mem):
@@ -263,13 +268,11 @@ class Lowering(Names):
                 if resolved is not None and not isinstance(resolved, Reg | Group):
                     raise self.error(f"{operand} cannot be written to", line)
                 dests.append(resolved)
-                code.dest_types += (type_,)
+                code.dest_types += (found.operand_type(spec),)
             else:
                 sources.append(resolved)
-                code.source_types += (type_,)
+                code.source_types += (found.operand_type(spec),)
         code.dests, code.sources = tuple(dests), tuple(sources)
-        if found.opcode == "mov.b128" and split(self, code):
-            return
         wrong = misfit(code, self.registers)
         if wrong:
             raise self.error(wrong, line)
@@ -337,7 +340,7 @@ class Lowering(Names):
         if self._stack_starts:
             self.system.stack = STACK_SIZE
         end = start + STACK_SIZE if self._stack_starts else self.local.end
-        return end + self.system.local_margin
+        return self.heap.place(end) + self.system.local_margin
 
     def place_of(self, routine: Routine, variable: model.Variable) -> Source | None:
         """Where a formal parameter of a function lies."""

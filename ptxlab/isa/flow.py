@@ -17,6 +17,14 @@ op("exit", """Ends the thread.""", kind="flow")
 op("trap", """Stops the kernel with an error.""", kind="flow")
 op("brkpt", """Stops for a debugger. Without one the kernel ends with an error.""", kind="flow", version=(1, 0), sm=11)
 
+op("alloca.type  d, a{, align:int}", """Takes a bytes from the thread's stack, aligned to 8 or to `align`, and gives
+   their address in local memory; the function's return gives them back.""", kind="flow", type=("u32", "u64"),
+   version=(7, 3), sm=52)  # fmt: skip
+op("stacksave.type  d", """Remembers how much of the thread's stack is taken.""", kind="flow", type=("u32", "u64"),
+   version=(7, 3), sm=52)  # fmt: skip
+op("stackrestore.type  a", """Gives back what was taken from the thread's stack since `stacksave`.""", kind="flow",
+   type=("u32", "u64"), version=(7, 3), sm=52)  # fmt: skip
+
 # -- barriers of a block -----------------------------------------------------------------------------------------------
 
 _SYNC = """Waits until all threads of the block (or b threads, a multiple of 32) have come here, and makes their

@@ -6,7 +6,7 @@ file on some engine and changes the arrays in place, and compares what comes bac
 
 from __future__ import annotations
 
-from cuda_cases import algebra, functions, grids, language, sorting, threads, words
+from cuda_cases import algebra, functions, grids, language, library, sorting, threads, words
 from cuda_cases.table import NEEDS, PROGRAMS
 
-__all__ = ["NEEDS", "PROGRAMS", "algebra", "functions", "grids", "language", "sorting", "threads", "words"]
+__all__ = ["NEEDS", "PROGRAMS", "algebra", "functions", "grids", "language", "library", "sorting", "threads", "words"]

@@ -1,0 +1,42 @@
+// Inline PTX that compilers seldom write: carries, bit fields, permutes, selections, saturation, special registers.
+extern "C" __global__ void inline_ptx(const unsigned *x, const float *f, unsigned *out, int n) {
+    int i = threadIdx.x, k = 0;
+    unsigned a = x[i], b = x[(i + 1) % n], r, s;
+    float u = f[i], v = f[(i + 1) % n], w;
+#define PUT(e) out[k++ * n + i] = (e);
+    asm("add.cc.u32 %0, %2, %3; addc.u32 %1, %2, 0;" : "=&r"(r), "=r"(s) : "r"(a), "r"(b)); PUT(r) PUT(s)
+    asm("sub.cc.u32 %0, %2, %3; subc.u32 %1, %2, %3;" : "=&r"(r), "=r"(s) : "r"(a), "r"(b)); PUT(r) PUT(s)
+    asm("mad.lo.cc.u32 %0, %2, %3, %2; madc.hi.u32 %1, %2, %3, %3;" : "=&r"(r), "=r"(s) : "r"(a), "r"(b)); PUT(r) PUT(s)
+    asm("bfe.u32 %0, %1, %2, 7;" : "=r"(r) : "r"(a), "r"(b & 31)); PUT(r)
+    asm("bfe.s32 %0, %1, 5, %2;" : "=r"(r) : "r"(a), "r"(b & 31)); PUT(r)
+    asm("bfi.b32 %0, %1, %2, 9, 6;" : "=r"(r) : "r"(a), "r"(b)); PUT(r)
+    asm("bfind.u32 %0, %1;" : "=r"(r) : "r"(a)); PUT(r)
+    asm("bfind.shiftamt.s32 %0, %1;" : "=r"(r) : "r"(a)); PUT(r)
+    asm("prmt.b32.f4e %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(i)); PUT(r)
+    asm("prmt.b32.rc16 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(i)); PUT(r)
+    asm("prmt.b32 %0, %1, %2, 0xba98;" : "=r"(r) : "r"(a), "r"(b)); PUT(r)
+    asm("lop3.b32 %0, %1, %2, %3, 0x96;" : "=r"(r) : "r"(a), "r"(b), "r"(i)); PUT(r)
+    asm("shf.l.wrap.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(i + 20)); PUT(r)
+    asm("shf.r.clamp.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(i + 20)); PUT(r)
+    asm("bmsk.clamp.b32 %0, %1, %2;" : "=r"(r) : "r"(i), "r"(b & 15)); PUT(r)
+    asm("szext.wrap.s32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b & 31)); PUT(r)
+    asm("fns.b32 %0, %1, 0, %2;" : "=r"(r) : "r"(a | 1), "r"(i % 9 + 1)); PUT(r)
+    asm("sad.s32 %0, %1, %2, 3;" : "=r"(r) : "r"(a), "r"(b)); PUT(r)
+    asm("cnot.b32 %0, %1;" : "=r"(r) : "r"(a & (i & 1 ? ~0u : 0))); PUT(r)
+    asm("slct.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"((int)a)); PUT(r)
+    asm("add.sat.s32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b)); PUT(r)
+    asm("mul24.hi.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b)); PUT(r)
+    asm("mad24.lo.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(i)); PUT(r)
+    asm("set.gt.u32.f32 %0, %1, %2;" : "=r"(r) : "f"(u), "f"(v)); PUT(r)
+    asm("{ .reg .pred p; testp.subnormal.f32 p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(r) : "f"(u)); PUT(r)
+    asm("copysign.f32 %0, %1, %2;" : "=f"(w) : "f"(u), "f"(v)); PUT(__float_as_uint(w))
+    asm("add.rm.ftz.sat.f32 %0, %1, %2;" : "=f"(w) : "f"(u), "f"(v)); PUT(__float_as_uint(w))
+    asm("fma.rp.f32 %0, %1, %2, %1;" : "=f"(w) : "f"(u), "f"(v)); PUT(__float_as_uint(w))
+    asm("cvt.rpi.s32.f32 %0, %1;" : "=r"(r) : "f"(u)); PUT(r)
+    asm("cvt.sat.u8.s32 %0, %1;" : "=r"(r) : "r"((int)a >> 22)); PUT(r)
+    asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {h, l}; }" : "=r"(r) : "r"(a)); PUT(r)
+    asm("{ .reg .pred p, q; setp.lt.or.u32 p|q, %1, %2, 0; selp.u32 %0, %1, %2, q; }" : "=r"(r) : "r"(a), "r"(b)); PUT(r)
+    asm("dp4a.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(i)); PUT(r)
+    asm("{ .reg .u32 t; mov.u32 t, %%lanemask_le; popc.b32 %0, t; }" : "=r"(r)); PUT(r)
+    asm("{ .reg .u64 t; mul.wide.u32 t, %1, %2; shr.u64 t, t, 7; cvt.u32.u64 %0, t; }" : "=r"(r) : "r"(a), "r"(b)); PUT(r)
+}
