@@ -17,7 +17,7 @@ def test_result_has_the_promised_fields():
     assert out.state.shape == (2, 1, 3)
     assert out.seconds == out.run.seconds > 0
     assert out.counters.thread_instructions > 0
-    assert out.kernel.name == "tiled_f32_d16_causal"
+    assert out.kernel.name == "tiled2d_f32_d16_causal"
     e = out.error
     assert e.ok
     assert 0 < e.mean < e.max < e.tolerance
