@@ -52,11 +52,11 @@ class DecodeConfig:
     dtype: str
     arch: str
     probes: bool = False
-    warps: int = 1
+    warps: int = 0
     length: str = "pointer"
     cache: str = "dense"
     page_size: int = 16
-    stages: int = 1
+    stages: int = 0
     partial: bool = False
 
     @property
@@ -67,7 +67,7 @@ class DecodeConfig:
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return 32 * self.warps
+        return 32 * max(1, self.warps)
 
     def types(self) -> dict[str, Any]:
         """What the type variables in a kernel's annotations stand for."""

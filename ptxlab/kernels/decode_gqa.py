@@ -1,0 +1,308 @@
+"""Rung 14: the query heads that share keys become the rows of a matrix, and each key is read once for all of them.
+
+With 32 query heads and 8 key/value heads the rungs before read every key four times, once for each query head. Here one
+block serves a key/value head: the query heads of its group are rows of a 16-row tile, scores are a product of matrices
+again, and the tensor cores of rungs 5 and 6 do it. A group of 4 leaves 12 rows empty, so three quarters of the products
+are wasted. That is no loss: decode waits for memory, and memory is asked for a quarter of the bytes.
+
+Each warp has its own keys, 16 at a time, and its own ring of stages in shared memory, filled by `cp.async` a few tiles
+ahead. No other warp reads them, so there is no barrier of the block in the loop: `cp.async.wait_group` says that this
+lane's copies have arrived, `bar.warp.sync` that those of the other lanes have too, and that all lanes are done with the
+stage that is filled next. At the end the warps merge as in rung 11, and splits as in rung 13.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from ptxlab import targets
+from ptxlab.build import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32, u64
+from ptxlab.errors import TargetError
+from ptxlab.kernels import decode_spec as spec
+from ptxlab.kernels.decode_lanes import LOWEST, WARP, key_count, rounded
+from ptxlab.kernels.decode_paged import rows_of
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Slots, Table, entry_name
+from ptxlab.kernels.decode_split import part
+from ptxlab.kernels.fragments import across, matrix, multiply
+from ptxlab.kernels.fragments import rounded as weights_of
+from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
+from ptxlab.kernels.spec import NOWHERE, Parameter
+from ptxlab.kernels.tiles import CHUNK, Copy, Layout, Spot
+
+LN2 = math.log(2)
+ROWS = 16
+"""Rows of the tile of queries: those of an MMA."""
+KEYS = 16
+"""Keys of a tile: the depth of the MMA that multiplies weights and values."""
+PAD = 8
+"""Floats between the rows of a merge, which keeps them in different banks."""
+Half = TypeVar("Half", f16, bf16)
+"""The type of q, o and the cache."""
+Cache = TypeVar("Cache", f16, bf16, u64)
+"""What key and value point to: elements, or with `cache="pointers"` addresses."""
+Result = TypeVar("Result", bound=Ptr[Any] | None)
+Statistics = TypeVar("Statistics", bound=Ptr[f32] | None)
+Partial = TypeVar("Partial", bound=Ptr[f32] | None)
+"""`o` and `lse`, or where the kernel is one of several splits, `partial`; what a build does not have is None."""
+
+
+def make(config: DecodeConfig) -> Kernel:
+    """The kernel for a configuration."""
+    D = config.head_dim
+    element: type[Any] = spec.ELEMENTS[config.dtype]
+    layout = Layout(D, swizzled=True)
+    resident = D <= 128  # Q's fragments stay in registers; a wide head leaves no room for them beside O
+    tile_bytes = layout.bytes(KEYS)
+
+    types = config.types() | {"Half": element}
+    if config.partial:
+        types["Partial"] = Ptr[f32]
+    else:
+        types |= {"Result": Ptr[element], "Statistics": Ptr[f32]}  # type: ignore[valid-type]
+
+    @kernel(name=entry_name("decode_gqa", config), arch=config.arch, probes=config.probes, types=types)
+    def decode_gqa(
+        k: Builder, q: Ptr[Half], key: Ptr[Cache], value: Ptr[Cache], table: Table, lengths: Ptr[s32],
+        o: Result, lse: Statistics, partial: Partial, Hq: u32, Hkv: u32, width: u32, splits: u32, scale: f32,
+        slots: Slots,
+    ) -> None:  # fmt: skip
+        """One block = up to 16 query heads that share a key/value head, and one part of its keys."""
+        k.launch_bounds(config.threads)
+        q_tile = k.dynamic_shared(b32, align=128)
+        thread = k.tid.x
+        lane, warp = thread & 31, thread >> 5
+        ring = q_tile + layout.bytes(ROWS) // 4 + warp * (ring_bytes(config) // 4)  # this warp's own
+
+        batch, split = k.ctaid.y, k.ctaid.z
+        group = Hq // Hkv  # query heads that share a key/value head
+        tiles = (group + (ROWS - 1)) // ROWS
+        kv_head = k.ctaid.x // tiles
+        first_in_group = (k.ctaid.x % tiles) * ROWS
+        rows = k.min(group - first_in_group, ROWS)
+        first_row = batch * Hq + kv_head * group + first_in_group
+        keys = key_count(k, lengths, batch)
+        first, last = part(k, keys, splits, split)
+
+        # Q into shared memory; rows past the group become zeros.
+        factor = factor_of(k, scale)
+        q_copy = Copy(layout, ROWS, config.threads)
+        q_row, q_chunk = thread >> 3, thread & 7
+        q_at = layout.spot(k, q_tile, q_row, q_chunk)
+        q_from = q.cast(b32) + k.mul(first_row + q_row, D // 2, wide=True) + q_chunk * 4
+        with k.if_(q_row < ROWS):
+            q_copy.load(k, q_from, q_at, q_row, q_chunk, rows, flip=sign_of(k, scale))
+        k.barrier()
+
+        # where this lane points ldmatrix: at row `lane % 8` of one of 2 x 2 matrices of 8 x 8
+        row8, below8, beside8 = lane & 7, (lane >> 3) & 1, lane >> 4
+        query_at = layout.spot(k, q_tile, below8 * 8 + row8, beside8)
+        key_at = layout.spot(k, ring, beside8 * 8 + row8, below8)
+        value_at = layout.spot(k, ring + tile_bytes // 4, below8 * 8 + row8, beside8)
+        query = [matrix(k, query_at.moved(chunks=2 * step)) for step in range(D // 16)] if resident else []
+
+        where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
+        to_key = layout.spot(k, ring, lane >> 3, lane & 7)
+        fetch = fetcher(k, layout, where, to_key, lane, last)
+
+        # The ring: the first stages are on their way before the loop begins.
+        step = config.warps * KEYS
+        write, ahead = k.var(u32, 0), k.var(u32, first + warp * KEYS)
+        with k.loop(config.stages - 1):
+            fetch(ahead, write)
+            ahead += step
+            write += 2 * tile_bytes
+
+        acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
+        state = RowState.empty(k)
+        read = k.var(u32, 0)
+        start = k.var(u32, first + warp * KEYS)
+        # All lanes agree on going round; the vote lets the assembler know it, which saves registers on older targets.
+        with k.while_(lambda: k.vote(start < last, -1, mode="any")):
+            k.op("cp.async.wait_group", config.stages - 2)  # this lane's part of the oldest tile is here
+            k.op("bar.warp.sync", -1)  # so are the others' parts, and no lane reads the stage that is filled next
+            fetch(ahead, write)
+            ahead += step
+
+            k_at, v_at = key_at.shifted(read), value_at.shifted(read)
+            scores = [k.vars(f32, 4, 0.0) for _ in range(KEYS // 8)]
+            for n in range(D // 16):  # S = Q K'
+                a = query[n] if resident else matrix(k, query_at.moved(chunks=2 * n))
+                b = matrix(k, k_at.moved(chunks=2 * n))
+                multiply(k, scores[0], a, b[:2], config.dtype)
+                multiply(k, scores[1], a, b[2:], config.dtype)
+
+            with k.if_(start + KEYS > last):  # the last tile may be short
+                left = k.bitcast(s32, last - start - (lane & 3) * 2)
+                mask(k, scores, [left, left])
+            update(k, scores, acc, state, factor)
+
+            p = weights_of(k, scores[0], scores[1], config.dtype)
+            for n in range(D // 16):  # O += P V
+                b = matrix(k, v_at.moved(chunks=2 * n), trans=True)
+                multiply(k, acc[2 * n], p, b[:2], config.dtype)
+                multiply(k, acc[2 * n + 1], p, b[2:], config.dtype)
+
+            start += step
+            for at in (read, write):
+                at += 2 * tile_bytes
+                at.set(k.select(at == config.stages * 2 * tile_bytes, 0, at))
+
+        # The warps' states, each where its ring was.
+        k.op("cp.async.wait_all")
+        k.op("bar.warp.sync", -1)
+        mine = ring.cast(f32)
+        for n, below in enumerate((0, 8)):
+            across(k, state.row_sum[n], "add")
+            row = (lane >> 2) + below
+            for m, c in enumerate(acc):
+                k.store(mine + row * (D + PAD) + (lane & 3) * 2 + 8 * m, c[2 * n : 2 * n + 2], vector=2)
+            with k.guard((lane & 3) == 0):
+                statistics = mine + row * 2 + ROWS * (D + PAD)
+                statistics[0] = state.row_max[n] * factor
+                statistics[1] = state.row_sum[n]
+        k.barrier()
+
+        states = (q_tile + layout.bytes(ROWS) // 4).cast(f32)
+        with k.loop(rows * D, start=thread, step=config.threads) as i:
+            row, column = i // D, i % D
+            row_max, row_sum, scales = merge(k, config, states, row)
+            total = k.var(f32, 0.0)
+            shares = states + row * (D + PAD) + column
+            for w, share in enumerate(scales):
+                total.set(k.fma(shares[w * ring_bytes(config) // 4], share, total))
+            if partial is not None:
+                result = partial + k.mul((first_row + row) * splits + split, D + 2, wide=True)
+                result[column] = total
+                with k.guard(column == 0):
+                    result[D] = row_max * LN2
+                    result[D + 1] = row_sum
+            if o is not None and lse is not None:
+                divisor = k.select(row_sum > 0.0, row_sum, 1.0)
+                o_row = o + k.mul(first_row + row, D, wide=True)
+                o_row[column] = rounded(k, total / divisor, element)
+                with k.guard(column == 0):
+                    lse[first_row + row] = (row_max + k.log2(divisor)) * LN2
+
+        if slots is not None:
+            with k.loop(rows * config.warps, start=thread, step=config.threads) as i:
+                row, teller = i // config.warps, i % config.warps
+                row_max, row_sum, scales = merge(k, config, states, row)
+                slot = slots[first_row + row]
+                own = states + teller * (ring_bytes(config) // 4) + row * 2 + ROWS * (D + PAD)
+                own_max, own_sum = own[0], own[1]
+                with k.guard(slot != NOWHERE):
+                    k.probe(slot, teller, config.warps, own_max, own_sum, k.exp2(own_max - k.max(row_max, LOWEST)))
+
+    absent = {"o": None, "lse": None} if config.partial else {"partial": None}
+    return decode_gqa(**config.absent(), **absent)
+
+
+def fetcher(
+    k: Builder, layout: Layout, where: Callable[[u32], tuple[Ptr[Any], Ptr[Any]]], to_key: Spot, lane: u32, last: u32
+) -> Callable[[Any, Any], None]:
+    """The function that starts the copies of the 16 keys and values from a key on into a stage of the ring.
+
+    Eight lanes copy a row, so each lane has a piece of four rows. A row past the end is filled with zeros.
+    """
+    copy = Copy(layout, KEYS, WARP)
+    row, chunk = lane >> 3, lane & 7
+
+    def fetch(first: Any, stage: Any) -> None:
+        with k.if_(first < last):
+            key_to = to_key.shifted(stage)
+            value_to = key_to.shifted(k.mov(layout.bytes(KEYS), u32))
+            for down in range(0, KEYS, WARP // 8):
+                j = first + row + down
+                size = k.select(j < last, CHUNK, 0, type=u32)
+                k_row, v_row = (p.cast(b32) + chunk * 4 for p in where(k.min(j, last - 1)))
+                for step in copy.steps():
+                    if step[0] == down:
+                        inside = copy.inside(k, row, chunk, step)
+                        for source, to in ((k_row, key_to), (v_row, value_to)):
+                            start_copy(k, to.moved(*step), source + 4 * step[1], size, inside)
+        k.op("cp.async.commit_group")
+
+    return fetch
+
+
+def start_copy(k: Builder, to: Ptr[Any], source: Ptr[Any], size: Any, inside: Any) -> None:
+    """One `cp.async` of 16 bytes, of which `size` are read and the rest are zeros."""
+    if inside is None:
+        k.op("cp.async.cg.shared.global", to, source, CHUNK, size)
+    else:
+        with k.guard(inside):
+            k.op("cp.async.cg.shared.global", to, source, CHUNK, size)
+
+
+def merge(k: Builder, config: DecodeConfig, states: Ptr[f32], row: u32) -> tuple[Any, Any, list[Any]]:
+    """Maximum and sum of a row over all warps, and what each warp's share is multiplied with."""
+    at = states + row * 2 + ROWS * (config.head_dim + PAD)
+    found = [k.load(at + w * ring_bytes(config) // 4, 2, vector=2) for w in range(config.warps)]
+    row_max = k.var(f32, found[0][0])
+    for warp_max, _ in found[1:]:
+        row_max.set(k.max(row_max, warp_max))
+    shift = k.max(row_max, LOWEST)  # -inf - (-inf) would be NaN
+    scales = [k.exp2(warp_max - shift) for warp_max, _ in found]
+    row_sum = k.var(f32, 0.0)
+    for (_, warp_sum), share in zip(found, scales, strict=True):
+        row_sum.set(k.fma(warp_sum, share, row_sum))
+    return row_max, row_sum, scales
+
+
+# -- shared memory -----------------------------------------------------------------------------------------------------
+
+
+def ring_bytes(config: DecodeConfig) -> int:
+    """Bytes of a warp's ring: a tile of K and of V in each stage. The warp's state fits in two stages."""
+    return config.stages * 2 * Layout(config.head_dim, swizzled=True).bytes(KEYS)
+
+
+def shared_bytes(config: DecodeConfig) -> int:
+    """Bytes of dynamic shared memory: Q and the rings."""
+    return Layout(config.head_dim, swizzled=True).bytes(ROWS) + config.warps * ring_bytes(config)
+
+
+def fit(config: DecodeConfig) -> DecodeConfig:
+    """Four warps with four stages, or as many as the target has shared memory for."""
+    limit = targets.get(config.arch).optin_shared
+    fitted = config
+    for warps in (config.warps,) if config.warps else (4, 2):
+        for stages in (config.stages,) if config.stages else (4, 3, 2):
+            fitted = replace(config, warps=warps, stages=stages)
+            if shared_bytes(fitted) <= limit:
+                return fitted
+    raise TargetError(
+        f"decode_gqa: warps={fitted.warps} and stages={fitted.stages} with head_dim={config.head_dim} need "
+        f"{shared_bytes(fitted)} bytes of shared memory; {config.arch} has {limit}"
+    )
+
+
+def one_block_a_group(batch: int, heads_q: int, heads_kv: int, splits: int) -> tuple[int, int, int]:
+    """Grid (Hkv, B, splits), with more blocks in x for groups of more than 16 heads."""
+    return heads_kv * -(-(heads_q // heads_kv) // ROWS), batch, splits
+
+
+ARCH = Parameter("arch", "the target", "sm_80", tuple(t.name for t in targets.TARGETS.values() if t.number >= 80))
+STAGES = Parameter("stages", "tiles of 16 keys in a warp's ring; as many as fit, at most 4", None, minimum=2, maximum=8)
+PARTIAL = Parameter("partial", "store partial results for decode_reduce instead of o and lse", False, (False, True))
+WARPS = Parameter("warps", "warps a block; by default 4, or 2 where their rings do not fit", None, (1, 2, 4, 8))
+
+SPEC = DecodeSpec(
+    name="decode_gqa",
+    rung=14,
+    title="The heads of a group as the rows of an MMA",
+    question="Why is reading K and V once worth wasting half an MMA?",
+    idea="one block for all query heads of a group",
+    teaches=("cp.async with zero fill", "cp.async.wait_group", "bar.warp.sync"),
+    make=make,
+    takes=(
+        spec.HEAD_DIM, spec.HALVES, ARCH, spec.PROBES, WARPS, STAGES,
+        spec.cache_parameter("dense", "paged", "pointers"), spec.PAGE_SIZE, PARTIAL,
+    ),
+    grid=one_block_a_group,
+    shared_bytes=shared_bytes,
+    fit=fit,
+)  # fmt: skip
