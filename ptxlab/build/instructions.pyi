@@ -1354,7 +1354,7 @@ class Instructions(Flow):
             Which block of the cluster a shared address belongs to. The CPU machine does not run it yet.
         """
 
-    def ld(self, a: Ptr[Any] | Register[Any], policy: Any = ..., *, weak: bool = ..., space: Literal["const", "global", "local", "param", "param::entry", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["ca", "cg", "cs", "lu", "cv"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., prefetch: Literal["L2::64B", "L2::128B", "L2::256B"] = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64", "b128"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "acquire"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., global_: bool = ..., nc: bool = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+    def ld(self, a: Ptr[Any] | Register[Any], policy: Any = ..., *, weak: bool = ..., space: Literal["const", "global", "local", "param", "param::entry", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["ca", "cg", "cs", "lu", "cv"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., prefetch: Literal["L2::64B", "L2::128B", "L2::256B"] = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "acquire"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., global_: bool = ..., nc: bool = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """ld{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}{.prefetch}.type  d, [a]{, policy:b64}
             Loads d from memory. The 32 addresses of a warp are served in 32-byte sectors: neighbours in one sector
             cost one access, which is what "coalesced" means.
@@ -1406,8 +1406,19 @@ class Instructions(Flow):
         ld.mmio.relaxed.sys{.space}.type  d, [a]
             Loads from memory-mapped I/O: exactly one access of that size.
 
-        ld{.weak}{.space}.b128  d, [a]
+        ld{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}{.prefetch}.b128  d:b128, [a]{, policy:b64}
             Loads 128 bits into one register.
+
+        ld.volatile{.space}{.prefetch}.b128  d:b128, [a]{, policy:b64}
+            Loads 128 bits into one register. `.volatile` promises that it really happens, each time: for flags that
+            another thread sets.
+
+        ld.order.scope{.space}{.level1}{.L2::cache_hint}{.prefetch}.b128  d:b128, [a]{, policy:b64}
+            Loads 128 bits into one register. With `.acquire` nothing after it is seen earlier: the reading side of
+            a lock.
+
+        ld.global{.cop}.nc{.level1}{.L2::cache_hint}{.prefetch}.b128  d:b128, [a]{, policy:b64}
+            Loads 128 bits into one register. `.nc` reads through the read-only cache.
         """
 
     def ldu(self, a: Ptr[Any] | Register[Any], *, space: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4"] | int = ..., into: Any = ..., both: bool = ...) -> Any:
@@ -1420,7 +1431,7 @@ class Instructions(Flow):
             `ld.global.nc`.
         """
 
-    def st(self, a: Ptr[Any] | Register[Any], b: Any, policy: Any = ..., *, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64", "b128"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> None:
+    def st(self, a: Ptr[Any] | Register[Any], b: Any, policy: Any = ..., *, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.type  [a], b{, policy:b64}
             Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
             which.
@@ -1457,11 +1468,18 @@ class Instructions(Flow):
         st.mmio.relaxed.sys{.space}.type  [a], b
             Stores to memory-mapped I/O: exactly one access of that size.
 
-        st{.weak}{.space}.b128  [a], b
+        st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
             Stores a 128-bit register.
+
+        st.volatile{.space}.b128  [a], b:b128{, policy:b64}
+            Stores a 128-bit register. `.volatile` promises that it really happens, each time.
+
+        st.order.scope{.space}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
+            Stores a 128-bit register. With `.release` everything before it is visible to whoever acquires the
+            value: the writing side of a lock.
         """
 
-    def atom(self, *operands: Any, order: Literal["relaxed", "acquire", "release", "acq_rel"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., space: Literal["global", "shared", "shared::cta", "shared::cluster"] | bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"] | bool = ..., L2_cache_hint: bool = ..., type: Literal["u32", "s32", "u64", "f32", "f64", "s64", "b32", "b64", "f16", "f16x2", "bf16", "bf16x2", "b16", "b128"] | bool | type[Any] = ..., noftz: bool = ..., vec: Literal["v2", "v4", "v8"] | int = ..., exch: bool = ..., cas: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+    def atom(self, *operands: Any, order: Literal["relaxed", "acquire", "release", "acq_rel"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., space: Literal["global", "shared", "shared::cta", "shared::cluster"] | bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"] | bool = ..., L2_cache_hint: bool = ..., type: Literal["u32", "s32", "u64", "f32", "f64", "s64", "b32", "b64", "f16", "f16x2", "bf16", "bf16x2", "b16"] | bool | type[Any] = ..., noftz: bool = ..., vec: Literal["v2", "v4", "v8"] | int = ..., into: Any = ..., both: bool = ...) -> Any:
         """atom{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  d, [a], b{, policy:b64}
             Reads memory, combines it with b and writes it back as one step that no other thread can come between; d
             is the old value.
@@ -1524,10 +1542,10 @@ class Instructions(Flow):
             Compares memory with b and, where they are equal, writes c; d is the old value. Locks, and every atomic
             operation that the hardware lacks, are loops around it.
 
-        atom{.order}{.scope}{.space}.exch{.L2::cache_hint}.b128  d, [a], b{, policy:b64}
+        atom{.order}{.scope}{.space}.operation{.L2::cache_hint}.b128  d:b128, [a], b:b128{, policy:b64}
             Writes b to memory and gives back what was there, as one step: taking a ticket, or resetting a counter.
 
-        atom{.order}{.scope}{.space}.cas.b128  d, [a], b, c
+        atom{.order}{.scope}{.space}.operation.b128  d:b128, [a], b:b128, c:b128
             Compares memory with b and, where they are equal, writes c; d is the old value. Locks, and every atomic
             operation that the hardware lacks, are loops around it.
         """
