@@ -7,14 +7,14 @@ k = spec.build(head_dim=64, causal=True)          # k.ptx, k.name, k.launch_shap
 from __future__ import annotations
 
 from ptxlab.errors import PtxlabError
-from ptxlab.kernels import mma, pipelined, scalar, swizzle, tiled, tiled2d
+from ptxlab.kernels import mma, pipelined, scalar, swizzle, tiled, tiled2d, wmma
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.spec import DTYPES, NOWHERE, Built, Parameter, Spec
 
 __all__ = ["DTYPES", "NOWHERE", "Built", "Config", "Parameter", "Spec", "UnknownKernel", "get", "names"]
 
-_RUNGS = (scalar, tiled, tiled2d, mma, swizzle, pipelined)
-_SPECS = {rung.SPEC.name: rung.SPEC for rung in _RUNGS}
+_RUNGS = (scalar, tiled, tiled2d, wmma, mma, swizzle, pipelined)
+_SPECS: dict[str, Spec] = {rung.SPEC.name: rung.SPEC for rung in _RUNGS}
 
 
 class UnknownKernel(PtxlabError, LookupError):

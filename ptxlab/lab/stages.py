@@ -198,16 +198,19 @@ def run(version: Version, request: Request) -> Outcome:
     config = version.built.config
     q, k, v = reference.random_inputs(
         request.batch, request.heads, request.kv_heads, request.seq_q, request.seq_k, config.head_dim,
-        sigma=request.sigma, dtype=np.dtype(kernels.DTYPES[config.dtype]), seed=request.seed,
+        sigma=request.sigma, dtype=kernels.DTYPES[config.dtype], seed=request.seed,
     )  # fmt: skip
     result = attention(
         q, k, v, kernel=version.built, causal=config.causal, device=request.device, counters=_counts(request.device)
     )
-    expected = reference.attention(q, k, v, causal=config.causal)
-    bound, _ = reference.tolerance(result.o, q, k, v, expected, causal=config.causal)
-    measured = reference.measure(result.o, result.lse, q, k, v, causal=config.causal, expected=expected)
+    computed: dict[str, Any] = {"tile": version.built.tile_kv, "precision": version.built.precision}
+    seen = [x if version.built.precision is None else x.astype(version.built.precision) for x in (q, k, v)]
+    expected = reference.attention(*seen, causal=config.causal)
+    bound, _ = reference.tolerance(result.o, *seen, expected, causal=config.causal, **computed)
+    measured = reference.measure(result.o, result.lse, q, k, v, causal=config.causal, expected=expected, **computed)
     error = np.abs(result.o.astype(np.float64) - expected.o)
-    return Outcome(result, (q, k, v), config.causal, error, error / bound, measured)
+    share = error / np.maximum(bound, np.finfo(np.float64).tiny)
+    return Outcome(result, (q, k, v), config.causal, error, share, measured)
 
 
 def _counts(device: str) -> bool:
