@@ -15,14 +15,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# `launch` and `attention` are functions in modules of the same name. Importing them here, once, makes the functions the
-# package's attributes; later imports of the modules leave them alone.
+# `launch`, `attention` and `decode` are functions in modules of the same name. Importing them here, once, makes the
+# functions the package's attributes; later imports of the modules leave them alone.
 from ptxlab.attention import attention
+from ptxlab.decode import decode
 from ptxlab.launch import launch
 
 if TYPE_CHECKING:
     from ptxlab import kernels, reference
     from ptxlab.buffers import DeviceBuffer, const, empty, out, to_device
+    from ptxlab.decode import merge_states
     from ptxlab.emulate.recording import open_trace
     from ptxlab.emulate.trace import Trace
     from ptxlab.errors import (
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from ptxlab.gpu import assemble, sass
     from ptxlab.lab import explore, load_ipython_extension, plot_error, plot_state, show
     from ptxlab.lab.diff import diff
-    from ptxlab.reference import merge_states
+    from ptxlab.paged import PagedCache
     from ptxlab.static import inspect, occupancy
     from ptxlab.text import parse
 
@@ -64,6 +66,7 @@ _HOMES = {
     "PtxSyntaxError": "errors",
     "PtxlabError": "errors",
     "TargetError": "errors",
+    "PagedCache": "paged",
     "Trace": "emulate.trace",
     "TraceError": "errors",
     "UnavailableError": "errors",
@@ -77,7 +80,7 @@ _HOMES = {
     "explore": "lab",
     "load_ipython_extension": "lab",
     "inspect": "static",
-    "merge_states": "reference",
+    "merge_states": "decode",
     "occupancy": "static",
     "open_trace": "emulate.recording",
     "parse": "text",
@@ -96,6 +99,7 @@ __all__ = [
     "DeviceBuffer",
     "DeviceFault",
     "LaunchError",
+    "PagedCache",
     "PtxError",
     "PtxSyntaxError",
     "PtxlabError",
@@ -108,6 +112,7 @@ __all__ = [
     "attention",
     "const",
     "cuda",
+    "decode",
     "diff",
     "empty",
     "explore",

@@ -201,7 +201,7 @@ def _kernel(kernel: str | Built, shape: tuple[int, int, int], causal: bool, dtyp
     if kernel == "auto":
         kernel = kernels.Config.auto(dim, rows, keys, causal, dtype).build()
     if isinstance(kernel, str):
-        return kernels.get(kernel).build(head_dim=dim, causal=causal, dtype=dtype, probes=probes)
+        return kernels.get(kernel, "prefill").build(head_dim=dim, causal=causal, dtype=dtype, probes=probes)
     config = kernel.config
     for name, has, wants in (("dtype", config.dtype, dtype), ("causal", config.causal, causal)):
         if has != wants:

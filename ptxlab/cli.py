@@ -102,10 +102,9 @@ def _problem_options(parser: argparse.ArgumentParser) -> None:
 def _build(options: argparse.Namespace, **more: Any) -> Any:
     from ptxlab import kernels
 
-    return kernels.get(options.kernel).build(
-        head_dim=options.head_dim, causal=options.causal, dtype=options.dtype, arch=options.arch,
-        tile_kv=options.tile_kv, **more,
-    )  # fmt: skip
+    spec = kernels.get(options.kernel)
+    given = {name: getattr(options, name) for name in ("head_dim", "causal", "dtype", "arch", "tile_kv")} | more
+    return spec.build(**{name: value for name, value in given.items() if value or name in spec.parameters})
 
 
 def _print_json(value: Any) -> None:
@@ -154,6 +153,7 @@ def _run(options: argparse.Namespace) -> int:
     for name in ("seq_len", "batch", "heads"):
         if getattr(options, name) < 1:
             raise PtxlabError(f"--{name.replace('_', '-')} is at least 1, not {getattr(options, name)}")
+    kernels.get(options.kernel, "prefill")
     built = _build(options)
     keys = options.seq_len if options.kv_len is None else options.kv_len
     heads_kv = options.kv_heads or options.heads

@@ -15,7 +15,8 @@ PACKAGE = ROOT / "ptxlab"
 
 EVERYTHING = {
     "isa", "text", "build", "emulate", "frontends", "gpu", "kernels", "launch", "arguments", "buffers", "targets",
-    "reference", "attention", "lab", "course", "cli", "doctor", "static", "errors", "findings",
+    "reference", "attention", "caches", "decode", "paged", "lab", "course", "cli", "doctor", "static", "errors",
+    "findings",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets"}
 ARROWS: dict[str, set[str]] = {
@@ -34,6 +35,9 @@ ARROWS: dict[str, set[str]] = {
     "launch": {"text", "emulate", "gpu", "arguments", "buffers"},
     "reference": set(),
     "attention": {"kernels", "launch", "reference", "buffers"},
+    "caches": set(),
+    "paged": set(),
+    "decode": {"kernels", "launch", "reference", "buffers", "caches", "gpu"},
     "doctor": {"gpu"},
     "static": {"text", "emulate", "gpu"},
     "lab": EVERYTHING,

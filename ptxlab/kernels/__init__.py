@@ -2,32 +2,72 @@
 
 spec = kernels.get("scalar")                      # what it is and what it takes
 k = spec.build(head_dim=64, causal=True)          # k.ptx, k.name, k.launch_shape(...), k.arguments(...)
+
+The first rungs are for prefill (`pl.attention`), those from 10 on for decode (`pl.decode`).
 """
 
 from __future__ import annotations
 
+from typing import Any, Literal, overload
+
 from ptxlab.errors import PtxlabError
-from ptxlab.kernels import mma, pipelined, scalar, swizzle, tiled, tiled2d, wmma
+from ptxlab.kernels import (
+    decode,
+    decode_gqa,
+    decode_multiwarp,
+    decode_paged,
+    decode_reduce,
+    decode_split,
+    mma,
+    pipelined,
+    scalar,
+    swizzle,
+    tiled,
+    tiled2d,
+    wmma,
+)
 from ptxlab.kernels.config import Config
+from ptxlab.kernels.decode_spec import DecodeBuilt, DecodeSpec
 from ptxlab.kernels.spec import DTYPES, NOWHERE, Built, Parameter, Spec
 
-__all__ = ["DTYPES", "NOWHERE", "Built", "Config", "Parameter", "Spec", "UnknownKernel", "get", "names"]
+__all__ = [
+    "DTYPES",
+    "NOWHERE",
+    "Built",
+    "Config",
+    "DecodeBuilt",
+    "DecodeSpec",
+    "Parameter",
+    "Spec",
+    "UnknownKernel",
+    "get",
+    "names",
+]
 
 _RUNGS = (scalar, tiled, tiled2d, wmma, mma, swizzle, pipelined)
-_SPECS: dict[str, Spec] = {rung.SPEC.name: rung.SPEC for rung in _RUNGS}
+_DECODE_RUNGS = (decode, decode_multiwarp, decode_paged, decode_split, decode_reduce, decode_gqa)
+_PREFILL_SPECS: dict[str, Spec] = {rung.SPEC.name: rung.SPEC for rung in _RUNGS}
+_DECODE_SPECS: dict[str, DecodeSpec] = {rung.SPEC.name: rung.SPEC for rung in _DECODE_RUNGS}
 
 
 class UnknownKernel(PtxlabError, LookupError):
     """There is no kernel of that name; the message lists those there are."""
 
 
-def names() -> tuple[str, ...]:
-    """The names of all kernels, in reading order."""
-    return tuple(_SPECS)
+def names(phase: str | None = None) -> tuple[str, ...]:
+    """The names of all kernels, in reading order; with a phase, "prefill" or "decode", of those for it."""
+    return tuple(name for name, spec in (_PREFILL_SPECS | _DECODE_SPECS).items() if phase in (None, spec.phase))
 
 
-def get(name: str) -> Spec:
-    """The kernel of a name."""
-    if name not in _SPECS:
-        raise UnknownKernel(f"there is no kernel {name!r}; there are {', '.join(_SPECS)}")
-    return _SPECS[name]
+@overload
+def get(name: str, phase: Literal["prefill"]) -> Spec: ...
+@overload
+def get(name: str, phase: Literal["decode"]) -> DecodeSpec: ...
+@overload
+def get(name: str, phase: None = None) -> Any: ...
+def get(name: str, phase: str | None = None) -> Any:
+    """The kernel of a name; with a phase, "prefill" or "decode", among those for it."""
+    if name not in names(phase):
+        kind = f"{phase} kernel" if phase else "kernel"
+        raise UnknownKernel(f"there is no {kind} {name!r}; there are {', '.join(names(phase))}")
+    return _PREFILL_SPECS[name] if name in _PREFILL_SPECS else _DECODE_SPECS[name]

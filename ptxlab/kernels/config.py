@@ -75,7 +75,7 @@ class Config:
             raise TargetError(f"dtype is one of {', '.join(map(repr, PREFERRED))}, not {dtype!r}")
         why: list[str] = []
         for name in (kernel,) if kernel else [name for name in PREFERRED[dtype] if name in names()]:
-            spec = get(name)
+            spec = get(name, "prefill")
             given: dict[str, Any] = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch}
             try:
                 config = spec.configure(**given)
@@ -100,7 +100,7 @@ class Config:
         """The kernel that `auto` chose."""
         from ptxlab.kernels import get
 
-        spec = get(self.kernel)
+        spec = get(self.kernel, "prefill")
         names = ("head_dim", "causal", "dtype", "arch", "probes", "tile_q", "tile_kv", "warps", "stages")
         return spec.build(**{name: getattr(self, name) for name in names if name in spec.parameters})
 
@@ -109,7 +109,7 @@ class Config:
         """Shared memory of a block, in bytes, for a configuration that `auto` chose."""
         from ptxlab.kernels import get
 
-        return get(self.kernel).shared_bytes(self)
+        return get(self.kernel, "prefill").shared_bytes(self)
 
     def tiles(self, seq_q: int, seq_kv: int) -> tuple[int, int]:
         """How many tiles of query rows and of keys there are."""

@@ -1,0 +1,85 @@
+"""What may be a cache of keys: shapes, lengths and pages, checked before anything runs; and its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ptxlab.errors import LaunchError
+
+Array = NDArray[Any]
+
+
+def keys_of(cache: Array, sequence: int, length: int, table: Array | None = None) -> Array:
+    """The first `length` rows of a sequence's cache, `[Hkv, length, D]`, gathered from its pages if it has a table."""
+    if table is None:
+        return cache[sequence, :, :length]
+    size = cache.shape[1]
+    used = np.asarray(table)[sequence, : -(-length // size)]
+    rows: Array = cache[used].reshape(-1, *cache.shape[2:])[:length]
+    return rows.transpose(1, 0, 2)
+
+
+def array(name: str, x: Any) -> Array:
+    """The array, contiguous; `LaunchError` if it is none."""
+    if not isinstance(x, np.ndarray):
+        raise LaunchError(f"{name}: a numpy array is wanted, got {type(x).__name__}")
+    return np.ascontiguousarray(x)
+
+
+def block_table(table: Array) -> NDArray[np.int32]:
+    """The table, contiguous; `LaunchError` if it is none."""
+    if not isinstance(table, np.ndarray) or table.ndim != 2 or table.dtype != np.int32:
+        found = f"{table.dtype} {list(table.shape)}" if isinstance(table, np.ndarray) else type(table).__name__
+        raise LaunchError(f"block_table: an int32 array [B, max_pages] is wanted, got {found}")
+    return np.ascontiguousarray(table)
+
+
+def check_shapes(q: Array, key: Array, value: Array, table: Array | None) -> int:
+    """All shapes; returns Hkv."""
+    if q.ndim != 3 or q.size == 0:
+        raise LaunchError(f"q has shape {list(q.shape)}; it should be [B, Hq, D], and not empty")
+    batch, heads_q, dim = q.shape
+    wanted = f"[{batch}, Hkv, max_seq, {dim}]" if table is None else f"[num_pages, page_size, Hkv, {dim}]"
+    if key.ndim != 4 or key.shape[3] != dim or (table is None and key.shape[0] != batch):
+        raise LaunchError(f"k_cache has shape {list(key.shape)}; with q {list(q.shape)} it should be {wanted}")
+    if value.shape != key.shape:
+        raise LaunchError(f"v_cache has shape {list(value.shape)}; it should be k_cache's shape {list(key.shape)}")
+    if table is not None and len(table) != batch:
+        raise LaunchError(f"block_table has {len(table)} rows; q has {batch} sequences")
+    heads_kv = int(key.shape[1 if table is None else 2])
+    if heads_kv == 0 or heads_q % heads_kv:
+        raise LaunchError(f"q: Hq = {heads_q} should be a multiple of the cache's Hkv = {heads_kv}")
+    return heads_kv
+
+
+def lengths_of(lengths: Any, batch: int) -> NDArray[np.int32]:
+    """i32 `[B]`, whatever was given."""
+    array = np.asarray(lengths)
+    if array.dtype.kind not in "iu" or array.shape not in ((), (batch,)):
+        raise LaunchError(
+            f"lengths: {batch} whole numbers are wanted, or one for all; got {array.dtype} {list(array.shape)}"
+        )
+    return np.ascontiguousarray(np.broadcast_to(np.clip(array, -1, 2**31 - 1), (batch,)).astype(np.int32))
+
+
+def check_lengths(counts: NDArray[np.int32], key: Array, table: Array | None) -> None:
+    """No length beyond what the cache or the table can hold, no page outside the pool."""
+    for b, count in enumerate(counts):
+        if count < 0:
+            raise LaunchError(f"lengths[{b}] is negative")
+        if table is None:
+            if count > key.shape[2]:
+                raise LaunchError(f"lengths[{b}] is {count}; the cache has max_seq = {key.shape[2]}")
+            continue
+        pages, size = key.shape[:2]
+        if count > table.shape[1] * size:
+            most = table.shape[1]
+            raise LaunchError(f"lengths[{b}] is {count}; {most} pages of {size} keys in block_table hold {most * size}")
+        used = table[b, : -(-int(count) // size)]
+        wrong = np.flatnonzero((used < 0) | (used >= pages))
+        if wrong.size:
+            n = int(wrong[0])
+            raise LaunchError(f"block_table[{b}, {n}] is page {used[n]}; the pool has pages 0 to {pages - 1}")

@@ -1,0 +1,371 @@
+"""`decode(q, k_cache, v_cache, lengths)`: one query a head against a cache of keys, and how far from float64 it is.
+
+    out = decode(q, k_cache, v_cache, lengths, kernel="decode_split", splits=4, state=True)
+    out.o, out.lse, out.state, out.error, out.seconds, out.counters
+    o, lse = merge_states(o1, lse1, o2, lse2)
+
+The cache is dense, `[B, Hkv, max_seq, D]`, or with a block table a pool of pages, `[num_pages, page_size, Hkv, D]`.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ptxlab import caches, reference, targets
+from ptxlab.buffers import const, memory_of, out
+from ptxlab.errors import LaunchError
+from ptxlab.launch import CHECKS, Run, launch, show_seconds
+from ptxlab.reference import Error
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.counters import Counters
+    from ptxlab.kernels import DecodeBuilt
+
+Array = NDArray[Any]
+Row = tuple[int, int]
+"""A query row: (sequence, query head)."""
+
+KEYS_A_SPLIT = 64
+"""A split is not worth its partial result for fewer keys."""
+SPLITTING = ("decode_split", "decode_gqa")
+"""The kernels that take `splits`."""
+
+
+@dataclass(eq=False)
+class Decoded:
+    """What `decode` gives back.
+
+    `o` has q's shape, `lse` `[B, Hq]` (natural log). `state` is `[rows, parts, 3]` or None: for each of `rows` the
+    maximum m, the sum l and the factor of the merge, of every part that the kernel keeps apart. Parts are the warps of
+    a block, or where keys were split over the grid the splits; for `decode` they are the keys, and the state is that
+    after each key. `runs` are the launches (a second one merges splits), `kernels` what ran. `error` compares with
+    float64 when it is first read.
+    """
+
+    o: Array
+    lse: Array
+    state: Array | None
+    rows: tuple[Row, ...]
+    runs: tuple[Run, ...]
+    kernels: tuple[DecodeBuilt, ...]
+    splits: int
+    scale: float
+    lengths: NDArray[np.int32]
+    inputs: tuple[Array, Array, Array, Array | None] = field(repr=False)
+
+    @property
+    def kernel(self) -> DecodeBuilt:
+        """The kernel that went through the keys."""
+        return self.kernels[0]
+
+    @property
+    def run(self) -> Run:
+        """Its launch."""
+        return self.runs[0]
+
+    @property
+    def seconds(self) -> float:
+        """The time of all kernels."""
+        return sum(run.seconds for run in self.runs)
+
+    @property
+    def counters(self) -> Counters | None:
+        """What the CPU machine counted in the first kernel, if it was asked to."""
+        return self.run.counters
+
+    @property
+    def findings(self) -> list[Any]:
+        """What the checks noticed in any of the launches."""
+        return [finding for run in self.runs for finding in run.findings]
+
+    @functools.cached_property
+    def error(self) -> Error:
+        """How far o and lse are from float64; the tolerance is that of the sequence with the largest error."""
+        q, key, value, table = self.inputs
+        errors = []
+        for b, length in enumerate(self.lengths):
+            k, v = (caches.keys_of(x, b, int(length), table)[None] for x in (key, value))
+            o, lse = self.o[b][None, :, None], self.lse[b][None, :, None]
+            errors.append(reference.measure(o, lse, q[b][None, :, None], k, v, scale=self.scale))
+        worst = max(errors, key=lambda e: (not e.ok, e.max))
+        mean = float(np.mean([e.mean for e in errors]))
+        return Error(
+            max(e.max for e in errors), mean, max(e.ulp for e in errors), worst.tolerance, all(e.ok for e in errors),
+            max(e.lse for e in errors), worst.lse_tolerance, (errors.index(worst), *worst.worst[1:]),
+        )  # fmt: skip
+
+    def _table(self) -> dict[str, str]:
+        e = self.error
+        rows = {
+            "kernel": " + ".join(built.name for built in self.kernels),
+            "device": self.run.device,
+            "time": show_seconds(self.seconds),
+            "splits": str(self.splits),
+            "max error": f"{e.max:.2e}",
+            "mean error": f"{e.mean:.2e}",
+            "ULP": f"{e.ulp:.1f}",
+            "tolerance": f"{e.tolerance:.2e}",
+            "result": "pass" if e.ok else "FAIL",
+        }
+        return rows | {finding.check: finding.message for finding in self.findings}
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<11} {text}" for name, text in self._table().items())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        cells = "".join(
+            f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in self._table().items()
+        )
+        return {"text/plain": repr(self), "text/html": f"<table>{cells}</table>"}
+
+
+def decode(
+    q: Array,
+    k_cache: Array,
+    v_cache: Array,
+    lengths: int | Sequence[int] | Array,
+    block_table: Array | None = None,
+    *,
+    kernel: str | DecodeBuilt = "auto",
+    scale: float | None = None,
+    splits: int | None = None,
+    device: str = "auto",
+    state: bool | Sequence[Row] = False,
+    checks: Sequence[str] = CHECKS,
+    counters: bool = False,
+) -> Decoded:
+    """softmax(q kT * scale) v for one query row a head, over the first `lengths[b]` keys of each sequence.
+
+    q `[B, Hq, D]`; k_cache and v_cache `[B, Hkv, max_seq, D]`, or with a block_table i32 `[B, max_pages]` pools
+    `[num_pages, page_size, Hkv, D]`; all float32, float16 or bfloat16. lengths: i32 `[B]`, or one number for all.
+
+    kernel: a name (`pl.kernels.names("decode")`), a built kernel, or "auto". splits: into how many parts the keys are
+    cut, for `decode_split` and `decode_gqa`; by default what `split_count` says. state: True records the state of all
+    rows, a list of (sequence, head) of those. scale: 1/sqrt(D) by default. device, checks, counters: see `launch`.
+
+    Raises `LaunchError`, naming the parameter, for shapes, types, lengths and pages that do not fit, `TargetError` for
+    a head_dim that there is no kernel for.
+    """
+    given = {"q": q, "k_cache": k_cache, "v_cache": v_cache}
+    q, key, value = (caches.array(name, x) for name, x in given.items())
+    dtype = _dtype(q, key, value)
+    table = None if block_table is None else caches.block_table(block_table)
+    heads_kv = caches.check_shapes(q, key, value, table)
+    batch, heads_q, dim = q.shape
+    counts = caches.lengths_of(lengths, batch)
+    caches.check_lengths(counts, key, table)
+    scale = reference.default_scale(dim) if scale is None else float(scale)
+    rows = _rows(state, batch, heads_q)
+
+    name = kernel if isinstance(kernel, str) else kernel.spec.name
+    by_value = isinstance(lengths, int | np.integer)
+    parts = _splits(splits, name, dtype, (batch, heads_q, heads_kv), counts, device)
+    if name == "auto":
+        name = _auto(dtype, parts, table)
+    built = _kernel(kernel, name, key, table, dtype, by_value, parts)
+    args: dict[str, Any] = {"q": const(q), "key": const(key), "value": const(value), "scale": scale}
+    names = {p.name for p in built.params}
+    if "length" in names:
+        args["length"] = const(counts) if built.config.length == "pointer" else int(counts[0])
+    else:
+        args["lengths"] = const(counts)
+    if table is not None:
+        args["table"] = const(np.where(table < 0, 0, table))
+    o, lse = np.empty(q.shape, q.dtype), np.empty(q.shape[:2], np.float32)
+    result = {"o": out(o), "lse": out(lse)}
+    options: dict[str, Any] = {"device": device, "checks": checks, "counters": counters}
+
+    if "partial" not in names:
+        recorded = _recorded(built, rows, heads_q, key.shape[2] if built.spec.name == "decode" else built.config.warps)
+        built = recorded[0]
+        more = {"splits": 1} if "splits" in names else {}
+        run = _launch(built, (batch, heads_q, heads_kv, 1), options, **args, **result, **more, **recorded[1])
+        runs, built_all = [run], [built]
+    else:
+        from ptxlab import kernels
+
+        partial = np.empty((batch, heads_q, parts, dim + 2), np.float32)
+        first = _launch(built, (batch, heads_q, heads_kv, parts), options, **args, partial=out(partial))
+        reduce = kernels.get("decode_reduce", "decode").build(head_dim=dim, dtype=dtype, arch=built.config.arch)
+        recorded = _recorded(reduce, rows, heads_q, parts)
+        second = _launch(
+            recorded[0], (batch, heads_q, heads_kv, 1), options, partial=const(partial), **result, **recorded[1]
+        )
+        runs, built_all = [first, second], [built, recorded[0]]
+    states = recorded[1].get("probe")
+    if states is not None and built.spec.name == "decode":
+        states = states[:, : int(counts.max(initial=0))]
+    return Decoded(
+        o, lse, states, tuple(rows), tuple(runs), tuple(built_all), parts, scale, counts, (q, key, value, table)
+    )
+
+
+def merge_states(o1: Array, lse1: Array, o2: Array, lse2: Array, *, device: str = "auto") -> tuple[Array, Array]:
+    """The attention over two sets of keys from the attention over each: (o, lse).
+
+    o1 and o2 `[..., D]` of one type (float32, float64, float16 or bfloat16), lse1 and lse2 `[...]` natural logs,
+    float64 beside float64 and otherwise float32. A side that saw no key (lse = -inf) counts for nothing. The same in
+    numpy is `reference.merge_states`.
+    """
+    from ptxlab.kernels import decode_merge, decode_spec
+
+    given = {"o1": o1, "lse1": lse1, "o2": o2, "lse2": lse2}
+    arrays = {name: caches.array(name, x) for name, x in given.items()}
+    o1, lse1 = arrays["o1"], arrays["lse1"]
+    long = {numpy: short for short, numpy in {**decode_spec.NUMPY, "f64": "float64"}.items()}
+    if o1.dtype.name not in long:
+        raise LaunchError(f"o1 is {o1.dtype}; there are kernels for {', '.join(long)}")
+    log = np.dtype(np.float64 if o1.dtype == np.float64 else np.float32)
+    for name, array in arrays.items():
+        shape = o1.shape if name[0] == "o" else o1.shape[:-1]
+        dtype = o1.dtype if name[0] == "o" else log
+        if o1.ndim == 0 or array.shape != shape or array.dtype != dtype:
+            wanted, found = f"{dtype} {list(shape)}", f"{array.dtype} {list(array.shape)}"
+            raise LaunchError(f"{name} should be {wanted} beside o1 {list(o1.shape)}, it is {found}")
+    o, lse = np.empty(o1.shape, o1.dtype), np.empty(lse1.shape, log)
+    if lse.size:
+        built = decode_merge.build(long[o1.dtype.name])
+        ins = [const(arrays[name]) for name in ("o1", "lse1", "o2", "lse2")]
+        launch(built, lse.size, decode_merge.THREADS, *ins, out(o), out(lse), o1.shape[-1], device=device)
+    return o, lse
+
+
+def split_count(blocks: int, processors: int, keys: int) -> int:
+    """Into how many parts to cut `keys` keys, if without cutting there are `blocks` blocks for so many processors.
+
+    None if the blocks fill 80 % of the processors. Otherwise the grid runs in waves, and the last wave is seldom full:
+    of all counts the smallest that keeps 85 % as many processors busy as the best one.
+    """
+    most = max(1, min(keys // KEYS_A_SPLIT, processors))
+    if blocks >= 0.8 * processors or most == 1:
+        return 1
+
+    def busy(splits: int) -> float:
+        waves = blocks * splits / processors
+        return waves / math.ceil(waves)
+
+    best = max(busy(n) for n in range(1, most + 1))
+    return next(n for n in range(1, most + 1) if busy(n) >= 0.85 * best)
+
+
+# -- what was asked for ------------------------------------------------------------------------------------------------
+
+
+def _dtype(*arrays: Array) -> str:
+    from ptxlab.kernels.decode_spec import NUMPY
+
+    found = [a.dtype.name for a in arrays]
+    for short, long in NUMPY.items():
+        if found == [long] * 3:
+            return short
+    listed = ", ".join(f"{n} {d}" for n, d in zip(("q", "k_cache", "v_cache"), found, strict=True))
+    raise LaunchError(f"q, k_cache and v_cache should all have one type of {', '.join(NUMPY.values())}; got {listed}")
+
+
+def _rows(state: bool | Sequence[Row], batch: int, heads: int) -> list[Row]:
+    """The rows whose state is recorded."""
+    if isinstance(state, bool):
+        return [(b, h) for b in range(batch) for h in range(heads)] if state else []
+    rows = [(int(b), int(h)) for b, h in state]
+    for n, (b, h) in enumerate(rows):
+        if not (0 <= b < batch and 0 <= h < heads):
+            raise LaunchError(f"state: there is no row {(b, h)}; (sequence, head) are below {(batch, heads)}")
+        if (b, h) in rows[:n]:
+            raise LaunchError(f"state: row {(b, h)} is listed twice")
+    return rows
+
+
+# -- the kernel --------------------------------------------------------------------------------------------------------
+
+
+def _splits(
+    splits: int | None, name: str, dtype: str, heads: tuple[int, int, int], counts: NDArray[np.int32], device: str
+) -> int:
+    """How many parts the keys are cut into; 1 for kernels that do not cut."""
+    if splits is not None:
+        if not isinstance(splits, int | np.integer) or not 1 <= splits <= 65535:
+            raise LaunchError(f"splits is a whole number from 1 to 65535, not {splits!r}")
+        if name not in (*SPLITTING, "auto") and splits > 1:
+            raise LaunchError(f"splits: {name} does not split the keys; write kernel='decode_split' or 'decode_gqa'")
+        return int(splits)
+    if name not in (*SPLITTING, "auto"):
+        return 1
+    batch, heads_q, heads_kv = heads
+    grouped = name == "decode_gqa" or (name == "auto" and dtype != "f32")
+    blocks = batch * (heads_kv * -(-(heads_q // heads_kv) // 16) if grouped else heads_q)
+    return split_count(blocks, _processors(device), int(counts.max(initial=0)))
+
+
+def _processors(device: str) -> int:
+    """Multiprocessors of the GPU, or of the one that the CPU machine stands for."""
+    if memory_of(device) == "gpu":
+        from ptxlab.gpu import device as gpu
+
+        return gpu.describe().multiprocessors
+    return targets.get("sm_80").gpus[0][1]
+
+
+def _auto(dtype: str, splits: int, table: Array | None) -> str:
+    if dtype != "f32":
+        return "decode_gqa"
+    return "decode_split" if splits > 1 else "decode_multiwarp" if table is None else "decode_paged"
+
+
+def _kernel(
+    kernel: str | DecodeBuilt, name: str, key: Array, table: Array | None, dtype: str, by_value: bool, splits: int
+) -> DecodeBuilt:
+    """The kernel to run: built here from a name, or the one given if it is of the right kind."""
+    from ptxlab import kernels
+
+    spec = kernels.get(name, "decode")
+    if name == "decode_reduce":
+        raise LaunchError("kernel: decode_reduce merges what decode_split found; write kernel='decode_split'")
+    kinds = spec.parameters["cache"].choices if "cache" in spec.parameters else ("dense",)
+    cache = "dense" if table is None else "paged"
+    if cache not in kinds:
+        what = "takes no block_table; write kernel='decode_paged'" if table is not None else "wants a block_table"
+        raise LaunchError(f"kernel: {name} {what}")
+    if not isinstance(kernel, str):
+        config = kernel.config
+        wanted: dict[str, Any] = {"dtype": dtype, "cache": cache}
+        if table is not None:
+            wanted["page_size"] = key.shape[1]
+        if "partial" in spec.parameters:
+            wanted["partial"] = splits > 1
+        for what, wants in wanted.items():
+            if getattr(config, what) != wants:
+                raise LaunchError(
+                    f"{kernel.name} was built with {what}={getattr(config, what)!r}, the call has {what}={wants!r}"
+                )
+        return kernel
+    more: dict[str, Any] = {"length": "value" if by_value else "pointer", "partial": splits > 1, "cache": cache}
+    if table is not None:
+        more["page_size"] = key.shape[1]
+    return spec.build(head_dim=key.shape[3], dtype=dtype, **{n: x for n, x in more.items() if n in spec.parameters})
+
+
+def _recorded(built: DecodeBuilt, rows: Sequence[Row], heads: int, parts: int) -> tuple[DecodeBuilt, dict[str, Array]]:
+    """The kernel that stores its state, with where to, if any row is recorded."""
+    if not rows:
+        return built, {}
+    from ptxlab import kernels
+
+    batch = max(b for b, _ in rows) + 1
+    slots = np.full((batch, heads), kernels.NOWHERE, np.uint32)
+    for slot, row in enumerate(rows):
+        slots[row] = slot
+    return built.with_probes(), {"slots": slots, "probe": np.full((len(rows), parts, 3), np.nan, np.float32)}
+
+
+def _launch(built: DecodeBuilt, problem: tuple[int, int, int, int], options: dict[str, Any], **given: Any) -> Run:
+    """One launch of a built kernel."""
+    grid, block, shared = built.launch_shape(*problem)
+    return launch(built, grid, block, *built.arguments(**given), shared=shared, **options)
