@@ -230,6 +230,10 @@ def test_the_widget_follows_its_controls() -> None:
     assert explorer.view.state["tiles"] == 3
     assert explorer.view.state["label"] == "head 0, row 4"
     assert "tile_kv" in explorer.controls
+    explorer.set(kernel="mma", dtype="bf16")
+    assert explorer.wait()
+    assert explorer.view.code["name"] == "mma_bf16_d16"
+    assert explorer.view.run["error"]["ok"]
     explorer.set(kernel="scalar")
     assert explorer.wait()
     assert "tile_kv" not in explorer.controls

@@ -26,13 +26,25 @@ def control(p: Parameter) -> Any:
     look = {"description": title, "tooltip": p.says, "style": _LABEL, "layout": _WIDTH}
     if set(p.choices) == {True, False}:
         return widgets.Checkbox(p.default, indent=True, **look)
-    if p.choices:
+    if p.choices and p.default is not None:
         return dropdown(title, list(p.choices), p.default, p.says)
     if p.default is None:
-        sizes = [2**n for n in range(11) if p.minimum <= 2**n <= p.maximum]
+        sizes = list(p.choices) or [2**n for n in range(11) if p.minimum <= 2**n <= p.maximum]
         return dropdown(title, [("auto", None), *((str(n), n) for n in sizes)], None, p.says)
     kind = widgets.BoundedIntText if p.name in COUNTS else widgets.IntSlider
-    return kind(p.default, min=p.minimum, max=p.maximum, continuous_update=False, **look)
+    step = {"step": p.step} if p.step > 1 else {}
+    return kind(p.default, min=p.minimum, max=p.maximum, continuous_update=False, **step, **look)
+
+
+def keep(control: Any, value: Any) -> None:
+    """Sets a control to the value that another kernel's control had, if it is offered here too."""
+    if isinstance(control, widgets.Dropdown):
+        if value in [o[1] if isinstance(o, tuple) else o for o in control.options]:
+            control.value = value
+    elif isinstance(control, widgets.IntSlider):
+        control.value = max(control.min, value // control.step * control.step)
+    else:
+        control.value = value
 
 
 def sigma(p: Parameter) -> Any:

@@ -48,10 +48,7 @@ class Explorer(widgets.Box):
         self.view = View()
         self.session = Session(lambda part, value: setattr(self.view, part, value))
         self._quiet = False
-        known = kernels.names("prefill")
-        self._fixed: dict[str, Any] = {
-            "kernel": controls.dropdown("kernel", known, kernels.get(kernel, "prefill").name)
-        }
+        self._fixed: dict[str, Any] = {"kernel": controls.dropdown("kernel", kernels.names(), kernels.get(kernel).name)}
         self._fixed |= {p.name: controls.control(p) for p in stages.PROBLEM}
         self._fixed["sigma"] = controls.sigma(stages.SIGMA)
         self._fixed["device"] = controls.dropdown("device", _devices(), "auto", "where the kernel runs")
@@ -120,7 +117,7 @@ class Explorer(widgets.Box):
         self._built = {p.name: controls.control(p) for p in wanted}
         for name, control in self._built.items():
             if name in old:
-                control.value = old[name]
+                controls.keep(control, old[name])
             control.observe(self._changed, "value")
         problem = [self._fixed[p.name] for p in stages.PROBLEM] + [self._fixed["sigma"]]
         self._panel.children = [
