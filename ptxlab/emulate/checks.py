@@ -330,9 +330,8 @@ class CheckedWarp(Warp):
         self._look(address, "store", value if isinstance(value, tuple) else (value,))
 
     def atom(self, i: Form, address: Value, *values: Any) -> Any:
-        old = super().atom(i, address, *values)
-        self._look(address, "atomic", None)
-        return old
+        self._look(address, "atomic", None)  # before it: afterwards it has written what it reads
+        return super().atom(i, address, *values)
 
     def _look(self, address: Value, what: str, values: tuple[Any, ...] | None) -> None:
         site, touches, self.touches = self.site, self.touches, None

@@ -105,7 +105,7 @@ class Order:
     def opened(self, barrier: int, waiting: list[int], everyone: bool) -> None:
         """A barrier lets these warps go."""
         time = self.tick()
-        if everyone:
+        if everyone and not self.arrived[barrier].any():
             self.full = time
             return
         self.simple = False

@@ -138,8 +138,8 @@ end:
   ret void
 }
 
-; A barrier opens to %came waiting warps of %alive.
-define internal void @check.opened(ptr %ctx, ptr %cta, ptr %states, i64 %size, i64 %barrier, i32 %came, i32 %alive) noinline nounwind {
+; A barrier opens to %came waiting warps of %alive; %over: more than it counts, so that nobody has waited for the others.
+define internal void @check.opened(ptr %ctx, ptr %cta, ptr %states, i64 %size, i64 %barrier, i32 %came, i32 %alive, i1 %over) noinline nounwind {
 entry:
   %known = alloca [32 x i32], align 64
   %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
@@ -201,10 +201,21 @@ who.next:
   br label %who
 clock:
   %t = call i32 @race.tick(ptr %ck)
-  %everyone = icmp eq i32 %came, %alive
+  br i1 %over, label %nobody, label %order
+nobody:
+  %n.simple.p = getelementptr i8, ptr %ck, i64 ${SIMPLE}
+  store i64 0, ptr %n.simple.p
+  ret void
+order:
   %row = shl i64 %barrier, 7
   %came.all = getelementptr i8, ptr %ck, i64 ${CAME}
   %came.row = getelementptr i8, ptr %came.all, i64 %row
+  %came.v = load <32 x i32>, ptr %came.row, align 4
+  %came.some = icmp ne <32 x i32> %came.v, zeroinitializer
+  %came.bits = bitcast <32 x i1> %came.some to i32
+  %came.none = icmp eq i32 %came.bits, 0
+  %all = icmp eq i32 %came, %alive
+  %everyone = and i1 %all, %came.none
   br i1 %everyone, label %full, label %part
 full:
   %now = load i64, ptr %ck
@@ -388,7 +399,14 @@ keep.word:
   br i1 %m.more, label %keep.go, label %keep.next
 keep.go:
   %kwm = getelementptr i64, ptr %kw, i64 %m
-  call void @race.keep(ptr %ctx, ptr %cta, ptr %kwm, i64 %ks, i64 %kme, i1 %write)
+  %old = load i64, ptr %kwm
+  %o.diff = xor i64 %old, %kme
+  %o.rest = and i64 %o.diff, -1056
+  %o.same = icmp eq i64 %o.rest, 0
+  %o.many0 = and i1 %o.same, %write
+  %o.many = select i1 %o.many0, i64 1024, i64 0
+  %kme.many = or i64 %kme, %o.many
+  call void @race.keep(ptr %ctx, ptr %cta, ptr %kwm, i64 %ks, i64 %kme.many, i1 %write)
   %m1 = add i64 %m, 1
   br label %keep.word
 keep.next:

@@ -392,6 +392,7 @@ counted:
   %b.open = and i1 %b.enough, %b.any
   br i1 %b.open, label %opens, label %barrier.next
 opens:
+  %b.over = icmp ugt i32 %b.total, %b.want
 ${OPENED}
   br label %release
 release:

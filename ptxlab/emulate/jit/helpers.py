@@ -52,7 +52,7 @@ def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bo
     )
     started = "  call void @check.started(ptr %ctx, ptr %cta)" if checked else ""
     opened = (
-        f"  call void @check.opened(ptr %ctx, ptr %cta, ptr %states, i64 {state_size}, i64 %b, i32 %came, i32 %alive)"
+        f"  call void @check.opened(ptr %ctx, ptr %cta, ptr %states, i64 {state_size}, i64 %b, i32 %came, i32 %alive, i1 %b.over)"
     )
     return fill(
         "grid.ll",

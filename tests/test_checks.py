@@ -1,0 +1,281 @@
+"""The checks on both engines: planted bugs are found with their lines, repaired kernels and real ones are silent."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any
+
+import cuda_programs
+import emulate_programs
+import numpy as np
+import pytest
+import test_emulate_cuda as corpus
+from emulate_programs import ENGINES
+from planted import BUGS
+
+import ptxlab as pl
+from ptxlab.build import Builder, Ptr, f32, kernel
+from ptxlab.findings import Finding
+
+DEVICES = tuple({"step": "step", "jit": "cpu"}[engine] for engine in ENGINES)
+ALL = ("memcheck", "initcheck", "racecheck", "synccheck")
+Key = tuple[str, str, int, int]
+
+
+def key(finding: Finding) -> Key:
+    """What a finding is about: the check, the kind, the lines of both parties."""
+    assert finding.first is not None
+    return finding.check, finding.kind, finding.first.line, finding.second.line if finding.second else 0
+
+
+# -- planted bugs ------------------------------------------------------------------------------------------------------
+
+
+def test_there_are_enough() -> None:
+    assert len(BUGS) >= 60
+    assert {(b.check, b.kind) for b in BUGS.values() if "|" not in b.kind} >= {
+        ("racecheck", "RAW"), ("racecheck", "WAR"), ("racecheck", "WAW"), ("initcheck", "uninitialised read"),
+        ("synccheck", "divergent barrier"), ("synccheck", "barrier after exit"), ("synccheck", "barrier count"),
+        ("synccheck", "mask omits lane"), ("synccheck", "mask names exited lane"), ("synccheck", "shuffle source"),
+        ("synccheck", "shuffle range"), ("synccheck", "asynchronous copy"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_planted_bug(name: str) -> None:
+    planted, seen = BUGS[name], []
+    lines = planted.lines()
+    wanted = {(planted.check, kind, *ends) for kind in planted.kind.split("|") for ends in (lines, lines[::-1])}
+    for device in DEVICES:
+        run, _ = planted.run(device, False, ("memcheck", planted.check))
+        found = [key(f) for f in run.findings if f.check != "unwritten"]
+        assert wanted & set(found), (device, found, lines)
+        assert all(k[2] in lines for k in found), (device, found, lines)
+        # which of two unordered accesses comes first is a matter of the schedule
+        seen.append({(c, frozenset(ends)) if c == "racecheck" else (c, k, *ends) for c, k, *ends in found})
+    assert all(found == seen[0] for found in seen)
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_repaired_twin(name: str) -> None:
+    for device in DEVICES:
+        run, _ = BUGS[name].run(device, True, ALL)
+        assert [str(f) for f in run.findings if f.check != "unwritten"] == []
+
+
+# -- silence -----------------------------------------------------------------------------------------------------------
+
+
+PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("name", pl.kernels.names())
+def test_library_is_silent(name: str, causal: bool, device: str) -> None:
+    spec = pl.kernels.get(name)
+    for dtype in PRECISION.keys() & set(spec.parameters["dtype"].choices):
+        if dtype == "f64" and device == "step":
+            continue  # the same instructions, slowly
+        rows, keys = (40, 70) if device == "cpu" else (20, 24)
+        q, k, v = pl.reference.random_inputs(1, 1, 1, rows, keys, 16, dtype=PRECISION[dtype])
+        built = spec.build(head_dim=16, causal=causal, dtype=dtype)
+        out = pl.attention(q, k, v, kernel=built, causal=causal, device=device, checks=ALL)
+        assert [str(f) for f in out.run.findings] == []
+        assert out.error.ok
+
+
+QUICK = ("reduce", "softmax", "matmul_tiled", "scan", "histogram")
+
+
+def silent_corpus(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Finding] = []
+
+    def launch(*args: Any, **options: Any) -> None:
+        found.extend(emulate_programs.launch(*args, checks=ALL, **options).findings)
+
+    monkeypatch.setattr(corpus, "launch", launch)
+    corpus.KERNELS[file.partition(".")[0]](engine, (corpus.CORPUS / file).read_text())
+    assert [str(f) for f in found] == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("file", [f for f in corpus.FILES if f.startswith(QUICK) and "nvrtc" in f])
+def test_corpus_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent_corpus(file, engine, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("file", corpus.FILES)
+def test_whole_corpus_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent_corpus(file, engine, monkeypatch)
+
+
+EXPECTED = {"scan_shuffle": {("initcheck", "uninitialised read")}}
+"""A warp reads the totals of warps that the block does not have, and throws them away: unwritten all the same."""
+
+
+def silent_program(name: str, mode: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Finding] = []
+    plain = pl.launch
+
+    def launch(*args: Any, **options: Any) -> Any:
+        run = plain(*args, checks=ALL, **options)
+        found.extend(run.findings)
+        return run
+
+    monkeypatch.setattr(pl, "launch", launch)
+    outcome = cuda_programs.run(name, cuda_programs.ptx_of(name, mode, "sm_80"), device)
+    assert outcome.verdict == "ok", outcome
+    kinds = {(f.check, f.kind) for f in found if f.check != "unwritten"}
+    assert kinds == EXPECTED.get(name, set()), "\n".join(map(str, found))
+
+
+PROGRAMS = [name for name in cuda_programs.PROGRAMS if f"{name}.O3.sm_80" in cuda_programs.archive()]
+
+
+@pytest.mark.parametrize("name", [
+    "producer_consumer", "scan_lookback", "threadfence_reduce", "spin_lock", "grid_sync", "cas_loops", "barrier_copy",
+    "pipeline_copy", "warp_reductions", "scan_shuffle", "matmul_mma", "matmul_wmma", "sort_bitonic",
+])  # fmt: skip
+def test_programs_are_silent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent_program(name, "O3", DEVICES[-1], monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["O3", "G"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_all_programs_are_silent(name: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent_program(name, mode, DEVICES[-1], monkeypatch)
+
+
+# -- schedules ---------------------------------------------------------------------------------------------------------
+
+RACY = [
+    "shared: another warp's element before a barrier", "shared: 16-byte accesses", "shared: 1-byte accesses",
+    "shared: 2-byte accesses", "shared: 8-byte accesses", "shared: a word of all, stored and loaded",
+    "shared: through generic addresses", "shared: dynamic memory", "shared: a sum read before all have added",
+    "shared: a barrier of other warps", "shared: matrix loaded before all rows are stored",
+    "shared: another warp's asynchronous copy", "shared: overwritten while another warp still reads",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", RACY)
+def test_a_race_depends_on_the_seed_and_is_replayed(name: str, device: str) -> None:
+    @functools.cache
+    def left(seed: int, repaired: bool) -> bytes:
+        return BUGS[name].run(device, repaired, ("memcheck",), seed=seed)[1].tobytes()
+
+    first = [left(seed, False) for seed in range(12)]
+    left.cache_clear()
+    assert [left(seed, False) for seed in range(12)] == first
+    assert len(set(first)) > 1
+    assert len({left(seed, True) for seed in range(12)}) == 1
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_seeds_do_not_change_what_clean_kernels_give(device: str) -> None:
+    for name in pl.kernels.names():
+        spec = pl.kernels.get(name)
+        dtype = spec.parameters["dtype"].default
+        built = spec.build(head_dim=16)
+        q, k, v = pl.reference.random_inputs(1, 1, 1, 40, 40, 16, dtype=PRECISION[dtype])
+        grid, block, shared = built.launch_shape(1, 1, 1, 40, 40)
+        results = set()
+        for seed in range(100 if device == "cpu" else 1):
+            o, lse = np.zeros_like(q), np.zeros((1, 1, 40), np.float32)
+            given = built.arguments(q, k, v, o, lse, 0.25)
+            pl.launch(built, grid, block, *given, shared=shared, device=device, seed=seed)
+            results.add(o.tobytes() + lse.tobytes())
+        assert len(results) == 1, name
+
+
+# -- findings ----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def mirror(k: Builder, x: Ptr[f32], tile: Ptr[f32]) -> None:
+    """Each thread reads what another one has stored, without a barrier."""
+    t = k.tid.x
+    k.store(tile + t, k.load(x + t))
+    k.store(x + t, k.load(tile + (63 - t)))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_finding_names_the_python_of_a_builder_kernel(device: str) -> None:
+    x, tile = np.zeros((2, 64), np.float32)
+    found = pl.launch(mirror, 1, 64, x, tile, device=device, checks=("racecheck",)).findings
+    raw = next(f for f in found if f.kind == "RAW")
+    assert raw.first is not None
+    assert raw.first.span is not None
+    assert raw.first.span.file == __file__
+    assert str(raw.first.span) in str(raw)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_finding_shows_itself(device: str) -> None:
+    planted = BUGS["shared: another warp's element before a barrier"]
+    run, _ = planted.run(device, False, ("racecheck",))
+    (raw,) = [f for f in run.findings if f.kind == "RAW"]
+    load, store = planted.lines()
+    assert (
+        str(raw)
+        == f"""racecheck: RAW hazard in shared memory: a thread reads what another thread writes, and \
+nothing makes the read come after the write; a barrier between the two would order them
+  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) loads 4 bytes
+            line {load}: ld.shared.u32 %r6, [%r12]; //1
+  and:    block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) stores 4 bytes
+            line {store}: st.shared.u32 [%r10], %r1; //2
+  in:     shared memory, byte 0 of 'tile' (4096 bytes)"""
+    )
+    assert (raw.space, raw.address, raw.count) == ("shared", 0, 1)
+    exported = json.loads(json.dumps(raw.to_dict()))
+    assert exported["first"]["thread"] == [32, 0, 0]
+    assert exported["second"]["line"] == store
+    html = raw._repr_mimebundle_()["text/html"]
+    assert "<b>racecheck</b> RAW" in html
+    assert "ld.shared.u32 %r6, [%r12]" in html
+    assert str(raw).splitlines()[0] in repr(run)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_occurrences_are_counted(device: str) -> None:
+    run, _ = BUGS["unwritten: shared memory"].run(device, False, ("initcheck",))
+    (found,) = run.findings
+    assert found.count == 2  # two warps
+    assert str(found).endswith("  seen:   2 times")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_nothing_is_checked_unless_asked_for(device: str) -> None:
+    for planted in (BUGS["unwritten: shared memory"], BUGS["shared: all lanes store to one word"]):
+        assert planted.run(device, False, ("memcheck",))[0].findings == []
+    assert BUGS["unwritten: shared memory"].run(device, False, ("racecheck", "synccheck"))[0].findings == []
+
+
+def test_an_unknown_check_is_refused() -> None:
+    with pytest.raises(pl.LaunchError) as error:
+        BUGS["unwritten: shared memory"].run("step", False, ("leakcheck",))
+    assert str(error.value) == ("checks: there is no 'leakcheck'; there is memcheck, initcheck, racecheck, synccheck")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_buffer_stays_written_between_launches(device: str) -> None:
+    planted = BUGS["unwritten: a device buffer"]
+    buffer = pl.empty(128, np.uint32, device="cpu")
+    x = np.zeros(128, np.uint32)
+
+    def reads(checks: tuple[str, ...]) -> list[Finding]:
+        return pl.launch(planted.text(False), 1, 64, buffer, x, device=device, checks=checks).findings
+
+    assert reads(("initcheck",))
+    pl.launch(planted.text(True), 1, 64, buffer, x, device=device, checks=("initcheck",))
+    assert reads(("initcheck",)) == []
+    other = pl.to_device(x, device="cpu")
+    assert pl.launch(planted.text(False), 1, 64, other, x, device=device, checks=("initcheck",)).findings == []
+    unknown = pl.empty(128, np.uint32, device="cpu")
+    pl.launch(planted.text(False), 1, 64, unknown, x, device=device)  # keeps no record of what it writes
+    assert pl.launch(planted.text(False), 1, 64, unknown, x, device=device, checks=("initcheck",)).findings == []
