@@ -16,6 +16,10 @@ RELAXED = frozenset({"ld", "ldu", "st", "cvt"})
 
 def misfit(code: Code, registers: Sequence[Register]) -> str:
     """What does not fit, in words; empty when everything does."""
+    for dest in code.dests:
+        if isinstance(dest, Group) and any(not isinstance(e, Reg | None) for e in dest.elements):
+            assert code.form is not None
+            return f"{code.form.opcode} can write to registers only"
     pairs = [*zip(code.dests, code.dest_types, strict=True), *zip(code.sources, code.source_types, strict=True)]
     for operand, type_ in pairs:
         wrong = _misfit(code, operand, type_, registers)

@@ -237,6 +237,11 @@ class Program:
 
         return any(code.form is not None and polls(code.form) for code in self.codes)
 
+    @functools.cached_property
+    def generic_accesses(self) -> int:
+        """How many of its accesses go through generic addresses."""
+        return sum(code.space == "generic" for code in self.codes)
+
     def source(self, line: int) -> str:
         """The text of a PTX line."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""

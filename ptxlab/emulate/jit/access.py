@@ -167,12 +167,19 @@ class Accesses(Transfers):
         if not group.pointer:
             if uniform:
                 self._check_uniform(group, base, address.offset)
+            elif self._lane_by_lane():
+                self._note_lanes(group, base, address.offset)
             else:
                 self._check_lanes(group, base, address.offset)
         offset = offset_of(self.code) - group.low
         self.observe(Seen(self.code, group, offset, size, uniform, values is not None))
         if uniform:
             out = self._scalar_access(group, offset, lane, count, size, values)
+        elif self._lane_by_lane():
+            stored = None if values is None else [self.vector(v) for v in values]
+            out = tuple(
+                Value(text, lane, False) for text in self._each_lane(group, offset, lane, count, size // count, stored)
+            )
         else:
             out = self._lanes_access(group, offset, lane, count, size, values)
         if self.code.guard is not None:
@@ -190,6 +197,18 @@ class Accesses(Transfers):
                 )
             out = tuple(merged)
         return out
+
+    def _lane_by_lane(self) -> bool:
+        """Whether generic accesses go straight to the slow function: code compiled for a debugger has hundreds of them,
+        and the fast ways would take most of the time to build and find little to be fast with."""
+        return self.code.space == "generic" and self.program.generic_accesses > 150
+
+    def _note_lanes(self, group: Group, base: Value, offset: int) -> None:
+        """32 addresses that nothing is known about: what the slow function and instruments need of them."""
+        low = group.low - (offset_of(self.code) - offset)
+        group.address = self.vector(self.add(base, self.const("i64", low)))
+        group.pointer, group.offsets, group.pattern, group.shadow = "null", "zeroinitializer", "3", "0"
+        self._mixed_addresses[group.site] = group.address
 
     def _check_uniform(self, group: Group, base: Value, offset: int) -> None:
         """One address for all lanes: leaves `group.pointer` at the group's lowest byte."""

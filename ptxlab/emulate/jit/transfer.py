@@ -8,7 +8,10 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import Group
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value
-from ptxlab.emulate.program import Code
+from ptxlab.emulate.program import Code, Program
+
+LARGE = 1500
+"""PTX instructions from which on code is made small rather than fast: a debug build, or a library's."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Transfers(Ops):
     wide: bool
     """Whether the CPU has 512-bit vectors, with gathers and scatters of their own."""
     helpers_needed: dict[str, str]
+    program: Program
     mask_bits: str
     """i32: the lanes that execute this instruction."""
 
@@ -230,7 +234,7 @@ class Transfers(Ops):
 
     def _gather(self, lane: str, pointers: str, mask: str | None = None) -> Value:
         ty = LLVM[lane]
-        if self.wide:
+        if self._inline(lane):
             text = self.t.gather(ty, BITS[lane] // 8, pointers, mask or self.mask_vector(), "zeroinitializer")
         else:
             text = self.t.let(f"call <{W} x {ty}> @{self._out_of_line('gather', lane)}(<{W} x ptr> {pointers}, "
@@ -239,11 +243,16 @@ class Transfers(Ops):
 
     def _scatter(self, lane: str, pointers: str, value: str, mask: str | None = None) -> None:
         ty = LLVM[lane]
-        if self.wide:
+        if self._inline(lane):
             self.t.scatter(ty, BITS[lane] // 8, value, pointers, mask or self.mask_vector())
             return
         name = self._out_of_line("scatter", lane)
         self.t.do(f"call void @{name}(<{W} x {ty}> {value}, <{W} x ptr> {pointers}, i32 {self.mask_bits})")
+
+    def _inline(self, lane: str) -> bool:
+        """Whether a gather is made in place: the CPU has an instruction for it, and the program is not so large that
+        building it matters more than running it."""
+        return self.wide and BITS[lane] >= 32 and len(self.program.codes) < LARGE
 
     def _out_of_line(self, what: str, lane: str) -> str:
         """The name of a function that gathers or scatters. Without 512-bit vectors, LLVM takes such an access apart
