@@ -15,6 +15,7 @@ from ptxlab.emulate.program import Code, Group, Literal, Mem, Program, Reg, Sour
 from ptxlab.emulate.scopes import STACK, Names, Routine, Scope
 from ptxlab.emulate.stack import StackMemory
 from ptxlab.emulate.system import SystemMemory
+from ptxlab.emulate.wide import split, whole
 from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.table import Form, FormError, form
@@ -67,10 +68,8 @@ class Lowering(Names):
         self._link()
         codes, blocks = cut(self.codes, (r.start for r in self.routines.values()))
         dynamic = self.place_extern(codes)
-        directives = self.kernel.directives
-        exact, most = (
-            tuple(int(n) for n in directives.get(name, ()) if n.isdigit()) for name in ("reqntid", "maxntid")
-        )
+        limits = [self.kernel.directives.get(name, ()) for name in ("reqntid", "maxntid")]
+        exact, most = (tuple(int(n) for n in limit if n.isdigit()) for limit in limits)
         return Program(
             name=self.kernel.name, arch=self.arch, codes=codes, blocks=blocks, registers=self.registers,
             params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),
@@ -120,12 +119,12 @@ class Lowering(Names):
         pending: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]] = []
         self.frame = routine.frame or self.local
         labels = self._collect(body, routine.scope, pending, [])
+        if any(instruction.name == "alloca" for instruction, _, _ in pending):
+            self.heap.enter(self, routine)
         if routine.frame is not None:
             self._make_room(routine, routine.frame, pending)
         # Falling off the end returns.
         pending.append((Instruction(None, "ret", (), (), routine.function.line), routine.scope, labels))
-        if any(instruction.name == "alloca" for instruction, _, _ in pending):
-            self.heap.enter(self, routine)
         for instruction, scope, before in pending:
             for where, label in before:
                 where.labels[label] = len(self.codes)
@@ -188,9 +187,9 @@ class Lowering(Names):
             guard = (register.index, instruction.guard.negated)
         if instruction.name in ("bra", "brx") and len(instruction.operands) != (1 if instruction.name == "bra" else 2):
             raise self.error(f"{found.opcode} takes {len(found.op.operands)} operands", line)
-        if instruction.name == "call" and not instruction.operands:
-            raise self.error("call needs the name of a function", line)
         if instruction.name == "call":
+            if not instruction.operands:
+                raise self.error("call needs the name of a function", line)
             lower_call(self, instruction, found, guard, scope, routine)
             return
         if instruction.name in ("alloca", "stacksave", "stackrestore"):
@@ -207,7 +206,7 @@ class Lowering(Names):
         elif instruction.name == "brx":
             code.sources = (self.operand(instruction.operands[0], scope, routine, line),)
             code.source_types = ("u32",)
-            names = self._table(str(instruction.operands[1]), scope, line)
+            names = self.table(str(instruction.operands[1]), scope, line)
             code.targets = tuple(self._label(name, scope, line) for name in names)
         else:
             self._operands(code, instruction, found, scope, routine)
@@ -257,6 +256,9 @@ class Lowering(Names):
                     second = operand.second
                     operand = operand.first
             resolved = None if operand is None else self.operand(operand, scope, routine, line)
+            type_ = found.operand_type(spec)
+            if type_ == "b128":
+                resolved, type_ = whole(self, resolved, found.opcode, line), "vec"
             if isinstance(resolved, Group) and len(resolved.elements) == 1 and found.op.kind != "warp":
                 resolved = resolved.elements[0]  # `{%r1}`, as Triton writes it
             if operand is not None and (spec.role == "addr") != isinstance(resolved, Mem):
@@ -268,11 +270,13 @@ class Lowering(Names):
                 if resolved is not None and not isinstance(resolved, Reg | Group):
                     raise self.error(f"{operand} cannot be written to", line)
                 dests.append(resolved)
-                code.dest_types += (found.operand_type(spec),)
+                code.dest_types += (type_,)
             else:
                 sources.append(resolved)
-                code.source_types += (found.operand_type(spec),)
+                code.source_types += (type_,)
         code.dests, code.sources = tuple(dests), tuple(sources)
+        if found.opcode == "mov.b128" and split(self, code):
+            return
         wrong = misfit(code, self.registers)
         if wrong:
             raise self.error(wrong, line)
@@ -298,14 +302,6 @@ class Lowering(Names):
                 return len(self.label_uses) - 1
             where = where.parent
         raise self.error(f"there is no label {name!r} in this function", line, hint=f"{name}:")
-
-    def _table(self, name: str, scope: Scope, line: int) -> tuple[str, ...]:
-        where: Scope | None = scope
-        while where is not None:
-            if name in where.tables:
-                return where.tables[name]
-            where = where.parent
-        raise self.error(f"there is no .branchtargets list {name!r}", line)
 
     # -- calls and blocks ----------------------------------------------------------------------------------------------
 

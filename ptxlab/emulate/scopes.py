@@ -223,6 +223,15 @@ class Names:
                 return Special(name)
         raise self.error(f"{name!r} is not declared", line, hint=f".reg .b32 {name};" if name[0] == "%" else "")
 
+    def table(self, name: str, scope: Scope, line: int) -> tuple[str, ...]:
+        """The labels of a `.branchtargets` list."""
+        where: Scope | None = scope
+        while where is not None:
+            if name in where.tables:
+                return where.tables[name]
+            where = where.parent
+        raise self.error(f"there is no .branchtargets list {name!r}", line)
+
     def provided(self, name: str) -> int | None:
         """The number that the system gives for a name, such as a function's address."""
         raise NotImplementedError

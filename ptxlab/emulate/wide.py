@@ -46,7 +46,8 @@ def split(low: Lowering, code: Code) -> bool:
     for k in range(2):
         into, out_of = _half(dest, k), _half(source, k)
         assert isinstance(into, Reg | Group)
-        low.op("mov.b64", (into,), (out_of,), code.line, code.guard).instruction = code.instruction
+        half = low.op("mov.b64", (into,), (out_of,), code.line, code.guard)
+        half.instruction = None if k else code.instruction  # one of them counts
     return True
 
 
