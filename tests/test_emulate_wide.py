@@ -71,6 +71,9 @@ MOVES = {
                  lambda low, high, t: (low, high)),
     "ordered": ("st.release.gpu.global.b128 [%rd3], %q1; ld.acquire.gpu.global.b128 %q2, [%rd3];",
                 lambda low, high, t: (low, high)),
+    "uniform": ("ldu.global.b128 %q2, [%rd4];", lambda low, high, t: (low, high)),
+    "mapped": ("st.mmio.relaxed.sys.global.b128 [%rd3], %q1; ld.mmio.relaxed.sys.global.b128 %q2, [%rd3];",
+               lambda low, high, t: (low, high)),
     "read only": ("ld.global.nc.L1::no_allocate.b128 %q2, [%rd4];", lambda low, high, t: (low, high)),
 }  # fmt: skip
 
@@ -85,6 +88,23 @@ def test_moves(engine: str, name: str) -> None:
         assert (out == x.reshape(16, 2, 2)[:, ::-1].reshape(32, 2)).all()
         return
     assert out.tolist() == [list(expected(int(low), int(high), t)) for t, (low, high) in enumerate(x)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("vec", "type_"), [("v8", "b32"), ("v8", "f32"), ("v4", "b64"), ("v4", "f64")])
+def test_256_bits_at_once(engine: str, vec: str, type_: str) -> None:
+    """Elements come back in the opposite order, but for the last, which is not kept."""
+    count, held = int(vec[1:]), f"b{type_[1:]}"
+    names = [f"%e{k}" for k in range(count)]
+    body = f".reg .{held} {', '.join(names)};\nmad.wide.u32 %rd3, %r1, 32, %rd1; mad.wide.u32 %rd4, %r1, 32, %rd2;\n"
+    body += f"ld.global.L1::evict_last.L2::evict_last.{vec}.{type_} {{{', '.join(names[:-1])}, _}}, [%rd4];\n"
+    body += f"mov.{held} {names[-1]}, {names[0]};\n"
+    body += f"@%p1 st.global.L2::evict_first.{vec}.{type_} [%rd3], {{{', '.join(reversed(names))}}};"
+    x = np.random.default_rng(0).integers(0, 1 << 30, (32, count)).astype(f"u{32 // count}")
+    out = run(engine, kernel(body), x=x, out=np.zeros_like(x))[0]
+    want = np.concatenate([x[:, :1], x[:, -2::-1]], axis=1)
+    want[20:] = 0
+    assert (out == want).all()
 
 
 @pytest.mark.parametrize("engine", ENGINES)

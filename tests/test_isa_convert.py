@@ -122,7 +122,8 @@ PAIRS = [(s, t) for s in FORMATS for t in FORMATS if s != t]
 def test_float_to_float(source: str, target: str) -> None:
     values = floats(source)
     exact = (source, target) in (("f32", "f64"), ("f16", "f32"), ("f16", "f64"), ("bf16", "f32"), ("bf16", "f64"))
-    for mode in ("",) if exact else MODES:
+    halves = {source, target} == {"f16", "bf16"}
+    for mode in ("",) if exact else (*MODES, "") if halves else MODES:
         opcode = f"cvt{'.' * bool(mode)}{mode}.{target}.{source}"
         want = [x if math.isnan(x) or math.isinf(x) else
                 round_exact(Fraction(x), mode or "rn", target, int(math.copysign(1, x))) for x in values]  # fmt: skip
@@ -187,6 +188,23 @@ def test_tf32_keeps_ten_fraction_bits() -> None:
     assert_same(run("cvt.rna.satfinite.tf32.f32", x).view(np.float32)[4:6], np.repeat(largest, 2))
     assert_same(run("cvt.rn.relu.tf32.f32", x)[3:4], np.zeros(1, np.uint32))
     assert int(run("cvt.rna.tf32.f32", lanes("f32", [NAN]))[0]) == 0x7FFFFFFF
+
+
+@pytest.mark.parametrize("part", ["u16", "s16", "u8", "s8", "u4", "s4", "u2", "s2"])
+def test_integers_side_by_side(part: str) -> None:
+    bits = int(part[1:])
+    low, high = (0, (1 << bits) - 1) if part[0] == "u" else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    rng = np.random.default_rng(bits)
+    edges = [0, 1, -1, low, high, low - 1, high + 1, 1 << 31, (1 << 31) - 1]
+    a, b = (lanes("s32", rng.permutation(np.resize(edges, 32)).astype(np.int64) & 0xFFFFFFFF) for _ in range(2))
+    c = lanes("b32", rng.integers(0, 1 << 32, 32))
+    first, second = ([min(max(x, low), high) & ((1 << bits) - 1) for x in v.view(np.int32).tolist()] for v in (a, b))
+    want = [x << bits | y for x, y in zip(first, second, strict=True)]
+    if bits == 16:
+        assert_same(run(f"cvt.pack.sat.{part}.s32", a, b), lanes("b32", want))
+        return
+    want = [(w | int(x) << 2 * bits) & 0xFFFFFFFF for w, x in zip(want, c, strict=True)]
+    assert_same(run(f"cvt.pack.sat.{part}.s32.b32", a, b, c), lanes("b32", want))
 
 
 def test_addresses() -> None:

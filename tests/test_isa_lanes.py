@@ -121,3 +121,22 @@ def test_reductions(active: int) -> None:
     }  # fmt: skip
     for name, want in expected.items():
         assert_same(run(f"redux.sync.{name}", a, every(active), active=active), every(int(want)), name)
+
+
+@pytest.mark.parametrize("active", [0xFFFFFFFF, 0x0FF000F0, 0x00000100])
+def test_reductions_of_floats(active: int) -> None:
+    here = (active >> LANE & 1).astype(bool)
+    rng = np.random.default_rng(active & 7)
+    numbers = rng.standard_normal(32).astype(np.float32)
+    numbers[rng.integers(0, 32, 6)] = [0.0, -0.0, np.inf, -np.inf, 1e-42, -1e-42]
+    with_nan = np.where(rng.random(32) < 0.4, np.float32(np.nan), numbers)
+    for a in (numbers, with_nan, np.full(32, np.nan, np.float32), np.resize(np.float32([0.0, -0.0]), 32)):
+        for name, word, pick in (("min", "", min), ("max", "", max), ("min", ".abs", min), ("max", ".abs", max)):
+            some = [float(x) for x in (np.abs(a) if word else a)[here]]
+            real = [x for x in some if x == x]
+            want = pick(real, key=lambda x: (x, np.copysign(1, x))) if real else np.nan
+            got = run(f"redux.sync.{name}{word}.f32", a, every(active), active=active)
+            assert_same(got, np.full(32, want, np.float32), name, word)
+            want = want if len(real) == len(some) else np.nan
+            got = run(f"redux.sync.{name}{word}.NaN.f32", a, every(active), active=active)
+            assert_same(got, np.full(32, want, np.float32), name, word, "NaN")

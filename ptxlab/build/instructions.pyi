@@ -1406,6 +1406,9 @@ class Instructions(Flow):
         ld.mmio.relaxed.sys{.space}.type  d, [a]
             Loads from memory-mapped I/O: exactly one access of that size.
 
+        ld.mmio.relaxed.sys{.space}.b128  d:b128, [a]
+            Loads from memory-mapped I/O: exactly one access of that size.
+
         ld{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}{.prefetch}.b128  d:b128, [a]{, policy:b64}
             Loads 128 bits into one register.
 
@@ -1429,6 +1432,9 @@ class Instructions(Flow):
         ldu{.space}.vec.type  d:vec, [a]
             Loads through the uniform cache from memory that is read-only while the kernel runs; an old form of
             `ld.global.nc`.
+
+        ldu{.space}.b128  d:b128, [a]
+            Loads 128 bits through the uniform cache.
         """
 
     def st(self, a: Ptr[Any] | Register[Any], b: Any, policy: Any = ..., *, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> None:
@@ -1467,6 +1473,9 @@ class Instructions(Flow):
 
         st.mmio.relaxed.sys{.space}.type  [a], b
             Stores to memory-mapped I/O: exactly one access of that size.
+
+        st.mmio.relaxed.sys{.space}.b128  [a], b:b128
+            Stores 128 bits to memory-mapped I/O in one access.
 
         st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
             Stores a 128-bit register.
@@ -1612,7 +1621,7 @@ class Instructions(Flow):
             The old name of `fence.proxy.alias`.
         """
 
-    def fence(self, a: Ptr[Any] | Register[Any] = ..., size: Any = ..., *, order: Literal["sc", "acq_rel", "acquire", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., mbarrier_init: bool = ..., release: bool = ..., cluster: bool = ..., proxy: bool = ..., alias: bool = ..., async_: bool = ..., space: Literal["global", "shared::cta", "shared::cluster"] = ..., tensormap_generic: bool = ..., acquire: bool = ..., into: Any = ..., both: bool = ...) -> None:
+    def fence(self, a: Ptr[Any] | Register[Any] = ..., size: Any = ..., *, order: Literal["sc", "acq_rel", "acquire", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., mbarrier_init: bool = ..., release: bool = ..., cluster: bool = ..., proxy: bool = ..., alias: bool = ..., async_: bool = ..., space: Literal["global", "shared::cta", "shared::cluster"] = ..., acquire: bool = ..., sync_restrict_shared_cluster: bool = ..., async_generic: bool = ..., sync_restrict_shared_cta: bool = ..., tensormap_generic: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """fence{.order}.scope
             Orders the thread's memory accesses before it against those after it, as seen by the other threads of
             the scope. A flag that says "the data is there" needs one between data and flag.
@@ -1626,6 +1635,22 @@ class Instructions(Flow):
         fence.proxy.async{.space}
             Orders ordinary accesses against those of another path to memory: Hopper's tensor cores and bulk copies
             read shared memory through the "async" one.
+
+        fence.acquire.sync_restrict::shared::cluster.cluster
+            Orders accesses to the shared memory of the cluster's blocks (acquire) or of its own block (release)
+            only.
+
+        fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster
+            Orders accesses of two paths to the shared memory of the cluster's blocks (acquire) or of its own block
+            (release).
+
+        fence.release.sync_restrict::shared::cta.cluster
+            Orders accesses to the shared memory of the cluster's blocks (acquire) or of its own block (release)
+            only.
+
+        fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster
+            Orders accesses of two paths to the shared memory of the cluster's blocks (acquire) or of its own block
+            (release).
 
         fence.proxy.tensormap::generic.release.scope
             Makes a tensor map that was written as memory visible to the copy engine.

@@ -76,6 +76,22 @@ op("cvt{.sat}.dtype.atype  d:dtype, a:atype", """Converts an integer to another 
    the upper bits, widening copies the sign of a signed source. `.sat` holds the value at the limits of the new
    type.""", _int_to_int, dtype=INTEGERS, atype=INTEGERS)  # fmt: skip
 
+
+def _pack_integers(m: Machine, i: Form, a: Value, b: Value, c: Value | None = None) -> Value:
+    bits, (low, high) = types.width(i.part), _limits(i.part)
+    first, second = (m.smax(m.smin(x, m.const("i32", high)), m.const("i32", low)) for x in (a, b))
+    mask = m.const("i32", (1 << bits) - 1)
+    d = m.or_(m.shl(m.and_(first, mask), m.const("i32", bits)), m.and_(second, mask))
+    return d if c is None else m.or_(d, m.shl(c, m.const("i32", 2 * bits)))
+
+
+_PACK = """Holds a and b at the limits of a narrower type and puts them side by side, b in the lowest bits"""
+op("cvt.pack.sat.part.s32  d:b32, a:s32, b:s32", _PACK + ".", _pack_integers, part=("u16", "s16"),
+   version=(6, 5), sm=72)  # fmt: skip
+op("cvt.pack.sat.part.s32.b32  d:b32, a:s32, b:s32, c:b32", _PACK + """; c, moved up, is above them. Four bytes are
+   packed by two of these.""", _pack_integers, part=("u8", "s8", "u4", "s4", "u2", "s2"), version=(6, 5), sm=72,
+   needs=dict.fromkeys(("u4", "s4", "u2", "s2"), ((6, 5), 75)))  # fmt: skip
+
 # -- cvt: integer to float ---------------------------------------------------------------------------------------------
 
 
@@ -233,10 +249,12 @@ op("cvt.rnd{.ftz}{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32", _NARROW, _float
    needs={"satfinite": ((8, 1), 80), "ftz": ((7, 8), 90)})  # fmt: skip
 op("cvt.rnd.bf16.f32  d:bf16, a:f32", _NARROW, _float_to_float, rnd=("rm", "rp"),
    fixed={"dtype": "bf16", "atype": "f32"}, version=(7, 8), sm=90)  # fmt: skip
-op("cvt.rnd.bf16.atype  d:bf16, a:atype", _NARROW, _float_to_float, rnd=ROUNDING, atype=("f64", "f16"),
-   fixed={"dtype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
-op("cvt.rnd.f16.bf16  d:f16, a:bf16", _NARROW, _float_to_float, rnd=ROUNDING,
-   fixed={"dtype": "f16", "atype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
+op("cvt.rnd.bf16.f64  d:bf16, a:f64", _NARROW, _float_to_float, rnd=ROUNDING,
+   fixed={"dtype": "bf16", "atype": "f64"}, version=(7, 8), sm=90)  # fmt: skip
+for _target, _source in (("bf16", "f16"), ("f16", "bf16")):
+    op(f"cvt{{.rnd}}.{_target}.{_source}  d:{_target}, a:{_source}", """Converts between the two 16-bit formats, by
+       default to the nearest.""", _float_to_float, rnd=ROUNDING, fixed={"dtype": _target, "atype": _source},
+       version=(7, 8), sm=90)  # fmt: skip
 op("cvt{.ftz}{.sat}.f64.f32  d:f64, a:f32", _WIDEN, _float_to_float, fixed={"dtype": "f64", "atype": "f32"})
 op("cvt{.ftz}{.sat}.f32.f16  d:f32, a:f16", _WIDEN, _float_to_float, fixed={"dtype": "f32", "atype": "f16"})
 op("cvt{.sat}.f64.f16  d:f64, a:f16", _WIDEN, _float_to_float, fixed={"dtype": "f64", "atype": "f16"})

@@ -146,9 +146,32 @@ op("redux.sync.operation.type  d, a, membermask:b32", _REDUX, _redux, kind="lane
    type=("u32", "s32"), version=(7, 0), sm=80)  # fmt: skip
 op("redux.sync.operation.b32  d, a, membermask:b32", _REDUX, _redux, kind="lane", operation=("and", "or", "xor"),
    version=(7, 0), sm=80)  # fmt: skip
+
+
+def _redux_float(m: Machine, i: Form, a: Value, membermask: Value) -> Value:
+    """As min and max of two: -0 is below +0, and NaN counts only with `.NaN`; all NaN is the canonical one."""
+    a = m.fabs(a) if i.abs else a
+    bits = m.bitcast("i32", a)
+    # integers in the order of the numbers
+    key = m.xor(bits, m.lshr(m.ashr(bits, m.const("i32", 31)), m.const("i32", 1)))
+    least = i.operation == "min"
+    neutral = m.const("i32", 0x7FFFFFFF if least else 0x80000000)
+    key = m.select(m.isnan(a), neutral, key)
+    members, d, some_nan = _members(m, membermask), neutral, m.const("i1", 0)
+    for k in range(32):
+        number = m.const("i32", k)
+        there = m.ne(m.and_(members, m.const("i32", 1 << k)), m.const("i32", 0))
+        d = m.select(there, (m.smin if least else m.smax)(d, m.lane_read(key, number)), d)
+        some_nan = m.or_(some_nan, m.and_(there, m.lane_read(m.isnan(a), number)))
+    nothing = m.eq(d, neutral)
+    d = m.xor(d, m.lshr(m.ashr(d, m.const("i32", 31)), m.const("i32", 1)))
+    d = m.select(m.or_(nothing, some_nan) if i.NaN else nothing, m.const("i32", 0x7FFFFFFF), d)
+    return m.bitcast("f32", d)
+
+
 op("redux.sync.operation{.abs}{.NaN}.f32  d, a, membermask:b32", """The smallest or largest f32 of a warp in one
-   instruction (sm_100a): the running maximum of a row.""", kind="lane", operation=("min", "max"), version=(8, 6),
-   sm=100)  # fmt: skip
+   instruction (sm_100a): the running maximum of a row.""", _redux_float, kind="lane", operation=("min", "max"),
+   version=(8, 6), sm=100)  # fmt: skip
 
 
 def _elect(m: Machine, i: Form, membermask: Value) -> tuple[Value, Value]:

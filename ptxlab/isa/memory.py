@@ -55,8 +55,13 @@ for _wide, _types in (("v8", ("b32", "u32", "s32", "f32")), ("v4", ("b64", "u64"
        "ld{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}{.prefetch}.vec.type  d:vec, [a]{, policy:b64}",
        _LD_VECTOR + _WIDE, lambda m, i, a, policy=None: m.load(i, a), kind="memory", version=(8, 8), sm=100,
        space=("global",), level1=LEVEL1, level2=LEVEL2, prefetch=PREFETCH, vec=(_wide,), type=_types)  # fmt: skip
-op("ld.mmio.relaxed.sys{.space}.type  d, [a]", """Loads from memory-mapped I/O: exactly one access of that size.""",
-   lambda m, i, a: m.load(i, a), kind="memory", version=(8, 2), sm=70, space=("global",), type=TYPES)  # fmt: skip
+_MMIO = """Loads from memory-mapped I/O: exactly one access of that size."""
+op("ld.mmio.relaxed.sys{.space}.type  d, [a]", _MMIO, lambda m, i, a: m.load(i, a), kind="memory", version=(8, 2),
+   sm=70, space=("global",), type=TYPES)  # fmt: skip
+op("ld.mmio.relaxed.sys{.space}.b128  d:b128, [a]", _MMIO, lambda m, i, a: m.load(i, a), kind="memory", version=(8, 4),
+   sm=70, space=("global",), fixed=WHOLE)  # fmt: skip
+op("ldu{.space}.b128  d:b128, [a]", """Loads 128 bits through the uniform cache.""", lambda m, i, a: m.load(i, a),
+   kind="memory", version=(8, 3), sm=70, space=("global",), fixed=WHOLE)  # fmt: skip
 _LD_128 = "Loads 128 bits into one register."
 for _words, _more, _version, _sm in _MODES:
     op(f"ld{_words}.b128  d:b128, [a]{{, policy:b64}}", _LD_128 + _more, lambda m, i, a, policy=None: m.load(i, a),
@@ -93,6 +98,9 @@ for _wide, _types in (("v8", ("b32", "u32", "s32", "f32")), ("v4", ("b64", "u64"
 op("st.mmio.relaxed.sys{.space}.type  [a], b", """Stores to memory-mapped I/O: exactly one access of that size.""",
    lambda m, i, a, b: m.store(i, a, b), kind="memory", version=(8, 2), sm=70, space=("global",),
    type=TYPES)  # fmt: skip
+op("st.mmio.relaxed.sys{.space}.b128  [a], b:b128", """Stores 128 bits to memory-mapped I/O in one access.""",
+   lambda m, i, a, b: m.store(i, a, b), kind="memory", version=(8, 4), sm=70, space=("global",),
+   fixed=WHOLE)  # fmt: skip
 for _words, _more, _version, _sm in _MODES:
     op(f"st{_words}.b128  [a], b:b128{{, policy:b64}}", "Stores a 128-bit register." + _more,
        lambda m, i, a, b, policy=None: m.store(i, a, b), kind="memory", fixed=WHOLE, version=(8, 3), sm=70,
@@ -195,6 +203,12 @@ op("fence.proxy.alias", """Orders accesses to one place under different virtual 
 op("fence.proxy.async{.space}", """Orders ordinary accesses against those of another path to memory: Hopper's tensor
    cores and bulk copies read shared memory through the "async" one.""", kind="none",
    space=("global", "shared::cta", "shared::cluster"), version=(8, 0), sm=90)  # fmt: skip
+for _order, _restrict in (("acquire", "cluster"), ("release", "cta")):
+    _word = f"{_order}.sync_restrict::shared::{_restrict}"
+    op(f"fence.{_word}.cluster", """Orders accesses to the shared memory of the cluster's blocks (acquire) or of its own
+       block (release) only.""", kind="none", version=(8, 6), sm=90)  # fmt: skip
+    op(f"fence.proxy.async::generic.{_word}.cluster", """Orders accesses of two paths to the shared memory of the
+       cluster's blocks (acquire) or of its own block (release).""", kind="none", version=(8, 6), sm=90)  # fmt: skip
 op("fence.proxy.tensormap::generic.release.scope", """Makes a tensor map that was written as memory visible to the copy
    engine.""", kind="none", scope=SCOPES, version=(8, 3), sm=90)  # fmt: skip
 op("fence.proxy.tensormap::generic.acquire.scope  [a], size:int", """Lets the copy engine see a tensor map that another

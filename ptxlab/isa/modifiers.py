@@ -99,6 +99,10 @@ WORDS: dict[str, str] = {
     "alias": "Accesses to one place under different virtual addresses.",
     "async": "Without waiting for completion; of a fence: the path that bulk copies and tensor cores take.",
     "mbarrier_init": "Concerns only the initialisation of mbarriers.",
+    "async::generic": "Between the asynchronous path to memory and the ordinary one.",
+    "sync_restrict::shared::cluster": "Shared memory of any block in the cluster only.",
+    "sync_restrict::shared::cta": "Shared memory of the thread's own block only.",
+    "pack": "Puts narrow results side by side.",
     "tensormap::generic": "From ordinary stores to tensor-map reads.",
     # caches
     "ca": "Cached in L1 and L2 (the default of loads).",

@@ -11,8 +11,9 @@ WIDTH: dict[str, int] = {
 }  # fmt: skip
 """Bits of each type. `pred` is a predicate, one bit a lane."""
 
-SUB_BYTE: dict[str, int] = {"u4": 4, "s4": 4, "b1": 1}
-"""Bits of the elements of matrices that are smaller than a byte. No register and no variable has such a type."""
+SUB_BYTE: dict[str, int] = {"u4": 4, "s4": 4, "u2": 2, "s2": 2, "b1": 1}
+"""Bits of the elements of matrices and of `cvt.pack` that are smaller than a byte. No register and no variable has such
+a type."""
 
 LANE_TYPES = ("i1", "i8", "i16", "i32", "i64", "f32", "f64")
 """What a lane of a vector can be. f16, bf16 and the packed types travel as the integer that holds their bits."""
