@@ -203,8 +203,8 @@ op("fence.proxy.alias", """Orders accesses to one place under different virtual 
 op("fence.proxy.async{.space}", """Orders ordinary accesses against those of another path to memory: Hopper's tensor
    cores and bulk copies read shared memory through the "async" one.""", kind="none",
    space=("global", "shared::cta", "shared::cluster"), version=(8, 0), sm=90)  # fmt: skip
-for _order, _restrict in (("acquire", "cluster"), ("release", "cta")):
-    _word = f"{_order}.sync_restrict::shared::{_restrict}"
+for _side, _restrict in (("acquire", "cluster"), ("release", "cta")):
+    _word = f"{_side}.sync_restrict::shared::{_restrict}"
     op(f"fence.{_word}.cluster", """Orders accesses to the shared memory of the cluster's blocks (acquire) or of its own
        block (release) only.""", kind="none", version=(8, 6), sm=90)  # fmt: skip
     op(f"fence.proxy.async::generic.{_word}.cluster", """Orders accesses of two paths to the shared memory of the
