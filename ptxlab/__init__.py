@@ -24,6 +24,7 @@ from ptxlab.launch import launch
 if TYPE_CHECKING:
     from ptxlab import kernels, reference
     from ptxlab.buffers import DeviceBuffer, const, empty, out, to_device
+    from ptxlab.course.gallery import gallery
     from ptxlab.decode import merge_states
     from ptxlab.emulate.recording import open_trace
     from ptxlab.emulate.trace import Trace
@@ -74,6 +75,7 @@ _HOMES = {
     "assemble": "gpu",
     "cuda": "frontends",
     "triton": "frontends",
+    "gallery": "course.gallery",
     "sass": "gpu",
     "show": "lab",
     "diff": "lab",
@@ -116,6 +118,7 @@ __all__ = [
     "diff",
     "empty",
     "explore",
+    "gallery",
     "inspect",
     "kernels",
     "launch",

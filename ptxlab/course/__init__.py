@@ -3,6 +3,7 @@
 from ptxlab.course import check
 
 check("01-rescale", kernel)          # runs the answer, looks at what happened in each thread, and says so
+pl.gallery(7)                        # exhibit 7 of `ptxlab.course.gallery`: a bug, what finds it, its repair
 """
 
 from __future__ import annotations

@@ -1,0 +1,62 @@
+"""The gallery: 24 bugs that real attention kernels have had, each with what hides it, what shows it and its repair.
+
+pl.gallery()         # the list
+pl.gallery(7)        # one exhibit: the story, both kernels run, what the finder says, the repair as a diff
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import importlib
+from typing import Any, overload
+
+from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
+from ptxlab.errors import PtxlabError
+
+_HOMES = ("rows", "tiles", "blocks", "lanes", "texts")
+
+
+class UnknownExhibit(PtxlabError, LookupError):
+    """There is no exhibit of that number; the message lists those there are."""
+
+
+class Gallery(tuple[Exhibit, ...]):
+    """All exhibits in order; shows itself as a list. `pl.gallery(number)` is one of them."""
+
+    def __repr__(self) -> str:
+        width = max(len(exhibit.title) for exhibit in self)
+        return "\n".join(f"{e.number:>2}  {e.title:<{width}}  {e.finder}" for e in self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        rows = "".join(
+            f'<tr><td>{e.number}</td><td style="text-align:left">{html.escape(e.title)}</td>'
+            f'<td style="text-align:left">{html.escape(e.finder)}</td></tr>'
+            for e in self
+        )
+        head = "<tr><th></th><th>bug</th><th>found by</th></tr>"
+        return {"text/plain": repr(self), "text/html": f"<table>{head}{rows}</table>"}
+
+
+@overload
+def gallery() -> Gallery: ...
+@overload
+def gallery(number: int) -> Exhibit: ...
+def gallery(number: int | None = None) -> Gallery | Exhibit:
+    """The gallery of bugs, or the exhibit of a number. `UnknownExhibit` names the numbers there are."""
+    shown = _all()
+    if number is None:
+        return shown
+    for exhibit in shown:
+        if exhibit.number == number:
+            return exhibit
+    raise UnknownExhibit(f"there is no exhibit {number!r}; there are {', '.join(str(e.number) for e in shown)}")
+
+
+@functools.cache
+def _all() -> Gallery:
+    found = [e for home in _HOMES for e in importlib.import_module(f"ptxlab.course.gallery.{home}").EXHIBITS]
+    return Gallery(sorted(found, key=lambda e: e.number))
+
+
+__all__ = ["Case", "Exhibit", "Gallery", "Trial", "UnknownExhibit", "gallery"]

@@ -1,0 +1,168 @@
+"""The gallery: each buggy kernel fails for the guilty input only, its finder says what and where, the repair passes."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+import pytest
+
+import ptxlab as pl
+from ptxlab.course.gallery import Exhibit, UnknownExhibit, look
+from ptxlab.course.gallery.exhibit import changes, ptx_of
+
+SAYS: dict[int, tuple[str, str]] = {
+    1: ("initcheck: a thread reads shared memory that nobody has written\n  at:     block (1, 0, 0), thread (0, 0, 0) ",
+        "ld.shared.f32 %f3, [%key_row];"),
+    2: ("error by key: the weights of row 0 add up to 32, not to 1", ""),
+    3: ("error by key: no row gives any weight to keys 16 to 19; float64 gives them up to 0.15 of a row's weight", ""),
+    4: ("error by key: row 0 may not see key 1 and gives it the weight 0.0688; 240 weights should be 0 and are ", ""),
+    5: ("state plot: thread 0, key 2: rescale is 1 instead of 0.005886 (m went from -2.161 to 2.974)\n"
+        "ptxlab/course/gallery/rows.py:", "ex2.approx.f32 %rescale, %f9;"),
+    6: ("state plot: m, l and rescale are right, but in thread 0, key 2, acc0 is -2.333 instead of -0.5448 (m went "
+        "from -2.161 to 2.974)\nptxlab/course/gallery/rows.py:", "fma.rn.f32 %acc0, %weight, %f11, %acc0;"),
+    7: ("memcheck: store of 4 bytes at 0x0: the block's shared memory is 128 bytes at 0x400\n"
+        "  at:     block (0, 0, 0), thread (0, 0, 0)\n", "st.shared.f32 [%r2], %own;"),
+    8: ("error by column: columns 0 to 6 are wrong, 7 right; worst in row 23, column 3: 0.2816 instead of -0.5539", ""),
+    9: ("error plot: rows 0 to 15 are wrong, worst in row 15, column 1: -3.244 instead of 1.431; all rows of the "
+        "output are the same", ""),
+    10: ("unwritten: o: 96 of 128 elements were not written, the first at [4, 0]", ""),
+    11: ("racecheck: RAW hazard in shared memory: a thread reads what another thread writes, and nothing makes the "
+         "read come after the write; a barrier between the two would order them\n"
+         "  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) loads", "ld.shared.f32 %f3, [%key_row];"),
+    12: ("racecheck: WAR hazard in shared memory: a thread overwrites what another thread reads, and nothing makes the "
+         "write come after the read; a barrier between the two would order them\n"
+         "  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) stores", "st.shared.f32 [%word], %own;"),
+    13: ("synccheck: only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere\n"
+         "  at:     block (1, 0, 0), thread (0, 0, 0) ", "bar.sync 0;"),
+    14: ("memcheck: load of 4 bytes at 0x200: the block's shared memory is 512 bytes at 0x0; 0 bytes past the end of "
+         "'partial' (512 bytes at 0x0)\n  at:     block (0, 0, 0), thread (32, 0, 0)\n",
+         "ld.shared.f32 %f5, [%column+384];"),
+    15: ("error plot: thread 0 computed a NaN from 0 and inf\nptxlab/course/gallery/rows.py:",
+         "mul.rn.f32 %f11, %acc0, %share;"),
+    16: ("synccheck: lane 0 asks for lane 5, but the clamp operand allows lanes up to 0 only, and it gets its own "
+         "value (for a whole warp write 31)\n", "shfl.sync.idx.b32 %from_lane, %score, 5, 32, 0xFFFFFFFF;"),
+    17: ("memcheck: load of 4 bytes at 0x20000000500: 0 bytes past the end of 'scores' (1280 bytes at 0x20000000000)\n"
+         "  at:     block (1, 1, 0), thread (8, 0, 0)\n", "ld.global.f32 %values0, [%line];"),
+    18: ("counter: PTX line 44: ld.shared.f32 %f3, [%row]; takes 32 wavefronts where 1 would do; 32 such lines, 992 "
+         "bank conflicts", "ld.shared.f32 %f3, [%row];"),
+    19: ("counter: PTX line 91: st.global.f32 [%o_row], %f10; runs 32 times a warp and moves 512 sectors, 16 a key; 4 "
+         "such lines", "st.global.f32 [%o_row], %f10;"),
+    20: ("<attention>:5:17: Entry function 'attention' uses too much shared data (0x10000 bytes, 0xc000 max)",
+         ".visible .entry attention("),
+    21: ("<ptx>:10:5: Parsing error near '.maxntid': syntax error", ".maxntid 32, 1, 1"),
+    22: ("ULP plot: row 23, column 3 is off by 111,606,", ""),
+    23: ("unwritten: o: 128 of 128 elements were not written, the first at [0, 0]", ""),
+    24: ("error by column: columns 128 to 255 are wrong, 0 to 127 right; worst in row 3, column 187: 0 instead of", ""),
+}  # fmt: skip
+"""What the finder says for the first guilty input, from its beginning, and the PTX line that it names, if one."""
+
+ALWAYS_SEEN = (5, 6)
+"""The state of these is wrong for innocent inputs too; what the bug does to the output is too small to fail."""
+
+NUMBERS = [pytest.param(n, marks=pytest.mark.assembler if n in (20, 21) else ()) for n in SAYS]
+
+
+def line_of(kernel: Any, line: int) -> str:
+    """The text of a PTX line, without comment and extra spaces."""
+    return " ".join(ptx_of(kernel).splitlines()[line - 1].split("//")[0].split())
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_exhibit(number: int) -> None:
+    exhibit = pl.gallery(number)
+    assert {case for _, case, _ in exhibit.trials} == {*exhibit.innocent, *exhibit.guilty}
+    for name, case, trial in exhibit.trials:
+        if name == "repaired":
+            assert trial.ok, (case.says, trial)
+            assert trial.found == ""
+        elif case in exhibit.innocent:
+            assert trial.ok, (case.says, trial)
+            assert trial.found == "" or number in ALWAYS_SEEN
+        else:
+            assert not trial.ok, case.says
+            assert trial.found
+
+    first = next(trial for name, case, trial in exhibit.trials if name == "buggy" and case is exhibit.guilty[0])
+    says, source = SAYS[number]
+    assert first.found[: len(says)] == says
+    assert bool(first.line) == bool(source)
+    if source:
+        assert line_of(exhibit.buggy(), first.line) == source
+
+
+@pytest.mark.assembler
+def test_every_mistake_of_the_text_is_at_its_line() -> None:
+    exhibit = pl.gallery(21)
+    found = [trial.found.splitlines()[0] for name, _, trial in exhibit.trials if name == "buggy"]
+    assert found == [
+        "<ptx>:10:5: Parsing error near '.maxntid': syntax error",
+        "<ptx>:21:5: Rounding modifier required for instruction 'fma'",
+        "<ptx>:23:5: Unexpected instruction types specified for 'ex2'",
+        "<ptx>:24:5: '.ftz' modifier required for instruction 'rcp.approx.f64'",
+    ]
+
+
+def test_the_gallery_lists_all_exhibits() -> None:
+    gallery = pl.gallery()
+    assert [exhibit.number for exhibit in gallery] == list(range(1, 25))
+    lines = repr(gallery).splitlines()
+    assert len(lines) == 24
+    assert lines[6].startswith(" 7  Shared memory from absolute 0 ")
+    assert lines[6].endswith("  memcheck")
+    page = gallery._repr_mimebundle_()["text/html"]
+    assert page.count("<tr>") == 25
+    assert '<tr><td>7</td><td style="text-align:left">Shared memory from absolute 0</td>' in page
+
+
+def test_an_exhibit_shows_itself() -> None:
+    shown = repr(pl.gallery(16)).splitlines()
+    assert shown[0] == "16. shfl.sync with clamp 32"
+    assert "found by: synccheck" in shown
+    assert "buggy, from lane 0: passes: the largest error is 0 (1e-05 passes)" in shown
+    assert "buggy, from lane 5: fails: the largest error is 26 (1e-05 passes)" in shown
+    assert "repaired, from lane 5: passes: the largest error is 0 (1e-05 passes)" in shown
+    assert "-     shfl.sync.idx.b32 %from_lane, %score, 5, 32, 0xFFFFFFFF;" in shown
+    assert "+     shfl.sync.idx.b32 %from_lane, %score, 5, 31, 0xFFFFFFFF;" in shown
+    page = pl.gallery(16)._repr_mimebundle_()["text/html"]
+    assert "<h4>16. shfl.sync with clamp 32</h4>" in page
+    assert page.count("✓ passes") == 3
+    assert page.count("✗ fails") == 1
+    assert "lane 0 asks for lane 5" in page
+
+
+@pytest.mark.parametrize("exhibit", [pytest.param(e, id=str(e.number)) for e in pl.gallery()])
+def test_the_repair_is_a_short_diff(exhibit: Exhibit) -> None:
+    """And the story is short: two to four sentences."""
+    assert 2 <= len(re.findall(r"[.?](?= [A-Z0-9]|$)", exhibit.story)) <= 4
+    lines = exhibit.diff().splitlines()
+    assert lines[:2] == ["--- buggy", "+++ repaired"]
+    assert {line[0] for line in lines[2:]} >= {"@", "+"}
+    assert len(lines) < 120
+
+
+def test_the_diff_does_not_see_renumbering_nor_comments() -> None:
+    old = "add.u32 %r1, %a, 1;\nmul.lo.u32 %r2, %r1, 4;  // bytes\nbra $L1;\nret;"
+    new = "add.u32 %r3, %a, 1;\nmul.lo.u32 %r4, %r3, 8;\nbra $L2;\nret;"
+    assert changes(old, old.replace("%r", "%r1").replace("$L1", "$L7")) == "--- buggy\n+++ repaired"
+    assert changes(old, new, context=1) == (
+        "--- buggy\n+++ repaired\n@@ -1 +1 @@\n  add.u32 %r3, %a, 1;\n- mul.lo.u32 %r2, %r1, 4;  // bytes\n"
+        "+ mul.lo.u32 %r4, %r3, 8;\n  bra $L2;"
+    )
+
+
+def test_what_is_missing_is_said_in_place_of_the_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(kernel: Any, arch: str) -> None:
+        raise pl.UnavailableError("the assembler is not installed; pip install nvidia-nvjitlink")
+
+    monkeypatch.setattr(look, "assemble", absent)
+    shown = repr(dataclasses.replace(pl.gallery(21))).splitlines()
+    assert "both, any: not tried here: the assembler is not installed; pip install nvidia-nvjitlink" in shown
+    assert "+ .maxntid 32, 1, 1" in shown
+
+
+def test_unknown_exhibit() -> None:
+    with pytest.raises(UnknownExhibit) as caught:
+        pl.gallery(25)
+    assert str(caught.value) == f"there is no exhibit 25; there are {', '.join(map(str, range(1, 25)))}"
