@@ -1,9 +1,10 @@
 """Damaged PTX must end in an error or in a correct run: never a crash, a hang or an error that nobody meant.
 
-    python tests/fuzz.py COUNT [FIRST SEED] [ENGINE]
+    python tests/fuzz.py COUNT [FIRST SEED] [ENGINE] [LARGEST]
 
-runs so many damaged programs in this process and prints a tally. A crash shows as the death of the process, after the
-seed that caused it was printed; `tests/test_fuzz.py` runs batches in processes of their own.
+damages sources of at most LARGEST characters (30,000 unless told), runs so many of them in this process and prints a
+tally. A crash shows as the death of the process, after the seed that caused it was printed; `tests/test_fuzz.py` runs
+batches in processes of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from random_programs import program
 
 from ptxlab.emulate import Memory, execute, lower
 from ptxlab.errors import PtxlabError
@@ -30,12 +32,12 @@ SPARE = [
 ]  # fmt: skip
 
 
-def sources() -> list[str]:
-    """Undamaged programs of moderate size: nvcc's, Triton's and hand-written ones."""
+def sources(largest: int = 30_000) -> list[str]:
+    """Undamaged programs of moderate size: nvcc's, Triton's, hand-written and random ones."""
     folders = ("cuda/*.O3.ptx", "grammar/*.ptx", "triton/*.ptx")
     files = [path for folder in folders for path in sorted(CORPUS.glob(folder))]
-    texts = [path.read_text() for path in files]
-    return [text for text in texts if len(text) < 30_000 and ".entry" in text]
+    texts = [*(path.read_text() for path in files), *(program(seed) for seed in range(20))]
+    return [text for text in texts if len(text) <= largest and ".entry" in text]
 
 
 def damage(text: str, rng: random.Random) -> str:
@@ -79,23 +81,23 @@ def run(text: str, engine: str) -> str:
         kernels = [k.name for k in module.kernels if k.body is not None]
         if not kernels:
             return "no kernel"
-        program = lower(module, kernels[0])
+        lowered = lower(module, kernels[0])
     except PtxlabError as error:
         return type(error).__name__
     memory = Memory()
-    packed = bytearray(program.param_size)
+    packed = bytearray(lowered.param_size)
     buffers = []
-    for param in program.params:
+    for param in lowered.params:
         if param.size == 8:
             buffers.append(memory.allocate(4096, param.name, np.arange(1024, dtype=np.uint32)))
             packed[param.offset : param.offset + 8] = buffers[-1].address.to_bytes(8, "little")
         elif param.size == 4:
             packed[param.offset : param.offset + 4] = (16).to_bytes(4, "little")
-    if len(packed) > 1 << 16 or program.local_size > 1 << 20 or program.shared_static > 1 << 20:
+    if len(packed) > 1 << 16 or lowered.local_size > 1 << 20 or lowered.shared_static > 1 << 20:
         return "too large"
     try:
         execute(
-            module, kernels[0], engine=engine, grid=(2,), block=program.exact_threads or (64,), params=bytes(packed),
+            module, kernels[0], engine=engine, grid=(2,), block=lowered.exact_threads or (64,), params=bytes(packed),
             memory=memory, shared=256, budget=BUDGET,
         )  # fmt: skip
     except PtxlabError as error:
@@ -107,7 +109,8 @@ def main() -> None:
     """Runs a batch."""
     count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
     engine = sys.argv[3] if len(sys.argv) > 3 else "jit"
-    texts, tally, slowest = sources(), collections.Counter(), (0.0, -1)
+    texts = sources(int(sys.argv[4])) if len(sys.argv) > 4 else sources()
+    tally, slowest = collections.Counter(), (0.0, -1)
     start = time.perf_counter()
     for seed in range(first, first + count):
         rng = random.Random(seed)
