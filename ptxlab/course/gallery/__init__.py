@@ -1,6 +1,7 @@
 """The gallery: 24 bugs that real attention kernels have had, each with what hides it, what shows it and its repair.
 
 pl.gallery()         # the list
+pl.gallery(7).hunt() # a kernel that passes here and fails there: what is wrong with it?
 pl.gallery(7)        # one exhibit: the story, both kernels run, what the finder says, the repair as a diff
 """
 
@@ -11,7 +12,7 @@ import html
 import importlib
 from typing import Any, overload
 
-from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
+from ptxlab.course.gallery.exhibit import Case, Exhibit, Hunt, Trial
 from ptxlab.errors import PtxlabError
 
 _HOMES = ("rows", "tiles", "blocks", "lanes", "texts")
@@ -59,4 +60,4 @@ def _all() -> Gallery:
     return Gallery(sorted(found, key=lambda e: e.number))
 
 
-__all__ = ["Case", "Exhibit", "Gallery", "Trial", "UnknownExhibit", "gallery"]
+__all__ = ["Case", "Exhibit", "Gallery", "Hunt", "Trial", "UnknownExhibit", "gallery"]

@@ -57,6 +57,28 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Hunt:
+    """A buggy kernel before anything is explained: how it does on each case, (case, trial), and its PTX."""
+
+    number: int
+    seen: tuple[tuple[Case, Trial], ...]
+    ptx: str
+
+    def _lines(self) -> list[str]:
+        marks = [f"{case.says}: {'passes' if trial.ok else 'fails'}: {trial.result}" for case, trial in self.seen]
+        return [f"exhibit {self.number}: one thing is wrong in this kernel", *marks]
+
+    def __repr__(self) -> str:
+        return "\n".join([*self._lines(), "", self.ptx])
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        head, *marks = (html.escape(line) for line in self._lines())
+        said = "".join(f"<li>{line}</li>" for line in marks)
+        code = f'<pre style="max-height:30em;overflow:auto">{html.escape(self.ptx)}</pre>'
+        return {"text/plain": repr(self), "text/html": f"<div><h4>{head}</h4><ul>{said}</ul>{code}</div>"}
+
+
+@dataclass(frozen=True)
 class Exhibit:
     """One bug. `build(fixed, case)` makes the kernel (or PTX text), `trial(kernel, case)` runs it and lets the finder
     look.
@@ -84,6 +106,12 @@ class Exhibit:
     def diff(self, case: Case | None = None) -> str:
         """The repair, as a unified diff of the two kernels' PTX."""
         return changes(ptx_of(self.buggy(case)), ptx_of(self.repaired(case)))
+
+    def hunt(self) -> Hunt:
+        """The buggy kernel to look at first: it passes here and fails there, and nothing says why."""
+        cases = (*self.innocent, *self.guilty)
+        return Hunt(self.number, tuple((case, self.trial(self.buggy(case), case)) for case in cases),
+                    ptx_of(self.buggy()))  # fmt: skip
 
     @cached_property
     def trials(self) -> list[tuple[str, Case, Trial]]:

@@ -42,7 +42,7 @@ def judged(found: Array, expected: Array, tolerance: float) -> tuple[bool, str]:
     if nans:
         return False, f"{nans} of {found.size} outputs are NaN"
     error = float(np.max(np.abs(found - expected), initial=0.0))
-    return error <= tolerance, f"the largest error is {error:.2g} ({tolerance:g} passes)"
+    return error <= tolerance, f"the largest error is {error:.2g} (up to {tolerance:g} passes)"
 
 
 # -- checks, counters, assembler ---------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def _checked(check: str) -> Callable[[Any, Case], Trial]:
 
 
 def _assembled(built: Any, case: Case) -> Trial:
-    return look.assembled(built, case.arch, "valid PTX that no assembler takes")
+    return look.assembled(built, case.arch, "every line is right, and the assembler refuses the whole")
 
 
 EXHIBITS = (
