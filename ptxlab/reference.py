@@ -84,7 +84,8 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
         from ml_dtypes import bfloat16
 
         dtype = bfloat16
-    return np.dtype(dtype)
+    found: np.dtype[Any] = np.dtype(dtype)
+    return found
 
 
 def default_scale(head_dim: int) -> float:

@@ -148,7 +148,10 @@ def test_entry():
             "(0 declared + 200000 dynamic)",
         ),
         ({"device": "tpu"}, "device is 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
-        ({"checks": ("racecheck",)}, "checks: there is no 'racecheck'; there is memcheck"),
+        (
+            {"checks": ("spellcheck",)},
+            "checks: there is no 'spellcheck'; there is memcheck, initcheck, racecheck, synccheck",
+        ),
     ],
 )
 def test_sizes_and_options(changed, message):

@@ -204,9 +204,10 @@ def run(version: Version, request: Request) -> Outcome:
         q, k, v, kernel=version.built, causal=config.causal, device=request.device, counters=_counts(request.device)
     )
     computed: dict[str, Any] = {"tile": version.built.tile_kv, "precision": version.built.precision}
-    seen = [x if version.built.precision is None else x.astype(version.built.precision) for x in (q, k, v)]
-    expected = reference.attention(*seen, causal=config.causal)
-    bound, _ = reference.tolerance(result.o, *seen, expected, causal=config.causal, **computed)
+    # What the kernel saw: its inputs as it rounds them.
+    sq, sk, sv = (x if version.built.precision is None else x.astype(version.built.precision) for x in (q, k, v))
+    expected = reference.attention(sq, sk, sv, causal=config.causal)
+    bound, _ = reference.tolerance(result.o, sq, sk, sv, expected, causal=config.causal, **computed)
     measured = reference.measure(result.o, result.lse, q, k, v, causal=config.causal, expected=expected, **computed)
     error = np.abs(result.o.astype(np.float64) - expected.o)
     share = error / np.maximum(bound, np.finfo(np.float64).tiny)
