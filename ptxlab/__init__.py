@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from ptxlab.frontends import cuda, triton
     from ptxlab.gpu import assemble, sass
-    from ptxlab.lab import explore, load_ipython_extension, plot_error, plot_state, show
+    from ptxlab.lab import debug, explore, load_ipython_extension, plot_error, plot_state, show
     from ptxlab.lab.diff import diff
     from ptxlab.paged import PagedCache
     from ptxlab.static import inspect, occupancy
@@ -78,6 +78,7 @@ _HOMES = {
     "gallery": "course.gallery",
     "sass": "gpu",
     "show": "lab",
+    "debug": "lab",
     "diff": "lab",
     "explore": "lab",
     "load_ipython_extension": "lab",
@@ -114,6 +115,7 @@ __all__ = [
     "attention",
     "const",
     "cuda",
+    "debug",
     "decode",
     "diff",
     "empty",

@@ -1,4 +1,4 @@
-"""The explorer's JavaScript and CSS, read from `static/`; no bundler and nothing from the network."""
+"""The JavaScript and CSS of the two widgets, read from `static/`; no bundler and nothing from the network."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ from functools import cache
 from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
-SCRIPTS = ("dom.js", "code.js", "plots.js", "explorer.js")
-"""The parts of the module in order; they share one scope, and only the last one exports."""
+SCRIPTS = {
+    "explorer": ("dom.js", "code.js", "plots.js", "explorer.js"),
+    "debugger": ("dom.js", "code.js", "trace.js", "access.js", "registers.js", "debugger.js"),
+}
+"""The parts of each module in order; they share one scope, and only the last one exports."""
+STYLES = {"explorer": ("explorer.css",), "debugger": ("explorer.css", "debugger.css")}
 
 
 @cache
-def script() -> str:
-    """The whole ES module."""
-    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS)
+def script(widget: str = "explorer") -> str:
+    """The whole ES module of a widget."""
+    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS[widget])
 
 
 @cache
-def style() -> str:
-    """The explorer's style sheet."""
-    return view_style() + (STATIC / "explorer.css").read_text(encoding="utf-8")
+def style(widget: str = "explorer") -> str:
+    """The style sheet of a widget."""
+    return view_style() + "".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES[widget])
 
 
 @cache

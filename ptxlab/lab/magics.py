@@ -1,8 +1,8 @@
-"""The notebook's magics: `%%ptx` reads, assembles and runs the PTX of a cell; `%ptx_explore` opens the explorer.
+"""The notebook's magics: `%%ptx` runs the PTX of a cell, `%ptx_explore` and `%ptx_debug` open explorer and debugger.
 
 They are loaded with `%load_ext ptxlab`. Their defaults are traitlets: `c.PtxMagics.arch = "sm_90"` in a configuration
-file, or `%config PtxMagics.arch = "sm_90"` in a notebook. Everything they do is also one call of `pl.show`
-or `pl.explore`.
+file, or `%config PtxMagics.arch = "sm_90"` in a notebook. Everything they do is also one call of `pl.show`,
+`pl.explore` or `pl.debug`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 from traitlets import Unicode
 
+from ptxlab.emulate.trace import Trace
 from ptxlab.errors import PtxlabError
 from ptxlab.lab.cell import STUB, Cell, show
 
@@ -29,7 +30,7 @@ class _Mistake(PtxlabError):
 
 @magics_class
 class PtxMagics(Magics):
-    """`%%ptx` and `%ptx_explore`."""
+    """`%%ptx`, `%ptx_explore` and `%ptx_debug`."""
 
     arch = Unicode("", help="target such as sm_90 to assemble for and run as; by default the PTX's own").tag(
         config=True
@@ -54,6 +55,7 @@ class PtxMagics(Magics):
     @argument("--budget", metavar="N", type=int, help="stop after this many warp-instructions")
     @argument("--checks", metavar="NAMES", help="checks to run with, such as memcheck")
     @argument("--counters", action="store_true", help="count instructions and show the heat of each line")
+    @argument("--trace", action="store_true", help="record the steps of block 0 for %%ptx_debug, with -o VAR")
     @argument("--diff", metavar="NAME", help="show what changed from the text kept under NAME, or from a variable")
     @argument("--sass", action="store_true", help="show the machine code that the assembler made")
     @argument("-o", "--out", metavar="VAR", help="put the Run (or, without a launch, the Module) into this variable")
@@ -80,6 +82,8 @@ class PtxMagics(Magics):
             launch: dict[str, Any] = {"device": options.device or self.device, "shared": options.shared}
             launch |= {"entry": options.entry, "seed": options.seed, "counters": options.counters}
             launch |= {"budget": options.budget}
+            if options.trace:
+                launch["trace"] = Trace()
             if options.checks:
                 launch["checks"] = tuple(filter(None, re.split(r"[,\s]+", options.checks)))
             sizes: list[Any] = [_size("--grid", options.grid), _size("--block", options.block)]
@@ -126,17 +130,36 @@ class PtxMagics(Magics):
         kernel, words = options.kernel, list(options.parameters)
         if "=" in kernel:
             kernel, words = "scalar", [kernel, *words]
-        parameters = {}
-        for word in words:
-            name, equals, value = word.partition("=")
-            if not equals:
-                raise UsageError(f"{word!r} is not a parameter; write name=value, such as head_dim=32")
-            number = _number(value)
-            parameters[name] = {"True": True, "False": False}.get(value, value if number is None else number)
         try:
-            return explore(kernel, **parameters)
+            return explore(kernel, **_named(words))
         except PtxlabError as error:
             raise UsageError(str(error)) from None
+
+    @magic_arguments()
+    @argument("what", help="a variable with a run, a fault or a trace; a trace file; or a kernel of the library")
+    @argument("parameters", nargs="*", help="of a kernel of the library, such as head_dim=16 seq_len=32 warps=0")
+    @line_magic
+    def ptx_debug(self, line: str) -> Any:
+        """Opens the debugger: %ptx_debug run, %ptx_debug kernel.trace, %ptx_debug scalar head_dim=16 seq_len=32"""
+        from ptxlab.lab.debugger import debug
+
+        options = parse_argstring(self.ptx_debug, line)
+        try:
+            return debug(self.names.get(options.what, options.what), **_named(options.parameters))
+        except PtxlabError as error:
+            raise UsageError(str(error)) from None
+
+
+def _named(words: list[str]) -> dict[str, Any]:
+    """The parameters that words such as head_dim=32 or causal=True give."""
+    parameters: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise UsageError(f"{word!r} is not a parameter; write name=value, such as head_dim=32")
+        number = _number(value)
+        parameters[name] = {"True": True, "False": False}.get(value, value if number is None else number)
+    return parameters
 
 
 def _number(word: str) -> int | float | None:

@@ -1,0 +1,174 @@
+// The debugger: walks a trace that Python has sent once. Nothing in this file talks to Python after that.
+
+const BARRIER = /^(bar|barrier)(\.|$)/;
+const EVENTS = [["barrier", "barrier"], ["divergence", "lanes part"], ["maximum", "new maximum"], ["write", "register write"]];
+
+/** The scrubber: a slider over all steps, a row of ticks for each kind of event, and the same as a table. */
+function makeScrubber(onseek) {
+  const slider = h("input.pl-slider", { type: "range", min: 0, max: 0, value: 0, "aria-label": "step", oninput: () => onseek(Number(slider.value)) });
+  const ticks = h("div.pl-ticks"), table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "events" });
+  const picture = h("div.pl-picture.pl-scrub", null, ticks, slider);
+  const { el, read } = card("Steps and events", picture, table);
+  read.remove();
+  return {
+    el,
+    at(step, text) { slider.value = step; slider.setAttribute("aria-valuetext", text); },
+    /** `marks` is {kind: [steps]}; `what` says which register the writes are of. */
+    show(marks, count, what) {
+      slider.max = count - 1;
+      const width = 1000, svg = [];
+      for (const [kind, title] of EVENTS) {
+        const steps = marks[kind] || [];
+        if (!steps.length) continue;
+        const places = new Set(steps.map((step) => Math.round((step / Math.max(1, count - 1)) * width)));
+        const path = [...places].map((x) => `M${x} 0V10`).join("");
+        svg.push(h(`div.pl-tickrow.pl-${kind}`, null, h("span.pl-tick-name", null, `${kind === "write" ? `writes ${what}` : title} ${steps.length}`),
+          s("svg", { viewBox: `0 0 ${width} 10`, preserveAspectRatio: "none", "aria-hidden": "true" }, s("path", { d: path, "vector-effect": "non-scaling-stroke" }))));
+      }
+      ticks.replaceChildren(...svg);
+      const all = EVENTS.flatMap(([kind, title]) => (marks[kind] || []).map((step) => [step, kind === "write" ? `${what} is written` : title]));
+      all.sort((a, b) => a[0] - b[0]);
+      const shown = all.slice(0, 500);
+      table.replaceChildren(h("table", null,
+        h("thead", null, h("tr", null, h("th", { scope: "col" }, "step"), h("th", { scope: "col" }, `event${all.length > 500 ? `, the first 500 of ${all.length}` : ""}`))),
+        h("tbody", null, shown.map(([step, says]) => h("tr", null,
+          h("td", null, h("button.pl-quiet", { type: "button", onclick: () => onseek(step) }, String(step + 1))), h("td", null, says))))));
+    },
+  };
+}
+
+function render({ model, el }) {
+  const info = model.get("info"), data = model.get("trace");
+  const bytes = data instanceof Uint8Array ? data : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  const trace = openTrace(bytes), registers = trace.head.registers;
+  const several = new Map();
+  for (const [name] of registers) several.set(name, (several.get(name) || 0) + 1);
+  const names = registers.map(([name, , , owner]) => (several.get(name) === 1 || owner === trace.head.kernel ? name : `${owner}.${name}`));
+  const plain = trace.head.text.split("\n");
+  let warp = null, at = 0, picked = names.findIndex((name) => name.includes("row_max")), loading = 0;
+  const breakpoints = new Set();
+
+  const root = h("div.ptxlab-explorer.ptxlab-debugger", { role: "region", "aria-label": "ptxlab debugger", "data-lm-suppress-shortcuts": "true", tabIndex: -1 });
+  const status = h("span.pl-status", { role: "status", "aria-live": "polite" });
+  const button = (text, title, onclick) => h("button.pl-button", { type: "button", title, "aria-label": title, onclick }, text);
+  const choose = h("select", { "aria-label": "register", onchange: () => pick(Number(choose.value)) },
+    h("option", { value: -1 }, "register…"), names.map((name, k) => h("option", { value: k }, name)));
+  const warps = h("select", { "aria-label": "block and warp", onchange: () => load(warps.value) },
+    trace.keys.map((key) => h("option", { value: key }, `block ${key.split(":")[0]}, warp ${key.split(":")[1]}`)));
+  const scrubber = makeScrubber((step) => seek(step));
+  const ptx = makePane("PTX", () => {});
+  const table = makeRegisterTable(registers, names, (r) => pick(r));
+  const access = makeAccessCard();
+  const problem = h("div.pl-problem", { role: "alert", hidden: !info.note }, h("b", null, "The kernel was stopped; this is what it did before"), h("pre", null, info.note));
+  root.append(
+    h("header.pl-head", null, h("h3", null, info.kernel), h("code.pl-entry", null, `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${info.capped ? " · the trace was cut at its limit" : ""}`), h("span.pl-spring"), status),
+    problem,
+    h("div.pl-tools.pl-run", null,
+      warps,
+      button("|◀", "first step (Home)", () => seek(0)), button("◀ Back", "one step back (←)", () => seek(at - 1)),
+      button("Step ▶", "one step forward (→)", () => seek(at + 1)), button("▶|", "last step (End)", () => seek(Infinity)),
+      button("◀◀ Continue back", "back to a breakpoint, or the start", () => run(-1, atBreakpoint, 0)),
+      button("Continue ▶▶", "on to a breakpoint, or the end (c)", () => run(1, atBreakpoint, Infinity)),
+      button("To barrier", "on to the next barrier", () => run(1, (step) => BARRIER.test(step.opcode), null, "no barrier follows")),
+      choose,
+      button("Next write", "on to the next write of the register", () => jump((r) => warp.nextWrite(r, at), "is not written again")),
+      button("Previous change", "back to where the register last changed", () => jump((r) => warp.previousChange(r, at), "did not change before"))),
+    scrubber.el,
+    h("div.pl-panes", null, ptx.el, table.el),
+    access.el);
+  el.append(root);
+  ptx.fill(info.lines);
+  ptx.note.textContent = "click a line to set a breakpoint";
+
+  const atBreakpoint = (step) => breakpoints.has(step.line);
+
+  function seek(step, says = "") {
+    if (!warp) return;
+    at = Math.max(0, Math.min(warp.steps.length - 1, step));
+    const now = warp.steps[at], text = plain[now.line - 1] || "";
+    const place = `step ${at + 1} of ${warp.steps.length}, line ${now.line}`;
+    status.textContent = `${says}${place}: ${now.opcode}`;
+    scrubber.at(at, `${place}, ${now.opcode}`);
+    table.show(warp, at, text);
+    access.show(now);
+    ptx.select([now.line], true); // last: it measures the page
+    root.dataset.step = at;
+  }
+
+  /** Goes on (or back) to the first step that `wanted` accepts; else to `otherwise`, or says why it stays. */
+  function run(direction, wanted, otherwise, excuse) {
+    if (!warp) return;
+    for (let k = at + direction; k >= 0 && k < warp.steps.length; k += direction) if (wanted(warp.steps[k])) return seek(k);
+    if (otherwise === null) seek(at, `${excuse}: `);
+    else seek(otherwise);
+  }
+
+  function jump(find, excuse) {
+    if (!warp) return;
+    if (picked < 0) return seek(at, "choose a register first: ");
+    const step = find(picked);
+    seek(step ?? at, step === null ? `${names[picked]} ${excuse}: ` : "");
+  }
+
+  function pick(register) {
+    picked = register;
+    choose.value = register;
+    table.pick(register);
+    if (!warp) return;
+    marks();
+    seek(at);
+  }
+
+  function marks() {
+    const known = info.events[warp.key];
+    scrubber.show({ ...known, write: picked < 0 ? [] : warp.writesOf(picked) }, warp.steps.length, names[picked]);
+  }
+
+  function toggle(line) {
+    const row = ptx.row(line);
+    if (!row) return;
+    const on = !breakpoints.delete(line);
+    if (on) breakpoints.add(line);
+    row.classList.toggle("pl-break", on);
+    row.children[0].textContent = `${on ? "●" : ""}${line}`;
+    row.title = on ? "breakpoint" : "";
+  }
+
+  async function load(key) {
+    const mine = ++loading;
+    root.dataset.ready = "";
+    status.textContent = "reading the trace";
+    const read = await readWarp(trace, key);
+    if (mine !== loading) return; // another warp was chosen meanwhile
+    warp = read;
+    const counts = new Map();
+    for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
+    ptx.heat(counts);
+    marks();
+    seek(0);
+    root.dataset.ready = key;
+  }
+
+  ptx.body.addEventListener("click", (e) => {
+    const hit = e.target.closest("[data-line]");
+    if (hit && !String(getSelection())) toggle(Number(hit.dataset.line));
+  });
+  root.addEventListener("keydown", (e) => {
+    if (e.target.tagName === "SELECT" || e.ctrlKey || e.metaKey || e.altKey) return;
+    const go = {
+      ArrowRight: () => seek(at + 1), ArrowLeft: () => seek(at - 1), Home: () => seek(0), End: () => seek(Infinity),
+      c: () => run(1, atBreakpoint, Infinity),
+      b: () => toggle(Number(ptx.body.querySelector(".pl-current")?.dataset.line || warp?.steps[at].line)),
+    }[e.key];
+    if (!go) return;
+    e.preventDefault();
+    e.stopPropagation();
+    go();
+  });
+
+  pick(picked);
+  if (trace.keys.length) load(trace.keys[0]).catch((error) => { status.textContent = `the trace cannot be read: ${error.message}`; });
+  else status.textContent = "the trace holds no steps";
+}
+
+export default { render };

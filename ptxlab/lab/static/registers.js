@@ -1,0 +1,95 @@
+// The table of 32 lanes and the registers of a step: who takes part, what was written, what stood there before.
+
+/** `onpick(register)` is called when a register's head is clicked. */
+function makeRegisterTable(registers, names, onpick) {
+  const body = h("div.pl-lines.pl-registers", { tabIndex: 0, role: "region", "aria-label": "registers of 32 lanes" });
+  const note = h("span.pl-note");
+  let mode = "line", view = "typed", columns = [], cells = [], heads = [], drawn = [], picked = -1, mask = -1, again = () => {};
+  const modes = choice("registers shown", [["line", "This line", "what the instruction reads and writes"], ["recent", "Recent", "the registers written last"], ["all", "All"]],
+    mode, (key) => { mode = key; again(); });
+  const views = choice("numbers shown as", [["typed", "as declared"], ["float", "float"], ["int", "int"], ["hex", "hex"]], view, (key) => { view = key; drawn = []; again(); });
+  const el = h("section.pl-pane", { "aria-label": "Registers" }, h("header", null, h("h4", null, "Registers"), note, h("span.pl-spring"), modes, views), body);
+  const lanes = Array.from({ length: 32 }, (_, lane) => h("th", { scope: "row" }, String(lane)));
+  const number = new Map(names.map((name, k) => [name, k]));
+
+  const headRow = h("tr", null, h("th", { scope: "col" }, "lane")), rows = lanes.map((th) => h("tr", null, th));
+  body.append(h("table", null, h("thead", null, headRow), h("tbody", null, rows)));
+
+  /** Names the columns anew. Cells are kept and used again: a step should not make elements. */
+  function build() {
+    while (heads.length < columns.length) {
+      const k = heads.length;
+      heads.push(h("th", { scope: "col" }, h("button.pl-quiet", { type: "button", onclick: () => onpick(columns[k][0]) })));
+      cells.push(lanes.map(() => h("td")));
+    }
+    const shown = headRow.children.length - 1;
+    for (let k = shown; k < columns.length; k++) {
+      headRow.append(heads[k]);
+      rows.forEach((tr, lane) => tr.append(cells[k][lane]));
+    }
+    for (let k = columns.length; k < shown; k++) for (const el of [heads[k], ...cells[k]]) el.remove();
+    columns.forEach(([r, before], k) => {
+      const button = heads[k].firstChild;
+      button.textContent = before ? `${names[r]} before` : names[r];
+      button.title = `.${registers[r][1]}; choose for “next write” and “previous change”`;
+    });
+    drawn = [];
+  }
+
+  function markLanes(now) {
+    mask = now;
+    lanes.forEach((th, lane) => {
+      const on = (mask >>> lane) & 1;
+      th.textContent = `${on ? "●" : "○"} ${lane}`;
+      th.setAttribute("aria-label", `lane ${lane}, ${on ? "active" : "not active"}`);
+      rows[lane].classList.toggle("pl-off", !on);
+    });
+  }
+
+  function chosen(warp, at, text) {
+    const written = warp.written(at), out = [];
+    if (mode === "all") return names.map((_, r) => [r, false]);
+    if (mode === "recent") {
+      const seen = new Set();
+      for (let w = warp.firstWrite[at + 1] - 1; w >= 0 && seen.size < 8; w--) seen.add(warp.registers[w]);
+      return [...seen].sort((a, b) => a - b).map((r) => [r, false]);
+    }
+    for (const r of written) out.push([r, true], [r, false]);
+    const used = new Set((text.match(/%[\w$.]+/g) || []).map((word) => number.get(word)));
+    if (picked >= 0) used.add(picked);
+    for (const r of used) if (r !== undefined && !written.includes(r)) out.push([r, false]);
+    return out;
+  }
+
+  return {
+    el,
+    pick(register) { picked = register; },
+    show(warp, at, text) {
+      again = () => this.show(warp, at, text);
+      const wanted = chosen(warp, at, text), step = warp.steps[at], written = new Set(warp.written(at));
+      if (wanted.length !== columns.length || wanted.some(([r, b], k) => r !== columns[k][0] || b !== columns[k][1])) {
+        columns = wanted;
+        build();
+      }
+      columns.forEach(([r, before], k) => {
+        const values = warp.value(r, before ? at - 1 : at), fresh = written.has(r) && !before;
+        const css = [fresh ? "pl-written" : "", r === picked ? "pl-picked" : "", before ? "pl-before" : ""].join(" ").trim();
+        if (heads[k].className !== css) heads[k].className = css;
+        const was = fresh ? warp.value(r, at - 1) : null;
+        const key = was || drawn[k]?.was ? {} : values; // what was or is marked is drawn anew
+        if (drawn[k]?.key === key) return;
+        cells[k].forEach((cell, lane) => {
+          const now = laneText(values, lane, view, registers[r][1], registers[r][2]);
+          if (cell.textContent !== now) cell.textContent = now;
+          const css = was && was[lane] !== values[lane] ? "pl-changed" : before ? "pl-before" : "";
+          if (cell.className !== css) cell.className = css;
+        });
+        drawn[k] = { key, was };
+      });
+      if (step.mask !== mask) markLanes(step.mask);
+      const active = lanesOf(step.mask).length;
+      note.textContent = `${active} of 32 lanes active, ${hex(step.mask >>> 0)}`;
+      body.scrollLeft = mode === "all" && written.size ? Math.max(0, heads[[...written][0]].offsetLeft - 120) : body.scrollLeft;
+    },
+  };
+}

@@ -1,0 +1,393 @@
+"""The debugger as a teacher uses it: a real JupyterLab in a real Chromium, every step made in the page alone."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import lab_server
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab.emulate.counting import sectors, wavefronts
+from ptxlab.emulate.recording import lanes_of
+from ptxlab.lab import assets
+from ptxlab.lab.moments import events
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+pytestmark = [pytest.mark.browser]
+
+DEBUGGER = ".ptxlab-debugger"
+SETTINGS = {"seq_len": 40, "head_dim": 16}
+SOURCE = 'import ptxlab as pl\n\npl.debug("tiled", seq_len=40, head_dim=16)'
+
+
+@pytest.fixture(scope="module")
+def recording() -> Any:
+    """The trace that the page shows, read in Python."""
+    return pl.debug("tiled", **SETTINGS).recording
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+    """A page with the debugger open; `page.frames_sent` is what it has sent to the server."""
+    folder = tmp_path_factory.mktemp("lab")
+    lab_server.write_notebook(folder / "debug.ipynb", SOURCE)
+    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
+        page = browser.new_page(viewport={"width": 1600, "height": 1150})
+        page.set_default_timeout(60_000)
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.sent = []
+        page.on("websocket", lambda socket: socket.on("framesent", lambda data: page.sent.append(data)))
+        lab_server.open_notebook(page, url, token, "debug.ipynb")
+        lab_server.run_all(page)
+        ready(page, "0:0")
+        yield page
+        assert not errors, errors
+
+
+def ready(page: Any, key: str) -> None:
+    """Waits until the steps of a warp have been read."""
+    page.wait_for_selector(f'{DEBUGGER}[data-ready="{key}"]')
+
+
+def step(page: Any) -> int:
+    """The step that is shown, counted from 0."""
+    return int(page.get_attribute(DEBUGGER, "data-step"))
+
+
+def press(page: Any, label: str) -> None:
+    """Clicks a button."""
+    page.click(f"{DEBUGGER} button:has-text('{label}')")
+
+
+def go(page: Any, target: int) -> None:
+    """Moves the scrubber."""
+    page.eval_on_selector(
+        f"{DEBUGGER} .pl-slider",
+        "(e, at) => { e.value = at; e.dispatchEvent(new Event('input', {bubbles: true})) }",
+        target,
+    )
+    assert step(page) == target
+
+
+def picture(page: Any) -> list[str]:
+    """All that the debugger says about a step."""
+    parts = (".pl-status", ".pl-registers", ".pl-access", "section[aria-label=PTX] [aria-selected=true]")
+    return [page.inner_text(f"{DEBUGGER} {part}") for part in parts]
+
+
+def comm_messages(sent: list[Any]) -> int:
+    """How many of these messages are from a widget to Python."""
+    return sum(b"comm_" in (data if isinstance(data, bytes) else data.encode()) for data in sent)
+
+
+def column(page: Any, name: str) -> list[str]:
+    """The 32 values of a register in the table."""
+    heads = page.eval_on_selector_all(f"{DEBUGGER} .pl-registers thead th", "all => all.map(th => th.textContent)")
+    at = heads.index(name)
+    rows = f"{DEBUGGER} .pl-registers tbody tr"
+    return list(page.eval_on_selector_all(rows, "(all, at) => all.map(tr => tr.children[at].textContent)", at))
+
+
+def test_the_static_copy_is_for_readers_without_a_kernel(lab: Any) -> None:
+    assert lab.locator(".ptxlab-copy").count() == 1
+    assert lab.is_hidden(".jp-OutputArea-child:has(.ptxlab-copy)")
+
+
+def test_stepping_is_the_page_s_own_affair(lab: Any) -> None:
+    assert comm_messages(lab.sent) > 0  # loading the widget did talk: the count below counts something
+    go(lab, 30)
+    first = picture(lab)
+    before = len(lab.sent)
+    lab.focus(f"{DEBUGGER} .pl-slider")
+    for _ in range(200):
+        lab.keyboard.press("ArrowRight")
+    assert step(lab) == 230
+    assert picture(lab) != first
+    for _ in range(200):
+        lab.keyboard.press("ArrowLeft")
+    assert picture(lab) == first
+    lab.keyboard.press("End")
+    lab.keyboard.press("Home")
+    assert step(lab) == 0
+    assert comm_messages(lab.sent[before:]) == 0
+
+
+def test_a_step_takes_less_than_a_frame(lab: Any) -> None:
+    """The quarter of the steps that the rest of the machine disturbed least."""
+    took = lab.eval_on_selector(
+        f"{DEBUGGER} button[aria-label^='one step forward']",
+        """button => { const all = [];
+        for (let k = 0; k < 200; k++) {
+            const start = performance.now();
+            button.click();
+            button.getBoundingClientRect();
+            all.push(performance.now() - start) }
+        return all.sort((a, b) => a - b)[50] }""",
+    )
+    assert took < 16, f"{took:.1f} ms"
+
+
+def test_registers_are_those_of_the_trace(lab: Any, recording: Any) -> None:
+    """Every register of the "All" table, in hexadecimal, at some steps of two warps."""
+    press(lab, "All")
+    press(lab, "hex")
+    for key in ((0, 0), (0, 1)):
+        lab.select_option(f"{DEBUGGER} select[aria-label='block and warp']", f"{key[0]}:{key[1]}")
+        ready(lab, f"{key[0]}:{key[1]}")
+        walker = recording.walk(*key)
+        for at in (len(walker) - 1, 500, 77):
+            go(lab, at)
+            moment = walker.seek(at + 1)
+            shown = lab.eval_on_selector_all(
+                f"{DEBUGGER} .pl-registers tbody tr",
+                "all => all.map(tr => [...tr.children].slice(1).map(td => td.textContent))",
+            )
+            for lane in range(32):
+                for text, name in zip(shown[lane], recording.names, strict=True):
+                    values = walker.registers[name]
+                    bits = np.array(values).view(f"u{values.itemsize}")
+                    assert int(text, 16) == int(bits[lane]), (key, at, lane, name)
+            assert lab.locator(f"{DEBUGGER} .pl-registers tr.pl-off").count() == 32 - int(moment.mask.sum())
+    lab.select_option(f"{DEBUGGER} select[aria-label='block and warp']", "0:0")
+    ready(lab, "0:0")
+    press(lab, "as declared")
+    press(lab, "This line")
+
+
+def test_breakpoints_hold_and_continue_stops_at_them(lab: Any, recording: Any) -> None:
+    walker = recording.walk(0, 0)
+    line = next(m.line for m in (walker.forward() for _ in range(len(walker))) if m.opcode.startswith("ex2"))
+    hits = [k for k in range(len(walker)) if walker.moment(k).line == line]
+    go(lab, 0)
+    row = lab.locator(f'{DEBUGGER} section[aria-label=PTX] [data-line="{line}"]')
+    row.click()
+    assert row.get_attribute("title") == "breakpoint"
+    for wanted in hits[:3]:
+        press(lab, "Continue ▶▶")
+        assert step(lab) == wanted
+    press(lab, "Continue back")
+    assert step(lab) == hits[1]
+    row.click()
+    press(lab, "Continue ▶▶")
+    assert step(lab) == len(walker) - 1
+
+
+def test_barriers_writes_and_changes_of_a_register(lab: Any, recording: Any) -> None:
+    walker = recording.walk(0, 0)
+    opcodes = [walker.moment(k).opcode for k in range(len(walker))]
+    barriers = [k for k, opcode in enumerate(opcodes) if opcode.startswith("bar")]
+    go(lab, 0)
+    press(lab, "To barrier")
+    assert step(lab) == barriers[0]
+    go(lab, barriers[-1])
+    press(lab, "To barrier")
+    assert lab.inner_text(f"{DEBUGGER} .pl-status").startswith("no barrier follows: step ")
+    lab.select_option(f"{DEBUGGER} select[aria-label=register]", label="%row_max")
+    writes = [k for k in range(len(walker)) if "%row_max" in walker.moment(k).writes]
+    go(lab, writes[3])
+    press(lab, "Next write")
+    assert step(lab) == writes[4]
+    assert lab.locator(f"{DEBUGGER} .pl-registers thead .pl-written").inner_text() == "%row_max"
+    before, after = walker.moment(writes[4]).writes["%row_max"]
+    assert [float(x) for x in column(lab, "%row_max")] == pytest.approx(after.tolist(), rel=1e-5)
+    assert [float(x) for x in column(lab, "%row_max before")] == pytest.approx(before.tolist(), rel=1e-5)
+    press(lab, "Previous change")
+    changed = [k for k in writes[:4] if (np.not_equal(*walker.moment(k).writes["%row_max"])).any()]
+    assert step(lab) == changed[-1]
+
+
+def test_the_access_of_a_step(lab: Any, recording: Any) -> None:
+    walker = recording.walk(0, 0)
+    seen = set()
+    for k in range(len(walker)):
+        moment = walker.moment(k)
+        for access in moment.accesses:
+            kind = (access.space, access.kind)
+            if access.space not in ("global", "shared") or kind in seen:
+                continue
+            seen.add(kind)
+            go(lab, k)
+            says = lab.inner_text(f"{DEBUGGER} .pl-access")
+            assert f"{access.kind}, {access.space} memory: {int(access.mask.sum())} lanes × {access.size} bytes" in says
+            if access.space == "global":
+                count, ideal = sectors(access.address, access.mask, access.size)
+                assert f"in {count} sector{'s'[: count > 1]} of 32 bytes (at best {ideal})" in says
+            else:
+                pairs = moment.opcode.startswith("ld.")
+                count, ideal = wavefronts(access.address, access.mask, access.size, pairs=pairs)
+                assert f"{count} wavefront{'s'[: count > 1]} (at best {ideal})" in says
+            toggle = lab.locator(f'{DEBUGGER} section[aria-label="Memory access of this step"] button')
+            toggle.click()
+            rows = lab.locator(f'{DEBUGGER} section[aria-label="Memory access of this step"] tbody tr')
+            assert rows.count() == int(access.mask.sum())
+            toggle.click()
+    assert seen == {("global", "load"), ("global", "store"), ("shared", "load"), ("shared", "store")}
+
+
+def test_the_scrubber_has_ticks_and_a_table_that_jumps(lab: Any, recording: Any) -> None:
+    maxima = events(recording, (0, 0))["maximum"]
+    assert f"new maximum {len(maxima)}" in lab.inner_text(f"{DEBUGGER} .pl-ticks")
+    card = f'{DEBUGGER} section[aria-label="Steps and events"]'
+    lab.click(f"{card} header button")
+    lab.locator(f"{card} tbody tr:has-text('new maximum') button").nth(1).click()
+    assert step(lab) == maxima[1]
+    lab.click(f"{card} header button")
+
+
+def test_light_dark_and_small(lab: Any, recording: Any) -> None:
+    walker = recording.walk(0, 0)
+    maximum = [k for k in range(len(walker)) if "%row_max" in walker.moment(k).writes][5]
+    load = next(k for k in range(len(walker)) if any(a.space == "global" for a in walker.moment(k).accesses))
+    lab_server.ARTIFACTS.mkdir(exist_ok=True)
+    lab.set_viewport_size({"width": 1480, "height": 1150})
+    lab.mouse.move(2, 2)
+    for theme, name in (("JupyterLab Light", "light"), ("JupyterLab Dark", "dark")):
+        lab_server.use_theme(lab, theme)
+        for at, what in ((maximum, "maximum-"), (load, "")):
+            go(lab, at)
+            lab.eval_on_selector(".jp-Cell", "e => e.scrollIntoView({block: 'start'})")
+            lab.wait_for_timeout(300)
+            lab.screenshot(path=str(lab_server.ARTIFACTS / f"debugger-{what}{name}.png"))
+        colour = lab.eval_on_selector(f"{DEBUGGER} .pl-registers", "e => getComputedStyle(e).backgroundColor")
+        light = sum(int(x) for x in colour.removeprefix("rgb(").rstrip(")").split(",")[:3]) / 765
+        assert (light > 0.9) if name == "light" else (light < 0.2)
+    lab_server.use_theme(lab, "JupyterLab Light")
+    lab.set_viewport_size({"width": 800, "height": 900})
+    lab.wait_for_timeout(300)
+    wide = lab.eval_on_selector(DEBUGGER, "e => e.scrollWidth > e.clientWidth + 1")
+    assert not wide, "the debugger should not need sideways scrolling"
+    lab.screenshot(path=str(lab_server.ARTIFACTS / "debugger-small.png"))
+
+
+# -- the parts of the module, without a notebook -----------------------------------------------------------------------
+
+TYPES = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry types(.param .u64 out)
+{
+    .reg .pred %p, %q;
+    .reg .b16 %h;
+    .reg .s16 %s;
+    .reg .u32 %t, %n;
+    .reg .s32 %i;
+    .reg .f32 %f;
+    .reg .b64 %w;
+    .reg .s64 %l;
+    .reg .f64 %d;
+    mov.u32 %t, %tid.x;
+    mov.u32 %n, 0;
+    mov.b64 %w, 0x123456789ABCDEF;
+    mov.f64 %d, 0d3FF8000000000000;
+LOOP:
+    mad.lo.s32 %i, %t, -77, %n;
+    cvt.u16.u32 %h, %i;
+    cvt.s16.s32 %s, %i;
+    cvt.s64.s32 %l, %i;
+    mad.lo.u64 %w, %w, 6364136223846793005, %l;
+    cvt.rn.f32.s32 %f, %i;
+    fma.rn.f64 %d, %d, 0dBFE0000000000000, %d;
+    and.b32 %i, %i, 3;
+    setp.eq.u32 %q, %i, 1;
+    @%q bra SKIP;
+    sub.s64 %l, 0, %l;
+SKIP:
+    add.u32 %n, %n, 1;
+    setp.lt.u32 %p, %n, 450;
+    @%p bra LOOP;
+    ret;
+}
+"""
+"""More than a page of steps with registers of every kind."""
+
+
+@pytest.fixture
+def parts(lab: Any) -> Iterator[Any]:
+    """`parts(expression, value)`: the value of JavaScript among the functions of the module, on an empty page."""
+    page = lab.context.browser.new_page()
+    code = assets.script("debugger").replace("export default", "const widget =")
+
+    def evaluate(expression: str, value: Any) -> Any:
+        call = "([code, source, value]) => new Function('value', `${code}; return (${source})(value)`)(value)"
+        return page.evaluate(call, [code, expression, value])
+
+    yield evaluate
+    page.close()
+
+
+def test_the_page_reads_every_type_as_python_does(parts: Any) -> None:
+    recording = pl.debug(TYPES, 1, 40, np.zeros(4)).recording
+    for key in recording.warps:
+        walker = recording.walk(*key)
+        assert len(recording.pages[key]) > 1
+        stops = np.random.default_rng(5).integers(0, len(walker), 40).tolist()
+        read = parts(
+            """async ([data, key, stops]) => {
+                const trace = openTrace(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)));
+                const warp = await readWarp(trace, key);
+                return stops.map((at) => [
+                    warp.steps[at].line, warp.steps[at].mask, warp.written(at),
+                    trace.head.registers.map((r, k) => Array.from(warp.value(k, at), (_, lane) =>
+                        laneText(warp.value(k, at), lane, "hex", r[1], r[2])))]) }""",
+            [base64.b64encode(recording.data).decode(), f"{key[0]}:{key[1]}", stops],
+        )
+        for at, (line, mask, written, values) in zip(stops, read, strict=True):
+            moment = walker.seek(at + 1)
+            assert moment is not None
+            assert line == moment.line
+            assert (lanes_of(mask) == moment.mask).all()
+            assert {recording.names[r] for r in written} == set(moment.writes)
+            for name, shown in zip(recording.names, values, strict=True):
+                wanted = walker.registers[name]
+                bits = wanted.view(f"u{wanted.itemsize}").tolist()
+                assert [int(text, 16) for text in shown] == bits, (key, at, name)
+
+
+def test_numbers_as_declared_and_otherwise(parts: Any) -> None:
+    cases = [
+        (0xFFFFFFFF, "Uint32Array", "typed", "s32", "i32", "-1"),
+        (0xFFFFFFFF, "Uint32Array", "typed", "u32", "i32", "4294967295"),
+        (0x3FC00000, "Uint32Array", "typed", "f32", "f32", "1.5"),
+        (0x3FC00000, "Uint32Array", "float", "b32", "i32", "1.5"),
+        (0xFF800000, "Uint32Array", "typed", "f32", "f32", "−∞"),
+        (0x7FC00000, "Uint32Array", "typed", "f32", "f32", "NaN"),
+        (0x3FC00000, "Uint32Array", "hex", "f32", "f32", "0x3fc00000"),
+        (0x8000, "Uint16Array", "int", "b16", "i16", "-32768"),
+        (0x3E00, "Uint16Array", "float", "b16", "i16", "1.5"),
+        (0x3E00, "Uint16Array", "typed", "f16", "i16", "1.5"),
+        (0x0001, "Uint16Array", "typed", "f16", "i16", "5.9605e-8"),
+        (1, "Uint8Array", "typed", "pred", "i1", "true"),
+        (0, "Uint8Array", "int", "pred", "i1", "false"),
+    ]
+    shown = parts(
+        "(cases) => cases.map(([bits, array, view, type, lane]) => laneText("
+        "new {Uint8Array, Uint16Array, Uint32Array}[array](32).fill(bits), 3, view, type, lane))",
+        [case[:5] for case in cases],
+    )
+    assert shown == [case[5] for case in cases]
+
+
+def test_bank_conflicts_and_sectors_are_counted_as_the_counters_do(parts: Any) -> None:
+    rng = np.random.default_rng(6)
+    cases = []
+    for _ in range(300):
+        size = int(rng.choice([1, 2, 4, 8, 16]))
+        spread = int(rng.choice([4, 40, 400]))
+        mask = int(rng.choice([0xFFFFFFFF, rng.integers(1, 2**32)]))
+        cases.append((size, bool(rng.integers(2)), mask, (rng.integers(0, spread, 32) * size).tolist()))
+    shown = parts(
+        """(cases) => cases.map(([size, loads, mask, places]) => {
+            const access = {size, mask, addresses: BigUint64Array.from(places, BigInt)};
+            const {wavefronts, ideal} = banksOf(access, loads), global = sectorsOf(access);
+            return [wavefronts, ideal, global.sectors.size, global.ideal] })""",
+        cases,
+    )
+    for (size, loads, mask, places), found in zip(cases, shown, strict=True):
+        address, lanes = np.array(places, np.uint64), lanes_of(mask)
+        wanted = [*wavefronts(address, lanes, size, pairs=loads), *sectors(address, lanes, size)]
+        assert found == wanted, (size, loads, hex(mask), places)

@@ -1,0 +1,211 @@
+"""The Python side of the debugger: what it accepts, what goes to the page, its events and its static copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab.errors import DeviceFault, LaunchError, TraceError
+from ptxlab.lab import debugger, moments
+
+pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
+
+PTX = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+    .reg .pred %p;
+    .reg .u32 %t, %bank;
+    .reg .f32 %row_max, %f;
+    .reg .u64 %out, %at;
+    .shared .align 4 .b8 tile[8192];
+    ld.param.u64 %out, [out];
+    mov.u32 %t, %tid.x;
+    setp.lt.u32 %p, %t, 8;
+    mov.f32 %row_max, 0f3F800000;
+    cvt.rn.f32.u32 %f, %t;
+    @!%p bra JOIN;
+    max.f32 %row_max, %row_max, %f;
+JOIN:
+    shl.b32 %bank, %t, 3;
+    st.shared.f32 [%bank], %row_max;
+    bar.sync 0;
+    mul.wide.u32 %at, %t, 64;
+    add.u64 %at, %at, %out;
+    st.global.f32 [%at], %row_max;
+    ret;
+}
+"""
+LINES = PTX.splitlines()
+
+
+def opened(**options: Any) -> debugger.Debugger:
+    """The debugger on two warps of `PTX`."""
+    return pl.debug(PTX, 1, 64, np.zeros(64 * 16, np.float32), **options)
+
+
+def test_the_page_is_given_the_bytes_of_a_trace_file(tmp_path: Path) -> None:
+    d = opened()
+    d.recording.save(tmp_path / "k.trace")
+    assert d.trace == (tmp_path / "k.trace").read_bytes()
+    assert d.info["kernel"] == "k"
+    assert len(d.info["lines"]) == len(LINES)
+    assert set(d.info["events"]) == {"0:0", "0:1"}
+    assert d.info["capped"] is False
+    assert d.info["note"] == ""
+    assert repr(d) == "debugger of k"
+
+
+def test_what_is_accepted(tmp_path: Path) -> None:
+    out = np.zeros(64 * 16, np.float32)
+    run = pl.launch(PTX, 1, 64, out, trace=pl.Trace())
+    run.trace.save(tmp_path / "k.trace")
+    wanted = run.trace.steps
+    for what in (run, run.trace, tmp_path / "k.trace", str(tmp_path / "k.trace")):
+        assert pl.debug(what).recording.steps == wanted
+    assert opened().recording.steps == wanted
+    assert opened(warps=1, steps=5).recording.warps == [(0, 1)]
+    assert opened(warps=1, steps=5).recording.steps == 5
+    library = pl.debug("scalar", seq_len=8, head_dim=16, sigma=2.0, device="step", warps=0)
+    assert library.recording.kernel == "scalar_f32_d16"
+    assert library.recording.warps == [(0, 0)]
+
+
+def test_a_launch_writes_its_arrays() -> None:
+    out = np.zeros(32 * 16, np.float32)
+    pl.debug(PTX, 1, 32, out)
+    assert out[::16].tolist() == [1, 1, 2, 3, 4, 5, 6, 7, *[1] * 24]
+
+
+def step_of(recording: Any, word: str, key: tuple[int, int] = (0, 0)) -> int:
+    """The first step at a PTX line that holds this text."""
+    walker = recording.walk(*key)
+    return next(k for k in range(len(walker)) if word in LINES[walker.moment(k).line - 1])
+
+
+def test_events() -> None:
+    recording = opened().recording
+    found = moments.events(recording, (0, 0))
+    assert found == {
+        "barrier": [step_of(recording, "bar.sync")],
+        "divergence": [step_of(recording, "max.f32")],
+        "maximum": [step_of(recording, "mov.f32"), step_of(recording, "max.f32")],
+    }
+    assert moments.events(recording, (0, 1))["divergence"] == []
+
+
+def test_the_largest_steps_across_pages() -> None:
+    """A trace of more than one page: growth is held against the page before."""
+    body = """
+    mov.u32 %t, 0;
+LOOP:
+    cvt.rn.f32.u32 %row_max, %t;
+    add.u32 %t, %t, 1;
+    setp.lt.u32 %p, %t, 1500;
+    @%p bra LOOP;
+    ret;"""
+    text = PTX[: PTX.index("    ld.param.u64")] + body + "\n}\n"
+    recording = pl.debug(text, 1, 32, np.zeros(1, np.float32)).recording
+    assert len(recording.pages[0, 0]) > 1
+    found = moments.events(recording, (0, 0))["maximum"]
+    assert found == [1 + 4 * k for k in range(1, 1500)]
+
+
+def test_the_static_copy_shows_a_few_steps() -> None:
+    data, _ = opened()._repr_mimebundle_()
+    html = data["text/html"]
+    assert data["text/plain"] == "debugger of k"
+    for says in ("the first step", "the first barrier", "the lanes part for the first time", "the last step"):
+        assert html.count(f": {says}</summary>") == 1
+    assert "8 of 32 lanes executed max.f32." in html
+    assert "%row_max before" in html
+    assert "<script" not in html
+    assert len(html) < 40_000
+
+
+def test_a_kernel_that_faults_is_shown_up_to_there() -> None:
+    bad = PTX.replace("mul.wide.u32 %at, %t, 64;", "mov.u64 %at, 1048576;")
+    d = pl.debug(bad, 1, 32, np.zeros(32 * 16, np.float32))
+    assert d.info["note"].startswith("memcheck: ")
+    last = d.recording.walk().seek(-1)
+    assert last is not None
+    assert last.opcode == "add.u64"
+    assert "memcheck: " in d._repr_mimebundle_()[0]["text/html"]
+    with pytest.raises(DeviceFault) as caught:
+        pl.launch(bad, 1, 32, np.zeros(32 * 16, np.float32), trace=pl.Trace())
+    assert pl.debug(caught.value).info["note"] == str(caught.value)
+
+
+def refused(kind: type[Exception], *args: Any, **options: Any) -> str:
+    with pytest.raises(kind) as caught:
+        pl.debug(*args, **options)
+    return str(caught.value)
+
+
+def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = np.zeros(32 * 16, np.float32)
+    run = pl.launch(PTX, 1, 32, out)
+    assert refused(TraceError, run) == (
+        "this Run carries no trace; write pl.launch(kernel, grid, block, ..., trace=pl.Trace())"
+    )
+    assert refused(LaunchError, PTX) == "grid: a kernel needs one to run; write pl.debug(ptx, grid, block, ...)"
+    assert refused(LaunchError, PTX, 1) == (
+        "block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)"
+    )
+    assert refused(LaunchError, "scaler") == (
+        f"'scaler' is no trace file, and no kernel of the library; those are {', '.join(pl.kernels.names())}"
+    )
+    assert refused(LaunchError, run, shared=4) == (
+        "shared: belongs to a launch; write pl.debug(kernel, grid, block, ..., shared=...)"
+    )
+    traced = pl.launch(PTX, 1, 32, out, trace=pl.Trace())
+    monkeypatch.setattr(debugger, "LIMIT", 100)
+    assert refused(TraceError, traced) == (
+        f"trace has {traced.trace.size:,} bytes, more than the 100 that a page is given; record less of it: "
+        "trace=pl.Trace(blocks=0, warps=0, steps=20000)"
+    )
+
+
+# -- the magic ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shell() -> Iterator[Any]:
+    """A fresh IPython with ptxlab's extension."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
+    shell.run_line_magic("load_ext", "ptxlab")
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+def test_the_magics(shell: Any) -> None:
+    from IPython.core.error import UsageError
+    from IPython.utils.capture import capture_output
+
+    shell.user_ns["x"] = np.zeros(32 * 16, np.float32)
+    with capture_output():
+        shell.run_cell_magic("ptx", "--args x --trace -o run", PTX)
+    steps = shell.user_ns["run"].trace.steps
+    assert shell.run_line_magic("ptx_debug", "run").recording.steps == steps
+    d = shell.run_line_magic("ptx_debug", "scalar seq_len=4 head_dim=16 warps=0")
+    assert d.recording.warps == [(0, 0)]
+    for line, says in (
+        ("scalar 4", "'4' is not a parameter; write name=value, such as head_dim=32"),
+        (
+            "nothing",
+            f"'nothing' is no trace file, and no kernel of the library; those are {', '.join(pl.kernels.names())}",
+        ),
+    ):
+        with pytest.raises(UsageError) as caught:
+            shell.run_line_magic("ptx_debug", line)
+        assert str(caught.value) == says
