@@ -184,7 +184,9 @@ def decode(
     options: dict[str, Any] = {"device": device, "checks": checks, "counters": counters}
 
     if "partial" not in names:
-        recorded = _recorded(built, rows, heads_q, key.shape[2] if built.spec.name == "decode" else built.config.warps)
+        recorded = _recorded(
+            built, rows, q.shape[:2], key.shape[2] if built.spec.name == "decode" else built.config.warps
+        )
         built = recorded[0]
         more = {"splits": 1} if "splits" in names else {}
         run = _launch(built, (batch, heads_q, heads_kv, 1), options, **args, **result, **more, **recorded[1])
@@ -195,7 +197,7 @@ def decode(
         partial = np.empty((batch, heads_q, parts, dim + 2), np.float32)
         first = _launch(built, (batch, heads_q, heads_kv, parts), options, **args, partial=out(partial))
         reduce = kernels.get("decode_reduce", "decode").build(head_dim=dim, dtype=dtype, arch=built.config.arch)
-        recorded = _recorded(reduce, rows, heads_q, parts)
+        recorded = _recorded(reduce, rows, q.shape[:2], parts)
         second = _launch(
             recorded[0], (batch, heads_q, heads_kv, 1), options, partial=const(partial), **result, **recorded[1]
         )
@@ -352,14 +354,15 @@ def _kernel(
     return spec.build(head_dim=key.shape[3], dtype=dtype, **{n: x for n, x in more.items() if n in spec.parameters})
 
 
-def _recorded(built: DecodeBuilt, rows: Sequence[Row], heads: int, parts: int) -> tuple[DecodeBuilt, dict[str, Array]]:
+def _recorded(
+    built: DecodeBuilt, rows: Sequence[Row], shape: tuple[int, ...], parts: int
+) -> tuple[DecodeBuilt, dict[str, Array]]:
     """The kernel that stores its state, with where to, if any row is recorded."""
     if not rows:
         return built, {}
     from ptxlab import kernels
 
-    batch = max(b for b, _ in rows) + 1
-    slots = np.full((batch, heads), kernels.NOWHERE, np.uint32)
+    slots = np.full(shape, kernels.NOWHERE, np.uint32)
     for slot, row in enumerate(rows):
         slots[row] = slot
     return built.with_probes(), {"slots": slots, "probe": np.full((len(rows), parts, 3), np.nan, np.float32)}

@@ -1,0 +1,302 @@
+"""The decode kernels against numpy float64: lengths, heads, head_dims, types, pages and splits, with all checks on."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from decode_cases import check, inputs, paged
+
+import ptxlab as pl
+from ptxlab import kernels, reference
+
+LENGTHS = (0, 1, 15, 16, 17, 127, 512, 1328)
+HEADS = ((4, 4), (8, 2), (32, 8), (16, 1))
+DIMS = (32, 64, 96, 128, 256)
+PAGES = (1, 8, 16, 64)
+DENSE = ("decode", "decode_multiwarp", "decode_split", "decode_gqa")
+PAGED = ("decode_paged", "decode_split", "decode_gqa")
+SPLITTING = ("decode_split", "decode_gqa")
+
+
+def types(name):
+    return ("f16", "bf16") if name == "decode_gqa" else ("f32", "f16", "bf16")
+
+
+def quick():
+    """A sample in which every kernel meets each head_dim, each of its types, and every kind of length and heads."""
+    for name in dict.fromkeys((*DENSE, *PAGED)):
+        first, *others = types(name)
+        splits = (1, 3, 40) if name in SPLITTING else (None,) * 3
+        pages = (1, 8, 7) if name == "decode_paged" else (None, 16, None) if name in PAGED else (None,) * 3
+        yield name, first, (8, 2), 64, (17, 0, 127, 1), pages[0], splits[0]
+        yield name, others[0], (16, 1), 96, (70, 16), pages[1], splits[1]
+        yield name, others[-1], (2, 2), 256, (15,), pages[2], splits[2]
+
+
+def label(value):
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+CASE = ("name", "dtype", "heads", "dim", "lengths", "page", "splits")
+
+
+@pytest.mark.parametrize(CASE, list(quick()), ids=label)
+def test_against_float64(name, dtype, heads, dim, lengths, page, splits):
+    check(name, dtype, heads, dim, lengths, page=page, splits=splits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("name", ["decode", "decode_multiwarp", "decode_paged", "decode_split", "decode_gqa"])
+def test_against_float64_everywhere(name, dim):
+    batches = ((1328,), (0, 1, 15), (16, 17, 127), (512, 3, 0) * 4)
+    for dtype, (heads, lengths) in itertools.product(types(name), zip(HEADS, batches, strict=True)):
+        for page in PAGES if name == "decode_paged" else (None, 16) if name in PAGED else (None,):
+            for splits in (1, 7, 600) if name in ("decode_split", "decode_gqa") else (None,):
+                check(name, dtype, heads, dim, lengths, page=page, splits=splits, sigma=2.0)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dim", DIMS)
+@pytest.mark.parametrize("name", ["decode", "decode_multiwarp", "decode_paged", "decode_split", "decode_gqa"])
+def test_on_a_gpu(name, dim):
+    for dtype, heads in itertools.product(types(name), HEADS):
+        for page in PAGES if name == "decode_paged" else (None, 16) if name in PAGED else (None,):
+            check(name, dtype, heads, dim, LENGTHS, page=page, device="gpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "page"),
+    [
+        ("decode", "bf16", None),
+        ("decode_paged", "f16", 3),
+        ("decode_split", "f32", None),
+        ("decode_gqa", "f16", 5),
+    ],
+)
+def test_engines_agree(name, dtype, page):
+    """The stepping engine is right too, and gives the same bits."""
+    stepped = check(name, dtype, (2, 1), 32, (0, 9), page=page, device="step", state=True)
+    compiled = check(name, dtype, (2, 1), 32, (0, 9), page=page, state=True)
+    for a, b in ((stepped.o, compiled.o), (stepped.lse, compiled.lse), (stepped.state, compiled.state)):
+        np.testing.assert_array_equal(a.view(np.uint8), b.view(np.uint8))
+
+
+@pytest.mark.parametrize("name", ["decode", "decode_multiwarp", "decode_gqa"])
+def test_small_and_large_logits(name):
+    for sigma in (0.1, 8.0):
+        check(name, "f16", (4, 2), 32, (60, 7), sigma=sigma)
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_scale_is_the_public_one(name):
+    q, k, v = inputs((4, 2), 32, "f16", (40,), spare=0)
+    for scale in (0.7, -0.3, 0.0):
+        out = pl.decode(q, k, v, (40,), kernel=name, scale=scale, device="cpu")
+        assert out.error.ok, out.error
+        assert out.scale == scale
+
+
+@pytest.mark.parametrize("warps", [2, 16])
+def test_any_number_of_warps(warps):
+    """Row E: 4 to 8 warps a head, and more; the length by value and by pointer."""
+    q, k, v = inputs((4, 2), 64, "f32", (75,))
+    for length in ("value", "pointer"):
+        built = kernels.get("decode_multiwarp", "decode").build(head_dim=64, warps=warps, length=length)
+        assert pl.decode(q, k, v, 75, kernel=built, device="cpu").error.ok
+        assert built.name == "decode_multiwarp_f32_d64" + ("_indirect" if length == "pointer" else "")
+
+
+@pytest.mark.parametrize("name", ["decode", "decode_multiwarp"])
+def test_length_by_pointer_follows_the_cache(name):
+    """Rows D and E: the same launch, its length read from memory, attends to more keys when the number has grown."""
+    q, k, v = inputs((4, 2), 32, "f32", (20,), spare=0)
+    built = kernels.get(name, "decode").build(head_dim=32)
+    length = pl.to_device(np.array([5], np.int32), device="cpu")
+    o, lse = np.empty_like(q), np.empty(q.shape[:2], np.float32)
+    args = built.arguments(
+        q=pl.const(q), key=pl.const(k), value=pl.const(v), o=o, lse=lse, length=length, scale=32**-0.5
+    )
+    for n in (5, 6, 20, 0):
+        length.copy_from_host(np.array([n], np.int32))
+        pl.launch(built, *built.launch_shape(1, 4, 2)[:2], *args, device="cpu")
+        expected = reference.attention(q[:, :, None], k[:, :, :n], v[:, :, :n])
+        np.testing.assert_allclose(o, expected.o[:, :, 0], atol=1e-5)
+        np.testing.assert_allclose(lse, expected.lse[:, :, 0], atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("decode_paged", "f32"), ("decode_split", "f16"), ("decode_gqa", "bf16")])
+def test_caches_of_their_own(name, dtype):
+    """Row F: for each sequence the address of its cache `[Hkv, max_seq, D]`, and its length; grid (H, B)."""
+    lengths = (30, 0, 17)
+    q, k, v = inputs((4, 2), 64, dtype, lengths)
+    where = [[pl.to_device(x, device="cpu") for x in cache] for cache in (k, v)]
+    key, value = (np.array([b.address for b in buffers], np.uint64) for buffers in where)
+    built = kernels.get(name, "decode").build(head_dim=64, dtype=dtype, cache="pointers")
+    o, lse = np.empty_like(q), np.empty(q.shape[:2], np.float32)
+    partial = np.empty((3, 4, 1, 66), np.float32)
+    into = {"partial": pl.out(partial)} if name == "decode_split" else {"o": pl.out(o), "lse": pl.out(lse)}
+    into |= {"splits": 1} if name == "decode_gqa" else {}
+    args = built.arguments(
+        q=pl.const(q), key=key, value=value, lengths=np.array(lengths, np.int32), Hkv=2, width=k.shape[2], scale=0.1,
+        **into,
+    )  # fmt: skip
+    grid, block, shared = built.launch_shape(3, 4, 2)
+    pl.launch(built, grid, block, *args, device="cpu", shared=shared)
+    expected = pl.decode(q, k, v, lengths, kernel=name, scale=0.1, splits=1 if name != "decode_paged" else None,
+                         device="cpu") if name != "decode_paged" else None  # fmt: skip
+    expected = expected or pl.decode(q, k, v, lengths, kernel="decode_multiwarp", scale=0.1, device="cpu")
+    if name == "decode_split":
+        o = (partial[:, :, 0, :64] / np.maximum(partial[:, :, 0, 65:], 1e-30)).astype(o.dtype)
+        lse = expected.lse
+    np.testing.assert_array_equal(o, expected.o)
+    np.testing.assert_array_equal(lse, expected.lse)
+
+
+@pytest.mark.parametrize(("splits", "page"), [(1, None), (3, 4), (50, None)])
+def test_partial_results(splits, page):
+    """Row G: f32 [B, H, splits, D + 2]: the un-normalised output, the maximum and the sum; empty splits (-inf, 0)."""
+    lengths = (29, 0)
+    q, k, v = inputs((4, 2), 32, "f32", lengths)
+    cache = (
+        dict(zip(("key", "value", "table"), paged(k, v, lengths, page), strict=True))
+        if page
+        else {"key": k, "value": v}
+    )
+    if page:
+        cache["table"] = np.maximum(cache["table"], 0)
+    more = {"cache": "paged", "page_size": page} if page else {}
+    built = kernels.get("decode_split", "decode").build(head_dim=32, **more)
+    partial = np.empty((2, 4, splits, 34), np.float32)
+    args = built.arguments(q=q, **cache, lengths=np.array(lengths, np.int32), partial=pl.out(partial), scale=0.2)
+    run = pl.launch(built, *built.launch_shape(2, 4, 2, splits)[:2], *args, device="cpu")
+    assert run.findings == []
+    size = -(-29 // splits)
+    for h, s in itertools.product(range(4), range(splits)):
+        keys = slice(min(s * size, 29), min((s + 1) * size, 29))
+        scores = k[0, h // 2, keys].astype(float) @ q[0, h] * 0.2
+        m = scores.max(initial=-np.inf)
+        weights = np.exp(scores - m) if len(scores) else scores
+        np.testing.assert_allclose(partial[0, h, s, 33], weights.sum(), rtol=1e-5)
+        np.testing.assert_allclose(partial[0, h, s, 32], m, rtol=1e-5)
+        np.testing.assert_allclose(partial[0, h, s, :32], weights @ v[0, h // 2, keys].astype(float), atol=1e-5)
+    assert (partial[1, :, :, :32] == 0).all()
+    assert np.isneginf(partial[1, :, :, 32]).all()
+    assert (partial[1, :, :, 33] == 0).all()
+
+
+@pytest.mark.parametrize("page", [1, 64])
+def test_pages_change_nothing(page):
+    """Row I: page table, lengths, a pooled cache, GQA; the result is that of a dense cache, to the last bit."""
+    lengths = (100, 3, 64)
+    q, k, v = inputs((8, 2), 64, "f16", lengths)
+    dense = pl.decode(q, k, v, lengths, kernel="decode_multiwarp", device="cpu")
+    in_pages = pl.decode(q, *paged(k, v, lengths, page)[:2], lengths, paged(k, v, lengths, page)[2],
+                         kernel="decode_paged", device="cpu")  # fmt: skip
+    np.testing.assert_array_equal(dense.o, in_pages.o)
+    np.testing.assert_array_equal(dense.lse, in_pages.lse)
+
+
+@pytest.mark.parametrize("name", ["decode_split", "decode_gqa"])
+def test_splits_change_little(name):
+    lengths = (200, 1, 77)
+    q, k, v = inputs((8, 2), 64, "f16", lengths)
+    one = pl.decode(q, k, v, lengths, kernel=name, splits=1, device="cpu")
+    for splits in (2, 300):
+        more = pl.decode(q, k, v, lengths, kernel=name, splits=splits, device="cpu")
+        assert more.error.ok
+        np.testing.assert_allclose(more.lse, one.lse, atol=1e-4)
+        np.testing.assert_allclose(more.o.astype(float), one.o.astype(float), atol=2e-3)
+
+
+def test_groups_of_more_than_16_heads():
+    check("decode_gqa", "f16", (40, 2), 32, (33, 5))
+    check("decode_gqa", "bf16", (17, 1), 64, (33,), splits=2)
+
+
+# -- the state before the merge ----------------------------------------------------------------------------------------
+
+
+def test_state_of_one_warp_is_the_online_softmax():
+    q, k, v = inputs((4, 2), 32, "f32", (20, 7), sigma=3)
+    out = pl.decode(q, k, v, (20, 7), kernel="decode", device="cpu", state=[(1, 3), (0, 0)])
+    expected = reference.attention(q[:1, :, None], k[:1, :, :20], v[:1, :, :20], tile=1, rows=[(0, 0, 0)]).state
+    assert out.rows == ((1, 3), (0, 0))
+    assert out.state.shape == (2, 20, 3)
+    np.testing.assert_allclose(out.state[1], expected[0], rtol=1e-5, atol=1e-5)
+    assert np.isnan(out.state[0, 7:]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "splits", "parts"),
+    [
+        ("decode_multiwarp", "f32", None, 8),
+        ("decode_paged", "f32", None, 8),
+        ("decode_split", "f32", 3, 3),
+        ("decode_gqa", "f16", 1, 4),
+        ("decode_gqa", "f16", 3, 3),
+    ],
+)
+def test_state_before_the_merge(name, dtype, splits, parts):
+    """Merging the recorded states by hand gives the log-sum-exp; the recorded factors are those of that merge."""
+    lengths = (90, 2, 0)
+    out = check(name, dtype, (4, 2), 64, lengths, page=8 if name == "decode_paged" else None, splits=splits, state=True)
+    assert out.state.shape == (12, parts, 3)
+    m, l, factor = np.moveaxis(out.state.astype(float), 2, 0)
+    top = m.max(axis=1)
+    for row, (b, h) in enumerate(out.rows):
+        if lengths[b] == 0:
+            assert np.isneginf(m[row]).all()
+            assert (l[row] == 0).all()
+            assert (factor[row] == 0).all()
+            continue
+        np.testing.assert_allclose(factor[row], np.exp(m[row] - top[row]), rtol=1e-4)
+        np.testing.assert_allclose(top[row] + np.log((l[row] * factor[row]).sum()), out.lse[b, h], atol=1e-4)
+
+
+def test_state_of_chosen_rows():
+    q, k, v = inputs((4, 2), 64, "f16", (9, 30, 0))
+    every = pl.decode(q, k, v, (9, 30, 0), splits=2, device="cpu", state=True)
+    some = pl.decode(q, k, v, (9, 30, 0), splits=2, device="cpu", state=[(1, 2), (0, 1)])
+    np.testing.assert_array_equal(some.state, every.state[[6, 1]])
+    assert some.rows == ((1, 2), (0, 1))
+    np.testing.assert_array_equal(some.o, every.o)  # looking does not change what is seen
+
+
+# -- the assembler -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.assembler
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_120"])
+@pytest.mark.parametrize("name", kernels.names("decode"))
+def test_nothing_is_spilled(name, arch):
+    spec = kernels.get(name, "decode")
+    for dtype, dim in (("f16", 96), ("bf16", 256)):
+        if dtype not in spec.parameters["dtype"].choices or arch not in spec.parameters["arch"].choices:
+            continue
+        if dtype == "bf16" and arch == "sm_75":
+            continue
+        more = {"cache": "paged"} if name in PAGED else {}
+        made = pl.assemble(spec.build(head_dim=dim, dtype=dtype, arch=arch, **more).ptx)
+        assert made.spill_bytes == 0
+
+
+@pytest.mark.slow
+@pytest.mark.assembler
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120"])
+@pytest.mark.parametrize("name", kernels.names("decode"))
+def test_nothing_is_spilled_anywhere(name, arch):
+    spec = kernels.get(name, "decode")
+    if arch not in spec.parameters["arch"].choices:
+        return
+    caches = spec.parameters["cache"].choices if "cache" in spec.parameters else (None,)
+    for dtype, dim, cache in itertools.product(spec.parameters["dtype"].choices, (32, 64, 96, 128, 192, 256), caches):
+        if dtype == "bf16" and arch == "sm_75":
+            continue
+        more = {} if cache is None else {"cache": cache}
+        for probes in (False, True) if "probes" in spec.parameters else (None,):
+            if probes is not None:
+                more["probes"] = probes
+            assert pl.assemble(spec.build(head_dim=dim, dtype=dtype, arch=arch, **more).ptx).spill_bytes == 0
