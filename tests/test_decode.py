@@ -1,0 +1,280 @@
+"""`pl.decode` and `pl.merge_states`: what they give back, and every message of what they refuse."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from decode_cases import inputs, paged
+
+import ptxlab as pl
+from ptxlab import kernels, reference
+from ptxlab.decode import split_count
+
+
+def test_result_has_the_promised_fields():
+    q, k, v = inputs((4, 2), 32, "f32", (40, 300))
+    out = pl.decode(q, k, v, [40, 300], splits=3, device="cpu", state=True, counters=True)
+    assert out.o.shape == q.shape
+    assert out.lse.shape == (2, 4)
+    assert out.lse.dtype == np.float32
+    assert out.state.shape == (8, 3, 3)
+    assert out.splits == 3
+    assert [built.spec.name for built in out.kernels] == ["decode_split", "decode_reduce"]
+    assert out.kernel is out.kernels[0]
+    assert out.seconds == sum(run.seconds for run in out.runs) > 0
+    assert out.counters.thread_instructions > 0
+    assert out.error.ok
+    assert 0 < out.error.mean < out.error.max < out.error.tolerance
+    names = [line.split()[0] for line in repr(out).splitlines()]
+    assert names == ["kernel", "device", "time", "splits", "max", "mean", "ULP", "tolerance", "result"]
+    assert "<th>result</th><td>pass</td>" in out._repr_mimebundle_()["text/html"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "page", "lengths", "splits", "name"),
+    [
+        ("f32", None, (20,), None, "decode_multiwarp_f32_d32_indirect"),
+        ("f32", 4, (20,), None, "decode_paged_f32_d32_page4"),
+        ("f32", 4, (20,), 2, "decode_split_f32_d32_page4"),
+        ("bf16", None, (20,), None, "decode_gqa_bf16_d32"),
+        ("f16", 4, (300,), None, "decode_gqa_f16_d32_page4_partial"),
+    ],
+)
+def test_the_kernel_that_auto_takes(dtype, page, lengths, splits, name):
+    q, k, v = inputs((2, 1), 32, dtype, lengths)
+    pools = paged(k, v, lengths, page) if page else (k, v)
+    out = pl.decode(q, *pools[:2], lengths, *pools[2:], splits=splits, device="cpu")
+    assert out.kernel.name == name
+    assert out.error.ok
+
+
+def test_one_length_for_all_is_given_by_value():
+    q, k, v = inputs((2, 1), 32, "f32", (20, 20))
+    out = pl.decode(q, k, v, 20, kernel="decode", device="cpu")
+    assert out.kernel.name == "decode_f32_d32"
+    assert out.error.ok
+
+
+def test_a_wrong_result_is_noticed():
+    q, k, v = inputs((2, 1), 32, "f16", (20, 3))
+    out = pl.decode(q, k, v, (20, 3), device="cpu")
+    out.o[1, 0, 5] += 0.01
+    assert not out.error.ok
+    assert out.error.worst[:2] == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "processors", "keys", "splits"),
+    [
+        (1, 108, 63, 1),
+        (1, 108, 128, 2),
+        (87, 108, 10**6, 1),
+        (8, 132, 10**6, 15),
+        (60, 108, 10**6, 5),
+        (1, 132, 2**17, 113),
+    ],
+)
+def test_how_many_splits(blocks, processors, keys, splits):
+    """None where 80 % are busy, never for fewer than 64 keys each, else the smallest of those that are nearly best."""
+    assert split_count(blocks, processors, keys) == splits
+
+
+def arrays(q=(2, 4, 32), k=(2, 2, 9, 32), v=None, dtype=np.float32):
+    return np.zeros(q, dtype), np.zeros(k, dtype), np.zeros(v or k, dtype)
+
+
+def refused(*args, **options):
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.decode(*args, device="cpu", **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        ({"q": (4, 32)}, "q has shape [4, 32]; it should be [B, Hq, D], and not empty"),
+        ({"q": (0, 4, 32)}, "q has shape [0, 4, 32]; it should be [B, Hq, D], and not empty"),
+        ({"k": (3, 2, 9, 32)}, "k_cache has shape [3, 2, 9, 32]; with q [2, 4, 32] it should be [2, Hkv, max_seq, 32]"),
+        ({"k": (2, 2, 9, 16)}, "k_cache has shape [2, 2, 9, 16]; with q [2, 4, 32] it should be [2, Hkv, max_seq, 32]"),
+        ({"v": (2, 2, 8, 32)}, "v_cache has shape [2, 2, 8, 32]; it should be k_cache's shape [2, 2, 9, 32]"),
+        ({"k": (2, 3, 9, 32)}, "q: Hq = 4 should be a multiple of the cache's Hkv = 3"),
+    ],
+)
+def test_shapes_that_do_not_fit(shapes, message):
+    assert refused(*arrays(**shapes), 3) == message
+
+
+def test_types_that_do_not_fit():
+    q, k, v = arrays()
+    assert refused(q, k, v.astype(np.float16), 3) == (
+        "q, k_cache and v_cache should all have one type of float32, float16, bfloat16; "
+        "got q float32, k_cache float32, v_cache float16"
+    )
+    assert refused(q, [1], v, 3) == "k_cache: a numpy array is wanted, got list"
+    assert refused(q, k, v, 3.5) == "lengths: 2 whole numbers are wanted, or one for all; got float64 []"
+    assert refused(q, k, v, [3]) == "lengths: 2 whole numbers are wanted, or one for all; got int64 [1]"
+    table = np.zeros((2, 1))
+    assert refused(q, k, v, 3, table) == "block_table: an int32 array [B, max_pages] is wanted, got float64 [2, 1]"
+
+
+def test_lengths_and_pages_that_do_not_fit():
+    q, k, v = arrays()
+    assert refused(q, k, v, [3, 10]) == "lengths[1] is 10; the cache has max_seq = 9"
+    assert refused(q, k, v, [3, -1]) == "lengths[1] is negative"
+    assert refused(q, k, v, [2**40, 1]) == "lengths[0] is 2147483647; the cache has max_seq = 9"
+    q, k, v = arrays(k=(5, 4, 2, 32))
+    table = np.array([[0, 1], [4, -1]], np.int32)
+    assert refused(q, k, v, [3, 9], table) == "lengths[1] is 9; 2 pages of 4 keys in block_table hold 8"
+    assert refused(q, k, v, [3, 5], table) == "block_table[1, 1] is page -1; the pool has pages 0 to 4"
+    table[1, 1] = 5
+    assert refused(q, k, v, [3, 5], table) == "block_table[1, 1] is page 5; the pool has pages 0 to 4"
+    assert pl.decode(q, k, v, [3, 4], table, device="cpu").error.ok  # an entry that no key needs may hold anything
+    assert refused(q, k, v, [3, 5], table[:1]) == "block_table has 1 rows; q has 2 sequences"
+
+
+def test_kernels_that_do_not_fit():
+    q, k, v = arrays()
+    assert refused(q, k, v, 3, kernel="decode_paged") == "kernel: decode_paged wants a block_table"
+    assert refused(q, k, v, 3, kernel="decode_reduce") == (
+        "kernel: decode_reduce merges what decode_split found; write kernel='decode_split'"
+    )
+    assert refused(q, k, v, 3, kernel="decode", splits=2) == (
+        "splits: decode does not split the keys; write kernel='decode_split' or 'decode_gqa'"
+    )
+    assert refused(q, k, v, 3, splits=0) == "splits is a whole number from 1 to 65535, not 0"
+    built = kernels.get("decode", "decode").build(head_dim=32, dtype="f16")
+    assert refused(q, k, v, 3, kernel=built) == (
+        "decode_f16_d32_indirect was built with dtype='f16', the call has dtype='f32'"
+    )
+    pools = arrays(k=(5, 4, 2, 32))
+    table = np.zeros((2, 1), np.int32)
+    assert refused(*pools, 3, table, kernel="decode") == (
+        "kernel: decode takes no block_table; write kernel='decode_paged'"
+    )
+    with pytest.raises(LookupError) as caught:
+        pl.decode(q, k, v, 3, kernel="scalar", device="cpu")
+    assert str(caught.value) == (f"there is no decode kernel 'scalar'; there are {', '.join(kernels.names('decode'))}")
+    with pytest.raises(LookupError, match="there is no prefill kernel 'decode'"):
+        pl.attention(*(x[None, None] for x in arrays((3, 4), (3, 4))), kernel="decode")
+    with pytest.raises(pl.TargetError) as caught:
+        pl.decode(*arrays((1, 1, 48), (1, 1, 9, 48)), 3, device="cpu")
+    assert str(caught.value) == "decode_multiwarp: head_dim is one of 32, 64, 96, 128, 192, 256, not 48"
+
+
+def test_rows_that_do_not_exist():
+    q, k, v = arrays()
+    assert refused(q, k, v, 3, state=[(2, 0)]) == "state: there is no row (2, 0); (sequence, head) are below (2, 4)"
+    assert refused(q, k, v, 3, state=[(1, 0), (1, 0)]) == "state: row (1, 0) is listed twice"
+
+
+def test_builds_that_do_not_fit():
+    spec = kernels.get("decode_gqa", "decode")
+    for given, message in (
+        ({"dtype": "f32"}, "decode_gqa: dtype is one of 'f16', 'bf16', not 'f32'"),
+        ({"page_size": 257}, "decode_gqa: page_size is a whole number from 1 to 256, not 257"),
+        (
+            {"head_dim": 256, "warps": 8},
+            "decode_gqa: warps=8 and stages=2 with head_dim=256 need 270336 bytes of shared memory; sm_80 has 166912",
+        ),
+        (
+            {"causal": True},
+            "decode_gqa has no causal; its parameters are head_dim, dtype, arch, probes, warps, stages, cache, "
+            "page_size, partial",
+        ),
+    ):
+        with pytest.raises(pl.TargetError) as caught:
+            spec.build(**given)
+        assert str(caught.value) == message
+    with pytest.raises(pl.TargetError) as caught:
+        kernels.get("decode", "decode").build(dtype="bf16", arch="sm_75")
+    assert str(caught.value) == "decode: dtype='bf16' needs sm_80 or later; sm_75 has no bf16"
+
+
+class Shape:
+    """Stands for an array that is too large to be made."""
+
+    def __init__(self, *shape):
+        self.shape = shape
+
+
+def test_arguments_that_do_not_fit():
+    built = kernels.get("decode_paged", "decode").build(head_dim=32, page_size=16)
+    given = {"q": Shape(2, 4, 32), "key": Shape(9, 16, 2, 32), "value": Shape(9, 16, 2, 32), "table": Shape(2, 3)}
+    given |= {"lengths": Shape(2), "o": Shape(2, 4, 32), "lse": Shape(2, 4), "scale": 1.0}
+    assert built.arguments(**given)[-4:] == (4, 2, 3, 1.0)
+    for change, message in (
+        ({"q": Shape(2, 4, 64)}, "q has head_dim 64, the kernel was built for 32"),
+        ({"key": Shape(9, 8, 2, 32)}, "key should have shape [9, 16, 2, 32], not [9, 8, 2, 32]"),
+        ({"value": Shape(9, 16, 2, 16)}, "value should have shape [9, 16, 2, 32], not [9, 16, 2, 16]"),
+        ({"table": Shape(3, 3)}, "table should have shape [2, 3], not [3, 3]"),
+        ({"lengths": Shape(1)}, "lengths should have shape [2], not [1]"),
+        ({"lse": Shape(2, 4, 1)}, "lse should have shape [2, 4], not [2, 4, 1]"),
+        ({"q": Shape(2, 3, 32), "o": Shape(2, 3, 32)}, "Hq = 3 should be a multiple of Hkv = 2"),
+        (
+            {"table": Shape(2, 2**27)},
+            "max_pages * page_size is 2147483648; it is counted in 32 bits and should be below 2**31",
+        ),
+        (
+            {"key": Shape(2**27, 16, 2, 32), "value": Shape(2**27, 16, 2, 32)},
+            "num_pages * page_size is 2147483648; it is counted in 32 bits and should be below 2**31",
+        ),
+    ):
+        with pytest.raises(pl.LaunchError) as caught:
+            built.arguments(**(given | change))
+        assert str(caught.value) == f"decode_paged_f32_d32_page16: {message}"
+    with pytest.raises(pl.LaunchError) as caught:
+        built.arguments(**{name: x for name, x in given.items() if name not in ("scale", "o")})
+    assert str(caught.value) == "decode_paged_f32_d32_page16 also wants o, scale"
+
+
+# -- merge_states ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16], ids=lambda t: t.__name__)
+def test_merge_states_of_two_halves_is_the_whole(dtype):
+    q, k, v = reference.random_inputs(2, 3, 3, 1, 50, 40, sigma=3, dtype=np.float64)
+    log = np.float64 if dtype == np.float64 else np.float32
+    halves = []
+    for part in (slice(0, 17), slice(17, 50)):
+        r = reference.attention(q, k[:, :, part], v[:, :, part])
+        halves += [r.o.astype(dtype), r.lse.astype(log)]
+    o, lse = pl.merge_states(*halves, device="cpu")
+    same, same_lse = reference.merge_states(*halves)
+    eps = {"float64": 1e-15, "float32": 3e-7, "float16": 1e-3, "bfloat16": 8e-3}[np.dtype(dtype).name]
+    np.testing.assert_allclose(o.astype(float), same.astype(float), atol=2 * eps)
+    np.testing.assert_allclose(lse, same_lse, rtol=4e-7 if log is np.float32 else 1e-15)
+    assert o.dtype == dtype
+    assert lse.dtype == log
+
+
+def test_merge_states_is_associative_and_nothing_is_its_zero():
+    random = np.random.default_rng(0)
+    a, b, c = ((random.standard_normal((7, 33)).astype(np.float32), random.standard_normal(7).astype(np.float32) * 9)
+               for _ in range(3))  # fmt: skip
+
+    def merge(x, y):
+        return pl.merge_states(*x, *y, device="cpu")
+
+    for left, right in zip(merge(merge(a, b), c), merge(a, merge(b, c)), strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-6, atol=2e-6)
+    nothing = np.zeros_like(a[0]), np.full(7, -np.inf, np.float32)
+    for left, right in zip(merge(nothing, a), a, strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-6)
+    o, lse = merge(nothing, nothing)
+    assert (o == 0).all()
+    assert np.isneginf(lse).all()
+
+
+def test_merge_states_of_what_does_not_fit():
+    o, lse = np.zeros((3, 4), np.float32), np.zeros(3, np.float32)
+    for args, message in (
+        ((o, lse, o[:2], lse), "o2 should be float32 [3, 4] beside o1 [3, 4], it is float32 [2, 4]"),
+        ((o, lse, o, lse[:2]), "lse2 should be float32 [3] beside o1 [3, 4], it is float32 [2]"),
+        ((o, lse.astype(float), o, lse), "lse1 should be float32 [3] beside o1 [3, 4], it is float64 [3]"),
+        ((o.astype(int), lse, o, lse), "o1 is int64; there are kernels for float32, float16, bfloat16, float64"),
+        ((o, lse, o, [1]), "lse2: a numpy array is wanted, got list"),
+    ):
+        with pytest.raises(pl.LaunchError) as caught:
+            pl.merge_states(*args, device="cpu")
+        assert str(caught.value) == message

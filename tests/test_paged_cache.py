@@ -1,0 +1,158 @@
+"""`PagedCache`: no page is lost or freed twice, whatever is appended, forked and freed; `pl.decode` reads it right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+import ptxlab as pl
+from ptxlab.paged import OutOfPages, PagedCache, UnknownSequence
+
+PAGES, SIZE = 9, 3
+
+
+class Model(RuleBasedStateMachine):
+    """A cache beside a plain dict of lists: the same keys, and pages that add up, after every step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cache = PagedCache(PAGES, SIZE, 1, 1)
+        self.plain: dict[int, list[float]] = {}
+        self.count = 0
+
+    @rule()
+    def new(self) -> None:
+        sequence = self.cache.new()
+        assert sequence not in self.plain
+        self.plain[sequence] = []
+
+    @precondition(lambda self: self.plain)
+    @rule(data=st.data(), count=st.integers(0, 2 * SIZE + 1))
+    def append(self, data: st.DataObject, count: int) -> None:
+        sequence = data.draw(st.sampled_from(sorted(self.plain)))
+        keys = [float(self.count + n) for n in range(count)]
+        self.count += count
+        rows = np.array(keys, np.float32).reshape(-1, 1, 1)
+        before = self.cache.k.copy(), self.cache.block_table(), self.cache.free_pages
+        length, pages = len(self.plain[sequence]), self.cache.pages(sequence)
+        others = {page for s in self.plain if s != sequence for page in self.cache.pages(s)}
+        needed = -(-(length + count) // SIZE) - len(pages)
+        needed += count > 0 and length % SIZE > 0 and pages[-1] in others  # the copy of a page that another has too
+        try:
+            self.cache.append(sequence, rows, -rows)
+        except OutOfPages:
+            np.testing.assert_array_equal(self.cache.k, before[0])  # nothing was changed
+            np.testing.assert_array_equal(self.cache.block_table(), before[1])
+            assert needed > before[2]
+        else:
+            assert self.cache.free_pages == before[2] - needed
+            self.plain[sequence] += keys
+
+    @precondition(lambda self: self.plain)
+    @rule(data=st.data())
+    def fork(self, data: st.DataObject) -> None:
+        sequence = data.draw(st.sampled_from(sorted(self.plain)))
+        self.plain[self.cache.fork(sequence)] = list(self.plain[sequence])
+
+    @precondition(lambda self: self.plain)
+    @rule(data=st.data())
+    def free(self, data: st.DataObject) -> None:
+        sequence = data.draw(st.sampled_from(sorted(self.plain)))
+        self.cache.free(sequence)
+        del self.plain[sequence]
+        with pytest.raises(UnknownSequence):
+            self.cache.free(sequence)
+
+    @invariant()
+    def holds_what_was_appended(self) -> None:
+        assert self.cache.sequences == tuple(self.plain)
+        for sequence, keys in self.plain.items():
+            pages = self.cache.pages(sequence)
+            assert len(pages) == -(-len(keys) // SIZE)
+            assert len(set(pages)) == len(pages)
+            k, v = (pool[list(pages)].reshape(-1)[: len(keys)] for pool in (self.cache.k, self.cache.v))
+            assert k.tolist() == keys
+            assert (-v).tolist() == keys
+        assert self.cache.lengths().tolist() == [len(keys) for keys in self.plain.values()]
+
+    @invariant()
+    def every_page_is_used_or_free(self) -> None:
+        used = {page for sequence in self.plain for page in self.cache.pages(sequence)}
+        assert len(used) + self.cache.free_pages == PAGES
+
+
+Model.TestCase.settings = settings(max_examples=60, stateful_step_count=50)
+test_any_sequence_of_steps = Model.TestCase
+
+
+def keys(count, start=0):
+    return np.arange(start, start + count, dtype=np.float32).reshape(-1, 1, 1)
+
+
+def test_a_fork_copies_a_page_only_when_it_writes_to_it():
+    cache = PagedCache(6, 4, 1, 1)
+    first = cache.new()
+    cache.append(first, keys(6), keys(6))
+    second = cache.fork(first)
+    assert cache.pages(second) == cache.pages(first)
+    assert cache.free_pages == 4
+    cache.append(second, keys(1, 100), keys(1))  # into the half-full page that both have
+    assert cache.pages(second)[0] == cache.pages(first)[0]
+    assert cache.pages(second)[1] != cache.pages(first)[1]
+    cache.append(first, keys(1, 200), keys(1))  # now its own
+    assert cache.free_pages == 3
+    cache.append(first, keys(1, 300), keys(1))
+    third = cache.fork(first)
+    cache.append(third, keys(1, 400), keys(1))  # the last page is full: nothing to copy
+    assert cache.pages(third)[:2] == cache.pages(first)
+    cache.free(first)
+    cache.free(second)
+    cache.free(third)
+    assert cache.free_pages == 6
+    assert repr(cache) == "<PagedCache of 6 pages of 4 keys, 6 free, 0 sequences>"
+
+
+def test_what_is_refused():
+    cache = PagedCache(2, 4, 1, 2)
+    chat = cache.new()
+    rows = np.zeros((9, 1, 2), np.float32)
+    with pytest.raises(OutOfPages) as full:
+        cache.append(chat, rows, rows)
+    assert str(full.value) == "sequence 0 needs 3 more of the pool's 2 pages for 9 keys, 2 are free"
+    assert cache.free_pages == 2
+    with pytest.raises(UnknownSequence) as unknown:
+        cache.append(7, rows, rows)
+    assert str(unknown.value) == "there is no sequence 7; there are 0"
+    with pytest.raises(ValueError, match=r"^k has shape \[9, 2, 1\]; it should be \[n, 1, 2\]$"):
+        cache.append(chat, rows.reshape(9, 2, 1), rows)
+    with pytest.raises(ValueError, match=r"^k has 2 keys and v 3 values; both should have as many$"):
+        cache.append(chat, rows[:2], rows[:3])
+    with pytest.raises(ValueError, match=r"^page_size is at least 1, not 0$"):
+        PagedCache(2, 0, 1, 1)
+
+
+def test_a_growing_conversation():
+    """Two answers to one prompt: shared pages, unused slots NaN, one key a step, each step right."""
+    random = np.random.default_rng(0)
+    cache = PagedCache(8, 4, 2, 32)
+    assert cache.k.shape == (8, 4, 2, 32)
+    chat = cache.new()
+    prompt = random.standard_normal((2, 10, 2, 32)).astype(np.float32)
+    cache.append(chat, *prompt)
+    both = (chat, cache.fork(chat))
+    dense = [prompt, prompt]
+    for _ in range(4):
+        for n, sequence in enumerate(both):
+            token = random.standard_normal((2, 1, 2, 32)).astype(np.float32)
+            cache.append(sequence, *token)
+            dense[n] = np.concatenate([dense[n], token], axis=1)
+        q = random.standard_normal((2, 4, 32)).astype(np.float32)
+        out = pl.decode(q, cache.k, cache.v, cache.lengths(both), cache.block_table(both), device="cpu")
+        assert out.error.ok
+        k, v = (np.stack([d[n].swapaxes(0, 1) for d in dense]) for n in (0, 1))
+        same = pl.decode(q, k, v, cache.lengths(both), device="cpu")
+        np.testing.assert_allclose(out.o, same.o, atol=1e-6)
+    assert cache.free_pages == 8 - 2 - 2 * 2
