@@ -151,8 +151,6 @@ class Accesses(Transfers):
         base = address.base
         if base.type == "i32" and self.code.space != "shared":
             base = self.zext("i64", base)
-        elif base.type == "i64" and self.code.space == "shared":
-            base = self.trunc("i32", base)
         skip = ""
         if self.code.guard is not None:  # with no lane to run it there is no address to look at
             run, skip = self.t.label("run"), self.t.label("skip")
@@ -269,8 +267,11 @@ class Accesses(Transfers):
         group.address = vector if at.type == "i64" else self.t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
         good, miss = self.t.label("ok"), self.t.label("miss")
         if space == "shared":
-            off32 = self.sub(at, self.const("i32", self.program.shared_start)).text
-            off32 = self.vector(Value(off32, "i32", at.uniform))
+            off = self.sub(at, self.const(at.type, self.program.shared_start))
+            if off.type == "i64":  # a generic address by mistake, say: what 32 bits cannot hold is out of range
+                near = self.ult(off, self.const("i64", 1 << 32))
+                off = self.select(near, self.trunc("i32", off), self.const("i32", -1))
+            off32 = self.vector(off)
             last = self.t.let(f"sub i64 %shared.size, {group.span}")
             limit = self.t.let(f"trunc i64 {self.t.let(f'ashr i64 {last}, {group.log2}')} to i32")
             rot = self._rotate(f"<{W} x i32>", off32, group.log2)
