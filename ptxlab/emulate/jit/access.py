@@ -267,11 +267,11 @@ class Accesses(Transfers):
         group.address = vector if at.type == "i64" else self.t.let(f"zext <{W} x i32> {vector} to <{W} x i64>")
         good, miss = self.t.label("ok"), self.t.label("miss")
         if space == "shared":
-            off = self.sub(at, self.const(at.type, self.program.shared_start))
-            if off.type == "i64":  # a generic address by mistake, say: what 32 bits cannot hold is out of range
-                near = self.ult(off, self.const("i64", 1 << 32))
-                off = self.select(near, self.trunc("i32", off), self.const("i32", -1))
-            off32 = self.vector(off)
+            above = self.sub(at, self.const(at.type, self.program.shared_start))
+            if above.type == "i64":  # a generic address by mistake, say: what 32 bits cannot hold is out of range
+                near = self.ult(above, self.const("i64", 1 << 32))
+                above = self.select(near, self.trunc("i32", above), self.const("i32", -1))
+            off32 = self.vector(above)
             last = self.t.let(f"sub i64 %shared.size, {group.span}")
             limit = self.t.let(f"trunc i64 {self.t.let(f'ashr i64 {last}, {group.log2}')} to i32")
             rot = self._rotate(f"<{W} x i32>", off32, group.log2)
