@@ -16,6 +16,8 @@ from typing import Any
 from emulator import Prepared, attention, best, matmul
 
 from ptxlab.emulate.jit import run
+from ptxlab.emulate.jit.build import prepare
+from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.report import Launch
 from ptxlab.emulate.trace import Trace
 
@@ -31,6 +33,7 @@ def seconds(prepared: Prepared, *, trace: Trace | None = None, **options: object
         return run(prepared.program, this, prepared.memory).seconds
 
     once()
+    prepare(prepared.program, None, instruments_of(launch))[0].improve()
     return best(once, 9)
 
 
@@ -41,6 +44,10 @@ KERNELS: dict[str, Callable[[], Prepared]] = {
 }
 WATCHED: dict[str, tuple[dict[str, Any], str]] = {
     "counters": ({"counters": True}, "4 asked"),
+    "initcheck": ({"checks": ("memcheck", "initcheck")}, "3 asked"),
+    "racecheck": ({"checks": ("memcheck", "racecheck")}, "8 asked"),
+    "synccheck": ({"checks": ("memcheck", "synccheck")}, ""),
+    "all four checks": ({"checks": ("memcheck", "initcheck", "racecheck", "synccheck")}, "12 asked"),
     "trace of one warp": ({"trace": Trace(blocks=0, warps=0)}, "3 asked"),
 }
 """What is measured: options of a launch, and the ratio that is asked for."""

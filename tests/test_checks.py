@@ -72,7 +72,7 @@ PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("name", pl.kernels.names())
+@pytest.mark.parametrize("name", pl.kernels.names("prefill"))
 def test_library_is_silent(name: str, causal: bool, device: str) -> None:
     spec = pl.kernels.get(name)
     for dtype in PRECISION.keys() & set(spec.parameters["dtype"].choices):
@@ -84,6 +84,21 @@ def test_library_is_silent(name: str, causal: bool, device: str) -> None:
         out = pl.attention(q, k, v, kernel=built, causal=causal, device=device, checks=ALL)
         assert [str(f) for f in out.run.findings] == []
         assert out.error.ok
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", [name for name in pl.kernels.names("decode") if name != "decode_reduce"])
+def test_decode_is_silent(name: str, device: str) -> None:
+    rng, (b, heads, kv_heads, d) = np.random.default_rng(0), (2, 4, 2, 32)
+    paged = name == "decode_paged"
+    shape = (8, 16, kv_heads, d) if paged else (b, kv_heads, 50, d)
+    key, value = (rng.standard_normal(shape).astype(np.float16) for _ in range(2))
+    table = np.arange(8, dtype=np.int32).reshape(b, 4) if paged else None
+    splits = 3 if name in ("decode_split", "decode_gqa") else None
+    q = rng.standard_normal((b, heads, d)).astype(np.float16)
+    out = pl.decode(q, key, value, [50, 33], table, kernel=name, splits=splits, device=device, checks=ALL)
+    assert [str(f) for f in out.findings] == []
+    assert out.error.ok
 
 
 QUICK = ("reduce", "softmax", "matmul_tiled", "scan", "histogram")
@@ -178,7 +193,7 @@ def test_a_race_depends_on_the_seed_and_is_replayed(name: str, device: str) -> N
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_seeds_do_not_change_what_clean_kernels_give(device: str) -> None:
-    for name in pl.kernels.names():
+    for name in pl.kernels.names("prefill"):
         spec = pl.kernels.get(name)
         dtype = spec.parameters["dtype"].default
         built = spec.build(head_dim=16)

@@ -51,8 +51,8 @@ def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bo
         for k, (offset, size) in enumerate(start_registers)
     )
     started = "  call void @check.started(ptr %ctx, ptr %cta)" if checked else ""
-    arguments = f"ptr %ctx, ptr %cta, ptr %states, i64 {state_size}, i64 %b, i32 %came, i32 %alive, i1 %b.over"
-    opened = f"  call void @check.opened({arguments})"
+    arguments = f"i64 {state_size}, i64 %b, i32 %came, i32 %alive, i1 %b.over"
+    opened = f"  call void @check.opened(ptr %ctx, ptr %cta, ptr %states, {arguments})"
     return fill(
         "grid.ll",
         STATE_SIZE=state_size,
