@@ -60,6 +60,17 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument("--head-dim", type=int, default=64, metavar="D")
     bench.add_argument("--device", default="auto", choices=("auto", "gpu", "cpu", "step"))
     _json(bench)
+    check = command("check", _check, "run a kernel from a PTX file and report races, unwritten reads, misused barriers")
+    check.add_argument("file", type=Path, metavar="FILE.ptx")
+    check.add_argument("arguments", nargs="*", metavar="ARG", help="256, 0.5, f32[256], f32[256]=0, out:f32[2], x.npy")
+    check.add_argument("--grid", type=_three, default=(1,), metavar="X,Y,Z", help="blocks; by default one")
+    check.add_argument("--block", type=_three, default=(32,), metavar="X,Y,Z", help="threads; by default 32")
+    check.add_argument("--entry", metavar="NAME", help="which kernel, when the file has several")
+    check.add_argument("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory")
+    check.add_argument("--checks", metavar="CHECK,...", help="by default all")
+    check.add_argument("--seed", type=int, metavar="N", help="shuffles the warps")
+    check.add_argument("--device", default="cpu", choices=("cpu", "step"))
+    _json(check)
     isa = command("isa", _isa, "the instructions that ptxlab knows, or what one of them does")
     isa.add_argument("name", nargs="?", metavar="INSTRUCTION", help="such as fma or ld.global.f32")
     _json(isa)
@@ -131,7 +142,7 @@ def _list(options: argparse.Namespace) -> int:
         )  # fmt: skip
         return 0
     for s in specs:
-        print(f"{s.rung:>2}  {s.name:<17} {s.title}\n{'':22}{s.question}")
+        print(f"{s.rung:>2}  {s.name:<10} {s.title}\n{'':15}{s.question}")
     return 0
 
 
@@ -244,6 +255,26 @@ def _assembly(built: Any) -> dict[str, Any]:
         "shared_bytes": made.shared_bytes,
         "assembler": "nvJitLink",
     }
+
+
+def _three(text: str) -> tuple[int, ...]:
+    """`8` or `8,4` as numbers; argparse says what is wrong with anything else."""
+    return tuple(int(n) for n in text.split(","))
+
+
+def _check(options: argparse.Namespace) -> int:
+    from ptxlab.check import check
+    from ptxlab.launch import ALL_CHECKS
+
+    run = check(
+        options.file, options.arguments, options.grid, options.block, entry=options.entry, shared=options.shared,
+        checks=options.checks.split(",") if options.checks else ALL_CHECKS, seed=options.seed, device=options.device,
+    )  # fmt: skip
+    if options.json:
+        _print_json([finding.to_dict() for finding in run.findings])
+    else:
+        print("\n".join(map(str, run.findings)) or "nothing found")
+    return 1 if run.findings else 0
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "ptxlab"
 EVERYTHING = {
     "isa", "text", "build", "emulate", "frontends", "gpu", "kernels", "launch", "arguments", "buffers", "targets",
     "reference", "attention", "caches", "decode", "paged", "lab", "course", "cli", "doctor", "static", "errors",
-    "findings",
+    "findings", "check",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets"}
 ARROWS: dict[str, set[str]] = {
@@ -40,6 +40,7 @@ ARROWS: dict[str, set[str]] = {
     "decode": {"kernels", "launch", "reference", "buffers", "caches", "gpu"},
     "doctor": {"gpu"},
     "static": {"text", "emulate", "gpu"},
+    "check": {"launch", "buffers"},
     "lab": EVERYTHING,
     "course": EVERYTHING - {"lab"},
     "cli": EVERYTHING,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from pathlib import Path
 from typing import Any
 
 import cuda_programs
@@ -15,7 +16,9 @@ from emulate_programs import ENGINES
 from planted import BUGS
 
 import ptxlab as pl
+from ptxlab import cli
 from ptxlab.build import Builder, Ptr, f32, kernel
+from ptxlab.check import argument
 from ptxlab.findings import Finding
 
 DEVICES = tuple({"step": "step", "jit": "cpu"}[engine] for engine in ENGINES)
@@ -294,3 +297,35 @@ def test_a_buffer_stays_written_between_launches(device: str) -> None:
     unknown = pl.empty(128, np.uint32, device="cpu")
     pl.launch(planted.text(False), 1, 64, unknown, x, device=device)  # keeps no record of what it writes
     assert pl.launch(planted.text(False), 1, 64, unknown, x, device=device, checks=("initcheck",)).findings == []
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_reports_and_sets_its_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    planted = BUGS["shared: another warp's element before a barrier"]
+    buggy, repaired = tmp_path / "buggy.ptx", tmp_path / "repaired.ptx"
+    buggy.write_text(planted.text(False))
+    repaired.write_text(planted.text(True))
+    rest = ["out:u32[64]", "u32[64]=0", "--block", "64,1", "--device", DEVICES[-1]]
+    assert cli.main(["check", str(repaired), *rest]) == 0
+    assert capsys.readouterr().out == "nothing found\n"
+    assert cli.main(["check", str(buggy), *rest, "--checks", "racecheck,memcheck", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {f["check"] for f in found} == {"racecheck"}
+    assert {f["kind"] for f in found} == {"RAW", "WAR"}
+    assert cli.main(["check", str(buggy), "u33[64]", "1"]) == 2
+    assert capsys.readouterr().err.startswith("ptxlab: u33[64]: there is no type 'u33'; there is f16, f32")
+
+
+def test_arguments_of_the_command(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(3, dtype=np.float32))
+    assert argument(str(tmp_path / "x.npy")).tolist() == [0, 1, 2]
+    assert (argument("0x10"), argument("0.5")) == (16, 0.5)
+    assert argument("f64:0.5").dtype == np.float64
+    assert argument("s16[2,3]=7").tolist() == [[7, 7, 7], [7, 7, 7]]
+    assert argument("f32[4]", 1).dtype == np.float32
+    assert argument("out:f32[4]").shape == (4,)
+    with pytest.raises(pl.LaunchError) as error:
+        argument("hello")
+    assert str(error.value) == ("hello: a number, an array such as f32[256] or out:f32[256], or a .npy file is wanted")
