@@ -216,6 +216,20 @@ def test_groups_of_more_than_16_heads():
     check("decode_gqa", "bf16", (17, 1), 64, (33,), splits=2)
 
 
+def test_a_group_reads_its_keys_once():
+    """Four query heads share a key/value head: `decode_gqa` asks for a quarter of the bytes, without bank conflicts."""
+    q, k, v = inputs((8, 2), 96, "f16", (256,), spare=0)
+    once = (k.nbytes + v.nbytes) // 32  # sectors
+    read = "memory_l2_theoretical_sectors_global"
+    one, four = (
+        pl.decode(q, k, v, (256,), kernel=name, splits=1, device="cpu", counters=True).counters.metrics
+        for name in ("decode_gqa", "decode_multiwarp")
+    )
+    assert once < one[read] < 1.05 * once
+    assert 4 * once < four[read] < 4.2 * once
+    assert one["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"] == 0
+
+
 # -- the state before the merge ----------------------------------------------------------------------------------------
 
 
