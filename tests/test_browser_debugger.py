@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import lab_server
@@ -35,6 +37,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator
     """A page with the debugger open; `page.frames_sent` is what it has sent to the server."""
     folder = tmp_path_factory.mktemp("lab")
     lab_server.write_notebook(folder / "debug.ipynb", SOURCE)
+    write_saved(folder / "saved.ipynb")
     with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
         page = browser.new_page(viewport={"width": 1600, "height": 1150})
         page.set_default_timeout(60_000)
@@ -42,11 +45,25 @@ def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.sent = []
         page.on("websocket", lambda socket: socket.on("framesent", lambda data: page.sent.append(data)))
+        page.saved = f"{url}/lab/tree/saved.ipynb?reset&token={token}"
         lab_server.open_notebook(page, url, token, "debug.ipynb")
         lab_server.run_all(page)
         ready(page, "0:0")
         yield page
         assert not errors, errors
+
+
+def write_saved(path: Path) -> None:
+    """The notebook as a reader gets it: the outputs of the cell, a model that no kernel has, and nothing run."""
+    data, metadata = pl.debug("tiled", **SETTINGS)._repr_mimebundle_()
+    copy = {"text/html": data.pop("text/html"), "text/plain": ""}
+    lab_server.write_notebook(path, SOURCE)
+    notebook = json.loads(path.read_text())
+    notebook["cells"][0]["outputs"] = [
+        {"output_type": "display_data", "data": data, "metadata": metadata},
+        {"output_type": "display_data", "data": copy, "metadata": {}},
+    ]
+    path.write_text(json.dumps(notebook))
 
 
 def ready(page: Any, key: str) -> None:
@@ -96,6 +113,18 @@ def column(page: Any, name: str) -> list[str]:
 def test_the_static_copy_is_for_readers_without_a_kernel(lab: Any) -> None:
     assert lab.locator(".ptxlab-copy").count() == 1
     assert lab.is_hidden(".jp-OutputArea-child:has(.ptxlab-copy)")
+    page = lab.context.browser.new_page(viewport={"width": 1200, "height": 1000})
+    try:
+        page.goto(lab.saved)
+        page.wait_for_selector(".ptxlab-view summary", timeout=90_000)
+        shown = page.inner_text(".ptxlab-view")
+        assert "step 233 of 4059: the first new maximum" in shown
+        assert "32 of 32 lanes executed mov.f32." in shown
+        assert "%row_max before" in shown
+        lab_server.ARTIFACTS.mkdir(exist_ok=True)
+        page.screenshot(path=str(lab_server.ARTIFACTS / "debugger-saved.png"))
+    finally:
+        page.close()
 
 
 def test_stepping_is_the_page_s_own_affair(lab: Any) -> None:
@@ -175,6 +204,12 @@ def test_breakpoints_hold_and_continue_stops_at_them(lab: Any, recording: Any) -
     row.click()
     press(lab, "Continue ▶▶")
     assert step(lab) == len(walker) - 1
+    lab.focus(f"{DEBUGGER} section[aria-label=PTX] .pl-lines")
+    for key in ("ArrowDown", "ArrowUp", "b", "Home", "c"):  # the same line, by keyboard
+        lab.keyboard.press(key)
+    assert step(lab) == hits[0]
+    lab.keyboard.press("b")
+    assert row.get_attribute("title") == ""
 
 
 def test_barriers_writes_and_changes_of_a_register(lab: Any, recording: Any) -> None:

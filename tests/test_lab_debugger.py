@@ -43,6 +43,7 @@ JOIN:
 }
 """
 LINES = PTX.splitlines()
+PREFILL = pl.kernels.names("prefill")
 
 
 def opened(**options: Any) -> debugger.Debugger:
@@ -159,7 +160,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         "block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)"
     )
     assert refused(LaunchError, "scaler") == (
-        f"'scaler' is no trace file, and no kernel of the library; those are {', '.join(pl.kernels.names())}"
+        f"'scaler' is no trace file, and no prefill kernel of the library; those are {', '.join(PREFILL)}"
     )
     assert refused(LaunchError, run, shared=4) == (
         "shared: belongs to a launch; write pl.debug(kernel, grid, block, ..., shared=...)"
@@ -203,7 +204,7 @@ def test_the_magics(shell: Any) -> None:
         ("scalar 4", "'4' is not a parameter; write name=value, such as head_dim=32"),
         (
             "nothing",
-            f"'nothing' is no trace file, and no kernel of the library; those are {', '.join(pl.kernels.names())}",
+            f"'nothing' is no trace file, and no prefill kernel of the library; those are {', '.join(PREFILL)}",
         ),
     ):
         with pytest.raises(UsageError) as caught:

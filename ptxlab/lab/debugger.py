@@ -23,7 +23,7 @@ from ptxlab.emulate.trace import Trace
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
 from ptxlab.lab import assets, highlight, moments
 
-LIMIT = 16 << 20
+LIMIT = 32 << 20
 """Bytes of a trace that go to the page; recording for it stops there."""
 PROBLEM = {"seq_q": 32, "seq_k": 32, "batch": 1, "heads": 1, "kv_heads": 1, "sigma": 1.0, "seed": 0}
 """Sizes of the random inputs for a kernel of the library, where nothing is said."""
@@ -87,15 +87,16 @@ def debug(
     """Opens the debugger.
 
     what: a kernel to launch (PTX text, a module, a kernel of the builder) with `grid`, `block`, `args` and the options
-    of `pl.launch`; the name of a kernel of the library, with its parameters and seq_q, seq_k (or seq_len), batch,
-    heads, kv_heads, sigma, seed; a run, or a fault, that carries a trace; a trace; or a trace file.
+    of `pl.launch`; the name of a prefill kernel of the library, with its parameters and seq_q, seq_k (or seq_len),
+    batch, heads, kv_heads, sigma, seed; a run, or a fault, that carries a trace; a trace; or a trace file.
     blocks, warps, steps: what to record of a launch, as in `pl.Trace`; by default every warp of block 0.
 
     A launch that faults is shown up to its fault. Raises `TraceError` where there is no trace or it is too large,
     `LaunchError` where the launch does not fit.
     """
     trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20))
-    if isinstance(what, str) and what in kernels.names():
+    library = kernels.names("prefill")
+    if isinstance(what, str) and what in library:
         return _launched(trace, *_library(what, options))
     if grid is not None:
         if block is None:
@@ -103,7 +104,7 @@ def debug(
         return _launched(trace, (what, grid, block, *args), options)
     if isinstance(what, str) and "\n" not in what and not Path(what).is_file():
         raise LaunchError(
-            f"{what!r} is no trace file, and no kernel of the library; those are {', '.join(kernels.names())}"
+            f"{what!r} is no trace file, and no prefill kernel of the library; those are {', '.join(library)}"
         )
     for name in options:
         raise LaunchError(f"{name}: belongs to a launch; write pl.debug(kernel, grid, block, ..., {name}=...)")
@@ -145,7 +146,7 @@ def _library(name: str, parameters: dict[str, Any]) -> tuple[tuple[Any, ...], di
         given["seq_q"] = given["seq_k"] = given.pop("seq_len")
     p = {key: given.pop(key, default) for key, default in PROBLEM.items()}
     options: dict[str, Any] = {key: given.pop(key) for key in ("device", "checks", "budget") if key in given}
-    built = kernels.get(name).build(**given)
+    built = kernels.get(name, "prefill").build(**given)
     q, k, v = reference.random_inputs(
         p["batch"], p["heads"], p["kv_heads"], p["seq_q"], p["seq_k"], built.config.head_dim, sigma=p["sigma"],
         dtype=np.dtype(kernels.DTYPES[built.config.dtype]), seed=p["seed"],
