@@ -142,7 +142,7 @@ def _list(options: argparse.Namespace) -> int:
         )  # fmt: skip
         return 0
     for s in specs:
-        print(f"{s.rung:>2}  {s.name:<10} {s.title}\n{'':15}{s.question}")
+        print(f"{s.rung:>2}  {s.name:<17} {s.title}\n{'':22}{s.question}")
     return 0
 
 
