@@ -341,7 +341,7 @@ def _measure(name: str, length: int, head_dim: int, device: str) -> dict[str, An
 
 def _isa(options: argparse.Namespace) -> int:
     from ptxlab.isa import TABLE
-    from ptxlab.isa.coverage import report
+    from ptxlab.isa.coverage import report, shown_by
     from ptxlab.isa.docs import explain
     from ptxlab.isa.table import FormError, all_ops, form
 
@@ -352,7 +352,10 @@ def _isa(options: argparse.Namespace) -> int:
         except FormError as error:
             raise PtxlabError(error.what) from None
     if options.json:
-        _print_json([{"syntax": e.syntax, "executed": e.executed, "says": e.says, "sm": e.sm} for e in entries])
+        _print_json([
+            {"syntax": e.syntax, "executed": e.executed, "says": e.says, "sm": e.sm, "tests": shown_by(e)}
+            for e in entries
+        ])  # fmt: skip
     elif options.name is None:
         print(report())
     elif options.name in TABLE:

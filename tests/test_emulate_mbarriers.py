@@ -190,3 +190,58 @@ def test_an_address_that_is_not_shared(engine: str) -> None:
     assert message.startswith("atomic of 8 bytes at 0x20000000000: the block's shared memory is 1056 bytes")
     error, message = fault(engine, init(8) + "    mbarrier.arrive.b64 %rd5, [%rd10+4];")
     assert message == "atomic of 8 bytes at 0x404: misaligned, the address must be a multiple of 8"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_way_to_arrive_and_to_ask(engine: str) -> None:
+    """One thread goes through eight phases of a gate for two, each ended in another way; after each it asks, in another
+    way, whether the phase before has ended."""
+    ways = [
+        ("mbarrier.arrive.noComplete.shared.b64 %rd5, [gate], 1; mbarrier.arrive.release.cta.shared.b64 %rd6, [gate];",
+         "mbarrier.test_wait.shared.b64 %p2, [gate], %rd5;"),
+        ("mbarrier.arrive.expect_tx.release.cta.shared.b64 %rd5, [gate], 8; mbarrier.arrive.shared.b64 %rd6, [gate];"
+         "mbarrier.complete_tx.shared.b64 [gate], 8;", "mbarrier.test_wait.acquire.cta.shared.b64 %p2, [gate], %rd5;"),
+        ("mbarrier.expect_tx.shared.b64 [gate], 16; mbarrier.arrive.shared.b64 %rd5, [gate], 2;"
+         "mbarrier.complete_tx.shared.b64 [gate], 16;", "mbarrier.try_wait.shared.b64 %p2, [gate], %rd5;"),
+        ("mbarrier.arrive.shared.b64 %rd5, [gate], 2;", "mbarrier.try_wait.acquire.cta.shared.b64 %p2, [gate], %rd5;"),
+        ("mbarrier.arrive.shared.b64 %rd5, [gate], 2;",
+         "mbarrier.test_wait.parity.acquire.cta.shared.b64 %p2, [gate], 0;"),
+        # from here on the gate expects one arrival in the next phase, then none is left to drop
+        ("mbarrier.arrive_drop.release.cta.shared.b64 %rd5, [gate]; mbarrier.arrive.shared.b64 %rd6, [gate];",
+         "mbarrier.test_wait.parity.shared.b64 %p2, [gate], 1;"),
+        ("mbarrier.arrive.shared.b64 %rd5, [gate];", "mbarrier.test_wait.shared.b64 %p2, [gate], %rd5;"),
+    ]  # fmt: skip
+    body = init(2) + "    mov.u32 %r9, 0;\n    @!%p1 bra END;\n"
+    for k, (arrive, ask) in enumerate(ways):
+        body += f"    {arrive}\n    {ask}\n    selp.u32 %r8, {1 << k}, 0, %p2;\n    or.b32 %r9, %r9, %r8;\n"
+    got = out(engine, body + "END:\n    st.global.u32 [%rd3], %r9;\n")
+    assert bin(got[0]) == bin((1 << len(ways)) - 1)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("drop", [
+    "mbarrier.arrive_drop.expect_tx.shared.b64 %rd5, [gate], 8; mbarrier.complete_tx.shared.b64 [gate], 8;",
+    "mbarrier.arrive_drop.expect_tx.release.cta.shared.b64 %rd5, [gate], 8; mbarrier.complete_tx.shared.b64 [gate], 8;",
+    "mbarrier.arrive_drop.noComplete.shared.b64 %rd5, [gate], 1;",
+])  # fmt: skip
+def test_every_way_to_drop_out(engine: str, drop: str) -> None:
+    """A gate for three that one has left: two arrivals end this phase, and two the next."""
+    body = init(3) + f"""
+    mov.u32 %r9, 0;
+    @!%p1 bra END;
+    {drop}
+    mbarrier.arrive.shared.b64 %rd6, [gate], 2;
+    mbarrier.test_wait.shared.b64 %p2, [gate], %rd5;
+    selp.u32 %r9, 1, 0, %p2;
+    mbarrier.arrive.shared.b64 %rd6, [gate];
+    mbarrier.test_wait.shared.b64 %p2, [gate], %rd6;
+    selp.u32 %r8, 2, 0, %p2;
+    or.b32 %r9, %r9, %r8;
+    mbarrier.arrive.shared.b64 %rd7, [gate];
+    mbarrier.test_wait.shared.b64 %p2, [gate], %rd6;
+    selp.u32 %r8, 4, 0, %p2;
+    or.b32 %r9, %r9, %r8;
+END:
+    st.global.u32 [%rd3], %r9;
+"""  # fmt: skip
+    assert out(engine, body)[0] == 0b101

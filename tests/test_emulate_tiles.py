@@ -93,7 +93,7 @@ WMMA = [
     *((shape, "a", t) for shape in ("m16n16k16", "m32n8k16", "m8n32k16") for t in ("f16", "u8")),
     *((shape, "b", "bf16") for shape in ("m16n16k16", "m32n8k16", "m8n32k16")),
     *((shape, "c", t) for shape in ("m16n16k16", "m32n8k16", "m8n32k16") for t in ("f16", "f32")),
-    ("m16n16k8", "a", "tf32"), ("m16n16k8", "b", "tf32"), ("m8n8k4", "a", "f64"), ("m8n8k4", "c", "f64"),
+    ("m16n16k8", "a", "tf32"), ("m16n16k8", "b", "tf32"), *(("m8n8k4", what, "f64") for what in "abc"),
     ("m8n8k32", "c", "s32"), ("m8n8k128", "c", "s32"),
 ]  # fmt: skip
 

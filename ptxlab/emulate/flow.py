@@ -115,8 +115,10 @@ def _return(t: Translator, code: Code) -> Step:
 
 
 def _trap(t: Translator, code: Code) -> Step:
+    assert code.form is not None
+    message = code.reason or f"the kernel executed {code.form.op.name}"
+
     def run(w: Warp) -> int | None:
-        message = code.reason or f"the kernel executed {code.name}"
         raise _fault(w, code, "trap", message, int(w.mask.argmax()))
 
     return run
@@ -177,7 +179,7 @@ def _reduction(words: list[str], write: Write) -> Callable[[Warp, np.ndarray, in
 
 
 _MAKERS: dict[str, Callable[[Translator, Code], Step]] = {
-    "bra": _branch, "brx": _indexed, "ret": _return, "exit": _return, "call": _call, "trap": _trap, "brkpt": _trap,
+    "bra": _branch, "brx": _indexed, "ret": _return, "exit": _return, "call": _call, "trap": _trap,
     "bar": _barrier, "barrier": _barrier,
 }  # fmt: skip
 

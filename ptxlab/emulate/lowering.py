@@ -197,7 +197,7 @@ class Lowering(Names):
             return
         if instruction.name == "ret":
             self.heap.give_back(self, routine, line, guard)
-        code = self.emit(instruction.name, found, line, guard)
+        code = self.emit("trap" if instruction.name == "brkpt" else instruction.name, found, line, guard)
         code.instruction = instruction
         if instruction.name in ("ret", "exit"):
             code.register = routine.register if instruction.name == "ret" else -1

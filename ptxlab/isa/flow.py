@@ -47,9 +47,10 @@ for _name, _version, _sm, _aligned in (("bar", (2, 0), 20, ""), ("barrier", (6, 
 
 # -- clusters ----------------------------------------------------------------------------------------------------------
 
-op("barrier.cluster.arrive{.order}{.aligned}", """Says that this thread has come to the barrier of its cluster, and
-   goes on.""", kind="flow", order=("release", "relaxed"), version=(7, 8), sm=90)  # fmt: skip
-op("barrier.cluster.wait{.order}{.aligned}", """Waits until all threads of the cluster have arrived.""", kind="flow",
+_LATER = "The CPU machine does not run it yet."
+op("barrier.cluster.arrive{.order}{.aligned}", f"""Says that this thread has come to the barrier of its cluster, and
+   goes on. {_LATER}""", order=("release", "relaxed"), version=(7, 8), sm=90)  # fmt: skip
+op("barrier.cluster.wait{.order}{.aligned}", f"""Waits until all threads of the cluster have arrived. {_LATER}""",
    order=("acquire",), version=(7, 8), sm=90)  # fmt: skip
 
 # -- time and bookkeeping ----------------------------------------------------------------------------------------------

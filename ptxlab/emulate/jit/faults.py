@@ -70,8 +70,12 @@ def explain(
         else:
             message = f"barrier {number} wants {count} threads, which is not a multiple of 32"
         return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
-    message = program.codes[code].reason or "the kernel executed trap"
+    message = program.codes[code].reason or f"the kernel executed {_name(program.codes[code])}"
     return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
+
+
+def _name(code: Code) -> str:
+    return code.form.op.name if code.form is not None else code.name
 
 
 def _access(code: Code) -> tuple[str, int]:
