@@ -51,11 +51,12 @@ def test_against_float64(name, dtype, heads, dim, lengths, page, splits):
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("name", ["decode", "decode_multiwarp", "decode_paged", "decode_split", "decode_gqa"])
 def test_against_float64_everywhere(name, dim):
+    """Each pair of heads with its batch of lengths: every type, and every page size and number of splits in turn."""
     batches = ((1328,), (0, 1, 15), (16, 17, 127), (512, 3, 0) * 4)
+    pages = itertools.cycle(PAGES if name == "decode_paged" else (None, *PAGES) if name in PAGED else (None,))
+    splits = itertools.cycle((1, 7, 1500) if name in SPLITTING else (None,))
     for dtype, (heads, lengths) in itertools.product(types(name), zip(HEADS, batches, strict=True)):
-        for page in PAGES if name == "decode_paged" else (None, 16) if name in PAGED else (None,):
-            for splits in (1, 7, 600) if name in ("decode_split", "decode_gqa") else (None,):
-                check(name, dtype, heads, dim, lengths, page=page, splits=splits, sigma=2.0)
+        check(name, dtype, heads, dim, lengths, page=next(pages), splits=next(splits), sigma=2.0)
 
 
 @pytest.mark.gpu

@@ -61,7 +61,8 @@ def make(config: DecodeConfig) -> Kernel:
     if config.partial:
         types["Partial"] = Ptr[f32]
     else:
-        types |= {"Result": Ptr[element], "Statistics": Ptr[f32]}  # type: ignore[valid-type]
+        pointer: Any = Ptr
+        types |= {"Result": pointer[element], "Statistics": Ptr[f32]}
 
     @kernel(name=entry_name("decode_gqa", config), arch=config.arch, probes=config.probes, types=types)
     def decode_gqa(
