@@ -334,7 +334,7 @@ class CheckedAccesses(Control):
         rows = [len(runs)]
         for first, last in runs:
             codes = [words[k] for k in range(first, last)]
-            rows += [first * grain, last - first, *codes, *[0] * (-len(codes) % 8)]
+            rows += [first * grain, last - first, *codes, *[0] * (-len(codes) % 16)]
         return self._listed(rows)
 
     def _ranges(self, members: list[tuple[int, int, int]]) -> str:

@@ -35,21 +35,22 @@ def check_helpers(program: Program, checks: frozenset[str]) -> str:
         "SHARED_START": program.shared_start, "ONE_TICK": 1 << races.TIME, "LOG_GRANULE": grain.bit_length() - 1,
         "SYNCHECK": "true" if "synccheck" in checks else "false",
         "INITCHECK": "true" if "initcheck" in checks else "false",
-        "FALLING": _vector("i32", range(W - 1, -1, -1)), "FALLING64": _vector("i64", range(W - 1, -1, -1)),
-        "BITS": _vector("i32", (1 << k for k in range(W))), "FINE8": _fine("wr", 8), "FINE8_Q": _fine("q", 8),
+        "RISING16": _vector("i64", range(16)), "FALLING": _vector("i32", range(W - 1, -1, -1)), "FALLING64": _vector("i64", range(W - 1, -1, -1)),
+        "BITS": _vector("i32", (1 << k for k in range(W))), "FINE16": _fine("wr", 16), "FINE16_Q": _fine("q", 16),
         "FINE32": _fine("wrq", W),
     }  # fmt: skip
-    for width, splats in ((8, _SPLATS_8), (W, _SPLATS_32)):
+    for width, splats in ((16, _SPLATS_16), (W, _SPLATS_32)):
         for name, kind in splats:
             values[f"SPLAT{width}_{name}v_{kind}_{name}"] = _splat(width, name, kind)
     heads = [
-        "@race.zeros = internal constant [8 x i64] zeroinitializer, align 64",
+        "@race.zeros = internal constant [16 x i64] zeroinitializer, align 64",
         f"@compares = internal constant [{len(program.codes)} x i8] [{compares}]",
     ]
+    values["RANGE"] = fill("range.ll", **values)
     return "\n".join([*heads, fill("races.ll", **values), fill("checking.ll", **values)])
 
 
-_SPLATS_8 = (("low", "i64"), ("span", "i64"), ("me", "i64"), ("shift", "i64"), ("simple", "i1"), ("write", "i1"),
+_SPLATS_16 = (("low", "i64"), ("span", "i64"), ("me", "i64"), ("shift", "i64"), ("simple", "i1"), ("write", "i1"),
              ("left", "i64"), ("i", "i64"))  # fmt: skip
 _SPLATS_32 = (("low", "i64"), ("span", "i64"), ("me", "i64"), ("at", "i64"), ("simple", "i1"), ("code", "i64"),
               ("k", "i64"))  # fmt: skip

@@ -311,7 +311,7 @@ done:
 ; always its first line).
 define internal void @race.range(ptr %ctx, ptr %cta, ptr %p, i64 %stride, i64 %address, i64 %count, ptr %codes, i64 %step, i64 %me, i64 %shift, i1 %write) noinline nounwind {
 entry:
-  %buffer = alloca <8 x i64>, align 64
+  %buffer = alloca <16 x i64>, align 64
   %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
   %ck = load ptr, ptr %ck.p
   %now = load i64, ptr %ck
@@ -322,110 +322,68 @@ entry:
   %simple.p = getelementptr i8, ptr %ck, i64 ${SIMPLE}
   %simple0 = load i64, ptr %simple.p
   %simple = icmp ne i64 %simple0, 0
-  ${SPLAT8_lowv_i64_low}
-  ${SPLAT8_spanv_i64_span}
-  ${SPLAT8_mev_i64_me}
-  ${SPLAT8_shiftv_i64_shift}
-  ${SPLAT8_simplev_i1_simple}
-  ${SPLAT8_writev_i1_write}
+  ${SPLAT16_lowv_i64_low}
+  ${SPLAT16_spanv_i64_span}
+  ${SPLAT16_simplev_i1_simple}
+  ${SPLAT16_writev_i1_write}
   %reads.only = xor i1 %write, true
-  br label %loop
-loop:
-  %i = phi i64 [0, %entry], [%i8, %next]
-  %more = icmp ult i64 %i, %count
-  br i1 %more, label %body, label %finish
-body:
-  %left = sub i64 %count, %i
-  ${SPLAT8_leftv_i64_left}
-  %m = icmp ugt <8 x i64> %leftv, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %o = shl i64 %i, 3
-  %wp = getelementptr i8, ptr %p, i64 %o
-  %rp = getelementptr i8, ptr %wp, i64 %stride
-  %w = load <8 x i64>, ptr %wp, align 8
-  %r = load <8 x i64>, ptr %rp, align 8
-  %co = mul i64 %i, %step
-  %cp = getelementptr i8, ptr %codes, i64 %co
-  %cv = load <8 x i64>, ptr %cp, align 8
-  ${SPLAT8_iv_i64_i}
-  %n = add <8 x i64> %iv, <i64 0, i64 1, i64 2, i64 3, i64 4, i64 5, i64 6, i64 7>
-  %ln = lshr <8 x i64> %n, %shiftv
-  %me0 = or <8 x i64> %mev, %cv
-  %me8 = add <8 x i64> %me0, %ln
-${FINE8}
-; the usual case of a read: no other one is remembered
-  %wr = and <8 x i1> %w.f, %r.f
-  %m.no = xor <8 x i1> %m, splat (i1 true)
-  %wr.m = or <8 x i1> %wr, %m.no
-  %wr.b = bitcast <8 x i1> %wr.m to i8
-  %wr.all = icmp eq i8 %wr.b, -1
-  %easy = and i1 %wr.all, %reads.only
-  br i1 %easy, label %quick, label %full.look
-quick:
-  %r.new = select <8 x i1> %m, <8 x i64> %me8, <8 x i64> %r
-  store <8 x i64> %r.new, ptr %rp, align 8
-  br label %next
-full.look:
-  %qp = getelementptr i8, ptr %rp, i64 %stride
-  %q = load <8 x i64>, ptr %qp, align 8
-${FINE8_Q}
-  %r.or = or <8 x i1> %r.f, %simplev
-  %ok.r = and <8 x i1> %w.f, %r.or
-  %rq = and <8 x i1> %r.f, %q.f
-  %ok.w = and <8 x i1> %w.f, %rq
-  %ok0 = select i1 %write, <8 x i1> %ok.w, <8 x i1> %ok.r
-  %ok = and <8 x i1> %ok0, %m
-  %no = xor <8 x i1> %ok, splat (i1 true)
-  %bad = and <8 x i1> %no, %m
-  %reads = xor <8 x i1> %writev, splat (i1 true)
-  %ok.reads = and <8 x i1> %ok, %reads
-  %cw = and <8 x i1> %ok, %writev
-  %cr = and <8 x i1> %ok.reads, %r.f
-  %r.no = xor <8 x i1> %r.f, splat (i1 true)
-  %cq0 = and <8 x i1> %r.no, %q.f
-  %cq = and <8 x i1> %ok.reads, %cq0
-  %changes0 = or <8 x i1> %cw, %cr
-  %changes = or <8 x i1> %changes0, %cq
-  %c.bits = bitcast <8 x i1> %changes to i8
-  %bits = bitcast <8 x i1> %bad to i8
-  %c.any = icmp ne i8 %c.bits, 0
-  br i1 %c.any, label %change, label %judge
-change:
-  %w1 = select <8 x i1> %cw, <8 x i64> %me8, <8 x i64> %w
-  %r1 = select <8 x i1> %cr, <8 x i64> %me8, <8 x i64> %r
-  %q1 = select <8 x i1> %cq, <8 x i64> %me8, <8 x i64> %q
-  store <8 x i64> %w1, ptr %wp, align 8
-  store <8 x i64> %r1, ptr %rp, align 8
-  store <8 x i64> %q1, ptr %qp, align 8
-  br label %judge
-judge:
-  %some = icmp ne i8 %bits, 0
-  br i1 %some, label %look, label %next
-look:
-  store <8 x i64> %me8, ptr %buffer, align 64
-  br label %each
-each:
-  %b = phi i8 [%bits, %look], [%b2, %one]
-  %b.no = icmp eq i8 %b, 0
-  br i1 %b.no, label %next, label %one
-one:
-  %b32 = zext i8 %b to i32
-  %k = call i32 @llvm.cttz.i32(i32 %b32, i1 false)
-  %b1 = sub i8 %b, 1
-  %b2 = and i8 %b, %b1
-  %k64 = zext i32 %k to i64
-  %mp = getelementptr i64, ptr %buffer, i64 %k64
-  %mine = load i64, ptr %mp
-  %pk = getelementptr i64, ptr %wp, i64 %k64
-  %at = add i64 %i, %k64
-  %ao = shl i64 %at, ${LOG_GRANULE}
-  %a = add i64 %address, %ao
-  call void @race.hazard(ptr %ctx, ptr %cta, ptr %pk, i64 %stride, i64 %a, i64 %mine, i1 %write)
-  call void @race.keep(ptr %ctx, ptr %cta, ptr %pk, i64 %stride, i64 %mine, i1 %write)
-  br label %each
-next:
-  %i8 = add i64 %i, 8
-  br label %loop
+  br label %start
+${RANGE}
 finish:
+  ret void
+}
+
+; Rows of %lanes words or more: for each of %members (a count, then offset, bytes and code of each) the lanes one after the
+; other, from lane %first on; %off is where the first of them is.
+define internal void @race.rows(ptr %ctx, ptr %cta, ptr %base, i64 %stride, i64 %off, i64 %start.address, ptr %members, i64 %lanes, i64 %first, i1 %write) noinline nounwind {
+entry:
+  %buffer = alloca <16 x i64>, align 64
+  %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
+  %ck = load ptr, ptr %ck.p
+  %now = load i64, ptr %ck
+  %low = and i64 %now, -281474976710656
+  %full.p = getelementptr i8, ptr %ck, i64 ${FULL}
+  %full = load i64, ptr %full.p
+  %span = sub i64 %full, %low
+  %simple.p = getelementptr i8, ptr %ck, i64 ${SIMPLE}
+  %simple0 = load i64, ptr %simple.p
+  %simple = icmp ne i64 %simple0, 0
+  ${SPLAT16_lowv_i64_low}
+  ${SPLAT16_spanv_i64_span}
+  ${SPLAT16_simplev_i1_simple}
+  ${SPLAT16_writev_i1_write}
+  %reads.only = xor i1 %write, true
+  %codes = getelementptr i8, ptr @race.zeros, i64 0
+  %step = add i64 0, 0
+  %mn = load i64, ptr %members
+  br label %member
+member:
+  %mk = phi i64 [0, %entry], [%mk1, %finish]
+  %mk.more = icmp ult i64 %mk, %mn
+  br i1 %mk.more, label %member.go, label %members.done
+member.go:
+  %mk3 = mul i64 %mk, 24
+  %mh = getelementptr i8, ptr %members, i64 %mk3
+  %mo.p = getelementptr i8, ptr %mh, i64 8
+  %mo = load i64, ptr %mo.p
+  %ms.p = getelementptr i8, ptr %mh, i64 16
+  %ms = load i64, ptr %ms.p
+  %mc.p = getelementptr i8, ptr %mh, i64 24
+  %mc = load i64, ptr %mc.p
+  %mw = lshr i64 %ms, ${LOG_GRANULE}
+  %shift = call i64 @llvm.cttz.i64(i64 %mw, i1 false)
+  %count = mul i64 %mw, %lanes
+  %me = or i64 %first, %mc
+  %ra = add i64 %off, %mo
+  %ra.w = lshr i64 %ra, ${LOG_GRANULE}
+  %p = getelementptr i64, ptr %base, i64 %ra.w
+  %address = add i64 %start.address, %ra
+  br label %start
+${RANGE}
+finish:
+  %mk1 = add i64 %mk, 1
+  br label %member
+members.done:
   ret void
 }
 
@@ -584,7 +542,7 @@ finish:
 }
 
 ; The pieces of a segment from one address: %pieces is a count, and for each piece its offset, its words, and a code for
-; each of them (filled up to a multiple of 8).
+; each of them (filled up to a multiple of 16).
 define internal void @race.pieces(ptr %ctx, ptr %cta, ptr %base, i64 %stride, i64 %off, i64 %address, ptr %pieces, i64 %me, i1 %write) noinline nounwind {
 entry:
   %n = load i64, ptr %pieces
@@ -605,8 +563,8 @@ body:
   %p = getelementptr i64, ptr %base, i64 %word
   %a = add i64 %address, %o
   call void @race.range(ptr %ctx, ptr %cta, ptr %p, i64 %stride, i64 %a, i64 %count, ptr %codes, i64 8, i64 %me, i64 63, i1 %write)
-  %full0 = add i64 %count, 7
-  %full = and i64 %full0, -8
+  %full0 = add i64 %count, 15
+  %full = and i64 %full0, -16
   %bytes = shl i64 %full, 3
   %size = add i64 %bytes, 16
   %at2 = add i64 %at, %size
@@ -685,51 +643,20 @@ halves:
   call void @race.pieces(ptr %ctx, ptr %cta, ptr %base, i64 %stride, i64 %o16, i64 %address, ptr %pieces, i64 %me.high, i1 %write)
   ret i32 0
 rows:
-  %n = load i64, ptr %members
   %half = icmp eq i32 %pattern, 4
   %lanes = select i1 %half, i64 16, i64 32
-  br label %row
-row:
-  %k = phi i64 [0, %rows], [%k1, %row.next]
-  %k.more = icmp ult i64 %k, %n
-  br i1 %k.more, label %row.go, label %rows.done
-row.go:
-  %k3 = mul i64 %k, 24
-  %mh = getelementptr i8, ptr %members, i64 %k3
-  %mo.p = getelementptr i8, ptr %mh, i64 8
-  %mo = load i64, ptr %mo.p
-  %ms.p = getelementptr i8, ptr %mh, i64 16
-  %ms = load i64, ptr %ms.p
-  %mc.p = getelementptr i8, ptr %mh, i64 24
-  %mc = load i64, ptr %mc.p
-  %mw = lshr i64 %ms, ${LOG_GRANULE}
-  %shift = call i64 @llvm.cttz.i64(i64 %mw, i1 false)
-  %count = mul i64 %mw, %lanes
-  %me.c0 = or i64 %me, %mc
   %two0 = icmp eq i64 %o0, %o16
   %two = and i1 %two0, %half
-  %two.flag = select i1 %two, i64 1024, i64 0
-  %me.c = or i64 %me.c0, %two.flag
-  %ra = add i64 %o0, %mo
-  %ra.w = lshr i64 %ra, ${LOG_GRANULE}
-  %ra.p = getelementptr i64, ptr %base, i64 %ra.w
-  %ra.a = add i64 %address, %ra
-  call void @race.range(ptr %ctx, ptr %cta, ptr %ra.p, i64 %stride, i64 %ra.a, i64 %count, ptr @race.zeros, i64 0, i64 %me.c, i64 %shift, i1 %write)
-  br i1 %half, label %row.half, label %row.next
-row.half:
-  %ra.same = icmp eq i64 %o0, %o16
-  br i1 %ra.same, label %row.next, label %row.other
-row.other:
-  %me.h = or i64 %me.c, 16
-  %rb = add i64 %o16, %mo
-  %rb.w = lshr i64 %rb, ${LOG_GRANULE}
-  %rb.p = getelementptr i64, ptr %base, i64 %rb.w
-  %rb.a = add i64 %address, %rb
-  call void @race.range(ptr %ctx, ptr %cta, ptr %rb.p, i64 %stride, i64 %rb.a, i64 %count, ptr @race.zeros, i64 0, i64 %me.h, i64 %shift, i1 %write)
-  br label %row.next
-row.next:
-  %k1 = add i64 %k, 1
-  br label %row
+  %flag = select i1 %two, i64 1024, i64 0
+  %me.one = or i64 %me, %flag
+  call void @race.rows(ptr %ctx, ptr %cta, ptr %base, i64 %stride, i64 %o0, i64 %address, ptr %members, i64 %lanes, i64 %me.one, i1 %write)
+  %two.no = xor i1 %two0, true
+  %again = and i1 %half, %two.no
+  br i1 %again, label %rows.second, label %rows.done
+rows.second:
+  %me.h = or i64 %me, 16
+  call void @race.rows(ptr %ctx, ptr %cta, ptr %base, i64 %stride, i64 %o16, i64 %address, ptr %members, i64 %lanes, i64 %me.h, i1 %write)
+  br label %rows.done
 rows.done:
   ret i32 0
 any:
@@ -749,8 +676,8 @@ piece.go:
   %codes = getelementptr i8, ptr %h, i64 16
   %found = call i32 @race.lanes(ptr %ctx, ptr %cta, ptr %base, i64 %stride, ptr %offs, i64 %po, i64 %address, i64 %pc, ptr %codes, i64 %me, i32 %mask, i1 %write)
   %collide2 = or i32 %collide, %found
-  %pf0 = add i64 %pc, 7
-  %pf = and i64 %pf0, -8
+  %pf0 = add i64 %pc, 15
+  %pf = and i64 %pf0, -16
   %pb = shl i64 %pf, 3
   %ps = add i64 %pb, 16
   %at2 = add i64 %at, %ps

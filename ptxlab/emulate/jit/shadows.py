@@ -56,7 +56,7 @@ class Watched:
 
     def _records(self, size: int) -> tuple[int, int]:
         """Address and stride of fresh records for `size` bytes; the room behind each is for whole vectors."""
-        words = -(-size // self.granule) + 8
+        words = -(-size // self.granule) + 16
         made = np.zeros(3 * words, np.uint64)
         self._kept.append(made)
         return made.ctypes.data, 8 * words
