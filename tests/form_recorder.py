@@ -4,7 +4,8 @@
 
 Of the tests that pass it writes two for each entry of the instruction table into ptxlab/isa/shown.json: one that
 compares its numbers with what an oracle gives, and one that executes it on both engines. Where there are several it is
-the test that is about the fewest entries. What the file has from tests that were not run now stays.
+the one that is about the fewest entries, tests of results first. What the file has from tests that were not run now
+stays.
 """
 
 from __future__ import annotations
@@ -22,6 +23,14 @@ from ptxlab.emulate import step
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import form
 from ptxlab.isa.coverage import PATH, key
+
+ABOUT_RESULTS = tuple(
+    f"test_{name}.py"
+    for name in ("isa_integer", "isa_half", "isa_convert", "isa_lanes", "isa_approx", "isa_rounding", "isa_fp8",
+                 "emulate_conformance", "emulate_forms", "emulate_products", "emulate_tiles", "emulate_atomics",
+                 "emulate_wide", "emulate_stack", "emulate_mbarriers", "emulate_functions", "emulate_engines")
+)  # fmt: skip
+"""Files of tests that look at what instructions compute; those of faults, counts and traces come after them."""
 
 _seen: dict[str, set[tuple[str, str]]] = defaultdict(set)
 """Test -> (entry, "oracle", "step" or "jit")."""
@@ -78,7 +87,7 @@ else:
 def pytest_sessionfinish() -> None:
     """Writes the file."""
     about = {test: len({entry for entry, _ in seen}) for test, seen in _seen.items()}
-    tests = sorted(_seen, key=lambda test: (about[test], test))
+    tests = sorted(_seen, key=lambda test: (not test.startswith(ABOUT_RESULTS), about[test], test))
     shown: dict[str, dict[str, str]] = {}
     for test in reversed(tests):
         for entry, how in _seen[test]:
