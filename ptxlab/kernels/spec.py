@@ -232,11 +232,15 @@ class Spec:
 
     def _fit(self, start: Config, asked: dict[str, Any]) -> Config:
         """The configuration with its tiles: those asked for, the others as preferred and halved until they fit."""
-        config = dataclasses.replace(self.prefer(start), **asked)
-        if "tile_q" in asked and "warps" not in asked and "warps" in self.parameters:
-            config = dataclasses.replace(config, warps=max(1, min(config.warps, config.tile_q // 16)))
-        elif "warps" in asked and "tile_q" not in asked and "tile_q" in self.parameters:
-            config = dataclasses.replace(config, tile_q=16 * config.warps)
+        preferred = self.prefer(start)
+        config = dataclasses.replace(preferred, **asked)
+        if "warps" in self.parameters and ("tile_q" in asked) != ("warps" in asked):  # the other one follows
+            a_warp = preferred.tile_q // preferred.warps
+            warps, rows = config.tile_q // a_warp, config.warps * a_warp
+            most = max(self.parameters["tile_q"].choices)
+            config = dataclasses.replace(
+                config, **({"warps": max(1, warps)} if "tile_q" in asked else {"tile_q": min(rows, most)})
+            )
         target = targets.get(config.arch)
         limit, kind = (target.optin_shared, "") if self.dynamic else (target.static_shared, "static ")
         while self.shared_bytes(config) > limit and (smaller := self._smaller(config, asked)) is not None:

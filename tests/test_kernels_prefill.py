@@ -1,0 +1,198 @@
+"""`tiled2d`, `wmma`, `mma`, `swizzle` and `pipelined` against numpy float64: shapes, types, heads, scales, states."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab import kernels, reference
+
+KERNELS = ("tiled2d", "wmma", "mma", "swizzle", "pipelined")
+NUMPY = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+LENGTHS = (1, 15, 16, 17, 63, 64, 65, 127, 128, 200, 333)
+DIMS = (16, 64, 80, 128, 256)
+HEADS = ((1, 1), (4, 2), (8, 1))
+SIGMAS = (0.1, 1.0, 8.0)
+CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
+EVERY = [(name, dtype) for name in KERNELS for dtype in kernels.get(name).dtypes]
+
+
+def check(built, heads, shape, *, batch=1, sigma=1.0, seed=0, **options):
+    """Runs a kernel with all checks on random inputs and holds it against its reference."""
+    config = built.config
+    q, k, v = reference.random_inputs(
+        batch, *heads, *shape, config.head_dim, sigma=sigma, dtype=NUMPY[config.dtype], seed=seed
+    )
+    options = {"device": "cpu", "checks": CHECKS} | options
+    out = pl.attention(q, k, v, kernel=built, causal=config.causal, **options)
+    assert out.run.findings == []
+    assert out.error.ok, out.error
+    assert out.o.dtype == q.dtype
+    assert out.lse.dtype == np.float32
+    return out
+
+
+def sampled(count, seed, lengths=LENGTHS, dims=DIMS):
+    """`count` cases for each kernel and type, which together meet every value of every parameter."""
+    choose = random.Random(seed)
+    for name, dtype in EVERY:
+        for n in range(count):
+            yield (
+                name, dtype, dims[n % len(dims)], bool(n // len(dims) % 2) ^ bool(n % 2), HEADS[n % 3],
+                (choose.choice(lengths), choose.choice((0, *lengths))), choose.choice((1, 3)), SIGMAS[n % 3],
+            )  # fmt: skip
+
+
+def label(value):
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+ARGUMENTS = ("name", "dtype", "dim", "causal", "heads", "shape", "batch", "sigma")
+
+
+@pytest.mark.parametrize(ARGUMENTS, list(sampled(3, 1, (1, 15, 17, 64, 65, 127), (64, 16, 80))), ids=label)
+def test_against_float64(name, dtype, dim, causal, heads, shape, batch, sigma):
+    built = kernels.get(name).build(head_dim=dim, causal=causal, dtype=dtype)
+    check(built, heads, shape, batch=batch, sigma=sigma)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(ARGUMENTS, list(sampled(60, 2)), ids=label)
+def test_against_float64_further(name, dtype, dim, causal, heads, shape, batch, sigma):
+    test_against_float64(name, dtype, dim, causal, heads, shape, batch, sigma)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", range(16, 257, 16))
+@pytest.mark.parametrize(("name", "dtype"), EVERY)
+def test_every_head_dim(name, dtype, dim):
+    for causal in (False, True):
+        check(kernels.get(name).build(head_dim=dim, causal=causal, dtype=dtype), (2, 1), (70, 100))
+
+
+@pytest.mark.parametrize(("name", "dtype"), EVERY)
+def test_engines_agree(name, dtype):
+    """The stepping engine is right too, to the same bit, and counts the same."""
+    built = kernels.get(name).build(head_dim=16, causal=True, dtype=dtype)
+    stepped = check(built, (2, 1), (33, 40), device="step", checks=("memcheck",), counters=True)
+    compiled = check(built, (2, 1), (33, 40), checks=("memcheck",), counters=True)
+    np.testing.assert_array_equal(stepped.o.view(np.uint8), compiled.o.view(np.uint8))
+    np.testing.assert_array_equal(stepped.lse, compiled.lse)
+    assert stepped.counters == compiled.counters
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("name", "dtype"), EVERY)
+def test_on_a_gpu(name, dtype):
+    from ptxlab.gpu.device import describe
+
+    arch = describe().arch
+    if int(arch[3:]) < kernels.get(name).sm or (dtype == "bf16" and int(arch[3:]) < 80):
+        pytest.skip(f"{name} with {dtype} does not run on {arch}")
+    for dim, causal, shape in itertools.product(DIMS, (False, True), ((65, 200), (333, 127), (1, 1), (128, 128))):
+        built = kernels.get(name).build(head_dim=dim, causal=causal, dtype=dtype, arch=arch)
+        check(built, (4, 2), shape, batch=2, device="gpu", checks=("memcheck",))
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_state_is_the_online_softmax(name, causal):
+    """The probes hold m, l and rescale as the definition gives them, for rows of any batch and head."""
+    spec = kernels.get(name)
+    built = spec.build(head_dim=16, causal=causal, tile_kv=16)
+    dtype = NUMPY[built.config.dtype]
+    q, k, v = reference.random_inputs(2, 4, 2, 20, 70, 16, sigma=3, dtype=dtype)
+    rows = [(0, 0, 0), (1, 3, 19), (1, 2, 7)]
+    out = pl.attention(q, k, v, kernel=built, causal=causal, device="cpu", state=rows)
+    expected = reference.attention(q, k, v, causal=causal, tile=16, rows=rows).state
+    assert out.state.dtype == np.float32
+    np.testing.assert_allclose(out.state, expected, rtol=2e-5, atol=2e-5)
+    assert out.error.ok
+    without = pl.attention(q, k, v, kernel=built, causal=causal, device="cpu")
+    np.testing.assert_array_equal(out.o, without.o)  # looking does not change what is seen
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_rows_that_see_no_key(name):
+    spec = kernels.get(name)
+    dtype = NUMPY[spec.dtypes[0]]
+    q, k, v = reference.random_inputs(1, 2, 1, 70, 3, 16, dtype=dtype)
+    out = pl.attention(q, k, v, kernel=name, causal=True, device="cpu", state=[(0, 0, 66), (0, 0, 67)])
+    assert (out.o[0, :, :67] == 0).all()
+    assert np.isneginf(out.lse[0, :, :67]).all()
+    assert np.isfinite(out.lse[0, :, 67:]).all()
+    assert np.isnan(out.state[0]).all()
+    assert not np.isnan(out.state[1]).any()
+    assert out.error.ok
+
+
+@pytest.mark.parametrize("scale", [0.7, 0.0, -0.4])
+@pytest.mark.parametrize("name", KERNELS)
+def test_any_scale(name, scale):
+    built = kernels.get(name).build(head_dim=16, causal=True)
+    check(built, (2, 1), (40, 50), scale=scale)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("tiled2d", {"tile_q": 16}), ("tiled2d", {"tile_q": 128, "tile_kv": 16}), ("wmma", {"warps": 2, "tile_kv": 32}),
+        ("wmma", {"tile_q": 128, "tile_kv": 16}), ("mma", {"warps": 1, "tile_kv": 128}), ("mma", {"tile_q": 128}),
+        ("swizzle", {"warps": 8, "tile_kv": 16}), ("swizzle", {"warps": 1}), ("swizzle", {"arch": "sm_75"}),
+        ("pipelined", {"stages": 3}), ("pipelined", {"warps": 8, "tile_q": 128}), ("pipelined", {"warps": 1}),
+        ("pipelined", {"warps": 8, "tile_kv": 16, "stages": 3}), ("pipelined", {"warps": 2, "tile_q": 64}),
+    ],
+)  # fmt: skip
+def test_other_tiles_give_the_same_result(name, given):
+    check(kernels.get(name).build(head_dim=48, causal=True, **given), (2, 1), (100, 150))
+
+
+def test_a_number_beyond_f16_becomes_infinite_in_wmma():
+    q, k, v = reference.random_inputs(1, 1, 1, 4, 4, 16)
+    v[0, 0, 0, 0] = 1e5
+    out = pl.attention(q, k, v, kernel="wmma", device="cpu")
+    assert np.isposinf(out.o[0, 0, :, 0]).all()
+    assert np.isfinite(out.o[0, 0, :, 1:]).all()
+
+
+def lines(out, opcode):
+    """The counters of the PTX lines with an opcode that starts so."""
+    return [c for c in out.counters.by_line.values() if c.opcode.startswith(opcode)]
+
+
+def worst(found):
+    """The most wavefronts for each that would do."""
+    return max(c.wavefronts / c.ideal_wavefronts for c in found if c.ideal_wavefronts)
+
+
+def counted(name, dim, **given):
+    return check(
+        kernels.get(name).build(head_dim=dim, **given), (1, 1), (128, 128), counters=True, checks=("memcheck",)
+    )
+
+
+@pytest.mark.parametrize("dim", [64, pytest.param(128, marks=pytest.mark.slow)])
+def test_bank_conflicts_are_what_the_rungs_claim(dim):
+    assert worst(counted("tiled2d", dim).counters.by_line.values()) <= 2
+    assert worst(lines(counted("mma", dim), "ldmatrix")) == 8
+    assert worst(counted("swizzle", dim).counters.by_line.values()) == 1
+    assert worst(counted("pipelined", dim).counters.by_line.values()) == 1
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_global_accesses_of_full_tiles_are_ideal(name):
+    out = counted(name, 64)
+    assert [c for c in out.counters.by_line.values() if c.sectors != c.ideal_sectors] == []
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
+def test_pipelined_reads_each_byte_of_k_and_v_once_a_block(causal):
+    built = kernels.get("pipelined").build(head_dim=64, tile_q=64, tile_kv=64, causal=causal)
+    out = check(built, (1, 1), (256, 256), counters=True, checks=("memcheck",))
+    tiles = 1 + 2 + 3 + 4 if causal else 4 * 4  # tiles above the diagonal are never touched
+    assert sum(c.sectors * 32 for c in lines(out, "cp.async.cg")) == tiles * 64 * 64 * 2 * 2
