@@ -183,7 +183,8 @@ class CheckedAccesses(Control):
     def _observe_lanes(self, seen: Seen) -> None:
         """32 addresses."""
         t, group, code = self.t, seen.group, seen.code
-        members = self._segment(seen)
+        # a program so large that it is built small has each access by itself, and no group is ever looked up
+        members = self._segment(seen) if id(group) in self._roots else []
         mixed = group.site in self._mixed_addresses
         if not members and not mixed:
             return

@@ -35,7 +35,8 @@ def check_helpers(program: Program, checks: frozenset[str]) -> str:
         "SHARED_START": program.shared_start, "ONE_TICK": 1 << races.TIME, "LOG_GRANULE": grain.bit_length() - 1,
         "SYNCHECK": "true" if "synccheck" in checks else "false",
         "INITCHECK": "true" if "initcheck" in checks else "false",
-        "RISING16": _vector("i64", range(16)), "FALLING": _vector("i32", range(W - 1, -1, -1)), "FALLING64": _vector("i64", range(W - 1, -1, -1)),
+        "RISING16": _vector("i64", range(16)), "FALLING": _vector("i32", range(W - 1, -1, -1)),
+        "FALLING64": _vector("i64", range(W - 1, -1, -1)),
         "BITS": _vector("i32", (1 << k for k in range(W))), "FINE16": _fine("wr", 16), "FINE16_Q": _fine("q", 16),
         "FINE32": _fine("wrq", W),
     }  # fmt: skip
