@@ -65,6 +65,8 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
     opcode = code.form.opcode
     if isinstance(operand, Inverted):
         return "" if type_ == "pred" and _lane(operand.operand, registers) == "i1" else "! goes with predicates only"
+    if isinstance(operand, Symbol) and types.lane(type_) not in ("i32", "i64"):
+        return f"{opcode} cannot take the address of {operand.name!r} as .{type_}"
     if isinstance(operand, Literal | Symbol):
         return f"{opcode} needs a predicate register here" if type_ == "pred" and isinstance(operand, Symbol) else ""
     if isinstance(operand, Special) or not isinstance(operand, Reg):
