@@ -1,0 +1,206 @@
+"""Tiles, warps and limits of the prefill kernels: what is built, what is refused, what `Config.auto` chooses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab import kernels, reference, targets
+
+KERNELS = ("tiled2d", "wmma", "mma", "swizzle", "pipelined")
+ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("mma", {"head_dim": 40}, "mma: head_dim is a whole number from 16 to 256 in steps of 16, not 40"),
+        ("mma", {"dtype": "f32"}, "mma: dtype is one of 'f16', 'bf16', not 'f32'"),
+        ("mma", {"tile_kv": 48}, "mma: tile_kv is one of 16, 32, 64, 128, not 48"),
+        (
+            "mma",
+            {"tile_q": 64, "warps": 8},
+            "mma: tile_q=64 is not 16 rows for each of warps=8; leave one of the two out",
+        ),
+        ("mma", {"dtype": "bf16", "arch": "sm_75"}, "mma: bf16 on tensor cores needs sm_80; sm_75 has f16"),
+        (
+            "pipelined",
+            {"tile_q": 128, "warps": 2},
+            "pipelined: tile_q=128 is not 16 or 32 rows for each of warps=2; leave one of the two out",
+        ),
+        (
+            "pipelined",
+            {"arch": "sm_86", "head_dim": 256, "tile_kv": 64, "tile_q": 64},
+            "pipelined: tile_q=64, tile_kv=64, warps=4, stages=2 with head_dim=256 and f16 needs 163840 bytes of "
+            "shared memory; sm_86 has 101376",
+        ),
+        (
+            "tiled2d",
+            {"arch": "sm_75", "head_dim": 128, "tile_q": 64, "tile_kv": 64},
+            "tiled2d: tile_q=64, tile_kv=64 with head_dim=128 and f32 needs 118784 bytes of shared memory; "
+            "sm_75 has 65536",
+        ),
+    ],
+)
+def test_limits_are_named(name, given, message):
+    with pytest.raises(pl.TargetError) as caught:
+        kernels.get(name).build(**given)
+    assert str(caught.value) == message
+
+
+def test_instructions_that_a_target_does_not_have():
+    with pytest.raises(pl.TargetError) as caught:
+        kernels.get("pipelined").build(arch="sm_75")
+    assert str(caught.value).startswith("pipelined: arch is one of 'sm_80', 'sm_86'")
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_default_tiles_fit_every_target(name):
+    spec = kernels.get(name)
+    for arch in ARCHS:
+        target = targets.get(arch)
+        if target.number < spec.sm:
+            continue
+        for dim in range(16, 257, 16):
+            config = spec.configure(head_dim=dim, causal=True, dtype=spec.dtypes[0], arch=arch)
+            assert spec.shared_bytes(config) <= target.optin_shared
+            assert config.threads <= 256
+
+
+def test_launch_shape_is_that_of_the_problem():
+    built = kernels.get("pipelined").build(head_dim=64)
+    assert built.launch_shape(2, 8, 4, 129, 500) == ((2, 8, 2), (128, 1, 1), 32768)
+    assert kernels.get("tiled2d").build().launch_shape(1, 3, 3, 64, 0) == ((1, 3, 1), (256, 1, 1), 69632)
+
+
+def test_sm_75_multiplies_in_halves():
+    """Turing's tensor cores take m16n8k8: two for each m16n8k16 of later ones."""
+    counts = []
+    for arch, shape in (("sm_75", "m16n8k8"), ("sm_80", "m16n8k16")):
+        (entry,) = kernels.get("mma").build(arch=arch).module.kernels
+        counts.append(sum(shape in i.opcode for i in entry.instructions()))
+    assert counts[0] == 2 * counts[1] > 0
+
+
+@pytest.mark.assembler
+@pytest.mark.parametrize("name", KERNELS)
+def test_nothing_spills(name):
+    spec = kernels.get(name)
+    for dim, arch in ((64, "sm_80"), (128, "sm_90"), (256, "sm_120")):
+        made = pl.assemble(spec.build(head_dim=dim, causal=True, arch=arch).ptx)
+        assert 0 < made.registers <= 255
+        assert made.spill_bytes == 0
+
+
+# -- Config.auto -------------------------------------------------------------------------------------------------------
+
+
+def test_auto_takes_the_quickest_rung_that_fits():
+    auto = kernels.Config.auto
+    assert auto(64, 512, 512).kernel == "pipelined"
+    assert auto(64, 512, 512, arch="sm_75").kernel == "swizzle"
+    assert auto(64, 512, 512, dtype="bf16", arch="sm_90").kernel == "pipelined"
+    assert auto(64, 512, 512, dtype="f32").kernel == "tiled2d"
+    assert auto(65, 512, 512, dtype="f32").kernel == "tiled"
+    assert auto(64, 512, 512, dtype="f64").kernel == "tiled"
+
+
+def test_auto_says_what_it_chose_and_why():
+    chosen = kernels.Config.auto(64, 512, 512, arch="sm_75")
+    assert repr(chosen).splitlines()[:3] == [
+        "swizzle for f16, head_dim 64, sm_75",
+        "  64 query rows x 64 keys a tile, 4 warps",
+        "  16384 of 49152 bytes of shared memory",
+    ]
+    assert "not pipelined: arch is one of" in repr(chosen)
+    small = kernels.Config.auto(64, 20, 10)
+    assert (small.tile_q, small.tile_kv, small.warps) == (32, 16, 1)
+    assert repr(small).endswith("  tile_q 32, not 128: there are 20\n  tile_kv 16, not 64: there are 10")
+    assert chosen.tiles(512, 500) == (8, 8)
+    assert chosen.build() is kernels.get("swizzle").build(arch="sm_75")
+
+
+def test_auto_never_exceeds_a_limit():
+    for arch in ARCHS:
+        for dim in (16, 64, 96, 128, 192, 256):
+            for dtype in ("f16", "bf16", "f32", "f64"):
+                if dtype == "bf16" and arch == "sm_75":
+                    continue
+                for rows, keys in ((1, 1), (100, 1000), (4096, 4096)):
+                    chosen = kernels.Config.auto(dim, rows, keys, True, dtype, arch)
+                    assert chosen.shared_bytes <= targets.get(arch).optin_shared
+                    assert chosen.threads <= 1024
+
+
+def test_auto_where_nothing_fits():
+    with pytest.raises(pl.TargetError) as caught:
+        kernels.Config.auto(64, 8, 8, dtype="bf16", arch="sm_75")
+    assert str(caught.value).startswith("no kernel takes bf16 with head_dim=64 on sm_75; not pipelined: arch is one of")
+    with pytest.raises(pl.TargetError) as caught:
+        kernels.Config.auto(64, 8, 8, dtype="s8")
+    assert str(caught.value) == "dtype is one of 'f64', 'f32', 'f16', 'bf16', not 's8'"
+
+
+def test_attention_chooses_by_itself():
+    q, k, v = reference.random_inputs(1, 2, 1, 40, 70, 32, dtype=np.float16)
+    out = pl.attention(q, k, v, causal=True, device="cpu")
+    assert out.kernel.spec.name == "pipelined"
+    assert out.kernel.config.tile_q == 64
+    assert out.error.ok
+
+
+# -- the systems that the library covers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("dim", [1, 2, 64, 256])
+def test_system_a(dtype, dim):
+    """f32 and f64, head_dim a power of two to 256, causal, a scale given at run time, any target."""
+    for arch in ("sm_75", "sm_90", "sm_120"):
+        built = kernels.get("tiled").build(head_dim=dim, dtype=dtype, causal=True, arch=arch)
+        assert built.name == f"tiled_{dtype}_d{dim}_causal"
+        assert f".target {arch}" in built.ptx
+    q, k, v = reference.random_inputs(1, 1, 1, 5, 9, dim, dtype=kernels.DTYPES[dtype])
+    built = kernels.get("tiled").build(head_dim=dim, dtype=dtype, causal=True)
+    assert pl.attention(q, k, v, kernel=built, causal=True, scale=0.3, device="cpu").error.ok
+
+
+def test_system_b():
+    """Tiles of queries and keys that are clamped to the problem, heads on the grid's y, [H, S, D] in f32."""
+    chosen = kernels.Config.auto(64, 30, 20, True, "f32", kernel="tiled2d")
+    assert (chosen.tile_q, chosen.tile_kv) == (32, 32)
+    q, k, v = (x[0] for x in reference.random_inputs(1, 3, 3, 30, 20, 64))
+    out = pl.attention(q, k, v, kernel=chosen.build(), causal=True, scale=0.2, device="cpu")
+    assert out.run.grid == (1, 3, 1)
+    assert out.error.ok
+
+
+def test_system_c():
+    """f32 in memory, rounded to f16 on the way to shared memory, m16n16k16, sums in f32."""
+    built = kernels.get("wmma").build(dtype="f32")
+    assert built.precision == "float16"
+    opcodes = {i.opcode for i in built.module.kernels[0].instructions()}
+    assert {"ld.global.v4.f32", "cvt.rn.f16x2.f32", "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"} <= opcodes
+    q, k, v = reference.random_inputs(1, 2, 2, 70, 70, 64)
+    out = pl.attention(q, k, v, kernel=built, device="cpu")
+    assert out.o.dtype == np.float32
+    assert out.error.ok
+    assert out.error.tolerance < 2e-3
+
+
+def test_system_h():
+    """Tiles by head_dim and target, 4 or 8 warps, 2 or 3 stages, batch, Sq != Sk, LSE; never over a limit."""
+    spec = kernels.get("pipelined")
+    for dim in (64, 128, 256):
+        for arch in ("sm_80", "sm_86", "sm_90"):
+            chosen = kernels.Config.auto(dim, 4096, 4096, True, "bf16", arch)
+            assert chosen.kernel == "pipelined"
+            assert chosen.shared_bytes <= targets.get(arch).optin_shared
+    for given in ({"warps": 4}, {"warps": 8}, {"stages": 2}, {"stages": 3}):
+        built = spec.build(head_dim=64, **given)
+        assert all(getattr(built.config, name) == value for name, value in given.items())
+    q, k, v = reference.random_inputs(2, 2, 1, 40, 90, 64, dtype=np.float16)
+    out = pl.attention(q, k, v, kernel=spec.build(stages=3), device="cpu")
+    assert out.lse.shape == (2, 2, 40)
+    assert out.error.ok
