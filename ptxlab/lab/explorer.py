@@ -48,7 +48,10 @@ class Explorer(widgets.Box):
         self.view = View()
         self.session = Session(lambda part, value: setattr(self.view, part, value))
         self._quiet = False
-        self._fixed: dict[str, Any] = {"kernel": controls.dropdown("kernel", kernels.names(), kernels.get(kernel).name)}
+        known = kernels.names("prefill")
+        self._fixed: dict[str, Any] = {
+            "kernel": controls.dropdown("kernel", known, kernels.get(kernel, "prefill").name)
+        }
         self._fixed |= {p.name: controls.control(p) for p in stages.PROBLEM}
         self._fixed["sigma"] = controls.sigma(stages.SIGMA)
         self._fixed["device"] = controls.dropdown("device", _devices(), "auto", "where the kernel runs")
