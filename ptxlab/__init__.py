@@ -24,6 +24,7 @@ from ptxlab.launch import launch
 if TYPE_CHECKING:
     from ptxlab import kernels, reference
     from ptxlab.buffers import DeviceBuffer, const, empty, out, to_device
+    from ptxlab.comparison import compare
     from ptxlab.course.gallery import gallery
     from ptxlab.decode import merge_states
     from ptxlab.emulate.recording import open_trace
@@ -73,6 +74,7 @@ _HOMES = {
     "UnavailableError": "errors",
     "UnsupportedInstruction": "errors",
     "assemble": "gpu",
+    "compare": "comparison",
     "cuda": "frontends",
     "triton": "frontends",
     "gallery": "course.gallery",
@@ -113,6 +115,7 @@ __all__ = [
     "UnsupportedInstruction",
     "assemble",
     "attention",
+    "compare",
     "const",
     "cuda",
     "debug",

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab import reference
-from ptxlab.buffers import const, out
+from ptxlab import reference, targets
+from ptxlab.buffers import const, memory_of, out
 from ptxlab.errors import LaunchError
 from ptxlab.launch import CHECKS, Run, launch, show_seconds
 from ptxlab.reference import Error, Row
@@ -133,7 +133,7 @@ def attention(
     dtype = _dtype(q4, k4, v4)
     scale = reference.default_scale(dim) if scale is None else float(scale)
     recorded = _rows(state, batch, heads_q, rows)
-    built = _kernel(kernel, (rows, keys, dim), causal, dtype, bool(recorded))
+    built = _kernel(kernel, (rows, keys, dim), causal, dtype, bool(recorded), device)
 
     from ptxlab import kernels
 
@@ -193,17 +193,30 @@ def _rows(state: bool | Sequence[Row], batch: int, heads: int, rows: int) -> lis
     return chosen
 
 
-def _kernel(kernel: str | Built, shape: tuple[int, int, int], causal: bool, dtype: str, probes: bool) -> Built:
+def _kernel(
+    kernel: str | Built, shape: tuple[int, int, int], causal: bool, dtype: str, probes: bool, device: str
+) -> Built:  # fmt: skip
     """The kernel to run: built here from a name, or the one given if it is of the right kind."""
     from ptxlab import kernels
 
     rows, keys, dim = shape
     if kernel == "auto":
-        kernel = kernels.Config.auto(dim, rows, keys, causal, dtype).build()
+        kernel = kernels.Config.auto(dim, rows, keys, causal, dtype, _arch(device)).build()
     if isinstance(kernel, str):
-        return kernels.get(kernel, "prefill").build(head_dim=dim, causal=causal, dtype=dtype, probes=probes)
+        spec = kernels.get(kernel, "prefill")
+        return spec.build(head_dim=dim, causal=causal, dtype=dtype, arch=_arch(device), probes=probes)
     config = kernel.config
     for name, has, wants in (("dtype", config.dtype, dtype), ("causal", config.causal, causal)):
         if has != wants:
             raise LaunchError(f"{kernel.name} was built with {name}={has!r}, the call has {name}={wants!r}")
     return kernel.with_probes() if probes and not config.probes else kernel
+
+
+def _arch(device: str) -> str:
+    """The target to build for: the GPU that will run it, or sm_80 on the CPU machine."""
+    if memory_of(device) == "gpu":
+        from ptxlab.gpu import device as gpu
+
+        arch = gpu.describe().arch
+        return arch if arch in targets.TARGETS else "sm_80"
+    return "sm_80"

@@ -15,8 +15,8 @@ PACKAGE = ROOT / "ptxlab"
 
 EVERYTHING = {
     "isa", "text", "build", "emulate", "frontends", "gpu", "kernels", "launch", "arguments", "buffers", "targets",
-    "reference", "attention", "caches", "decode", "paged", "lab", "course", "cli", "doctor", "static", "errors",
-    "findings", "check",
+    "reference", "attention", "comparison", "caches", "decode", "paged", "lab", "course", "cli", "doctor", "static",
+    "errors", "findings", "check",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets"}
 ARROWS: dict[str, set[str]] = {
@@ -34,7 +34,8 @@ ARROWS: dict[str, set[str]] = {
     "arguments": {"buffers"},
     "launch": {"text", "emulate", "gpu", "arguments", "buffers"},
     "reference": set(),
-    "attention": {"kernels", "launch", "reference", "buffers"},
+    "attention": {"kernels", "launch", "reference", "buffers", "gpu"},
+    "comparison": {"attention", "kernels", "launch", "static"},
     "caches": set(),
     "paged": set(),
     "decode": {"kernels", "launch", "reference", "buffers", "caches", "gpu"},

@@ -74,7 +74,7 @@ class Config:
         if dtype not in PREFERRED:
             raise TargetError(f"dtype is one of {', '.join(map(repr, PREFERRED))}, not {dtype!r}")
         why: list[str] = []
-        for name in (kernel,) if kernel else [name for name in PREFERRED[dtype] if name in names()]:
+        for name in (kernel,) if kernel else [name for name in PREFERRED[dtype] if name in names("prefill")]:
             spec = get(name, "prefill")
             given: dict[str, Any] = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch}
             try:

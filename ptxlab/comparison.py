@@ -1,0 +1,143 @@
+"""`compare(q, k, v, kernels=[...])`: several kernels on the same inputs and the same device, side by side.
+
+print(pl.compare(q, k, v, kernels=["mma", "swizzle", "pipelined"], causal=True, device="cpu"))
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ptxlab.attention import attention
+from ptxlab.errors import TargetError
+from ptxlab.kernels import DTYPES, Built, get, names
+from ptxlab.launch import show_seconds
+from ptxlab.static import inspect
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A kernel's row. error: the largest, of o against float64; ok: within tolerance and without findings.
+
+    instructions: warp-instructions; sectors: 32 bytes of global memory each; conflicts: wavefronts of shared memory
+    that bank conflicts added; these three are None on a GPU. registers: a thread's (the assembler's, or the most alive
+    at once); occupancy: the share of an SM's warps that fit on the kernel's target. seconds: of the kernel alone.
+    """
+
+    kernel: str
+    error: float
+    ok: bool
+    instructions: int | None
+    sectors: int | None
+    conflicts: int | None
+    registers: int
+    occupancy: float
+    seconds: float
+
+
+COLUMNS = ("kernel", "max error", "result", "warp instr.", "sectors", "conflicts", "registers", "occupancy", "time")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The rows in the order of the kernels, and the device that all of them ran on."""
+
+    entries: tuple[Entry, ...]
+    device: str
+
+    def cells(self) -> list[tuple[str, ...]]:
+        """The table's rows as text."""
+        return [
+            (
+                e.kernel,
+                f"{e.error:.2e}",
+                "pass" if e.ok else "FAIL",
+                *("-" if n is None else f"{n:,}" for n in (e.instructions, e.sectors, e.conflicts)),
+                str(e.registers),
+                f"{e.occupancy:.0%}",
+                show_seconds(e.seconds),
+            )
+            for e in self.entries
+        ]
+
+    def __str__(self) -> str:
+        rows = [COLUMNS, *self.cells()]
+        widths = [max(len(row[n]) for row in rows) for n in range(len(COLUMNS))]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if n == 0 else cell.rjust(width)
+                for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        return "\n".join([f"on {self.device}", *lines])
+
+    __repr__ = __str__
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """The table, with a bar for each kernel's time."""
+        slowest = max((e.seconds for e in self.entries), default=0.0) or 1.0
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in (*COLUMNS, ""))
+        rows = ""
+        for e, cells in zip(self.entries, self.cells(), strict=True):
+            bar = f'<div style="width:{160 * e.seconds / slowest:.0f}px;height:10px;background:#4078c0"></div>'
+            rows += "<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + f"<td>{bar}</td></tr>"
+        return {"text/plain": str(self), "text/html": f"<table><tr>{head}</tr>{rows}</table>"}
+
+
+def compare(
+    q: Array,
+    k: Array,
+    v: Array,
+    *,
+    kernels: Sequence[str | Built] | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+    device: str = "auto",
+) -> Comparison:
+    """Runs each kernel on q, k and v (see `attention`) and puts error, counters, registers and time side by side.
+
+    kernels: names or built kernels; by default every prefill kernel that takes q's type and head_dim. On the CPU
+    machine the run also counts, and its time is that of the CPU.
+    """
+    entries, ran_on = [], device
+    for kernel in _all(q) if kernels is None else kernels:
+        counted = device in ("cpu", "step")
+        out = attention(q, k, v, kernel=kernel, causal=causal, scale=scale, device=device, counters=counted)
+        built, counters, ran_on = out.kernel, out.counters, out.run.device
+        q4, k4, _ = out.inputs
+        _, _, shared = built.launch_shape(q4.shape[0], q4.shape[1], k4.shape[1], q4.shape[2], k4.shape[2])
+        looked = inspect(built, built.config.threads, shared)
+        entries.append(
+            Entry(
+                built.name,
+                out.error.max,
+                out.error.ok and not out.run.findings,
+                counters.warp_instructions if counters else None,
+                sum(line.sectors for line in counters.by_line.values()) if counters else None,
+                sum(line.conflicts for line in counters.by_line.values()) if counters else None,
+                looked.registers,
+                looked.occupancy.share if looked.occupancy else 0.0,
+                out.seconds,
+            )
+        )
+    return Comparison(tuple(entries), ran_on)
+
+
+def _all(q: Array) -> list[str]:
+    """The prefill kernels that take q's type and head_dim."""
+    dtype = next((short for short, name in DTYPES.items() if name == q.dtype.name), "")
+    found = []
+    for name in names("prefill"):
+        try:
+            get(name, "prefill").configure(head_dim=q.shape[-1], causal=False, dtype=dtype, arch="sm_80")
+        except TargetError:
+            continue  # not for this type or head_dim
+        found.append(name)
+    return found
