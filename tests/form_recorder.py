@@ -27,8 +27,9 @@ from ptxlab.isa.coverage import PATH, key
 ABOUT_RESULTS = tuple(
     f"test_{name}.py"
     for name in ("isa_integer", "isa_half", "isa_convert", "isa_lanes", "isa_approx", "isa_rounding", "isa_fp8",
-                 "emulate_conformance", "emulate_forms", "emulate_products", "emulate_tiles", "emulate_atomics",
-                 "emulate_wide", "emulate_stack", "emulate_mbarriers", "emulate_functions", "emulate_engines")
+                 "emulate_conformance", "emulate_forms", "emulate_products", "emulate_sparse", "emulate_tiles",
+                 "emulate_atomics", "emulate_wide", "emulate_stack", "emulate_mbarriers", "emulate_functions",
+                 "emulate_engines")
 )  # fmt: skip
 """Files of tests that look at what instructions compute; those of faults, counts and traces come after them."""
 

@@ -35,8 +35,9 @@ def shifts(f: Fragment) -> np.ndarray:
     return (np.arange(f.packed) * f.bits).astype(np.uint64)[:, None]
 
 
-def program(opcode: str) -> tuple[str, Product]:
-    """A kernel that loads a, b and c, a register every 256 bytes of x, multiplies and stores d to out the same way."""
+def program(opcode: str, selector: int | None = None) -> tuple[str, Product]:
+    """A kernel that loads a, b and c (and e, where there is a selector), a register every 256 bytes of x, multiplies
+    and stores d to out the same way."""
     p = product(form(opcode))
     widths = {name: getattr(p, name).width for name in "abcd"}
     names = {
@@ -51,15 +52,19 @@ def program(opcode: str) -> tuple[str, Product]:
             lines.append(f"ld.global.b{widths[name]} {r}, [%rd6+{at}];")
             at += 256
     d, a, b, c = ("{" + ", ".join(names[name]) + "}" for name in "dabc")
-    lines.append(f"{opcode} {d}, {a}, {b}, {c};")
+    if selector is None:
+        lines.append(f"{opcode} {d}, {a}, {b}, {c};")
+    else:
+        lines.append(f"ld.global.b32 %r3, [%rd6+{at}];\n    {opcode} {d}, {a}, {b}, {c}, %r3, {selector};")
     lines += [f"st.global.b{widths['d']} [%rd7+{256 * i}], {r};" for i, r in enumerate(names["d"])]
     return kernel("    " + "\n    ".join(lines)), p
 
 
-def multiply(engine: str, opcode: str, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Runs a product on registers, each (registers, 32) of uint64; d as such."""
-    text, p = program(opcode)
+def multiply(engine: str, opcode: str, a: np.ndarray, b: np.ndarray, c: np.ndarray,
+             e: np.ndarray | None = None, selector: int | None = None) -> np.ndarray:  # fmt: skip
+    """Runs a product on registers, each (registers, 32) of uint64; d as such. e (32) and selector: of a sparse one."""
+    text, p = program(opcode, selector)
     x = np.zeros((64, 32), np.uint64)
-    given = np.concatenate([a, b, c])
+    given = np.concatenate([a, b, c] if e is None else [a, b, c, e[None].astype(np.uint64)])
     x[: len(given)] = given
     return run(engine, text, x=x, out=np.zeros((32, 32), np.uint64))[0][: p.d.registers]

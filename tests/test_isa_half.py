@@ -81,6 +81,24 @@ def test_modifiers_of_halves() -> None:
     assert int(relu[4]) == 0x7FFF
 
 
+@pytest.mark.parametrize("type", ["f16", "bf16"])
+def test_fma_with_elements_out_of_bounds(type: str) -> None:
+    """The result is 0 where a or b marks an element out of bounds, with either sign; another NaN stays one."""
+    marked = np.array([0x7FF7, 0xFFF7, 0x7FFF, 0x7FF6], np.uint16)
+    one, big = (np.array([x] * 4, HALF[type]).view(np.uint16) for x in (1.0, 7.0))
+    for words in ("", ".relu", *([".sat"] if type == "f16" else [])):
+        other = 0 if words == ".sat" else 0x7FFF
+        for a, b in ((marked, one), (one, marked)):
+            assert list(run(f"fma.rn.oob{words}.{type}", a, b, big)) == [0, 0, other, other]
+        assert (
+            list(run(f"fma.rn.oob{words}.{type}", one, one, marked)) == [other] * 4
+        )  # the addend may be what it likes
+        seven = np.array([1.0 if words == ".sat" else 7.0], HALF[type]).view(np.uint16)[0]
+        assert list(run(f"fma.rn.oob{words}.{type}", one * 0, one, big)) == [seven] * 4
+    pair = marked[:2].view(np.uint32), (one.astype(np.uint32) | one.astype(np.uint32) << 16)[:1]
+    assert list(run(f"fma.rn.oob.{type}x2", *pair, pair[1])) == [0]
+
+
 def extremum(larger: bool, nan: bool, *xs: float) -> float:
     """min and max as the manual defines them; -0 lies below +0."""
     if any(map(math.isnan, xs)) and (nan or all(map(math.isnan, xs))):

@@ -534,7 +534,7 @@ class Instructions(Flow):
             Asks whether a generic address lies in a state space.
         """
 
-    def fma(self, a: Register[T] | int | float, b: Register[T] | int | float, c: Register[T] | int | float, *, type: Literal["f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2"] | type[Any] = ..., rnd: Literal["rn", "rz", "rm", "rp"] | bool = ..., ftz: bool = ..., sat: bool = ..., relu: bool = ..., into: Any = ..., both: bool = ...) -> T:
+    def fma(self, a: Register[T] | int | float, b: Register[T] | int | float, c: Register[T] | int | float, *, type: Literal["f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2"] | type[Any] = ..., rnd: Literal["rn", "rz", "rm", "rp"] | bool = ..., ftz: bool = ..., sat: bool = ..., relu: bool = ..., oob: bool = ..., into: Any = ..., both: bool = ...) -> T:
         """fma.rnd{.ftz}{.sat}.f32  d, a, b, c
             Fused multiply-add: d = a*b + c, rounded once. The workhorse of every dot product: two flops in one
             issue slot, and a smaller error than `mul` followed by `add`.
@@ -553,6 +553,16 @@ class Instructions(Flow):
         fma.rnd{.relu}.type  d, a, b, c
             Fused multiply-add of 16-bit floats, rounded once. Twice the rate of f32 in the x2 form, but sums of 11
             or 8 bits lose too much for attention: tensor cores multiply halves and add in f32.
+
+        fma.rnd.oob{.relu}.type  d, a, b, c
+            Fused multiply-add of 16-bit floats, rounded once. Twice the rate of f32 in the x2 form, but sums of 11
+            or 8 bits lose too much for attention: tensor cores multiply halves and add in f32. With `.oob` the
+            result is 0 where a or b is the NaN that marks an element out of a tensor's bounds.
+
+        fma.rnd.oob.sat.type  d, a, b, c
+            Fused multiply-add of 16-bit floats, rounded once. Twice the rate of f32 in the x2 form, but sums of 11
+            or 8 bits lose too much for attention: tensor cores multiply halves and add in f32. With `.oob` the
+            result is 0 where a or b is the NaN that marks an element out of a tensor's bounds.
 
         fma.rnd{.ftz}.f32x2  d, a, b, c
             `fma.f32` on two numbers in one 64-bit register: Blackwell doubles its f32 rate with it.
@@ -1075,52 +1085,74 @@ class Instructions(Flow):
             are exact; sums are kept in the accumulator's type.
 
         mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
 
         mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
 
         mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
 
         mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
 
         mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
 
         mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
 
         mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
 
         mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
+
+        mma.sp.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
+
+        mma.sp::ordered_metadata.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
+
+        mma.sp.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
+
+        mma.sp::ordered_metadata.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
 
         mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
 
         mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
-
-        mma.sp.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
-
-        mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-            machine does not run it yet.
+            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
+            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            so twice the rate.
         """
 
     def ldmatrix(self, a: Ptr[Any] | Register[Any], *, type: Literal["b16"] | type[Any] = ..., sync: bool = ..., aligned: bool = ..., shape: bool = ..., num: Literal["x1", "x2", "x4"] = ..., trans: bool = ..., space: Literal["shared", "shared::cta"] = ..., into: Any = ..., both: bool = ...) -> Any:

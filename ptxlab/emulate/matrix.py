@@ -28,7 +28,7 @@ from ptxlab.emulate.lanes import DTYPE, LANES, Lanes, mask_bits
 from ptxlab.emulate.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program import Code, Literal, Reg, Source
 from ptxlab.emulate.warp import Part, Wait, Warp
-from ptxlab.emulate.warpwide import Elements, bits_of, disagree, elements, incomplete
+from ptxlab.emulate.warpwide import Elements, bits_of, disagree, elements, incomplete, metadata
 from ptxlab.isa import fragments, types
 from ptxlab.isa.fragments import Fragment
 from ptxlab.isa.rounding import CANONICAL_NAN
@@ -193,24 +193,27 @@ def encode(type: str, values: np.ndarray) -> np.ndarray:
 def _multiply(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     form = code.form
     assert form is not None
-    p = fragments.product(form)
-    reads = {name: _reader(t, held[name], getattr(p, name)) for name in "abc"}
+    p, packed = fragments.product(form), metadata(t.program, code)
+    reads = {name: _reader(t, held[name], f) for name, f in fragments.operands(form).items() if name != "d"}
     write = _writer(t, held["d"], p.d)
 
     def run(w: Warp) -> None:
         bits = {name: read(w) for name, read in reads.items()}
-        write(w, multiply(p, bits["a"], bits["b"], bits["c"], bool(form.satfinite)))
+        columns = None if packed is None else packed.columns(bits["e"].ravel())
+        write(w, multiply(p, bits["a"], bits["b"], bits["c"], bool(form.satfinite), columns))
 
     return run
 
 
-def multiply(p: fragments.Product, a: np.ndarray, b: np.ndarray, c: np.ndarray, satfinite: bool = False) -> np.ndarray:
-    """d = a*b + c on elements as bits, each of shape (registers, packed, 32)."""
+def multiply(p: fragments.Product, a: np.ndarray, b: np.ndarray, c: np.ndarray, satfinite: bool = False,
+             columns: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+    """d = a*b + c on elements as bits, each of shape (registers, packed, 32). columns: of a packed A, the column in
+    which each of its elements stands, shape (rows, packed columns)."""
     whole_a, whole_b = (decode(f.type, bits).ravel()[f.first] for f, bits in ((p.a, a), (p.b, b)))
     row, column = p.d.row.ravel(), p.d.column.ravel()
     total = decode(p.c.type, c).ravel()[p.c.first[row, column]]
     for k in range(p.a.columns):
-        left, right = whole_a[row, k], whole_b[k, column]
+        left, right = whole_a[row, k], whole_b[k if columns is None else columns[row, k], column]
         if p.bits:
             total = total + (left ^ right if p.bits == "xor" else left & right)
         else:

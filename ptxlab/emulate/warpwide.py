@@ -9,7 +9,7 @@ from ptxlab.emulate.lanes import DTYPE, LANES
 from ptxlab.emulate.program import Code, Group, Literal, Program, Reg, Source
 from ptxlab.emulate.report import Launch
 from ptxlab.errors import DeviceFault, PtxError
-from ptxlab.isa import fragments
+from ptxlab.isa import fragments, sparse
 
 Elements = tuple[Source | None, ...]
 
@@ -42,6 +42,27 @@ def elements(program: Program, code: Code) -> dict[str, Elements]:
             )  # fmt: skip
         out[name] = found
     return out
+
+
+def metadata(program: Program, code: Code) -> sparse.Metadata | None:
+    """Where a sparse product's metadata lies, None of another product. Raises `PtxError` where there is no such
+    selector."""
+    form = code.form
+    assert form is not None
+    if not form.sparse:
+        return None
+    given = dict(zip((s.name for s in form.op.operands if s.role != "dst"), code.sources, strict=True))["f"]
+    assert isinstance(given, Literal)
+    selector, count = int(given.value), sparse.selectors(form)
+    if not 0 <= selector < count:
+        legal = "0" if count == 1 else f"0 to {count - 1}"
+        column = code.instruction.column if code.instruction is not None else 0
+        raise PtxError(
+            f"the sparsity selector of {form.opcode}, its last operand, is {legal}, found {selector}", line=code.line,
+            column=column, length=len(form.opcode), source=program.source(code.line), file=program.file,
+            span=program.spans.get(code.line), syntax=form.op.syntax,
+        )  # fmt: skip
+    return sparse.metadata(form, selector)
 
 
 def bits_of(source: Literal, width: int) -> int:

@@ -263,6 +263,8 @@ def _half_op(exact: Callable[..., Value]) -> Sem:
         if i.relu:
             x = m.select(m.flt(x, m.const("f32", 0.0)), m.const("f32", 0.0), x)
         d = from_float(m, type, x)
+        if i.oob:
+            d = m.select(m.or_(*(_out_of_bounds(m, a) for a in sources[:2])), m.const("i16", 0), d)
         return flush(m, type, d) if i.ftz else d
 
     return lambda m, i, *sources: _each(m, i, one, *sources)
@@ -278,6 +280,15 @@ def _half_mul(m: Machine, type: str, a: Value, b: Value) -> Value:
 def _half_fma(m: Machine, type: str, a: Value, b: Value, c: Value) -> Value:
     product = m.fmul(m.fpext(a), m.fpext(b))
     return rounding.narrow_f64(m, rounding.sum_to_odd(m, product, m.fpext(c)), "odd")
+
+
+OOB_NAN = 0x7FF7
+"""What a tensor copy puts in place of elements out of bounds, in f16 and bf16, when it is told to mark them. The manual
+gives the value no bits; these, with either sign, are what those report who measured it on hardware."""
+
+
+def _out_of_bounds(m: Machine, a: Value) -> Value:
+    return m.eq(m.and_(a, m.const("i16", 0x7FFF)), m.const("i16", OOB_NAN))
 
 
 # an f32 sum of two f16 (or bf16) may be rounded again: 24 bits are at least twice 11 plus 2 (Figueroa, 1995)
@@ -300,6 +311,11 @@ op("fma.rnd{.ftz}{.relu}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn
    version=(7, 0), sm=80)  # fmt: skip
 op("fma.rnd{.relu}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("bf16", "bf16x2"),
    version=(7, 0), sm=80)  # fmt: skip
+_says += """ With `.oob` the result is 0 where a or b is the NaN that marks an element out of a tensor's bounds."""
+op("fma.rnd.oob{.relu}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",),
+   type=("f16", "f16x2", "bf16", "bf16x2"), version=(8, 1), sm=90)  # fmt: skip
+op("fma.rnd.oob.sat.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("f16", "f16x2"),
+   version=(8, 1), sm=90)  # fmt: skip
 
 _says = """{} of 16-bit floats, computed in f32 and rounded once; the `x2` forms do two at a time."""
 op("ex2.approx.type  d, a", _says.format("2**a"), _half_op(approx.ex2_half), type=("f16", "f16x2"), version=(7, 0),

@@ -166,6 +166,12 @@ def rows_of_8(count: int, transposed: bool) -> Fragment:
     return _fragment(8 * count, 8, "b16", blocks)
 
 
+@functools.cache
+def each_lane() -> Fragment:
+    """A word a lane, as a column of 32: the metadata of a sparse product."""
+    return Fragment(LANES, 1, "b32", 32, _LANE[None, None], np.zeros((1, 1, LANES), np.intp))
+
+
 def shape(text: str) -> tuple[int, int, int]:
     """(M, N, K) of a shape: `"m16n8k16"`."""
     m, n, k = re.fullmatch(r"m(\d+)n(\d+)k(\d+)", text).groups()  # type: ignore[union-attr]
@@ -200,13 +206,15 @@ def words(f: Fragment) -> Fragment:
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """The matrices of `d = a*b + c`; bits: "xor" or "and" where that stands for the product of two bits."""
+    """The matrices of `d = a*b + c`; bits: "xor" or "and" where that stands for the product of two bits; packed: A is
+    sparse and without its zeros (`ptxlab.isa.sparse`)."""
 
     a: Fragment
     b: Fragment
     c: Fragment
     d: Fragment
     bits: str = ""
+    packed: bool = False
 
 
 @functools.cache
@@ -220,6 +228,10 @@ def product(form: Form) -> Product:
     if form.shape == "m8n8k4" and a == "f16":
         return Product(_quad_pair("a", form.alayout, a), _quad_pair("b", form.blayout, b), _quad_pair("c", "", c),
                        _quad_pair("c", "", d))  # fmt: skip
+    if form.sparse:
+        return Product(
+            operand_a(m, k // 2, a), operand_b(k, n, b), accumulator(m, n, c), accumulator(m, n, d), "", True
+        )
     return Product(operand_a(m, k, a), operand_b(k, n, b), accumulator(m, n, c), accumulator(m, n, d), form.bits or "")
 
 
@@ -234,7 +246,8 @@ def operands(form: Form) -> dict[str, Fragment]:
         f = wmma(form.matrix, form.shape, form.type)
         return {"b" if form.matrix == "d" else "d": words(f) if form.type in types.SUB_BYTE else f}
     p = product(form)
-    return {"d": p.d, "a": p.a, "b": p.b, "c": p.c}
+    held = {"d": p.d, "a": p.a, "b": p.b, "c": p.c}
+    return held | {"e": each_lane()} if form.sparse else held
 
 
 @dataclass(frozen=True)

@@ -52,16 +52,21 @@ _mma("m16n8k32", "f32", "e4m3 e5m2", (8, 4), 89, kind="warp")
 _mma("m16n8k16", "f32", "e4m3 e5m2", (8, 7), 89, kind="warp")
 _mma("m16n8k16 m16n8k32", "f16", "e4m3 e5m2", (8, 7), 89, kind="warp")
 
-_SPARSE = """The product with a sparse a: two of each four elements are zero and left out, and e says which. The CPU
-   machine does not run it yet."""
-for _shapes, _dtype, _type in (
-    ("m16n8k16 m16n8k32", "f16", "f16"), ("m16n8k16 m16n8k32", "f32", "f16"), ("m16n8k16 m16n8k32", "f32", "bf16"),
-    ("m16n8k8 m16n8k16", "f32", "tf32"), ("m16n8k32 m16n8k64", "s32", "u8"), ("m16n8k32 m16n8k64", "s32", "s8"),
+_SPARSE = """The product with a sparse a: of each four elements of a row two are zero and left out, and e, the metadata,
+   says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products, so twice the rate."""
+for _shapes, _dtype, _factors, _more, _version, _sm in (
+    ("m16n8k16 m16n8k32", "f16", "f16", "", (7, 1), 80), ("m16n8k16 m16n8k32", "f32", "f16", "", (7, 1), 80),
+    ("m16n8k16 m16n8k32", "f32", "bf16", "", (7, 1), 80), ("m16n8k8 m16n8k16", "f32", "tf32", "", (7, 1), 80),
+    ("m16n8k32 m16n8k64", "s32", "u8 s8", "{.satfinite}", (7, 1), 80),
+    ("m16n8k64 m16n8k128", "s32", "u4 s4", "{.satfinite}", (7, 1), 80),
+    ("m16n8k64", "f32", "e4m3 e5m2", "", (8, 4), 89),
 ):  # fmt: skip
-    for _sparse, _version in (("sp", (7, 1)), ("sp::ordered_metadata", (8, 5))):
-        op(f"mma.{_sparse}.sync.aligned.shape.row.col.dtype.atype.btype.ctype  {_OPERANDS}, e:b32, f:int", _SPARSE,
-           shape=tuple(_shapes.split()), dtype=(_dtype,), atype=(_type,), btype=(_type,), ctype=(_dtype,),
-           fixed={"sparse": True}, version=_version, sm=80)  # fmt: skip
+    for _sparse in ("sp", "sp::ordered_metadata"):
+        _both = tuple(_factors.split())
+        op(f"mma.{_sparse}.sync.aligned.shape.row.col{_more}.dtype.atype.btype.ctype  {_OPERANDS}, e:b32, f:int",
+           _SPARSE, kind="warp", shape=tuple(_shapes.split()), dtype=(_dtype,), atype=_both, btype=_both,
+           ctype=(_dtype,), fixed={"sparse": True}, version=max(_version, (8, 5) if "::" in _sparse else _version),
+           sm=_sm)  # fmt: skip
 
 # -- fragments to and from shared memory -------------------------------------------------------------------------------
 

@@ -177,6 +177,7 @@ WORDS: dict[str, str] = {
     "b": "The right matrix.",
     "c": "The matrix that is added.",
     "d": "The result.",
+    "oob": "The result is 0 where a factor is the NaN that marks an element out of a tensor's bounds.",
     "sp": "The left matrix is sparse: two of four elements are zero.",
     "sp::ordered_metadata": "The left matrix is sparse, its index in ascending order.",
     # asynchronous copies

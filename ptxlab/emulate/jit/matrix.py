@@ -19,7 +19,7 @@ from ptxlab.emulate.jit.products import has_dots, product_function
 from ptxlab.emulate.jit.values import LLVM, Value
 from ptxlab.emulate.memory import SHARED_WINDOW
 from ptxlab.emulate.program import Code, Literal, Mem, Reg, Source
-from ptxlab.emulate.warpwide import Elements, bits_of, elements
+from ptxlab.emulate.warpwide import Elements, bits_of, elements, metadata
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
 from ptxlab.isa.table import Form
@@ -188,9 +188,12 @@ class Matrices(Accesses):
             return self._rows(form, name)
         if form.matrix:
             return self._wmma_access(code, form, name)
+        packed = metadata(self.program, code)
+        if packed is not None:
+            name += f"_{packed.selector}"
         if name not in self.helpers_needed:
             self.helpers_needed[name] = product_function(
-                name, fragments.product(form), self.t.declared, bool(form.satfinite), self.features
+                name, fragments.product(form), self.t.declared, bool(form.satfinite), self.features, packed
             )
         more = ""
         if has_dots(fragments.product(form), self.features):

@@ -17,13 +17,14 @@ def dot(t: Text, p: Product, pairs: list[tuple[str, str]]) -> str:
             parts = [t.call(VEC, f"llvm.ctpop.v{W}i32", [(VEC, t.let(f"{p.bits} {VEC} {left}, {right}"))])]
         else:
             parts = [
-                t.let(f"mul {VEC} {_nibble(t, p.a.type, left, k)}, {_nibble(t, p.b.type, right, k)}") for k in range(8)
+                t.let(f"mul {VEC} {nibble(t, p.a.type, left, k)}, {nibble(t, p.b.type, right, k)}") for k in range(8)
             ]
         for part in parts:
             total = t.let(f"add {VEC} {total}, {part}")
     return total
 
 
-def _nibble(t: Text, type_: str, word: str, k: int) -> str:
+def nibble(t: Text, type_: str, word: str, k: int) -> str:
+    """Element k of each word's eight, as i32."""
     high = t.let(f"shl {VEC} {word}, splat (i32 {28 - 4 * k})")
     return t.let(f"{'ashr' if is_signed(type_) else 'lshr'} {VEC} {high}, splat (i32 28)")

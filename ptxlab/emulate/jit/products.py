@@ -4,6 +4,7 @@ How numbers are computed stands in `ptxlab.emulate.matrix`; both engines agree t
 
 - `_general` follows the fragments: for each k it spreads one column of A and one row of B over the lanes as the sum's
   fragment wants them, and multiplies. It serves every form.
+- `_general` also serves a sparse A, with factors from `ptxlab.emulate.jit.packed`.
 - `_words` does that with the words that hold them, for elements smaller than a byte.
 - `_halves`, for f16 and bf16, keeps B as f32 in memory, from where rows of 4 come as broadcasts, and A in registers,
   where a broadcast stays within 128 bits. A register of A or B is by itself a dense 8x8 matrix.
@@ -20,20 +21,25 @@ import numpy as np
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.nibbles import dot
+from ptxlab.emulate.jit.numbers import bits, fma, narrow, widen
+from ptxlab.emulate.jit.packed import PackedProducts
 from ptxlab.emulate.jit.shuffles import Place, function, load, pick, places, shuffle, slot, store
 from ptxlab.isa.fragments import Fragment, Product, words
-from ptxlab.isa.types import is_signed
+from ptxlab.isa.sparse import Metadata
 
 H = 16
 """Lanes in half a warp: f32 vectors of the f16 and bf16 products have so many elements, a 512-bit register."""
 
 
-def product_function(name: str, p: Product, declared: set[str], satfinite: bool, features: str) -> str:
+def product_function(name: str, p: Product, declared: set[str], satfinite: bool, features: str,
+                     metadata: Metadata | None = None) -> str:  # fmt: skip
     """The text of the function; intrinsics that it calls are added to `declared`. features: the CPU's, as LLVM writes
-    them."""
+    them; metadata: where a sparse product has it."""
     t = Text()
     t.declared = declared
-    if p.a.type in ("f16", "bf16") and p.a.columns >= 8:  # not the four matrices of m8n8k4
+    if metadata is not None:
+        _general(t, p, satfinite, PackedProducts(t, p, metadata))
+    elif p.a.type in ("f16", "bf16") and p.a.columns >= 8:  # not the four matrices of m8n8k4
         if has_dots(p, features):
             _dot_products(t, p)
         _halves(t, p)
@@ -46,70 +52,7 @@ def product_function(name: str, p: Product, declared: set[str], satfinite: bool,
 
 def has_dots(p: Product, features: str) -> bool:
     """Whether a product may be made by vdpbf16ps."""
-    return p.a.type == "bf16" and "+avx512bf16" in features
-
-
-# -- numbers -----------------------------------------------------------------------------------------------------------
-
-
-def _bits(f: Fragment) -> str:
-    return f"i{f.bits}"
-
-
-def _widen(t: Text, type_: str, n: int, value: str) -> str:
-    """n elements as bits -> f32, f64 or i32."""
-    if type_ == "f64":
-        return t.let(f"bitcast <{n} x i64> {value} to <{n} x double>")
-    if type_ in ("f32", "tf32"):
-        if type_ == "tf32":
-            value = t.let(f"and <{n} x i32> {value}, splat (i32 -8192)")
-        return t.let(f"bitcast <{n} x i32> {value} to <{n} x float>")
-    if type_ == "bf16":
-        high = t.let(f"shl <{n} x i32> {t.let(f'zext <{n} x i16> {value} to <{n} x i32>')}, splat (i32 16)")
-        return t.let(f"bitcast <{n} x i32> {high} to <{n} x float>")
-    if type_ in ("s32", "b32"):
-        return value
-    if type_ in ("s8", "u8"):
-        return t.let(f"{'sext' if is_signed(type_) else 'zext'} <{n} x i8> {value} to <{n} x i32>")
-    if type_ in ("e4m3", "e5m2"):
-        return _eighth(t, type_, n, value)
-    half = t.let(f"bitcast <{n} x i16> {value} to <{n} x half>")
-    return t.let(f"fpext <{n} x half> {half} to <{n} x float>")
-
-
-def _eighth(t: Text, type_: str, n: int, value: str) -> str:
-    """An 8-bit float through the f16 with the same fields: e5m2 is its upper byte, e4m3's exponent is 8 too low."""
-    wide = t.let(f"zext <{n} x i8> {value} to <{n} x i16>")
-    if type_ == "e5m2":
-        return _widen(t, "f16", n, t.let(f"shl <{n} x i16> {wide}, splat (i16 8)"))
-    size = t.let(f"and <{n} x i16> {wide}, splat (i16 127)")
-    sign = t.let(f"and <{n} x i16> {t.let(f'shl <{n} x i16> {wide}, splat (i16 8)')}, splat (i16 -32768)")
-    half = t.let(f"or <{n} x i16> {t.let(f'shl <{n} x i16> {size}, splat (i16 7)')}, {sign}")
-    number = t.let(f"fmul <{n} x float> {_widen(t, 'f16', n, half)}, splat (float 256.0)")
-    nan = t.let(f"icmp eq <{n} x i16> {size}, splat (i16 127)")
-    return t.let(f"select <{n} x i1> {nan}, <{n} x float> splat (float 0x7FF8000000000000), <{n} x float> {number}")
-
-
-_NAN = {"f16": "i16 32767", "f32": "i32 2147483647", "f64": "i64 9221120237041090560"}
-
-
-def _narrow(t: Text, type_: str, n: int, value: str) -> str:
-    """A sum -> the bits of the accumulator's type, a NaN canonical."""
-    if type_ == "s32":
-        return value
-    wide = "double" if type_ == "f64" else "float"
-    nan = t.let(f"fcmp uno <{n} x {wide}> {value}, zeroinitializer")
-    if type_ == "f16":
-        value, wide = t.let(f"fptrunc <{n} x float> {value} to <{n} x half>"), "half"
-    bits = _NAN[type_].split()[0]
-    whole = t.let(f"bitcast <{n} x {wide}> {value} to <{n} x {bits}>")
-    return t.let(f"select <{n} x i1> {nan}, <{n} x {bits}> splat ({_NAN[type_]}), <{n} x {bits}> {whole}")
-
-
-def _fma(t: Text, ty: str, n: int, a: str, b: str, c: str) -> str:
-    suffix = {"float": "f32", "double": "f64"}[ty]
-    vec = f"<{n} x {ty}>"
-    return t.call(vec, f"llvm.fma.v{n}{suffix}", [(vec, a), (vec, b), (vec, c)])
+    return p.a.type == "bf16" and not p.packed and "+avx512bf16" in features
 
 
 # -- any form ----------------------------------------------------------------------------------------------------------
@@ -120,19 +63,19 @@ class _Operand:
 
     def __init__(self, t: Text, f: Fragment, first: int) -> None:
         self.t, self.f = t, f
-        self.vectors = [load(t, first + k, _bits(f), W * f.packed) for k in range(f.registers)]
+        self.vectors = [load(t, first + k, bits(f), W * f.packed) for k in range(f.registers)]
         self.known: dict[tuple[Place, ...], str] = {}
 
     def at(self, row: np.ndarray, column: np.ndarray) -> str:
         """The elements at 32 rows and columns."""
         wanted = tuple(places(self.f, row, column))
         if wanted not in self.known:
-            picked = pick(self.t, _bits(self.f), W * self.f.packed, self.vectors, wanted)
-            self.known[wanted] = _widen(self.t, self.f.type, W, picked)
+            picked = pick(self.t, bits(self.f), W * self.f.packed, self.vectors, wanted)
+            self.known[wanted] = widen(self.t, self.f.type, W, picked)
         return self.known[wanted]
 
 
-def _general(t: Text, p: Product, satfinite: bool) -> None:
+def _general(t: Text, p: Product, satfinite: bool, packed: PackedProducts | None = None) -> None:
     at_a = p.d.registers
     at_b = at_a + p.a.registers
     a, b, c = _Operand(t, p.a, at_a), _Operand(t, p.b, at_b), _Operand(t, p.c, at_b + p.b.registers)
@@ -143,17 +86,19 @@ def _general(t: Text, p: Product, satfinite: bool) -> None:
     ty = "double" if p.d.type == "f64" else "float"
     for k in range(p.a.columns):
         for s in spots:
-            left = a.at(p.d.row[s], np.full(W, k))
-            right = b.at(np.full(W, k), p.d.column[s])
+            if packed is not None:
+                left, right = packed.factors(k, p.d.row[s], p.d.column[s])
+            else:
+                left, right = a.at(p.d.row[s], np.full(W, k)), b.at(np.full(W, k), p.d.column[s])
             if integer:
                 part = t.let(f"mul <{W} x i32> {left}, {right}")
                 total[s] = t.let(f"add <{W} x i32> {total[s]}, {part}")
             else:
-                total[s] = _fma(t, ty, W, left, right, total[s])
+                total[s] = fma(t, ty, W, left, right, total[s])
     if integer:
         total = {s: _add(t, start[s], total[s], satfinite) for s in spots}
     for r in range(p.d.registers):
-        parts = [_narrow(t, p.d.type, W, total[r, q]) for q in range(p.d.packed)]
+        parts = [narrow(t, p.d.type, W, total[r, q]) for q in range(p.d.packed)]
         _put(t, p.d, r, parts)
 
 
@@ -181,7 +126,7 @@ def _add(t: Text, a: str, b: str, satfinite: bool) -> str:
 def _put(t: Text, f: Fragment, register: int, parts: list[str]) -> None:
     """Writes a register of the result: one or two elements a lane."""
     if len(parts) == 1:
-        store(t, register, _bits(f), W, parts[0])
+        store(t, register, bits(f), W, parts[0])
         return
     low, high = (t.let(f"zext <{W} x i16> {part} to <{W} x i32>") for part in parts)
     high = t.let(f"shl <{W} x i32> {high}, splat (i32 16)")
@@ -226,7 +171,7 @@ def _halves(t: Text, p: Product) -> None:
                     for q in range(2):
                         row = _row_of_b(t, ((left * p.a.columns + 8 * block + k) * 2 + q) * 16)
                         for h, z in ab:
-                            total[left, h, q, z] = _fma(t, "float", H, ab[h, z], row, total[left, h, q, z])
+                            total[left, h, q, z] = fma(t, "float", H, ab[h, z], row, total[left, h, q, z])
         totals |= {(top, *key): value for key, value in total.items()}
     _write_halves(t, p, totals, (tops, lefts, tall))
 
@@ -323,7 +268,7 @@ def _write_halves(t: Text, p: Product, totals: dict[tuple[int, ...], str], exten
         number = (top * lefts + left) * tall + h
         parts = []
         for q in range(2):
-            bits = [_narrow(t, p.d.type, H, totals[top, left, h, q, z]) for z in range(2)]
+            bits = [narrow(t, p.d.type, H, totals[top, left, h, q, z]) for z in range(2)]
             if p.d.type == "f32":
                 where = slot(t, 2 * number + q)
                 for z in range(2):
@@ -340,7 +285,7 @@ def _spill_b(t: Text, type_: str, register: int, offset: int) -> None:
     both = load(t, register, "i16", 2 * W)
     for k in range(0, 8, 2):
         some = [(2 * c + odd) * 8 + k + i for i in range(2) for odd in range(2) for c in range(4)]
-        wide = _widen(t, type_, H, shuffle(t, "i16", 2 * W, both, "poison", some))
+        wide = widen(t, type_, H, shuffle(t, "i16", 2 * W, both, "poison", some))
         p = t.let(f"getelementptr i8, ptr %b, i64 {offset + 32 * k}")
         t.do(f"store <{H} x float> {wide}, ptr {p}, align 64")
 
@@ -362,7 +307,7 @@ def _widen_a(t: Text, type_: str, register: int) -> list[list[str]]:
             x = t.let(f"load <{W} x i16>, ptr {p}, align 64")
             for part in range(2):
                 some = [r * 8 + k for r in range(4) for k in _A_ORDER[type_][part]]
-                out[part].append(_widen(t, type_, H, shuffle(t, "i16", W, x, "poison", some)))
+                out[part].append(widen(t, type_, H, shuffle(t, "i16", W, x, "poison", some)))
         else:
             x = t.let(f"load <{H} x i32>, ptr {p}, align 64")
             even, odd = t.let(f"shl <{H} x i32> {x}, splat (i32 16)"), t.let(f"and <{H} x i32> {x}, splat (i32 -65536)")
@@ -385,5 +330,5 @@ def _read_c(t: Text, f: Fragment, first: int, number: int) -> list[tuple[int, in
     for q in range(2):
         for z in range(2):
             some = [2 * lane + q for lane in range(H * z, H * z + H)]
-            found.append((q, z, _widen(t, f.type, H, shuffle(t, "i16", 2 * W, both, "poison", some))))
+            found.append((q, z, widen(t, f.type, H, shuffle(t, "i16", 2 * W, both, "poison", some))))
     return found
