@@ -60,3 +60,11 @@ def test_past_the_parameters(engine: str, body: str) -> None:
         run(body, engine, 64)
     assert caught.value.thread == (32, 0, 0)
     assert "the kernel's parameters take 136 bytes" in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("place", ["table+8", "16", "%rd3"])
+def test_a_kernel_cannot_write_its_parameters(engine: str, place: str) -> None:
+    with pytest.raises(DeviceFault, match="store of 4 bytes at 0x10: the kernel's parameters are read-only") as caught:
+        run(f"mov.u64 %rd3, 16;\n    st.param.u32 [{place}], %r1;", engine)
+    assert caught.value.thread == (0, 0, 0)

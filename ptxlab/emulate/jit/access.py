@@ -58,6 +58,8 @@ class Accesses(Transfers):
         values = value if isinstance(value, tuple) else (value,)
         if self.code.space in ("local", "frame"):
             self._local(address, lane, count, size, values)
+        elif self.code.space == "param" and address.base.lanes is not None:
+            self._fault_now(address.offset + int(address.base.text))  # a kernel's parameters are only read
         else:
             self._grouped(address, lane, count, size, values)
 
