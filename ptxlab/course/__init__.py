@@ -1,13 +1,18 @@
 """The course: exercises with checks that grade on mechanism, and the gallery of bugs to find.
 
-from ptxlab.course import check
+from ptxlab.course import check, score
 
 check("01-rescale", kernel)          # runs the answer, looks at what happened in each thread, and says so
+score("01-rescale", kernel)          # the same for a grader: a float
 pl.gallery(7)                        # exhibit 7 of `ptxlab.course.gallery`: a bug, what finds it, its repair
 """
 
 from __future__ import annotations
 
-from ptxlab.course.check import Feedback, check, exercises
+from ptxlab.course.check import UnknownExercise, catalogue, check, find, names, score
+from ptxlab.course.exercise import Exercise, Feedback, Score
+from ptxlab.course.grading import Grading
 
-__all__ = ["Feedback", "check", "exercises"]
+__all__ = [
+    "Exercise", "Feedback", "Grading", "Score", "UnknownExercise", "catalogue", "check", "find", "names", "score",
+]  # fmt: skip

@@ -1,72 +1,102 @@
-"""`check(exercise, answer)`: runs an answer on the stepping machine, looks at what happened inside, and says so."""
+"""`check(exercise, answer)`: runs an answer, looks at what happened inside the machine, and says so.
+
+check("02-tail", kernel)             # for learning: feedback, and one hint more each time
+score("02-tail", kernel, seed=2027)  # for graders: a float; hidden cases are drawn from the seed
+"""
 
 from __future__ import annotations
 
-import html
+import contextlib
 import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
+import io
+import pkgutil
+import re
+import warnings
+from functools import cache
 from typing import Any
 
+from ptxlab.course.exercise import Exercise, Feedback, Part, Score
+from ptxlab.course.grading import Grading
 from ptxlab.errors import PtxlabError
 
-_HOMES = {"01-predict": "online_softmax", "01-rescale": "online_softmax", "01-window": "online_softmax"}
-"""Each exercise, and the module of this room whose `EXERCISES` has its check."""
+STUDY_SEED = 20_000
+"""Hidden cases while learning: always the same ones, so that an answer is not right on Monday and wrong on Tuesday."""
+
+_failed: dict[str, int] = {}
 
 
 class UnknownExercise(PtxlabError, LookupError):
     """There is no exercise of that name; the message lists those there are."""
 
 
-@dataclass(frozen=True)
-class Feedback:
-    """What a check found. True where the exercise is solved; `says` are its sentences, the most useful first.
+@cache
+def catalogue() -> dict[str, Exercise]:
+    """Every exercise by its name, in reading order."""
+    home = importlib.import_module("ptxlab.course.exercises")
 
-    `hint` is what to look at next, "" where all is well.
-    """
-
-    exercise: str
-    ok: bool
-    says: tuple[str, ...]
-    hint: str = ""
-
-    def __bool__(self) -> bool:
-        return self.ok
-
-    def __repr__(self) -> str:
-        head = f"{self.exercise}: {'solved' if self.ok else 'not yet'}"
-        hint = [f"  hint: {self.hint}"] if self.hint else []
-        return "\n".join([head, *(f"  {line}" for says in self.says for line in says.splitlines()), *hint])
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        mark, colour = ("✓ solved", "#1a7f37") if self.ok else ("✗ not yet", "#bf5b04")
-        says = "".join(
-            f'<div style="white-space:pre-wrap;margin:2px 0">{html.escape(s, quote=False)}</div>' for s in self.says
-        )
-        hint = f"<div><i>Hint: {html.escape(self.hint, quote=False)}</i></div>" if self.hint else ""
-        box = f"border-left:4px solid {colour};padding:2px 10px;margin:4px 0"
-        body = f'<div role="status" style="{box}"><b>{html.escape(self.exercise)}: {mark}</b>{says}{hint}</div>'
-        return {"text/plain": repr(self), "text/html": body}
+    found: dict[str, Exercise] = {}
+    for module in sorted(m.name for m in pkgutil.iter_modules(home.__path__) if re.match(r"e\d\d_", m.name)):
+        for exercise in importlib.import_module(f"{home.__name__}.{module}").EXERCISES:
+            if exercise.name in found:
+                raise ValueError(f"two exercises are called {exercise.name}")
+            found[exercise.name] = exercise
+    return found
 
 
-Check = Callable[[Any], Feedback]
+def find(name: str) -> Exercise:
+    """An exercise by its name; `UnknownExercise` names those there are."""
+    if name not in catalogue():
+        raise UnknownExercise(f"there is no exercise {name!r}; there are {', '.join(catalogue())}")
+    return catalogue()[name]
 
 
-def exercises() -> tuple[str, ...]:
-    """The names of all exercises, in reading order."""
-    return tuple(_HOMES)
+def names(notebook: str = "") -> tuple[str, ...]:
+    """The names of all exercises in reading order, or of those of one notebook, such as "02"."""
+    return tuple(name for name in catalogue() if name.startswith(notebook))
 
 
 def check(exercise: str, answer: Any) -> Feedback:
-    """Checks an answer: a kernel is run and watched, a prediction is held against a run.
+    """Checks an answer and says what happened; each call that fails shows one hint more.
 
-    A mistake of the answer does not raise, whatever it is (a kernel that cannot be built, a fault): it is part of the
+    Nothing that an answer does raises here, whatever it is (a kernel that cannot be built, a fault): it is part of the
     feedback. `UnknownExercise` names the exercises there are.
     """
-    if exercise not in _HOMES:
-        raise UnknownExercise(f"there is no exercise {exercise!r}; there are {', '.join(_HOMES)}")
-    checks: dict[str, Check] = importlib.import_module(f"ptxlab.course.{_HOMES[exercise]}").EXERCISES
-    try:
-        return checks[exercise](answer)
-    except PtxlabError as error:
-        return Feedback(exercise, False, (str(error),), "this error comes from your kernel; it says where and why")
+    found = judge(find(exercise), answer)
+    if found.ok:
+        _failed.pop(exercise, None)
+        return found
+    hints = find(exercise).hints
+    at = min(_failed.get(exercise, 0), len(hints) - 1)
+    _failed[exercise] = at + 1
+    hint = f"{hints[at]} ({at + 1} of {len(hints)})"
+    return Feedback(found.exercise, False, found.says, hint, found.score, found.parts)
+
+
+def score(exercise: str, answer: Any, *, points: float = 1.0, seed: int = STUDY_SEED, quiet: bool = False) -> Score:
+    """The points of an answer, a float from 0 to `points`: the share of the parts that are right.
+
+    Hidden cases are drawn from `seed`. The feedback goes to the standard output, unless `quiet`.
+    """
+    feedback = judge(find(exercise), answer, seed=seed, graded=True)
+    if not quiet:
+        print(feedback)
+    return Score(points * feedback.score, feedback)
+
+
+def judge(exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, graded: bool = False) -> Feedback:
+    """What is right and what is wrong with an answer, without hints. graded: go on after the first mistake."""
+    if answer is None or answer is ...:
+        says = f"There is no answer yet: the cell is to bind `{exercise.answer}`."
+        return Feedback(exercise.name, False, (says,), parts=(Part("there is an answer", False, (says,)),))
+    g = Grading(exercise, seed=seed, graded=graded)
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        try:
+            exercise.grade(g, answer)
+        except PtxlabError as error:
+            g.part("runs", False, str(error))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # whatever an answer does is its mistake, not the notebook's
+            g.part("runs", False, f"The check could not go on with this answer: {type(error).__name__}: {error}")
+    return g.feedback()

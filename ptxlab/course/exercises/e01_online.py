@@ -1,0 +1,438 @@
+"""The exercises of notebook 01, the online softmax: when it rescales, what is rescaled, and at what cost."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ptxlab import reference
+from ptxlab.attention import attention
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.exercises.sliding_window import WINDOW
+from ptxlab.course.grading import Grading
+from ptxlab.course.watch import place, probed
+
+BLOCK = 32
+SCORES = (0.5, -1.0, 0.5, 1.25, 1.0, 2.5, 2.5, -0.5)
+"""The scores of 01-predict, key by key."""
+
+
+# -- 01-predict --------------------------------------------------------------------------------------------------------
+
+
+def _scores(rng: np.random.Generator) -> tuple[float, ...]:
+    """Six to twelve scores in steps of a half, so that some are equal."""
+    return tuple(float(s) for s in rng.integers(-6, 7, int(rng.integers(6, 13))) / 2)
+
+
+def _predict(g: Grading, answer: Any) -> None:
+    for scores in g.vary((SCORES,), hidden=_scores, count=3):
+        found = g.call(answer, list(scores))
+        if found is None:
+            return
+        try:
+            named = sorted({int(key) for key in found})
+        except (TypeError, ValueError):
+            g.part("a list of keys", False, f"shrinks(...) is to return a list of key numbers, it returned {found!r}.")
+            return
+        keys = np.array(scores, np.float32)[:, None]
+        out = attention(np.ones((1, 1), np.float32), keys, keys, kernel="scalar", scale=1.0, state=True, device="step")
+        assert out.state is not None
+        rescale = out.state[0, :, 2]
+        before = np.concatenate([[-np.inf], out.state[0, :-1, 0]])
+        shrinks = [key for key in range(len(scores)) if rescale[key] < 1]
+        line = place(out.kernel, probed(out.kernel, 2))
+
+        def says(
+            named: list[int] = named, shrinks: list[int] = shrinks, scores: tuple[float, ...] = scores,
+            before: Any = before, rescale: Any = rescale, line: str = line,
+        ) -> list[str]:  # fmt: skip
+            outside = [key for key in named if not 0 <= key < len(scores)]
+            if outside:
+                return [f"There is no key {outside[0]}; the keys are 0 to {len(scores) - 1}."]
+            key = min(set(named) ^ set(shrinks))
+            saw = f"Key {key}: thread 0 held m = {before[key]:g} and met the score {scores[key]:g}"
+            if key in shrinks:
+                told = f"{saw}, a new maximum, so it computed rescale = {rescale[key]:.4g}. You did not name this key."
+            else:
+                told = f"{saw}, which is no larger, so rescale was exactly 1. You named this key."
+            right = len(set(shrinks) & set(named))
+            given = ", ".join(f"{s:g}" for s in scores)
+            return [told, line, f"{right} of the kernel's {len(shrinks)} rescales are in your list. Scores: {given}."]
+
+        g.part(f"the rescales of {len(scores)} scores", named == shrinks, says)
+        values = ", ".join(f"{rescale[key]:.4g} at key {key}" for key in shrinks)
+        g.note(f"Thread 0 rescaled {len(shrinks)} times: {values}. All other factors were exactly 1.")
+
+
+PREDICT = Exercise(
+    name="01-predict",
+    title="when does it rescale?",
+    kind="predict",
+    level=1,
+    prompt="""
+One thread meets eight keys with these scores, in this order:
+
+| key | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
+|---|---|---|---|---|---|---|---|---|
+| score | 0.5 | −1.0 | 0.5 | 1.25 | 1.0 | 2.5 | 2.5 | −0.5 |
+
+At which keys is `rescale` less than 1? Go through them by hand first. Then write your rule as a function from the
+scores to the list of those keys; the kernel will be asked about other scores, too.
+""",
+    starter='''
+def shrinks(scores):
+    """The numbers of the keys at which the kernel's rescale is below 1."""
+    return []
+''',
+    solution='''
+def shrinks(scores):
+    """The numbers of the keys at which the kernel's rescale is below 1."""
+    m, keys = -math.inf, []
+    for key, score in enumerate(scores):
+        if score > m:  # an equal score leaves the maximum alone; at key 0 the old maximum is -inf, so rescale is 0
+            keys.append(key)
+            m = score
+    return keys
+''',
+    answer="shrinks",
+    hints=(
+        "go through the keys by hand and keep m beside them",
+        "rescale is exp(m - new_m): below 1 exactly when the new maximum is larger",
+        "what is exp(-inf - s) at the very first key, and what happens when a score equals the maximum?",
+    ),
+    graded=("the keys that you name are those where a thread of the `scalar` kernel computed a rescale below 1",),
+    grade=_predict,
+)
+
+
+# -- 01-rescale --------------------------------------------------------------------------------------------------------
+
+_ONLINE = '''
+@kernel
+def {name}(k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], n: u32, scale: f32, *, D: int = 8):
+    """One thread = one query row."""
+    row = k.thread_index()
+    k.return_if(row >= n)
+    scale_log2e = scale * LOG2E
+    query = k.load(q + row * D, D)
+    acc = k.vars(f32, D, 0.0)
+    row_max = k.var(f32, -math.inf)
+    row_sum = k.var(f32, 0.0)
+
+    with k.loop(n) as j:
+        offset = j * D
+        key_row, value_row = key + offset, value + offset
+        score = k.var(f32, 0.0)
+        for d in range(D):
+            score.set(k.fma(query[d], key_row[d], score))
+        score *= scale_log2e
+
+        new_max = k.max(row_max, score)
+{early}        rescale = k.exp2(row_max - new_max)
+        weight = k.exp2(score - new_max)
+        row_sum.set(k.fma(row_sum, rescale, weight))
+        for d in range(D):
+            acc[d] *= rescale
+            acc[d].set(k.fma(weight, value_row[d], acc[d]))
+{late}        k.probe(row, j, n, row_max, row_sum, rescale)
+
+    o_row = o + row * D
+    for d in range(D):
+        o_row[d] = acc[d] / row_sum
+'''
+
+
+def _rescale(g: Grading, answer: Any) -> None:
+    cases = g.vary(((32, 8, 8.0, 5),), hidden=lambda rng: (32, 4, float(rng.uniform(4, 9)), int(rng.integers(1 << 30))))
+    for rows, dim, sigma, seed in cases:
+        q, k, v = (x[0, 0] for x in reference.random_inputs(1, 1, 1, rows, rows, dim, sigma=sigma, seed=seed))
+        o, state = np.full_like(q, np.nan), np.full((rows, rows, 3), np.nan, np.float32)
+        built = g.build(answer, D=dim, probes=True)
+        if built is None:
+            return
+        run = g.launch(built, 1, BLOCK, q, k, v, o, rows, reference.default_scale(dim), state)
+        if run is None:
+            return
+        expected = reference.attention(
+            q[None, None], k[None, None], v[None, None], tile=1, rows=[(0, 0, r) for r in range(rows)]
+        )
+        assert expected.state is not None
+        missing = np.isnan(state).any(axis=2)
+        if missing.any():
+            row, key = (int(x) for x in np.argwhere(missing)[0])
+            three = ", ".join(f"{x:.4g}" for x in state[row, key])
+            says = f"Thread {row}, key {key}: m, l and rescale were ({three}); a NaN, or never stored."
+            g.part(
+                "every key is probed", False, says, "k.probe(row, j, n, row_max, row_sum, rescale) is to run for all."
+            )
+            continue
+        for which, name in ((2, "rescale"), (0, "running maximum m"), (1, "running sum l")):
+            wrong = ~np.isclose(state[:, :, which], expected.state[:, :, which], rtol=1e-3, atol=1e-4)
+            g.part(f"{name} at every key", not wrong.any(),
+                   lambda which=which, wrong=wrong: _state(built, state, expected.state, which, wrong))  # fmt: skip
+        g.close("the output", o, expected.o[0, 0], rtol=1e-3, atol=1e-4, run=run,
+                says="m, l and rescale are not the only things that change when the maximum grows.")  # fmt: skip
+        grew = int((expected.state[:, :, 2] < 1 - 1e-6).sum())
+        error = float(np.max(np.abs(o - expected.o[0, 0])))
+        g.note(f"In {rows} threads the maximum grew {grew} times, and each time rescale was exp(m - m'). With logits "
+               f"of sigma {sigma:.2g} the output is within {error:.1e} of float64.")  # fmt: skip
+
+
+def _state(built: Any, state: Any, exact: Any, which: int, wrong: Any) -> list[str]:
+    """What a thread held at the first key where m (0), l (1) or rescale (2) is wrong, key 0 last."""
+    row, key = (int(x) for x in min(np.argwhere(wrong), key=lambda w: (w[1] == 0, w[0], w[1])))
+    m, before = exact[row, key, 0], exact[row, key - 1, 0] if key else -math.inf
+    where, found, due = place(built, probed(built, which)), f"{state[row, key, which]:.4g}", exact[row, key, which]
+    if which != 2:
+        name = ("running maximum m", "running sum l")[which]
+        return [f"Thread {row}, key {key}: the {name} should be {due:.4g}, it was {found}.", where]
+    says = (
+        f"Thread {row}, key {key}: the maximum went from {before:.4g} to {m:.4g}, so what was summed before must be "
+        f"multiplied by exp({before:.4g} - {m:.4g}) = {due:.4g}. Your kernel's rescale was {found}."
+    )
+    grew = exact[:, :, 2] < 1 - 1e-6
+    ones = int(np.sum(np.isclose(state[:, :, 2], 1) & grew))
+    count = f"In all {len(state)} threads the maximum grew {int(grew.sum())} times; rescale was 1 in {ones} of them."
+    return [says, where, count]
+
+
+RESCALE = Exercise(
+    name="01-rescale",
+    title="a kernel that never rescales",
+    kind="fix",
+    level=2,
+    prompt="""
+This kernel is supposed to be the online softmax. With small logits it passes every test. With large ones it is far off
+in almost every row. Find out why, and mend it. One line is in the wrong place.
+""",
+    starter=_ONLINE.format(name="mended", early="        row_max.set(new_max)\n", late=""),
+    solution=_ONLINE.format(
+        name="mended", early="",
+        late="        row_max.set(new_max)  # last: rescale needs the old maximum once more\n",
+    ),
+    answer="mended",
+    hints=(
+        "compare rescale with what the notebook's `online` computes for the same key",
+        "at the line that the feedback names: what do the two registers of the subtraction before it hold?",
+        "the old maximum is needed once more after the new one is known",
+    ),
+    graded=(
+        "m, l and rescale of every thread at every key, as its probes store them, against float64",
+        "the output, with logits so large that a missing rescale cannot hide",
+    ),
+    grade=_rescale,
+)  # fmt: skip
+
+
+# -- 01-lse ------------------------------------------------------------------------------------------------------------
+
+_LSE = '''
+@kernel
+def with_lse(
+    k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], n: u32, keys: u32, scale: f32,
+    *, D: int = 8,
+):  # fmt: skip
+    """One thread = one query row; also stores the natural logarithm of the row's sum of exponentials."""
+    row = k.thread_index()
+    k.return_if(row >= n)
+    scale_log2e = scale * LOG2E
+    query = k.load(q + row * D, D)
+    acc = k.vars(f32, D, 0.0)
+    row_max = k.var(f32, -math.inf)
+    row_sum = k.var(f32, 0.0)
+
+    with k.loop(keys) as j:
+        offset = j * D
+        key_row, value_row = key + offset, value + offset
+        score = k.var(f32, 0.0)
+        for d in range(D):
+            score.set(k.fma(query[d], key_row[d], score))
+        score *= scale_log2e
+        new_max = k.max(row_max, score)
+        rescale = k.exp2(row_max - new_max)
+        weight = k.exp2(score - new_max)
+        row_sum.set(k.fma(row_sum, rescale, weight))
+        for d in range(D):
+            acc[d] *= rescale
+            acc[d].set(k.fma(weight, value_row[d], acc[d]))
+        row_max.set(new_max)
+
+    o_row = o + row * D
+    for d in range(D):
+        o_row[d] = acc[d] / row_sum
+    {last}
+'''
+
+
+def _lse_case(rng: np.random.Generator) -> tuple[int, int, float, int]:
+    return int(rng.integers(33, 64)), int(rng.integers(2, 40)), float(rng.uniform(3, 8)), int(rng.integers(1 << 30))
+
+
+def _lse(g: Grading, answer: Any) -> None:
+    for rows, keys, sigma, seed in g.vary(((20, 24, 1.0, 3),), hidden=_lse_case):
+        dim = 4
+        q, k, v = (x[0, 0] for x in reference.random_inputs(1, 1, 1, rows, keys, dim, sigma=sigma, seed=seed))
+        o, lse = np.full_like(q, np.nan), np.full(rows, np.nan, np.float32)
+        run = g.launch(answer, -(-rows // BLOCK), BLOCK, q, k, v, o, lse, rows, keys, reference.default_scale(dim),
+                       build={"D": dim})  # fmt: skip
+        if run is None:
+            return
+        exact = reference.attention(q[None, None], k[None, None], v[None, None]).lse[0, 0]
+
+        def says(exact: Any = exact, lse: Any = lse, q: Any = q, k: Any = k, dim: int = dim) -> str:
+            m = (q.astype(np.float64) @ k.T.astype(np.float64) / math.sqrt(dim)).max(axis=1)
+            l2 = math.log2(math.e)
+            for wrong, told in (
+                (exact * l2, "That is the right number in base 2: the kernel keeps m in units of log2(e)."),
+                (m, "That is the maximum alone: the sum l is missing."),
+                (m * l2, "That is the maximum alone, in base 2: the sum l is missing."),
+                (m + (exact - m) * l2, "m is in natural units there, and log2(l) is not."),
+                (m * l2 + (exact - m), "log2(l) was brought to natural units there, and m was not."),
+            ):
+                if np.allclose(lse, wrong, rtol=1e-4, atol=1e-4):
+                    return told
+            return ""
+
+        g.close("the log-sum-exp", lse, exact, rtol=1e-4, atol=1e-4, run=run, says=says)
+        g.attention("the output", o, q, k, v, run=run)
+        g.note(f"{rows} rows over {keys} keys: LSE within {float(np.max(np.abs(lse - exact))):.1e} of float64.")
+
+
+LSE = Exercise(
+    name="01-lse",
+    title="the number that is left over",
+    kind="fill",
+    level=1,
+    prompt=r"""
+At the end of the loop a thread holds $m$ and $l$. Together they say how much weight the row's scores had in all: the
+*log-sum-exp*, $\mathrm{LSE} = \ln \sum_j e^{s_j} = m + \ln l$. Backward passes need it, and so does merging two
+halves of a row. Store it, in natural units, for each row: one line is missing at the end. (What units is `row_max` in?)
+""",
+    starter=_LSE.format(last="lse[row] = row_max  # and then?"),
+    solution=_LSE.format(
+        last="lse[row] = (row_max + k.log2(row_sum)) * LN2  # both are base 2 here: one factor for both"
+    ),
+    answer="with_lse",
+    hints=(
+        "which of the two numbers of the state is missing in what you store?",
+        "the kernel's weights are exp2(score - m): so m counts in units of log2(e), and l is a plain sum",
+        "log2 of the sum of 2^s is m + log2(l); ln(x) is log2(x) * LN2",
+    ),
+    graded=("the LSE of every row within 1e-4 of float64, for small and large logits", "the output is still right"),
+    grade=_lse,
+)
+
+
+# -- 01-thrift ---------------------------------------------------------------------------------------------------------
+
+_THRIFT_HEAD = '''
+@kernel
+def thrifty(k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], n: u32, scale: f32, *, D: int = 8):
+    """One thread = one query row."""
+    row = k.thread_index()
+    k.return_if(row >= n)
+'''
+_THRIFT_START = """    o_row = o + row * D
+    acc = k.vars(f32, D, 0.0)
+    row_max = k.var(f32, -math.inf)
+    row_sum = k.var(f32, 0.0)
+
+    with k.loop(n) as j:
+        offset = j * D
+        query_row, key_row, value_row = q + row * D, key + offset, value + offset
+        score = k.var(f32, 0.0)
+        for d in range(D):
+            score.set(k.fma(query_row[d], key_row[d], score))
+        score *= scale
+
+        new_max = k.max(row_max, score)
+        rescale = k.exp2((row_max - new_max) * LOG2E)
+        weight = k.exp2((score - new_max) * LOG2E)
+        row_sum.set(k.fma(row_sum, rescale, weight))
+        for d in range(D):
+            acc[d] *= rescale
+            acc[d].set(k.fma(weight, value_row[d], acc[d]))
+            o_row[d] = acc[d] / row_sum
+        row_max.set(new_max)
+"""
+_THRIFT_DONE = """    scale_log2e = scale * LOG2E  # one factor for both, and outside of the loop
+    query = k.load(q + row * D, D)  # a row meets all keys with the same query: it stays in registers
+    acc = k.vars(f32, D, 0.0)
+    row_max = k.var(f32, -math.inf)
+    row_sum = k.var(f32, 0.0)
+
+    with k.loop(n) as j:
+        offset = j * D
+        key_row, value_row = key + offset, value + offset
+        score = k.var(f32, 0.0)
+        for d in range(D):
+            score.set(k.fma(query[d], key_row[d], score))
+        score *= scale_log2e
+
+        new_max = k.max(row_max, score)
+        rescale = k.exp2(row_max - new_max)
+        weight = k.exp2(score - new_max)
+        row_sum.set(k.fma(row_sum, rescale, weight))
+        for d in range(D):
+            acc[d] *= rescale
+            acc[d].set(k.fma(weight, value_row[d], acc[d]))
+        row_max.set(new_max)
+
+    o_row = o + row * D
+    for d in range(D):
+        o_row[d] = acc[d] / row_sum  # once: every earlier quotient would be written over
+"""
+PER_KEY, PER_ROW = 18, 60
+"""Instructions that 01-thrift allows besides five for each element of a key, and besides six for one of the row."""
+
+
+def _thrift_case(rng: np.random.Generator) -> tuple[int, int, float, int]:
+    return int(rng.integers(20, 32)), int(rng.choice([4, 16])), float(rng.uniform(2, 8)), int(rng.integers(1 << 30))
+
+
+def _thrift(g: Grading, answer: Any) -> None:
+    for rows, dim, sigma, seed in g.vary(((32, 8, 4.0, 1),), hidden=_thrift_case):
+        q, k, v = (x[0, 0] for x in reference.random_inputs(1, 1, 1, rows, rows, dim, sigma=sigma, seed=seed))
+        o = np.full_like(q, np.nan)
+        run = g.launch(
+            answer, 1, BLOCK, q, k, v, o, rows, reference.default_scale(dim), build={"D": dim}, counters=True
+        )
+        if run is None:
+            return
+        g.attention(f"right for {rows} rows, D = {dim}", o, q, k, v, run=run)
+        assert run.counters is not None
+        allowed = rows * (5 * dim + PER_KEY) + 6 * dim + PER_ROW
+        g.at_most(f"few instructions for {rows} keys, D = {dim}", run, "warp instructions", allowed,
+                  says=f"Allowed are {5 * dim + PER_KEY} a key, and {6 * dim + PER_ROW} once.")  # fmt: skip
+        g.at_most("each result is stored once", run, "global stores", dim)
+        g.note(
+            f"{rows} keys, D = {dim}: {run.counters.warp_instructions} instructions for the warp, {allowed} allowed."
+        )
+
+
+THRIFT = Exercise(
+    name="01-thrift",
+    title="nothing twice",
+    kind="optimise",
+    level=2,
+    prompt="""
+This kernel is right and does much more than it needs to: some of it at every key, though once would do. Rewrite it so
+that a warp issues at most `5 * D + 18` instructions for each key, and `6 * D + 60` for all that happens once.
+""",
+    starter=_THRIFT_HEAD + _THRIFT_START,
+    solution=_THRIFT_HEAD + _THRIFT_DONE,
+    answer="thrifty",
+    hints=(
+        "the feedback names the PTX lines that are issued most often: which of them give the same result at every key?",
+        "the query does not change in the loop; k.load(pointer, D) brings a row into registers",
+        "scale and LOG2E are one factor; and only the last quotient stays in the output",
+    ),
+    graded=("the result, for sizes not shown", "the instructions that the warp issues", "each element is stored once"),
+    grade=_thrift,
+)
+
+
+EXERCISES = (PREDICT, LSE, RESCALE, THRIFT, WINDOW)

@@ -1,0 +1,66 @@
+"""Who wrote it: runs a launch once more on the stepping engine and finds the last store to one element of an array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ptxlab.buffers import Const, Out, empty, to_device
+from ptxlab.course.watch import place
+from ptxlab.errors import DeviceFault
+from ptxlab.launch import launch
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.step import Step
+
+BUDGET = 300_000
+"""Warp-instructions after which the search gives up: about a second."""
+
+
+@dataclass
+class LastStore:
+    """A recorder that remembers the last store to an address: (block, thread in its block, PTX line)."""
+
+    address: int
+    found: tuple[int, int, int] | None = None
+
+    def wants(self, block: int, warp: int) -> bool:
+        """All of them."""
+        return True
+
+    def record(self, step: Step) -> None:
+        """Looks at the stores of one step."""
+        for touch in step.touches:
+            if touch.what == "load":
+                continue
+            hit = touch.mask & (touch.address <= self.address) & (self.address < touch.address + touch.size)
+            if hit.any():
+                self.found = step.block, 32 * step.warp + int(hit.argmax()), step.code.line
+
+
+def writer(kernel: Any, grid: Any, block: Any, args: Sequence[Any], which: int, offset: int, **options: Any) -> str:
+    """Who stored the byte at `offset` of argument `which`, in words. `args` are as they were before the launch."""
+    wanted = args[which]
+    array = wanted.array if isinstance(wanted, Const | Out) else wanted
+    buffer = (
+        empty(array.shape, array.dtype, device="cpu") if isinstance(wanted, Out) else to_device(array, device="cpu")
+    )
+    given = [buffer if at == which else a for at, a in enumerate(args)]
+    search = LastStore(buffer.address + offset)
+    capped = False
+    try:
+        launch(kernel, grid, block, *given, device="step", trace=search, budget=BUDGET, checks=("memcheck",), **options)
+    except DeviceFault as fault:
+        capped = fault.kind == "budget"
+    finally:
+        buffer.free()
+    if search.found is None:
+        return "" if capped else "No thread stored it: it still holds what it held before the launch."
+    at, thread, line = search.found
+    return f"Block {_xyz(at, grid)}, thread {_xyz(thread, block)} stored it:\n{place(kernel, line)}"
+
+
+def _xyz(index: int, size: Any) -> str:
+    x, y, _ = (*(size if isinstance(size, Sequence) else (size,)), 1, 1)[:3]
+    return f"({index % x}, {index // x % y}, {index // (x * y)})"

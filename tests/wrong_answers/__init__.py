@@ -1,0 +1,1 @@
+"""Typical wrong answers, a module for each notebook: `WRONG`, exercise -> ((code, phrase of the feedback), ...)."""
