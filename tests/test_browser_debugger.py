@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,6 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.emulate.counting import sectors, wavefronts
-from ptxlab.emulate.recording import lanes_of
-from ptxlab.lab import assets
 from ptxlab.lab.moments import events
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -282,132 +279,3 @@ def test_light_dark_and_small(lab: Any, recording: Any) -> None:
     wide = lab.eval_on_selector(DEBUGGER, "e => e.scrollWidth > e.clientWidth + 1")
     assert not wide, "the debugger should not need sideways scrolling"
     lab.screenshot(path=str(lab_server.ARTIFACTS / "debugger-small.png"))
-
-
-# -- the parts of the module, without a notebook -----------------------------------------------------------------------
-
-TYPES = """.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry types(.param .u64 out)
-{
-    .reg .pred %p, %q;
-    .reg .b16 %h;
-    .reg .s16 %s;
-    .reg .u32 %t, %n;
-    .reg .s32 %i;
-    .reg .f32 %f;
-    .reg .b64 %w;
-    .reg .s64 %l;
-    .reg .f64 %d;
-    mov.u32 %t, %tid.x;
-    mov.u32 %n, 0;
-    mov.b64 %w, 0x123456789ABCDEF;
-    mov.f64 %d, 0d3FF8000000000000;
-LOOP:
-    mad.lo.s32 %i, %t, -77, %n;
-    cvt.u16.u32 %h, %i;
-    cvt.s16.s32 %s, %i;
-    cvt.s64.s32 %l, %i;
-    mad.lo.u64 %w, %w, 6364136223846793005, %l;
-    cvt.rn.f32.s32 %f, %i;
-    fma.rn.f64 %d, %d, 0dBFE0000000000000, %d;
-    and.b32 %i, %i, 3;
-    setp.eq.u32 %q, %i, 1;
-    @%q bra SKIP;
-    sub.s64 %l, 0, %l;
-SKIP:
-    add.u32 %n, %n, 1;
-    setp.lt.u32 %p, %n, 450;
-    @%p bra LOOP;
-    ret;
-}
-"""
-"""More than a page of steps with registers of every kind."""
-
-
-@pytest.fixture
-def parts(lab: Any) -> Iterator[Any]:
-    """`parts(expression, value)`: the value of JavaScript among the functions of the module, on an empty page."""
-    page = lab.context.browser.new_page()
-    code = assets.script("debugger").replace("export default", "const widget =")
-
-    def evaluate(expression: str, value: Any) -> Any:
-        call = "([code, source, value]) => new Function('value', `${code}; return (${source})(value)`)(value)"
-        return page.evaluate(call, [code, expression, value])
-
-    yield evaluate
-    page.close()
-
-
-def test_the_page_reads_every_type_as_python_does(parts: Any) -> None:
-    recording = pl.debug(TYPES, 1, 40, np.zeros(4)).recording
-    for key in recording.warps:
-        walker = recording.walk(*key)
-        assert len(recording.pages[key]) > 1
-        stops = np.random.default_rng(5).integers(0, len(walker), 40).tolist()
-        read = parts(
-            """async ([data, key, stops]) => {
-                const trace = openTrace(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)));
-                const warp = await readWarp(trace, key);
-                return stops.map((at) => [
-                    warp.steps[at].line, warp.steps[at].mask, warp.written(at),
-                    trace.head.registers.map((r, k) => Array.from(warp.value(k, at), (_, lane) =>
-                        laneText(warp.value(k, at), lane, "hex", r[1], r[2])))]) }""",
-            [base64.b64encode(recording.data).decode(), f"{key[0]}:{key[1]}", stops],
-        )
-        for at, (line, mask, written, values) in zip(stops, read, strict=True):
-            moment = walker.seek(at + 1)
-            assert moment is not None
-            assert line == moment.line
-            assert (lanes_of(mask) == moment.mask).all()
-            assert {recording.names[r] for r in written} == set(moment.writes)
-            for name, shown in zip(recording.names, values, strict=True):
-                wanted = walker.registers[name]
-                bits = wanted.view(f"u{wanted.itemsize}").tolist()
-                assert [int(text, 16) for text in shown] == bits, (key, at, name)
-
-
-def test_numbers_as_declared_and_otherwise(parts: Any) -> None:
-    cases = [
-        (0xFFFFFFFF, "Uint32Array", "typed", "s32", "i32", "-1"),
-        (0xFFFFFFFF, "Uint32Array", "typed", "u32", "i32", "4294967295"),
-        (0x3FC00000, "Uint32Array", "typed", "f32", "f32", "1.5"),
-        (0x3FC00000, "Uint32Array", "float", "b32", "i32", "1.5"),
-        (0xFF800000, "Uint32Array", "typed", "f32", "f32", "−∞"),
-        (0x7FC00000, "Uint32Array", "typed", "f32", "f32", "NaN"),
-        (0x3FC00000, "Uint32Array", "hex", "f32", "f32", "0x3fc00000"),
-        (0x8000, "Uint16Array", "int", "b16", "i16", "-32768"),
-        (0x3E00, "Uint16Array", "float", "b16", "i16", "1.5"),
-        (0x3E00, "Uint16Array", "typed", "f16", "i16", "1.5"),
-        (0x0001, "Uint16Array", "typed", "f16", "i16", "5.9605e-8"),
-        (1, "Uint8Array", "typed", "pred", "i1", "true"),
-        (0, "Uint8Array", "int", "pred", "i1", "false"),
-    ]
-    shown = parts(
-        "(cases) => cases.map(([bits, array, view, type, lane]) => laneText("
-        "new {Uint8Array, Uint16Array, Uint32Array}[array](32).fill(bits), 3, view, type, lane))",
-        [case[:5] for case in cases],
-    )
-    assert shown == [case[5] for case in cases]
-
-
-def test_bank_conflicts_and_sectors_are_counted_as_the_counters_do(parts: Any) -> None:
-    rng = np.random.default_rng(6)
-    cases = []
-    for _ in range(300):
-        size = int(rng.choice([1, 2, 4, 8, 16]))
-        spread = int(rng.choice([4, 40, 400]))
-        mask = int(rng.choice([0xFFFFFFFF, rng.integers(1, 2**32)]))
-        cases.append((size, bool(rng.integers(2)), mask, (rng.integers(0, spread, 32) * size).tolist()))
-    shown = parts(
-        """(cases) => cases.map(([size, loads, mask, places]) => {
-            const access = {size, mask, addresses: BigUint64Array.from(places, BigInt)};
-            const {wavefronts, ideal} = banksOf(access, loads), global = sectorsOf(access);
-            return [wavefronts, ideal, global.sectors.size, global.ideal] })""",
-        cases,
-    )
-    for (size, loads, mask, places), found in zip(cases, shown, strict=True):
-        address, lanes = np.array(places, np.uint64), lanes_of(mask)
-        wanted = [*wavefronts(address, lanes, size, pairs=loads), *sectors(address, lanes, size)]
-        assert found == wanted, (size, loads, hex(mask), places)

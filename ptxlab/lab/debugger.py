@@ -22,6 +22,7 @@ from ptxlab.emulate.recording import Recording, open_trace
 from ptxlab.emulate.trace import Trace
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
 from ptxlab.lab import assets, highlight, moments
+from ptxlab.lab.exchange import exchanges
 
 LIMIT = 32 << 20
 """Bytes of a trace that go to the page; recording for it stops there."""
@@ -50,6 +51,7 @@ class Debugger(anywidget.AnyWidget):
                 "kernel": recording.kernel,
                 "lines": highlight.ptx_lines(recording.text),
                 "events": {f"{b}:{w}": moments.events(recording, (b, w)) for b, w in recording.warps},
+                "exchange": exchanges(recording),
                 "capped": recording.capped,
                 "note": note,
             },

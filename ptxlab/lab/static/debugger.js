@@ -59,6 +59,7 @@ function render({ model, el }) {
   const ptx = makePane("PTX", () => {});
   const table = makeRegisterTable(registers, names, (r) => pick(r));
   const access = makeAccessCard();
+  const exchange = makeExchangeCard(info.exchange, registers, names);
   const problem = h("div.pl-problem", { role: "alert", hidden: !info.note }, h("b", null, "The kernel was stopped; this is what it did before"), h("pre", null, info.note));
   root.append(
     h("header.pl-head", null, h("h3", null, info.kernel), h("code.pl-entry", null, `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${info.capped ? " · the trace was cut at its limit" : ""}`), h("span.pl-spring"), status),
@@ -75,10 +76,20 @@ function render({ model, el }) {
       button("Previous change", "back to where the register last changed", () => jump((r) => warp.previousChange(r, at), "did not change before"))),
     scrubber.el,
     h("div.pl-panes", null, ptx.el, table.el),
-    access.el);
+    access.el, exchange.el);
   el.append(root);
   ptx.fill(info.lines);
   ptx.note.textContent = "click a line to set a breakpoint";
+
+  /** The lanes of a step whose guard holds. */
+  function executing(step, at) {
+    const guard = info.exchange.guards[`${step.line}:${step.opcode}`];
+    if (!guard) return step.mask;
+    const holds = warp.value(guard[0], at - 1);
+    let mask = 0;
+    for (let lane = 0; lane < 32; lane++) if (!holds[lane] === guard[1]) mask |= 1 << lane;
+    return (step.mask & mask) >>> 0;
+  }
 
   const atBreakpoint = (step) => breakpoints.has(step.line);
 
@@ -89,8 +100,10 @@ function render({ model, el }) {
     const place = `step ${at + 1} of ${warp.steps.length}, line ${now.line}`;
     status.textContent = `${says}${place}: ${now.opcode}`;
     scrubber.at(at, `${place}, ${now.opcode}`);
-    table.show(warp, at, text);
+    const active = executing(now, at);
+    table.show(warp, at, text, active);
     access.show(now);
+    exchange.show(warp, at, active);
     ptx.select([now.line], true); // last: it measures the page
     root.dataset.step = at;
   }

@@ -4,7 +4,7 @@
 function makeRegisterTable(registers, names, onpick) {
   const body = h("div.pl-lines.pl-registers", { tabIndex: 0, role: "region", "aria-label": "registers of 32 lanes" });
   const note = h("span.pl-note");
-  let mode = "line", view = "typed", columns = [], cells = [], heads = [], drawn = [], picked = -1, mask = -1, again = () => {};
+  let mode = "line", view = "typed", columns = [], cells = [], heads = [], drawn = [], picked = -1, mask = -1, doing = -1, again = () => {};
   const modes = choice("registers shown", [["line", "This line", "what the instruction reads and writes"], ["recent", "Recent", "the registers written last"], ["all", "All"]],
     mode, (key) => { mode = key; again(); });
   const views = choice("numbers shown as", [["typed", "as declared"], ["float", "float"], ["int", "int"], ["hex", "hex"]], view, (key) => { view = key; drawn = []; again(); });
@@ -36,12 +36,13 @@ function makeRegisterTable(registers, names, onpick) {
     drawn = [];
   }
 
-  function markLanes(now) {
+  function markLanes(now, active) {
     mask = now;
+    doing = active;
     lanes.forEach((th, lane) => {
-      const on = (mask >>> lane) & 1;
-      th.textContent = `${on ? "●" : "○"} ${lane}`;
-      th.setAttribute("aria-label", `lane ${lane}, ${on ? "active" : "not active"}`);
+      const on = (mask >>> lane) & 1, holds = (doing >>> lane) & 1;
+      th.textContent = `${holds ? "●" : on ? "◐" : "○"} ${lane}`;
+      th.setAttribute("aria-label", `lane ${lane}, ${holds ? "active" : on ? "here, but its guard is false" : "not active"}`);
       rows[lane].classList.toggle("pl-off", !on);
     });
   }
@@ -64,8 +65,9 @@ function makeRegisterTable(registers, names, onpick) {
   return {
     el,
     pick(register) { picked = register; },
-    show(warp, at, text) {
-      again = () => this.show(warp, at, text);
+    /** `active`: the lanes that execute the step, those of its mask whose guard holds. */
+    show(warp, at, text, active) {
+      again = () => this.show(warp, at, text, active);
       const wanted = chosen(warp, at, text), step = warp.steps[at], written = new Set(warp.written(at));
       if (wanted.length !== columns.length || wanted.some(([r, b], k) => r !== columns[k][0] || b !== columns[k][1])) {
         columns = wanted;
@@ -86,9 +88,9 @@ function makeRegisterTable(registers, names, onpick) {
         });
         drawn[k] = { key, was };
       });
-      if (step.mask !== mask) markLanes(step.mask);
-      const active = lanesOf(step.mask).length;
-      note.textContent = `${active} of 32 lanes active, ${hex(step.mask >>> 0)}`;
+      if (step.mask !== mask || active !== doing) markLanes(step.mask, active);
+      const here = lanesOf(step.mask).length, held = lanesOf(active).length;
+      note.textContent = `${here} of 32 lanes active, ${hex(step.mask >>> 0)}${held < here ? `; the guard holds in ${held}` : ""}`;
       body.scrollLeft = mode === "all" && written.size ? Math.max(0, heads[[...written][0]].offsetLeft - 120) : body.scrollLeft;
     },
   };

@@ -1,0 +1,110 @@
+"""What lanes hold together and hand to each other: the matrix fragments and shuffles of a trace, for the debugger.
+
+A trace names instructions by line and opcode only. Here its text is read again, so that the registers behind each
+operand are known, and each matrix operand gets its layout from `isa.fragments`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ptxlab.emulate.program import Code, Group, Inverted, Literal, Program, Reg, Source, Special, lower
+from ptxlab.emulate.recording import Recording
+from ptxlab.emulate.warpwide import elements
+from ptxlab.errors import PtxlabError
+from ptxlab.isa import fragments
+from ptxlab.isa.fragments import Fragment
+from ptxlab.text import parse
+
+WMMA = "wmma fragments lie differently on each GPU; here they lie as those of mma.sync do"
+MATRIX = ("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix")
+
+
+def exchanges(recording: Recording) -> dict[str, Any]:
+    """{fragments, codes, guards} of a trace.
+
+    codes: "line:opcode" -> {kind: "matrix", operands: [[name, place in fragments, operands]], note} or {kind:
+    "shuffle", mode, a, d, p, by, clamp, mask}. guards: "line:opcode" -> [register, inverted]. An operand is a register
+    by its number in the trace, {"value": bits}, {"special": name} or None. fragments: [{rows, columns, type, packed,
+    width, blocks, row, column}], the last two a list of registers * packed * 32 places, the lane last; blocks counts
+    the matrices that lie below each other (of `ldmatrix`).
+
+    All three are empty where the trace was recorded by a ptxlab that numbers registers in another way.
+    """
+    out: dict[str, Any] = {"fragments": [], "codes": {}, "guards": {}}
+    places: dict[int, int] = {}
+    half = "bf16" if any("mma" in opcode and ".bf16" in opcode for _, opcode, _ in recording.codes) else "f16"
+    for key, code in _codes(recording).items():
+        if code.guard is not None:
+            out["guards"][key] = [code.guard[0], bool(code.guard[1])]
+        if code.name == "shfl":
+            out["codes"][key] = _shuffle(code)
+        elif code.name in MATRIX and code.form is not None:
+            operands = []
+            for name, (f, registers) in _matrix(_program(recording), code).items():
+                if id(f) not in places:
+                    places[id(f)] = len(out["fragments"])
+                    out["fragments"].append(_layout(f, half))
+                operands.append([name, places[id(f)], [_operand(r) for r in registers]])
+            note = WMMA if code.name == "wmma" else ""
+            out["codes"][key] = {"kind": "matrix", "operands": operands, "note": note}
+    return out
+
+
+def _program(recording: Recording) -> Program:
+    return _lowered(recording.text, recording.kernel, recording.arch)
+
+
+@functools.lru_cache(maxsize=8)
+def _lowered(text: str, kernel: str, arch: str) -> Program:
+    return lower(parse(text), kernel, arch)
+
+
+def _codes(recording: Recording) -> dict[str, Code]:
+    """The instructions of the trace's text, if they and the registers are numbered as in the trace."""
+    try:
+        program = _program(recording)
+    except PtxlabError:
+        return {}  # what an older ptxlab ran may be refused by this one; the trace is shown without exchanges
+    if [r.name for r in program.registers] != [r[0] for r in recording.registers]:
+        return {}
+    named = {f"{c.line}:{c.form.opcode if c.form is not None else c.name}": c for c in program.codes}
+    return {key: named[key] for key in (f"{line}:{opcode}" for line, opcode, _ in recording.codes) if key in named}
+
+
+def _operand(source: Source | None) -> Any:
+    if isinstance(source, Reg):
+        return source.index
+    if isinstance(source, Inverted):
+        return source.operand.index
+    if isinstance(source, Literal):
+        return {"value": int(source.value) if source.kind == "int" else source.bits}
+    return {"special": source.name} if isinstance(source, Special) else None
+
+
+def _shuffle(code: Code) -> dict[str, Any]:
+    assert code.form is not None
+    first = code.dests[0]
+    d, p = (*first.elements, None)[:2] if isinstance(first, Group) else (first, (*code.dests, None)[1])
+    a, by, clamp, mask = (*code.sources, None)[:4]
+    return {
+        "kind": "shuffle", "mode": code.form.mode, "a": _operand(a), "d": _operand(d), "p": _operand(p),
+        "by": _operand(by), "clamp": _operand(clamp), "mask": _operand(mask),
+    }  # fmt: skip
+
+
+def _matrix(program: Program, code: Code) -> dict[str, tuple[Fragment, tuple[Source | None, ...]]]:
+    """The layout and the registers of each matrix, by the name that the manual gives it."""
+    assert code.form is not None
+    layouts = fragments.operands(code.form)
+    own = getattr(code.form, "matrix", "") if code.name == "wmma" else ""
+    return {own or name: (layouts[name], found) for name, found in elements(program, code).items()}
+
+
+def _layout(f: Fragment, half: str) -> dict[str, Any]:
+    return {
+        "rows": f.rows, "columns": f.columns, "type": half if f.type == "b16" else f.type, "packed": f.packed,
+        "width": f.width, "blocks": f.rows // 8 if f.type == "b16" else 1,
+        "row": f.row.ravel().tolist(), "column": f.column.ravel().tolist(),
+    }  # fmt: skip
