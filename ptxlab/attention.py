@@ -108,6 +108,7 @@ def attention(
     state: bool | Sequence[Row] = False,
     checks: Sequence[str] = CHECKS,
     counters: bool = False,
+    trace: Any = None,
 ) -> Result:
     """softmax(q kT * scale) v, by a kernel of the library.
 
@@ -146,7 +147,7 @@ def attention(
         extra = slots, np.full((len(recorded), reference.tiles(keys, built.tile_kv), 3), np.nan, lse.dtype)
     grid, block, shared = built.launch_shape(batch, heads_q, heads_kv, rows, keys)
     args = built.arguments(const(q4), const(k4), const(v4), out(o), out(lse), scale, *extra)
-    run = launch(built, grid, block, *args, shared=shared, device=device, checks=checks, counters=counters)
+    run = launch(built, grid, block, *args, shared=shared, device=device, checks=checks, counters=counters, trace=trace)
     return Result(
         o.reshape(shape), lse.reshape(shape[:-1]), extra[1] if recorded else None, tuple(recorded), run, built,
         causal, scale, (q4, k4, v4),

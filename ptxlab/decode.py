@@ -141,6 +141,7 @@ def decode(
     state: bool | Sequence[Row] = False,
     checks: Sequence[str] = CHECKS,
     counters: bool = False,
+    trace: Any = None,
 ) -> Decoded:
     """softmax(q kT * scale) v for one query row a head, over the first `lengths[b]` keys of each sequence.
 
@@ -149,7 +150,8 @@ def decode(
 
     kernel: a name (`pl.kernels.names("decode")`), a built kernel, or "auto". splits: into how many parts the keys are
     cut, for `decode_split` and `decode_gqa`; by default what `split_count` says. state: True records the state of all
-    rows, a list of (sequence, head) of those. scale: 1/sqrt(D) by default. device, checks, counters: see `launch`.
+    rows, a list of (sequence, head) of those. scale: 1/sqrt(D) by default. device, checks, counters, trace: see
+    `launch`.
 
     Raises `LaunchError`, naming the parameter, for shapes, types, lengths and pages that do not fit, `TargetError` for
     a head_dim that there is no kernel for.
@@ -181,7 +183,7 @@ def decode(
         args["table"] = const(np.where(table < 0, 0, table))
     o, lse = np.empty(q.shape, q.dtype), np.empty(q.shape[:2], np.float32)
     result = {"o": out(o), "lse": out(lse)}
-    options: dict[str, Any] = {"device": device, "checks": checks, "counters": counters}
+    options: dict[str, Any] = {"device": device, "checks": checks, "counters": counters, "trace": trace}
 
     if "partial" not in names:
         recorded = _recorded(

@@ -43,7 +43,7 @@ JOIN:
 }
 """
 LINES = PTX.splitlines()
-PREFILL = pl.kernels.names("prefill")
+LIBRARY = (*pl.kernels.names("prefill"), *pl.kernels.names("decode"))
 
 
 def opened(**options: Any) -> debugger.Debugger:
@@ -76,6 +76,57 @@ def test_what_is_accepted(tmp_path: Path) -> None:
     library = pl.debug("scalar", seq_len=8, head_dim=16, sigma=2.0, device="step", warps=0)
     assert library.recording.kernel == "scalar_f32_d16"
     assert library.recording.warps == [(0, 0)]
+
+
+@pytest.mark.parametrize("name", pl.kernels.names("decode"))
+def test_decode_kernels(name: str) -> None:
+    d = pl.debug(name, seq_len=20, heads=4, kv_heads=2)
+    assert d.recording.kernel.startswith(name)
+    assert d.info["events"]["0:0"]["maximum"]
+
+
+def test_a_paged_cache_and_three_splits() -> None:
+    paged = pl.debug("decode_split", seq_k=40, splits=3, cache="paged", page_size=8, warps=2, steps=50)
+    assert paged.recording.grid[1:] == (3, 1) or 3 in paged.recording.grid
+    with pytest.raises(LaunchError) as caught:
+        pl.debug("decode", splits=2)
+    assert str(caught.value) == "splits: decode does not split the keys; write 'decode_split' or 'decode_gqa'"
+
+
+def test_results_are_run_again_where_they_carry_no_trace() -> None:
+    q, k, v = pl.reference.random_inputs(1, 2, 1, 8, 12, 32)
+    plain = pl.attention(q, k, v, kernel="scalar", causal=True, state=True)
+    traced = pl.attention(q, k, v, kernel="scalar", causal=True, state=True, trace=pl.Trace())
+    assert pl.debug(traced).recording is traced.run.trace
+    repeated, first = (r.walk(0, 0) for r in (pl.debug(plain).recording, traced.run.trace))
+    assert repeated.seek(-1).line == first.seek(-1).line
+    assert len(repeated) == len(first)
+    assert (repeated.registers["%row_sum"] == first.registers["%row_sum"]).all()
+    assert pl.debug(plain, warps=0, steps=9).recording.steps == 9
+    for options in ({"kernel": "decode"}, {"kernel": "decode_split", "splits": 2}, {"kernel": "decode", "state": True}):
+        out = pl.decode(q[:, :, 0], k, v, 12, **options)
+        assert pl.debug(out).recording.kernel == out.kernel.name
+    traced = pl.decode(q[:, :, 0], k, v, 12, kernel="decode_split", splits=2, trace=pl.Trace())
+    assert [pl.debug(run).recording.kernel for run in traced.runs] == [built.name for built in traced.kernels]
+
+
+CUDA = """extern "C" __global__ void largest(const float *x, float *y, int n) {
+    float m = -1e30f;
+    #pragma unroll 1
+    for (int k = 0; k < n; k++) m = fmaxf(m, x[k]);
+    if (threadIdx.x < 3) y[threadIdx.x] = m;
+}"""
+
+
+def test_a_kernel_of_a_compiler_has_maxima_too() -> None:
+    x, y = np.array([1, 3, 2, 5, 5, 7], np.float32), np.zeros(3, np.float32)
+    d = pl.debug(pl.cuda(CUDA), 1, 32, x, y, 6)
+    assert y.tolist() == [7, 7, 7]
+    found = d.info["events"]["0:0"]
+    assert len(found["divergence"]) == 1
+    walker = d.recording.walk()
+    grown = [max(float(after[0]) for _, after in walker.moment(k).writes.values()) for k in found["maximum"]]
+    assert sorted(set(grown)) == [1, 3, 5, 7]
 
 
 def test_a_launch_writes_its_arrays() -> None:
@@ -155,12 +206,12 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused(TraceError, run) == (
         "this Run carries no trace; write pl.launch(kernel, grid, block, ..., trace=pl.Trace())"
     )
-    assert refused(LaunchError, PTX) == "grid: a kernel needs one to run; write pl.debug(ptx, grid, block, ...)"
+    assert refused(LaunchError, PTX) == "grid: a kernel needs one to run; write pl.debug(kernel, grid, block, ...)"
     assert refused(LaunchError, PTX, 1) == (
         "block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)"
     )
     assert refused(LaunchError, "scaler") == (
-        f"'scaler' is no trace file, and no prefill kernel of the library; those are {', '.join(PREFILL)}"
+        f"'scaler' is no trace file, and no kernel of the library; those are {', '.join(LIBRARY)}"
     )
     assert refused(LaunchError, run, shared=4) == (
         "shared: belongs to a launch; write pl.debug(kernel, grid, block, ..., shared=...)"
@@ -204,9 +255,35 @@ def test_the_magics(shell: Any) -> None:
         ("scalar 4", "'4' is not a parameter; write name=value, such as head_dim=32"),
         (
             "nothing",
-            f"'nothing' is no trace file, and no prefill kernel of the library; those are {', '.join(PREFILL)}",
+            f"'nothing' is no trace file, and no kernel of the library; those are {', '.join(LIBRARY)}",
         ),
     ):
         with pytest.raises(UsageError) as caught:
             shell.run_line_magic("ptx_debug", line)
         assert str(caught.value) == says
+
+
+# -- between lanes -----------------------------------------------------------------------------------------------------
+
+
+def test_what_lanes_exchange() -> None:
+    d = pl.debug("mma", seq_len=16, head_dim=16, warps=0)
+    found = d.info["exchange"]
+    names = d.recording.names
+    product = next(code for key, code in found["codes"].items() if ":mma." in key)
+    layouts = [found["fragments"][f] for _, f, _ in product["operands"]]
+    assert [name for name, *_ in product["operands"]] == ["d", "a", "b", "c"]
+    assert [(f["rows"], f["columns"], f["type"]) for f in layouts] == [
+        (16, 8, "f32"), (16, 16, "f16"), (16, 8, "f16"), (16, 8, "f32")
+    ]  # fmt: skip
+    assert names[product["operands"][0][2][0]].startswith("%scores")
+    load = next(code for key, code in found["codes"].items() if ":ldmatrix." in key)
+    assert found["fragments"][load["operands"][0][1]]["blocks"] == 4
+    shuffle = next(code for key, code in found["codes"].items() if ":shfl." in key)
+    assert (shuffle["mode"], shuffle["clamp"], shuffle["mask"]) == ("bfly", {"value": 31}, {"value": 0xFFFFFFFF})
+
+
+def test_guards_are_named_by_their_register() -> None:
+    d = opened()
+    line = 1 + next(k for k, text in enumerate(LINES) if "@!%p bra" in text)
+    assert d.info["exchange"]["guards"] == {f"{line}:bra": [d.recording.numbers["%p"], True]}

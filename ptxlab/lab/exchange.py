@@ -52,6 +52,16 @@ def exchanges(recording: Recording) -> dict[str, Any]:
     return out
 
 
+def maxima(recording: Recording) -> set[int]:
+    """The registers, by number, that an instruction gives the larger of two floats."""
+    found = set()
+    for code in _codes(recording).values():
+        form, first = code.form, (*code.dests, None)[0]
+        if code.name == "max" and form is not None and form.type in ("f32", "f64") and isinstance(first, Reg):
+            found.add(first.index)
+    return found
+
+
 def _program(recording: Recording) -> Program:
     return _lowered(recording.text, recording.kernel, recording.arch)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ptxlab.emulate.recording import Moment, Recording, Walker
 from ptxlab.lab import display, highlight
+from ptxlab.lab.exchange import maxima
 
 BARRIER = re.compile(r"(bar|barrier)\.|(bar|barrier)$")
 ENDS = ("ret", "exit")
@@ -29,7 +30,7 @@ def events(recording: Recording, key: tuple[int, int]) -> dict[str, list[int]]:
     """{barrier, divergence, maximum} of a warp (block, warp): the recorded steps, counted from 0, where that happens.
 
     divergence: lanes are missing that took part in the step before, and have not ended. maximum: a register named
-    row_max has grown in some lane.
+    row_max has grown in some lane; in a kernel without one, such as a compiler's, a register that `max` writes.
     """
     pages = [recording.page(start, length, crc) for _, _, start, length, crc in recording.pages[key]]
     codes = np.concatenate([page.codes for page in pages])
@@ -45,16 +46,18 @@ def events(recording: Recording, key: tuple[int, int]) -> dict[str, list[int]]:
 
 
 def _growth(recording: Recording, pages: list[Any]) -> list[int]:
-    """The steps where a register of `MAXIMUM` grows."""
-    watched = {k for k, name in enumerate(recording.names) if MAXIMUM.search(name)}
-    last = {k: pages[0].keyframe[k] for k in watched}
+    """The steps where a register of `MAXIMUM` grows. Without names, the first value of a register is no growth."""
+    named = {k for k, name in enumerate(recording.names) if MAXIMUM.search(name)}
+    watched = named or maxima(recording)
+    last: dict[int, np.ndarray] = {}
     found: list[int] = []
     base = 0
     for page in pages:
         for k in np.flatnonzero(np.isin(page.registers, sorted(watched))).tolist():
             r, value = int(page.registers[k]), page.values[k]
             step = base + int(np.searchsorted(page.first_write, k, "right")) - 1
-            if (value > last[r]).any() and found[-1:] != [step]:
+            before = last.get(r, pages[0].keyframe[r] if named else value)
+            if (value > before).any() and found[-1:] != [step]:
                 found.append(step)
             last[r] = value
         base += page.codes.size
