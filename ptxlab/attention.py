@@ -202,10 +202,10 @@ def _kernel(
 
     rows, keys, dim = shape
     if kernel == "auto":
-        kernel = kernels.Config.auto(dim, rows, keys, causal, dtype, _arch(device)).build()
+        kernel = kernels.Config.auto(dim, rows, keys, causal, dtype, arch_of(device)).build()
     if isinstance(kernel, str):
         spec = kernels.get(kernel, "prefill")
-        return spec.build(head_dim=dim, causal=causal, dtype=dtype, arch=_arch(device), probes=probes)
+        return spec.build(head_dim=dim, causal=causal, dtype=dtype, arch=arch_of(device), probes=probes)
     config = kernel.config
     for name, has, wants in (("dtype", config.dtype, dtype), ("causal", config.causal, causal)):
         if has != wants:
@@ -213,7 +213,7 @@ def _kernel(
     return kernel.with_probes() if probes and not config.probes else kernel
 
 
-def _arch(device: str) -> str:
+def arch_of(device: str) -> str:
     """The target to build for: the GPU that will run it, or sm_80 on the CPU machine."""
     if memory_of(device) == "gpu":
         from ptxlab.gpu import device as gpu

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab import caches, reference, targets
+from ptxlab.attention import arch_of
 from ptxlab.buffers import const, memory_of, out
 from ptxlab.errors import LaunchError
 from ptxlab.launch import CHECKS, Run, launch, show_seconds
@@ -172,7 +173,7 @@ def decode(
     parts = _splits(splits, name, dtype, (batch, heads_q, heads_kv), counts, device)
     if name == "auto":
         name = _auto(dtype, parts, table)
-    built = _kernel(kernel, name, key, table, dtype, by_value, parts)
+    built = _kernel(kernel, name, key, table, dtype, by_value, parts, arch_of(device))
     args: dict[str, Any] = {"q": const(q), "key": const(key), "value": const(value), "scale": scale}
     names = {p.name for p in built.params}
     if "length" in names:
@@ -324,8 +325,9 @@ def _auto(dtype: str, splits: int, table: Array | None) -> str:
 
 
 def _kernel(
-    kernel: str | DecodeBuilt, name: str, key: Array, table: Array | None, dtype: str, by_value: bool, splits: int
-) -> DecodeBuilt:
+    kernel: str | DecodeBuilt, name: str, key: Array, table: Array | None, dtype: str, by_value: bool, splits: int,
+    arch: str,
+) -> DecodeBuilt:  # fmt: skip
     """The kernel to run: built here from a name, or the one given if it is of the right kind."""
     from ptxlab import kernels
 
@@ -353,7 +355,8 @@ def _kernel(
     more: dict[str, Any] = {"length": "value" if by_value else "pointer", "partial": splits > 1, "cache": cache}
     if table is not None:
         more["page_size"] = key.shape[1]
-    return spec.build(head_dim=key.shape[3], dtype=dtype, **{n: x for n, x in more.items() if n in spec.parameters})
+    more = {name: value for name, value in more.items() if name in spec.parameters}
+    return spec.build(head_dim=key.shape[3], dtype=dtype, arch=arch, **more)
 
 
 def _recorded(

@@ -38,7 +38,7 @@ ARROWS: dict[str, set[str]] = {
     "comparison": {"attention", "kernels", "launch", "static"},
     "caches": set(),
     "paged": set(),
-    "decode": {"kernels", "launch", "reference", "buffers", "caches", "gpu"},
+    "decode": {"attention", "kernels", "launch", "reference", "buffers", "caches", "gpu"},
     "doctor": {"gpu"},
     "static": {"text", "emulate", "gpu"},
     "check": {"launch", "buffers"},

@@ -33,6 +33,8 @@ def quick():
         yield name, first, (8, 2), 64, (17, 0, 127, 1), pages[0], splits[0]
         yield name, others[0], (16, 1), 96, (70, 16), pages[1], splits[1]
         yield name, others[-1], (2, 2), 256, (15,), pages[2], splits[2]
+        yield name, first, (6, 2), 48, (33, 2), pages[0], splits[1]
+        yield name, others[0], (3, 1), 112, (21,), pages[1], splits[0]
 
 
 def label(value):
@@ -45,6 +47,22 @@ CASE = ("name", "dtype", "heads", "dim", "lengths", "page", "splits")
 @pytest.mark.parametrize(CASE, list(quick()), ids=label)
 def test_against_float64(name, dtype, heads, dim, lengths, page, splits):
     check(name, dtype, heads, dim, lengths, page=page, splits=splits)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+def test_any_multiple_of_8_is_a_head_dim(dtype):
+    """Rows that no power of two of lanes divides: some lanes hold one piece less."""
+    for dim in (8, 40, 56, 72, 104, 200, 248):
+        check("decode", dtype, (2, 1), dim, (5, 0))
+        check("decode_multiwarp", dtype, (2, 1), dim, (40,))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["decode", "decode_multiwarp", "decode_paged", "decode_split", "decode_gqa"])
+def test_every_head_dim(name):
+    step = kernels.get(name, "decode").parameters["head_dim"].step
+    for dtype, dim in itertools.product(types(name), range(step, 257, step)):
+        check(name, dtype, (6, 2), dim, (0, 1, 83), page=5 if name == "decode_paged" else None)
 
 
 @pytest.mark.slow
@@ -307,7 +325,8 @@ def test_nothing_is_spilled_anywhere(name, arch):
     if arch not in spec.parameters["arch"].choices:
         return
     caches = spec.parameters["cache"].choices if "cache" in spec.parameters else (None,)
-    for dtype, dim, cache in itertools.product(spec.parameters["dtype"].choices, (32, 64, 96, 128, 192, 256), caches):
+    dims = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 240, 256)
+    for dtype, dim, cache in itertools.product(spec.parameters["dtype"].choices, dims, caches):
         if dtype == "bf16" and arch == "sm_75":
             continue
         more = {} if cache is None else {"cache": cache}

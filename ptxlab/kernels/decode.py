@@ -13,6 +13,8 @@ been used. That is why the bandwidth stays out of reach, and what the next rungs
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
+from typing import Any
 
 from ptxlab.build import Builder, Kernel, Ptr, f32, kernel, u32
 from ptxlab.kernels import decode_spec as spec
@@ -27,6 +29,7 @@ def make(config: DecodeConfig) -> Kernel:
     """The kernel for a configuration."""
     D = config.head_dim
     own = range(0, D, WARP)  # where a lane's elements lie, counted from its first
+    short = D % WARP  # of a last, short stretch of a row only so many lanes have an element
     element = spec.ELEMENTS[config.dtype]
 
     @kernel(name=entry_name("decode", config), arch=config.arch, probes=config.probes, types=config.types())
@@ -37,6 +40,12 @@ def make(config: DecodeConfig) -> Kernel:
         """One warp = one query head of one sequence; lane n holds the elements n, n + 32, ... of every row."""
         k.launch_bounds(WARP)
         lane = k.tid.x
+        inside = lane < short if short else None
+
+        def mine(d: int) -> Any:
+            """A context for what concerns element `lane + d`: lanes that are past the row's end leave it out."""
+            return k.guard(inside) if inside is not None and d + WARP > D else nullcontext()
+
         head, batch = k.ctaid.x, k.ctaid.y
         kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
         keys = key_count(k, length, batch)
@@ -50,7 +59,10 @@ def make(config: DecodeConfig) -> Kernel:
 
         scale_log2e = scale * LOG2E  # exp(scale * x) = exp2(scale_log2e * x)
         q_row = q + row_start + lane
-        query = [load_float(k, q_row + d) for d in own]
+        query = []
+        for d in own:
+            with mine(d):
+                query.append(load_float(k, q_row + d))
         acc = k.vars(f32, len(own), 0.0)  # the output row, not yet divided by row_sum
         row_max = k.var(f32, -math.inf)
         row_sum = k.var(f32, 0.0)
@@ -61,7 +73,8 @@ def make(config: DecodeConfig) -> Kernel:
         with k.loop(keys) as j:
             score = k.var(f32, 0.0)
             for n, d in enumerate(own):
-                score.set(k.fma(query[n], load_float(k, key_row + d), score))
+                with mine(d):
+                    score.set(k.fma(query[n], load_float(k, key_row + d), score))
             sum_over(k, score, WARP)
             score *= scale_log2e
 
@@ -71,7 +84,8 @@ def make(config: DecodeConfig) -> Kernel:
             row_sum.set(k.fma(row_sum, rescale, weight))
             for n, d in enumerate(own):
                 acc[n] *= rescale
-                acc[n].set(k.fma(weight, load_float(k, value_row + d), acc[n]))
+                with mine(d):
+                    acc[n].set(k.fma(weight, load_float(k, value_row + d), acc[n]))
             row_max.set(new_max)
             key_row += D
             value_row += D
@@ -84,7 +98,8 @@ def make(config: DecodeConfig) -> Kernel:
         divisor = k.select(row_sum > 0.0, row_sum, 1.0)
         o_row = o + row_start + lane
         for n, d in enumerate(own):
-            o_row[d] = rounded(k, acc[n] / divisor, element)
+            with mine(d):
+                o_row[d] = rounded(k, acc[n] / divisor, element)
         with k.guard(lane == 0):
             lse[row] = (row_max + k.log2(divisor)) * LN2  # natural logarithm
 

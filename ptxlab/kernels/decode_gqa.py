@@ -87,7 +87,19 @@ def make(config: DecodeConfig) -> Kernel:
         keys = key_count(k, lengths, batch)
         first, last = part(k, keys, splits, split)
 
-        # Q into shared memory; rows past the group become zeros.
+        where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
+        to_key = layout.spot(k, ring, lane >> 3, lane & 7)
+        fetch = fetcher(k, layout, where, to_key, lane, last)
+
+        # The ring: the first stages are asked for before anything else, because they take longest to come.
+        step = config.warps * KEYS
+        write, ahead = k.var(u32, 0), k.var(u32, first + warp * KEYS)
+        with k.loop(config.stages - 1):
+            fetch(ahead, write)
+            ahead += step
+            write += 2 * tile_bytes
+
+        # Meanwhile Q into shared memory; rows past the group become zeros.
         factor = factor_of(k, scale)
         q_copy = Copy(layout, ROWS, config.threads)
         q_row, q_chunk = thread >> 3, thread & 7
@@ -103,18 +115,6 @@ def make(config: DecodeConfig) -> Kernel:
         key_at = layout.spot(k, ring, beside8 * 8 + row8, below8)
         value_at = layout.spot(k, ring + tile_bytes // 4, below8 * 8 + row8, beside8)
         query = [matrix(k, query_at.moved(chunks=2 * step)) for step in range(D // 16)] if resident else []
-
-        where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
-        to_key = layout.spot(k, ring, lane >> 3, lane & 7)
-        fetch = fetcher(k, layout, where, to_key, lane, last)
-
-        # The ring: the first stages are on their way before the loop begins.
-        step = config.warps * KEYS
-        write, ahead = k.var(u32, 0), k.var(u32, first + warp * KEYS)
-        with k.loop(config.stages - 1):
-            fetch(ahead, write)
-            ahead += step
-            write += 2 * tile_bytes
 
         acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
         state = RowState.empty(k)
@@ -267,14 +267,21 @@ def shared_bytes(config: DecodeConfig) -> int:
 
 
 def fit(config: DecodeConfig) -> DecodeConfig:
-    """Four warps with four stages, or as many as the target has shared memory for."""
-    limit = targets.get(config.arch).optin_shared
-    fitted = config
-    for warps in (config.warps,) if config.warps else (4, 2):
-        for stages in (config.stages,) if config.stages else (4, 3, 2):
-            fitted = replace(config, warps=warps, stages=stages)
-            if shared_bytes(fitted) <= limit:
-                return fitted
+    """Four warps, and as many of 4 stages as leave room for a second block beside the first.
+
+    While one block waits for its first keys or merges its warps, the other reads. Where two blocks would have fewer
+    than 3 stages each, one has the memory for itself; and where its rings do not fit either, two warps share it.
+    """
+    target = targets.get(config.arch)
+    limit, half = target.optin_shared, target.shared_per_sm // 2 - target.reserved_shared
+    warps = (config.warps,) if config.warps else (4, 2)
+    stages = (config.stages,) if config.stages else (4, 3, 2)
+    tries = [(4, n, half) for n in (4, 3)] if not (config.warps or config.stages) else []
+    tries += [(w, n, limit) for w in warps for n in stages]
+    for w, n, most in tries:
+        fitted = replace(config, warps=w, stages=n)
+        if shared_bytes(fitted) <= most:
+            return fitted
     raise TargetError(
         f"decode_gqa: warps={fitted.warps} and stages={fitted.stages} with head_dim={config.head_dim} need "
         f"{shared_bytes(fitted)} bytes of shared memory; {config.arch} has {limit}"
@@ -286,8 +293,9 @@ def one_block_a_group(batch: int, heads_q: int, heads_kv: int, splits: int) -> t
     return heads_kv * -(-(heads_q // heads_kv) // ROWS), batch, splits
 
 
+HEAD_DIM = replace(spec.HEAD_DIM, minimum=16, step=16)
 ARCH = Parameter("arch", "the target", "sm_80", tuple(t.name for t in targets.TARGETS.values() if t.number >= 80))
-STAGES = Parameter("stages", "tiles of 16 keys in a warp's ring; as many as fit, at most 4", None, minimum=2, maximum=8)
+STAGES = Parameter("stages", "tiles of 16 keys in a warp's ring; by default at most 4", None, minimum=2, maximum=8)
 PARTIAL = Parameter("partial", "store partial results for decode_reduce instead of o and lse", False, (False, True))
 WARPS = Parameter("warps", "warps a block; by default 4, or 2 where their rings do not fit", None, (1, 2, 4, 8))
 
@@ -300,7 +308,7 @@ SPEC = DecodeSpec(
     teaches=("cp.async with zero fill", "cp.async.wait_group", "bar.warp.sync"),
     make=make,
     takes=(
-        spec.HEAD_DIM, spec.HALVES, ARCH, spec.PROBES, WARPS, STAGES,
+        HEAD_DIM, spec.HALVES, ARCH, spec.PROBES, WARPS, STAGES,
         spec.cache_parameter("dense", "paged", "pointers"), spec.PAGE_SIZE, PARTIAL,
     ),
     grid=one_block_a_group,

@@ -8,6 +8,8 @@ from typing import Any
 from ptxlab.build import Builder, Ptr, Register, b32, f16, f32, s32, u16, u32
 
 WARP = 32
+ELEMENTS = 12
+"""The most elements of a row that a lane should hold, which it does four times over: q, o, a key and a value."""
 LOWEST = -3.0e38
 """Stands for the maximum of no scores where something is subtracted from it: -inf - (-inf) would be NaN."""
 
@@ -19,6 +21,10 @@ class Lanes:
     A load takes 16 bytes, the most there is, or 8 where 16-bit rows of an odd size (such as 96) would leave a lane with
     more elements than registers. Piece i of lane n of a group is piece `n + group * i` of the row, so that neighbours
     load neighbouring memory. A warp holds `rows` rows at once.
+
+    Groups are powers of two, because shuffles add them up. A row of 12 pieces suits 4 lanes, with 3 pieces each. One of
+    10 would suit 2 lanes, with too many registers each: there the first 2 of 4 lanes have 3 pieces and the others 2,
+    with zeros in place of the third (`full`).
     """
 
     head_dim: int
@@ -41,15 +47,22 @@ class Lanes:
         return 4 * self.words // self.size
 
     @property
+    def pieces(self) -> int:
+        """Pieces of a row."""
+        return self.head_dim // self.width
+
+    @property
     def group(self) -> int:
-        """Lanes a row: the largest power of two that divides its pieces, at most a warp."""
-        pieces = self.head_dim // self.width
-        return min(WARP, pieces & -pieces)
+        """Lanes a row: the largest power of two that divides its pieces, or more if a lane's would be too many."""
+        group = min(WARP, self.pieces & -self.pieces)
+        while -(-self.pieces // group) * self.width > ELEMENTS:
+            group *= 2
+        return group
 
     @property
     def chunks(self) -> int:
         """Pieces a lane."""
-        return self.head_dim // self.width // self.group
+        return -(-self.pieces // self.group)
 
     @property
     def rows(self) -> int:
@@ -70,12 +83,26 @@ class Lanes:
         """The type of a piece's registers: f32, or two elements in 32 bits."""
         return f32 if self.dtype == "f32" else b32
 
-    def load(self, k: Builder, pointer: Ptr[Any]) -> list[Any]:
-        """A lane's pieces of a row, as they are. `pointer`: the lane's first piece."""
+    def full(self, k: Builder, member: u32) -> Any:
+        """Whether lane `member` of a group has a last piece; None if all of them do."""
+        last = self.pieces - self.group * (self.chunks - 1)
+        if last == self.group:
+            return None
+        has_last = member < last
+        return has_last
+
+    def load(self, k: Builder, pointer: Ptr[Any], full: Any) -> list[Any]:
+        """A lane's pieces of a row, as they are. `pointer`: the lane's first piece; `full`: see there."""
         words: list[Any] = []
         for i in range(self.chunks):
             at = (pointer + i * self.group * self.width).cast(self.word)
-            words += k.load(at, self.words, vector=self.words, nc=True)
+            if full is None or i + 1 < self.chunks:
+                words += k.load(at, self.words, vector=self.words, nc=True)
+            else:
+                piece = k.vars(self.word, self.words, 0)
+                with k.guard(full):
+                    k.op(f"ld.global.nc.v{self.words}.{self.word.ptx}", at, into=piece)
+                words += piece
         return words
 
     def floats(self, k: Builder, words: list[Any]) -> list[f32]:
@@ -110,6 +137,14 @@ def sum_over(k: Builder, x: Any, lanes: int) -> None:
     step = lanes // 2
     while step:
         x += k.shfl(x, step, 31, -1, mode="bfly")
+        step //= 2
+
+
+def max_over(k: Builder, x: Any, lanes: int) -> None:
+    """The variable `x` becomes its maximum over groups of `lanes` lanes."""
+    step = lanes // 2
+    while step:
+        x.set(k.max(x, k.shfl(x, step, 31, -1, mode="bfly")))
         step //= 2
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,7 +105,8 @@ def attend(
     thread = k.tid.x
     group, member = thread // lanes.group, thread % lanes.group  # the group's place among all groups of the block
     column = member * lanes.width
-    query = lanes.floats(k, lanes.load(k, q_row + column))
+    full = lanes.full(k, member)
+    query = lanes.floats(k, lanes.load(k, q_row + column, full))
     acc = k.vars(f32, lanes.elements, 0.0)
     row_max = k.var(f32, -math.inf)
     row_sum = k.var(f32, 0.0)
@@ -118,8 +120,8 @@ def attend(
             j = own + n * together if n else own
             exist.append(j < last)
             k_row, v_row = where(k.min(j, last - 1))
-            k_words.append(lanes.load(k, k_row + column))
-            v_words.append(lanes.load(k, v_row + column))
+            k_words.append(lanes.load(k, k_row + column, full))
+            v_words.append(lanes.load(k, v_row + column, full))
 
         scores = []
         new_max = k.var(f32, row_max)
@@ -188,8 +190,11 @@ def merge_warps(k: Builder, config: DecodeConfig, state: State) -> Merged:
     warp, lane = thread // WARP, thread % WARP
     with k.if_(lane < lanes.group):  # the groups of a warp agree: one of them writes
         mine = warp_acc.row(warp) + lane * lanes.width
+        full = lanes.full(k, lane)
         for n in range(0, lanes.elements, 4):
-            k.store(mine + lanes.at(n), state.acc[n : n + 4], vector=4)
+            last = full is not None and n // lanes.width == lanes.chunks - 1
+            with k.guard(full) if last else nullcontext():
+                k.store(mine + lanes.at(n), state.acc[n : n + 4], vector=4)
         warp_max[warp] = state.row_max
         warp_sum[warp] = state.row_sum
     k.barrier()

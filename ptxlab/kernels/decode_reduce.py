@@ -1,8 +1,13 @@
 """Rung 13, second half: merges the partial results of all splits of a row.
 
-One thread for each element of the row. It goes through the splits twice: first for the largest maximum, then it adds up
-what each split found, scaled by exp(m_split - m). Two passes, because a split's factor is known only when the maximum
-is: the same two passes that rung 1 avoids for keys are cheap for a few dozen splits.
+First the maximum and the sum over all splits: each warp finds them for itself, lane i looking at the splits i, i + 32,
+... Then one thread for each element of the row adds up what the splits found, scaled by exp(m_split - m). Two passes,
+because a split's factor is known only when the maximum is: the same two passes that rung 1 avoids for keys are cheap
+for a few dozen splits.
+
+What would cost is waiting. A load comes back after hundreds of cycles, and a loop that takes one split at a time waits
+that long for each. So the lanes share the splits in the first pass, and in the second each thread asks for eight at
+once.
 """
 
 from __future__ import annotations
@@ -11,12 +16,14 @@ import math
 
 from ptxlab.build import Builder, Kernel, Ptr, f32, kernel, u32
 from ptxlab.kernels import decode_spec as spec
-from ptxlab.kernels.decode_lanes import LOWEST, rounded
+from ptxlab.kernels.decode_lanes import LOWEST, WARP, max_over, rounded, sum_over
 from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Slots, entry_name
 from ptxlab.kernels.spec import NOWHERE
 
 LOG2E = math.log2(math.e)
 LN2 = math.log(2)
+AT_ONCE = 8
+"""Splits that a thread asks for before it uses the first."""
 
 
 def make(config: DecodeConfig) -> Kernel:
@@ -29,42 +36,59 @@ def make(config: DecodeConfig) -> Kernel:
         k: Builder, partial: Ptr[f32], o: Ptr[Element], lse: Ptr[f32], Hq: u32, splits: u32, slots: Slots
     ) -> None:
         """One block = one row; thread n merges element n. A split has D sums, its maximum and its sum of weights."""
-        k.launch_bounds(D)
+        k.launch_bounds(threads(config))
         n = k.tid.x
+        lane = n % WARP
         row = k.ctaid.y * Hq + k.ctaid.x
         results = partial + k.mul(row * splits, D + 2, wide=True)
+
+        # The maximum, then the sum: every warp for itself, so that no barrier is needed.
+        row_max = k.var(f32, -math.inf)
+        with k.loop(splits, start=lane, step=WARP) as split:
+            result = results + k.mul(split, D + 2, wide=True)
+            row_max.set(k.max(row_max, result[D]))
+        max_over(k, row_max, WARP)
+        shift = k.max(row_max, LOWEST)  # -inf - (-inf) would be NaN
+        row_sum = k.var(f32, 0.0)
         if slots is not None:
             slot = slots[row]
-            recorded = (slot != NOWHERE) & (n == 0)
-
-        row_max = k.var(f32, -math.inf)
-        result = k.var_ptr(results)
-        with k.loop(splits):
-            row_max.set(k.max(row_max, result[D]))
-            result += D + 2
-
-        shift = k.max(row_max, LOWEST)  # -inf - (-inf) would be NaN
-        row_sum, total = k.var(f32, 0.0), k.var(f32, 0.0)
-        mine = k.var_ptr(results + n)
-        result.set(results)
-        with k.loop(splits) as split:
+            recorded = (slot != NOWHERE) & (n < WARP)
+        with k.loop(splits, start=lane, step=WARP) as split:
+            result = results + k.mul(split, D + 2, wide=True)
             split_max, split_sum = result[D], result[D + 1]
             rescale = k.exp2((split_max - shift) * LOG2E)  # 0 for a split without keys
             row_sum.set(k.fma(split_sum, rescale, row_sum))
-            total.set(k.fma(mine[0], rescale, total))
             if slots is not None:
                 with k.guard(recorded):
                     k.probe(slot, split, splits, split_max, split_sum, rescale, base=None)
-            result += D + 2
-            mine += D + 2
+        sum_over(k, row_sum, WARP)
+
+        # The elements. Threads past the row take its last one as well; they store nothing.
+        column = k.min(n, D - 1)
+        last = splits - 1
+        total = k.var(f32, 0.0)
+        with k.loop(splits, step=AT_ONCE) as start:
+            found = []
+            for i in range(AT_ONCE):
+                split = start + i if i else start
+                result = results + k.mul(k.min(split, last), D + 2, wide=True)
+                found.append((split < splits, result[D], (result + column)[0]))
+            for exists, split_max, share in found:
+                rescale = k.exp2((split_max - shift) * LOG2E)
+                total.set(k.fma(share, k.select(exists, rescale, 0.0), total))
 
         divisor = k.select(row_sum > 0.0, row_sum, 1.0)
-        o_row = o + k.mul(row, D, wide=True)
-        o_row[n] = rounded(k, total / divisor, element)
+        with k.guard(n < D):
+            (o + k.mul(row, D, wide=True))[n] = rounded(k, total / divisor, element)
         with k.guard(n == 0):
             lse[row] = row_max + k.log2(divisor) * LN2
 
     return decode_reduce(**({} if config.probes else {"slots": None}))
+
+
+def threads(config: DecodeConfig) -> int:
+    """A thread for each element, in whole warps."""
+    return -(-config.head_dim // WARP) * WARP
 
 
 SPEC = DecodeSpec(
@@ -73,8 +97,8 @@ SPEC = DecodeSpec(
     title="The merge of the splits",
     question="Why two passes here, when one was enough for the keys?",
     idea="merging partial results",
-    teaches=("two passes", "pointer variables"),
+    teaches=("two passes", "loads at once"),
     make=make,
     takes=(spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES),
-    threads=lambda config: config.head_dim,
+    threads=threads,
 )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ptxlab import targets
 from ptxlab.build import Kernel, Param, Ptr, Register, bf16, f16, f32, s32, u32, u64
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.kernels.spec import Parameter
+from ptxlab.kernels.spec import MAX_HEAD_DIM, Parameter
 
 if TYPE_CHECKING:
     from ptxlab.text import Module
@@ -31,7 +31,6 @@ ELEMENTS: dict[str, type[Register[Any]]] = {"f32": f32, "f16": f16, "bf16": bf16
 """The types of q, o and the cache; sums are f32 always."""
 NUMPY = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 """Their numpy names; bfloat16 is what the package ml_dtypes adds to numpy."""
-HEAD_DIMS = (32, 64, 96, 128, 192, 256)
 
 Element = TypeVar("Element", f32, f16, bf16)
 """The type of q, o and the cache, chosen by `types=` when a kernel is built."""
@@ -88,7 +87,9 @@ class DecodeConfig:
 
 # -- parameters --------------------------------------------------------------------------------------------------------
 
-HEAD_DIM = Parameter("head_dim", "elements of a query, key or value row (D)", 64, HEAD_DIMS)
+HEAD_DIM = Parameter(
+    "head_dim", "elements of a query, key or value row (D)", 64, minimum=8, maximum=MAX_HEAD_DIM, step=8
+)
 DTYPE = Parameter("dtype", "type of q, o and the cache; sums are f32", "f32", tuple(ELEMENTS))
 HALVES = Parameter("dtype", "type of q, o and the cache; sums are f32", "f16", ("f16", "bf16"))
 ARCH = Parameter("arch", "the target", "sm_80", tuple(t.name for t in targets.TARGETS.values() if t.number >= 70))
