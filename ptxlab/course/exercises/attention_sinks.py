@@ -1,0 +1,131 @@
+"""Exercise 08-sinks, attention sinks, and the text of the decode kernel that two exercises begin with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab import reference
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.grading import Grading
+
+HEAD = '''
+@kernel
+def {name}(
+    k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], {sizes}, scale: f32,
+    *, D: int = 64{more},
+):  # fmt: skip
+    """{says}"""
+    lane = k.tid.x
+'''
+LOOP = """    scale_log2e = scale * LOG2E
+    query = [q_row[d] for d in range(0, D, 32)]
+    acc = k.vars(f32, D // 32, 0.0)
+    row_max = k.var(f32, -math.inf)
+    row_sum = k.var(f32, 0.0)
+
+    with k.loop({count}) as {i}:
+{choose}        key_row, value_row = key + {start} + lane, value + {start} + lane
+        score = k.var(f32, 0.0)
+        for n in range(D // 32):
+            score.set(k.fma(query[n], key_row[32 * n], score))
+        for distance in (16, 8, 4, 2, 1):
+            score += k.shfl(score, distance, 31, -1, mode="bfly")
+        score *= scale_log2e
+        new_max = k.max(row_max, score)
+        rescale = k.exp2(row_max - new_max)
+        weight = k.exp2(score - new_max)
+        row_sum.set(k.fma(row_sum, rescale, weight))
+        for n in range(D // 32):
+            acc[n] *= rescale
+            acc[n].set(k.fma(weight, value_row[32 * n], acc[n]))
+        row_max.set(new_max)
+"""
+
+# -- 08-sinks ----------------------------------------------------------------------------------------------------------
+
+
+def _sinks(g: Grading, answer: Any) -> None:
+    def draw(rng: np.random.Generator) -> tuple[int, int, int]:
+        return int(rng.integers(1, 60)), int(rng.integers(1, 6)), int(rng.integers(1, 12))
+
+    dim = 64
+    for n, sinks, window in g.vary(((40, 4, 8), (10, 4, 8), (3, 4, 8)), hidden=draw, count=3):
+        q = 2 * g.rng.standard_normal(dim).astype(np.float32)
+        key, value = (g.rng.standard_normal((n, dim)).astype(np.float32) for _ in range(2))
+        o, lse = np.full_like(q, np.nan), np.full(1, np.nan, np.float32)
+        run = g.launch(
+            answer, 1, 32, q, key, value, o, lse, n, dim**-0.5, build={"D": dim, "S": sinks, "W": window}, counters=True
+        )  # fmt: skip
+        if run is None:
+            continue
+        seen = sorted({*range(min(sinks, n)), *range(max(0, n - window), n)})
+        exact = reference.attention(q[None, None, None], key[seen][None, None], value[seen][None, None])
+        case = f"{n} keys, {sinks} sinks, a window of {window}"
+        shown = f"Visible are the keys {', '.join(map(str, seen))}."
+        twice = np.concatenate([np.arange(min(sinks, n)), np.arange(max(0, n - window), n)])
+        double = reference.attention(q[None, None, None], key[twice][None, None], value[twice][None, None]).o[0, 0, 0]
+        if len(twice) > len(seen) and np.allclose(o, double, rtol=1e-3, atol=1e-4):
+            both = sorted(set(range(min(sinks, n))) & set(range(max(0, n - window), n)))
+            shown += f" Your kernel counts key {both[0]} twice: it is a sink, and it is in the window."
+        rows = dim * 4 // 32
+        if g.close(case, o, exact.o[0, 0, 0], rtol=1e-3, atol=1e-4, says=shown):
+            g.close(f"LSE: {case}", lse, exact.lse[0, 0], rtol=1e-4, atol=1e-4, says=shown)
+            g.at_most(
+                f"reads no other key: {case}", run, "sectors", rows * (2 * len(seen) + 2) + 1,
+                f"{shown} Key and value are {2 * rows} sectors each time.",
+            )  # fmt: skip
+    g.note("Only the keys that are seen were read: the cost no longer grows with the length of the text.")
+
+
+_SINK_HEAD = HEAD.format(
+    name="sinks", sizes="n: u32", more=", S: int = 4, W: int = 8",
+    says="One warp = one query, which sees the first S keys and the last W.",
+) + "    q_row = q + lane\n"  # fmt: skip
+_SINK_TAIL = """
+    o_row = o + lane
+    for d in range(D // 32):
+        o_row[32 * d] = acc[d] / row_sum
+    with k.guard(lane == 0):
+        lse[0] = (row_max + k.log2(row_sum)) * LN2
+"""
+
+SINKS = Exercise(
+    name="08-sinks",
+    title="Attention sinks",
+    kind="write",
+    level=3,
+    prompt="""
+A model that writes on and on needs a cache without end. Xiao et al. (2023) found that it is enough to keep two
+parts: the last `W` keys, and the **first** `S`, which the model uses as a place to put attention that it has no
+other use for ("sinks"). Without them the text falls apart.
+
+The kernel below lets the query see all `n` keys. Change it so that it sees the first `S` and the last `W`, each
+key once, and reads no other key from memory. Mind short sequences: the two parts may overlap, or there may be
+fewer keys than `S`.
+""",
+    starter=_SINK_HEAD + LOOP.format(count="n", i="j", choose="", start="j * D") + _SINK_TAIL,
+    solution=_SINK_HEAD
+    + "    first = k.min(n, S)  # sinks\n"
+    + "    window = k.max(n, W) - W  # where the window begins\n"
+    + "    gap = k.max(window, first) - first  # keys between the two that are not seen\n"
+    + LOOP.format(count="n - gap", i="i", choose="        j = i + k.select(i < first, 0, gap)\n", start="j * D")
+    + _SINK_TAIL,
+    answer="sinks",
+    hints=(
+        "How many keys are hidden, and where do they begin? For 40 keys, 4 sinks, a window of 8: those from 4 to 31.",
+        "One loop over the keys that are seen will do: behind the sinks it jumps over a gap. A u32 has no negative "
+        "numbers, so "
+        "take a maximum before you subtract.",
+        "first = k.min(n, S); window = k.max(n, W) - W; gap = k.max(window, first) - first; loop over n - gap, and "
+        "read "
+        "key j = i + k.select(i < first, 0, gap).",
+    ),
+    graded=(
+        "output and log-sum-exp, for other n, S and W, overlapping ones among them",
+        "no hidden key is read: sectors are counted",
+        "no check of the machine finds anything",
+    ),
+    grade=_sinks,
+)

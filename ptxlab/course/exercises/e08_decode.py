@@ -1,0 +1,326 @@
+"""The exercises of notebook 08: what a butterfly adds up, a maximum over lanes, coalesced rows, no keys, sinks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab import reference
+from ptxlab.build import Builder, Ptr, kernel, u32
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.exercises.attention_sinks import HEAD, LOOP, SINKS
+from ptxlab.course.grading import Grading
+from ptxlab.launch import launch
+
+# -- 08-reach ----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _heard(k: Builder, x: Ptr[u32], *, distances: tuple[int, ...] = ()) -> None:
+    """Each lane begins with a bit of its own, and adds what it receives."""
+    lane = k.tid.x
+    heard = k.var(u32, x[lane])
+    for distance in distances:
+        heard += k.shfl(heard, distance, 31, -1, mode="bfly")
+    x[lane] = heard
+
+
+def _reach(g: Grading, answer: Any) -> None:
+    def draw(rng: np.random.Generator) -> tuple[int, tuple[int, ...]]:
+        count = int(rng.integers(2, 5))
+        return int(rng.integers(32)), tuple(int(d) for d in rng.permutation([16, 8, 4, 2, 1])[:count])
+
+    for lane, distances in g.vary(((0, (16,)), (5, (1, 2)), (9, (8, 16, 4))), hidden=draw, count=3):
+        bits = (np.uint32(1) << np.arange(32, dtype=np.uint32)).astype(np.uint32)
+        launch(_heard(distances=distances), 1, 32, bits, device="step")
+        truth = {n for n in range(32) if int(bits[lane]) >> n & 1}
+        first = lane ^ distances[0]
+        says = (
+            f"A run with one bit for each lane: lane {lane} ended with {int(bits[lane]):#010x}, the bits of lanes "
+            f"{', '.join(map(str, sorted(truth)))}. Its first partner, at distance {distances[0]}, was lane {first}."
+        )
+        g.predict(answer, (lane, distances), truth, says)
+    g.note("Each exchange doubled the set: after n exchanges a lane has the sum of 2^n lanes.")
+
+
+REACH = Exercise(
+    name="08-reach",
+    title="Whose numbers are in the sum?",
+    kind="predict",
+    level=1,
+    prompt="""
+A warp adds up with butterflies, but perhaps not with all five distances, and in any order. Afterwards, the numbers of
+**which lanes** are in lane `lane`'s sum?
+
+Write a function that returns the set of lanes. `reach(0, (16,))` is `{0, 16}`: lane 0 has its own number and that of
+lane 16. The check asks the machine: there, every lane begins with a bit of its own.
+""",
+    starter='''
+def reach(lane, distances):
+    """The lanes whose numbers are in `lane`'s sum after exchanges at these distances."""
+    return {lane}
+''',
+    solution='''
+def reach(lane, distances):
+    """The lanes whose numbers are in `lane`'s sum after exchanges at these distances."""
+    lanes = {lane}
+    for distance in distances:
+        lanes |= {other ^ distance for other in lanes}
+    return lanes
+''',
+    answer="reach",
+    hints=(
+        "With the distances (1, 2): which lane does lane 5 exchange with first? What had that lane, the second "
+        "time, already?",
+        "Lane i exchanges with lane i ^ distance. What arrives is not one number but the whole sum that the partner "
+        "has.",
+        "Keep a set. At each distance every lane in it brings its partner along: lanes |= "
+        "{n ^ distance for n in lanes}.",
+    ),
+    graded=("the set of lanes, for pairs of lane and distances that are not shown",),
+    grade=_reach,
+)
+
+# -- 08-maximum --------------------------------------------------------------------------------------------------------
+
+
+def _maximum(g: Grading, answer: Any) -> None:
+    for n in g.vary((32, 100), hidden=lambda rng: int(rng.integers(33, 200)), count=3):
+        x = (-1.0 - 9.0 * g.rng.random(n)).astype(np.float32)  # all below zero
+        y = np.full(32, np.nan, np.float32)
+        run = g.launch(answer, 1, 32, x, y, n, counters=True)
+        if run is None:
+            continue
+        best = int(x.argmax())
+        wrong = [lane for lane in range(32) if y[lane] != x[best]]
+        lane = wrong[0] if wrong else 0
+        own = x[lane::32].max()
+        says = [
+            f"{n} numbers, the largest is x[{best}] = {x[best]:.4g}, which lane {best % 32} has read. "
+            f"Lane {lane} stored {y[lane]:.4g}."
+        ]
+        if y[lane] == own and wrong:
+            says.append(
+                f"That is the largest of its own numbers {lane}, {lane + 32}, ...: it has heard from no other lane."
+            )
+        if y[lane] >= 0:
+            says.append("All numbers are below 0, so it did not come from x: what did the running maximum begin with?")
+        if g.part(f"every lane has the maximum of {n} numbers", not wrong, says):
+            g.at_most("five shuffles are enough", run, "shuffles", 5)
+            g.at_most("reads each number once", run, "sectors", -(-n * 4 // 32) + 4)
+    g.note("Every lane had the maximum after five shuffles, and none of them had to be told.")
+
+
+MAXIMUM = Exercise(
+    name="08-maximum",
+    title="The largest number of a warp",
+    kind="fill",
+    level=1,
+    prompt="""
+Before a softmax, the largest score. One warp has `n` numbers in memory and wants their maximum **in every lane**.
+
+Each lane goes through its own share, `x[lane], x[lane + 32], ...`. That loop is there. What is missing comes
+before it and after it. (`k.max(a, b)` is one `max` instruction, and works lane by lane.)
+""",
+    starter='''
+@kernel
+def maximum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
+    """One warp: y[lane] = the largest of x[0] to x[n - 1], in every lane."""
+    lane = k.tid.x
+    largest = k.var(f32, 0.0)  # is this a good start?
+    with k.loop(n, start=lane, step=32) as i:
+        largest.set(k.max(largest, x[i]))
+    # here the lanes must tell each other
+    y[lane] = largest
+''',
+    solution='''
+@kernel
+def maximum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
+    """One warp: y[lane] = the largest of x[0] to x[n - 1], in every lane."""
+    lane = k.tid.x
+    largest = k.var(f32, -math.inf)
+    with k.loop(n, start=lane, step=32) as i:
+        largest.set(k.max(largest, x[i]))
+    for distance in (16, 8, 4, 2, 1):
+        largest.set(k.max(largest, k.shfl(largest, distance, 31, -1, mode="bfly")))
+    y[lane] = largest
+''',
+    answer="maximum",
+    hints=(
+        "What is the largest of three numbers that are all below zero? And what does this kernel say?",
+        "A maximum begins with -math.inf. Then the lanes exchange, as in warp_sum above.",
+        "In a Python loop over (16, 8, 4, 2, 1): largest.set(k.max(largest, k.shfl(largest, distance, 31, -1, "
+        'mode="bfly"))).',
+    ),
+    graded=(
+        "the maximum in all 32 lanes, for any n from 32 on and for numbers below zero",
+        "at most five shuffles, and every number read once",
+    ),
+    grade=_maximum,
+)
+
+# -- 08-coalesce -------------------------------------------------------------------------------------------------------
+
+
+def _coalesce(g: Grading, answer: Any) -> None:
+    for n, dim in g.vary(((8, 128),), hidden=lambda rng: (int(rng.integers(3, 20)), int(rng.choice([64, 128, 256])))):
+        q, key = g.rng.standard_normal(dim).astype(np.float32), g.rng.standard_normal((n, dim)).astype(np.float32)
+        score = np.full(n, np.nan, np.float32)
+        run = g.launch(answer, n, 32, q, key, score, build={"D": dim}, counters=True)
+        if run is None:
+            continue
+        rows = dim * 4 // 32  # sectors of a row
+        if g.close(f"{n} scores of {dim} elements", score, key.astype(np.float64) @ q, rtol=1e-4, atol=1e-4):
+            g.at_most(
+                f"no sector is brought twice, D = {dim}", run, "sectors", n * (2 * rows + 1),
+                f"A row of {dim} floats is {rows} sectors. Query and key: {2 * rows} for each score, one for the "
+                f"store.",
+            )  # fmt: skip
+    g.note("Each load of the warp touched no sector that another load had brought.")
+
+
+COALESCE = Exercise(
+    name="08-coalesce",
+    title="Four times the sectors",
+    kind="optimise",
+    level=2,
+    prompt="""
+One warp computes one score, `score[j]` = query · key `j`, and gives each lane `D / 32` elements **in a row**:
+lane 0 has the elements 0 to 3, lane 1 those from 4 to 7. That is right, and looks natural. But one load
+instruction then touches 32 places that are 16 bytes apart: `D = 128` brings every sector four times.
+
+Bring each sector once. There are two ways, and both count.
+""",
+    starter='''
+@kernel
+def scores(k: Builder, q: Ptr[f32], key: Ptr[f32], score: Ptr[f32], *, D: int = 128):
+    """One warp = one key: score[j] = q . key[j]."""
+    lane, j = k.tid.x, k.ctaid.x
+    own = D // 32  # elements a lane
+    key_row = key + j * D
+    dot = k.var(f32, 0.0)
+    for n in range(own):
+        at = lane * own + n
+        dot.set(k.fma(q[at], key_row[at], dot))
+    for distance in (16, 8, 4, 2, 1):
+        dot += k.shfl(dot, distance, 31, -1, mode="bfly")
+    with k.guard(lane == 0):
+        score[j] = dot
+''',
+    solution='''
+@kernel
+def scores(k: Builder, q: Ptr[f32], key: Ptr[f32], score: Ptr[f32], *, D: int = 128):
+    """One warp = one key: score[j] = q . key[j]."""
+    lane, j = k.tid.x, k.ctaid.x
+    own = D // 32  # elements a lane
+    key_row = key + j * D
+    dot = k.var(f32, 0.0)
+    for n in range(own):
+        at = lane + 32 * n
+        dot.set(k.fma(q[at], key_row[at], dot))
+    for distance in (16, 8, 4, 2, 1):
+        dot += k.shfl(dot, distance, 31, -1, mode="bfly")
+    with k.guard(lane == 0):
+        score[j] = dot
+''',
+    answer="scores",
+    hints=(
+        "Write down which addresses the 32 lanes load with the first of the load instructions. How many sectors of "
+        "32 bytes?",
+        "The sum does not mind which lane has which element. What if neighbours load neighbouring elements?",
+        "at = lane + 32 * n. (Or keep the elements and load them with one instruction: k.load(q + lane * own, own, "
+        "vector=...).)",
+    ),
+    graded=("the scores, for other numbers of keys and other D", "each sector of query and key is loaded once"),
+    grade=_coalesce,
+)
+
+# -- 08-empty ----------------------------------------------------------------------------------------------------------
+
+
+def _empty(g: Grading, answer: Any) -> None:
+    def draw(rng: np.random.Generator) -> tuple[int, ...]:
+        return tuple(int(n) for n in rng.permutation([0, int(rng.integers(1, 30)), 1, 0]))
+
+    for lengths in g.vary(((5, 0, 12),), hidden=draw):
+        batch, most, dim = len(lengths), 32, 64
+        q = 2 * g.rng.standard_normal((batch, dim)).astype(np.float32)
+        key, value = (g.rng.standard_normal((batch, most, dim)).astype(np.float32) for _ in range(2))
+        o, lse = np.full_like(q, np.nan), np.full(batch, np.nan, np.float32)
+        counts = np.array(lengths, np.int32)
+        run = g.launch(answer, batch, 32, q, key, value, o, lse, counts, most, dim**-0.5, build={"D": dim})
+        if run is None:
+            continue
+        exact_o, exact_lse = np.zeros_like(q), np.full(batch, -np.inf, np.float32)
+        for b, n in enumerate(lengths):
+            exact = reference.attention(q[b][None, None, None], key[b, :n][None, None], value[b, :n][None, None])
+            exact_o[b], exact_lse[b] = exact.o[0, 0, 0], exact.lse[0, 0, 0]
+        full, b = np.array(lengths) > 0, lengths.index(0)
+        right = g.part(
+            f"lengths {lengths}: without keys O = 0", bool((o[~full] == 0).all()),
+            f"Sequence {b} has no key, so its loop never ran: row_sum was still 0 and acc was 0. Lane 0 stored "
+            f"{o[b, 0]:g} where 0 is wanted: what is 0 / 0?",
+        )  # fmt: skip
+        right &= g.part(
+            f"lengths {lengths}: without keys LSE = -inf", bool((lse[~full] == -np.inf).all()),
+            f"Sequence {b} has no key: its log-sum-exp should be -inf, the kernel stored {lse[b]:g}. "
+            "row_max is -inf there; what was added to it?",
+        )  # fmt: skip
+        if right:
+            g.close(f"lengths {lengths}: the output", o, exact_o, rtol=1e-3, atol=1e-4)
+            g.close(f"lengths {lengths}: the LSE", lse, exact_lse, rtol=1e-4, atol=1e-4)
+    g.note("Dividing by 1 where nothing was summed: O = 0, LSE = -inf, and no branch.")
+
+
+_EMPTY_START = (
+    HEAD.format(
+        name="decode", sizes="lengths: Ptr[s32], max_seq: u32", more="", says="One warp = one sequence with one head."
+    )
+    + """    batch = k.ctaid.x
+    length = k.cvt(u32, lengths[batch], sat=True)
+    q_row = q + batch * D + lane
+"""
+    + LOOP.format(count="length", i="j", choose="", start="(batch * max_seq + j) * D")
+)
+
+EMPTY = Exercise(
+    name="08-empty",
+    title="A sequence without keys",
+    kind="fix",
+    level=2,
+    prompt="""
+A server batches sequences, and one of them is new: it has no key yet. This kernel is right for every other sequence
+of the batch, and writes NaN for that one. A NaN in one row of a batch reaches the next layer, and then the log.
+
+Mend it: without keys, the output is 0 and the log-sum-exp $-\\infty$. Every other row must stay as it is. Two
+lines are to be changed or added, and no branch is needed.
+""",
+    starter=_EMPTY_START
+    + """
+    o_row = o + batch * D + lane
+    for n in range(D // 32):
+        o_row[32 * n] = acc[n] / row_sum
+    with k.guard(lane == 0):
+        lse[batch] = (row_max + k.log2(row_sum)) * LN2
+""",
+    solution=_EMPTY_START
+    + """
+    divisor = k.select(row_sum > 0.0, row_sum, 1.0)
+    o_row = o + batch * D + lane
+    for n in range(D // 32):
+        o_row[32 * n] = acc[n] / divisor
+    with k.guard(lane == 0):
+        lse[batch] = (row_max + k.log2(divisor)) * LN2
+""",
+    answer="decode",
+    hints=(
+        "Which values do acc, row_sum and row_max have if the loop never runs?",
+        "0 / 0 is NaN, and 0 / 1 is 0. What must the divisor be when row_sum is 0? And what is log2(1)?",
+        "divisor = k.select(row_sum > 0.0, row_sum, 1.0), and divide by it; the same divisor does in the logarithm.",
+    ),
+    graded=("O = 0 and LSE = -inf for each sequence without keys", "all other sequences, of lengths not shown"),
+    grade=_empty,
+)
+
+EXERCISES = (REACH, MAXIMUM, COALESCE, EMPTY, SINKS)
