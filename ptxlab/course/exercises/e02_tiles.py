@@ -1,0 +1,454 @@
+"""Exercises of notebook 02: tiles, barriers, tails."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ptxlab.build import Builder, Ptr, f32, kernel, u32
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.grading import Grading
+from ptxlab.launch import launch
+
+
+def _points(g: Grading, n: int, m: int) -> tuple[Any, Any, Any]:
+    """n points, m keys and the distance from each point to its nearest key."""
+    x, key = (g.rng.standard_normal(size).astype(np.float32) * scale for size, scale in ((n, 1), (m, 3)))
+    return x, key, np.abs(x[:, None] - key).min(axis=1)
+
+
+# -- 02-sectors --------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def nearest(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32, *, T: int = 64) -> None:
+    """y[i] = the distance from x[i] to the nearest of m keys; blocks of T threads, tiles of T keys."""
+    tile = k.shared(f32, T)
+    i, t = k.thread_index(), k.tid.x
+    mine = x[k.min(i, n - 1)]
+    best = k.var(f32, math.inf)
+    with k.loop(m, step=T) as first:
+        count = k.min(m - first, T)
+        k.barrier()
+        with k.if_(t < count):
+            tile[t] = key[first + t]
+        k.barrier()
+        with k.loop(count) as j:
+            best.set(k.min(best, abs(mine - tile[j])))
+    with k.if_(i < n):
+        y[i] = best
+
+
+def _sectors(g: Grading, answer: Any) -> None:
+    cases = ((64, 64, 64), (65, 64, 64), (300, 100, 32))
+
+    def hidden(r: np.random.Generator) -> tuple[int, int, int]:
+        return int(r.integers(1, 500)), int(r.integers(1, 300)), 32 * int(r.integers(1, 5))
+
+    for n, m, T in g.vary(cases, hidden, count=3):
+        x, key, _ = _points(g, n, m)
+        blocks = -(-n // T)
+        run = launch(nearest(T=T), blocks, T, x, key, np.zeros_like(x), n, m, device="cpu", counters=True)
+        assert run.counters is not None
+        loads = [line for line in run.counters.by_line.values() if line.opcode == "ld.global.f32"]  # of x, then of keys
+        says = f"The launch has {blocks} block{'s' * (blocks > 1)}, and the {m} keys take {4 * m} bytes."
+        if g.predict(answer, (n, m, T), loads[1].sectors, says):
+            g.note(f"{n} points, {m} keys, T = {T}: {loads[1].sectors} sectors in {loads[1].requests} loads of a warp.")
+
+
+SECTORS = Exercise(
+    name="02-sectors",
+    title="How much does a tile read?",
+    kind="predict",
+    level=1,
+    prompt="""
+`nearest` from above runs with $n$ points, $m$ keys, blocks of $T$ threads and tiles of $T$ keys ($T$ is a multiple of
+32). How many sectors of 32 bytes do its loads of **keys** ask for, all blocks together? The loads of points do not
+count; the keys begin where a sector begins.
+
+Write a function. It is compared with the machine's count for `(n, m, T)` = (64, 64, 64), (65, 64, 64), (300, 100, 32)
+and for sizes that you do not see.
+""",
+    starter='''
+def sectors(n, m, T):
+    """Sectors that the loads of keys ask for."""
+    return 0
+''',
+    solution='''
+def sectors(n, m, T):
+    """Sectors that the loads of keys ask for."""
+    blocks = -(-n // T)  # rounded up; every block reads all keys once
+    return blocks * -(-m // 8)  # 8 floats a sector, the last one perhaps not full
+''',
+    answer="sectors",
+    hints=(
+        "what does one block read, and how many blocks are there?",
+        "one point more than a full block is another block, and one key more than a full sector is another sector",
+        "round both up: -(-n // T) blocks, each with -(-m // 8) sectors",
+    ),
+    graded=("the number that the machine counts, for three sizes that you see and three that you do not",),
+    grade=_sectors,
+)
+
+
+# -- 02-smooth ---------------------------------------------------------------------------------------------------------
+
+
+def _smooth(g: Grading, answer: Any) -> None:
+    shown = ((64, 1), (40, 3), (100, 5))
+    for n, rounds in g.vary(shown, hidden=lambda r: (int(r.integers(2, 129)), int(r.integers(2, 7)))):
+        block = -(-n // 32) * 32
+        x = g.rng.integers(-8, 9, n).astype(np.float32)
+        y, right = np.full_like(x, np.nan), x.astype(np.float64)
+        for _ in range(rounds):
+            padded = np.pad(right, 1, mode="edge")
+            right = (padded[:-2] + padded[1:-1] + padded[2:]) / 3
+        run = g.launch(answer, 1, block, x, y, n, rounds, counters=True, seed=n)
+        if run is not None and g.close(f"right for {n} numbers and {rounds} rounds", y, right, run=run):
+            limit = (2 * rounds + 1) * (block // 32)
+            g.at_most(f"two barriers a round, {n} numbers", run, "barriers", limit,
+                      f"({rounds} rounds, {block // 32} warps, each counted for itself.)")  # fmt: skip
+            g.note(
+                f"{n} numbers, {rounds} rounds: right, no race, and {block - n} idle threads arrived at every barrier."
+            )
+
+
+SMOOTH = Exercise(
+    name="02-smooth",
+    title="A barrier too few, in the wrong place",
+    kind="fix",
+    level=2,
+    prompt="""
+One block of threads smooths a row of numbers: in each round, every number becomes the mean of itself and its two
+neighbours (at the ends the number itself stands in for the neighbour that is not there). The block has `n` threads,
+rounded up to whole warps, at most 256.
+
+With one round and a full block it is right. With more rounds, or with idle threads, it is not. Two things are wrong.
+Mend both, with no more than two barriers a round.
+""",
+    starter='''
+@kernel
+def smooth(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, rounds: u32):
+    """Each number becomes the mean of itself and its neighbours, `rounds` times."""
+    tile = k.shared(f32, 256)
+    t = k.tid.x
+    with k.if_(t < n):
+        tile[t] = x[t]
+        left, right = k.max(t, 1) - 1, k.min(t + 1, n - 1)
+        with k.loop(rounds):
+            k.barrier()
+            mean = (tile[left] + tile[t] + tile[right]) / 3.0
+            tile[t] = mean
+        y[t] = tile[t]
+''',
+    solution='''
+@kernel
+def smooth(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, rounds: u32):
+    """Each number becomes the mean of itself and its neighbours, `rounds` times."""
+    tile = k.shared(f32, 256)
+    t = k.tid.x
+    tile[t] = x[k.min(t, n - 1)]  # an idle thread repeats the last number
+    left, right = k.max(t, 1) - 1, k.min(t + 1, n - 1)
+    with k.loop(rounds):
+        k.barrier()  # everyone has written
+        mean = (tile[left] + tile[t] + tile[right]) / 3.0
+        k.barrier()  # everyone has read
+        tile[t] = mean
+    with k.if_(t < n):
+        y[t] = tile[t]
+''',
+    answer="smooth",
+    hints=(
+        "which threads must arrive at a barrier, and which ones do here?",
+        "within a round everyone first reads three places and then writes one; has the neighbour read already?",
+        "take the loop out of the if_ (idle threads need a place to read: k.min(t, n - 1)), and put a second barrier "
+        "between the mean and the store",
+    ),
+    graded=(
+        "the right numbers, for full blocks and others, under a shuffled schedule",
+        "no race, no barrier that only some threads reach, no read of what was never written",
+        "at most two barriers a round",
+    ),
+    grade=_smooth,
+)
+
+
+# -- 02-copy -----------------------------------------------------------------------------------------------------------
+
+
+def _copy(g: Grading, answer: Any) -> None:
+    shown = ((32, 32, 32, 32, 4), (20, 50, 32, 16, 8), (70, 33, 64, 48, 3))
+
+    def hidden(r: np.random.Generator) -> tuple[int, int, int, int, int]:
+        n, m, warps, tile, dim = (int(r.integers(1, high)) for high in (100, 100, 4, 60, 12))
+        return n, m, 32 * warps, tile, dim
+
+    for n, m, block, T, D in g.vary(shown, hidden):
+        q, key = (g.rng.integers(-4, 5, (rows, D)).astype(np.float32) for rows in (n, m))
+        y = np.full(n, np.nan, np.float32)
+        blocks = -(-n // block)
+        run = g.launch(answer, blocks, block, q, key, y, n, m, build={"D": D, "T": T}, counters=True)
+        if run is None:
+            continue
+        case = f"{m} keys of {D}, tiles of {T}, blocks of {block}"
+        if not g.close(f"right for {case}", y, np.abs(q @ key.T).sum(axis=1), run=run):
+            continue
+        # Each tile, each turn of the threads: as many sectors as its bytes touch.
+        ideal = 0
+        for first in range(0, m, T):
+            count = min(T, m - first) * D
+            for start in range(0, count, 32):
+                low, high = first * D + start, first * D + min(start + 32, count) - 1
+                ideal += high // 8 - low // 8 + 1
+        own = _own_sectors(n, D, block)
+        g.at_most(f"neighbours load neighbouring elements: {case}", run, "sectors", ideal * blocks + own,
+                  f"The copy needs {ideal} sectors a block when 32 lanes take 32 elements side by side.")  # fmt: skip
+        g.note(f"{case}: right, with {ideal} sectors of keys a block.")
+
+
+def _own_sectors(n: int, D: int, block: int) -> int:
+    """Sectors of the loads of q and the stores of y, which the exercise leaves as they are."""
+    total = 0
+    for first in range(0, -(-n // block) * block, 32):
+        rows = np.minimum(np.arange(first, first + 32), n - 1)
+        total += sum(len(set((rows * D + d) // 8)) for d in range(D))
+        if first < n:
+            total += (min(first + 32, n) - 1) // 8 - first // 8 + 1
+    return total
+
+
+_COPY = '''
+@kernel
+def agreement(k: Builder, q: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32, *, D: int = 8, T: int = 16):
+    """y[i] = the sum of |q_i . key_j| over m keys; q and key have rows of D numbers, a tile has T rows."""
+    tile = k.shared(f32, T * D)
+    i, t, threads = k.thread_index(), k.tid.x, k.ntid.x
+    query = k.load(q + k.min(i, n - 1) * D, D)
+    total = k.var(f32, 0.0)
+
+    with k.loop(m, step=T) as first:
+        count = k.min(m - first, T)  # rows of this tile
+        k.barrier()
+{copy}
+        k.barrier()
+        with k.loop(count) as j:
+            row = tile + j * D
+            score = k.var(f32, 0.0)
+            for d in range(D):
+                score.set(k.fma(query[d], row[d], score))
+            total += abs(score)
+
+    with k.if_(i < n):
+        y[i] = total
+'''
+
+COPY = Exercise(
+    name="02-copy",
+    title="Copy a tile, all together",
+    kind="fill",
+    level=2,
+    prompt="""
+The kernel adds up $|q_i \\cdot k_j|$ over all keys. Everything is there but the copy: bring rows `first` to
+`first + count - 1` of `key` (each `D` numbers) into `tile`. A block has `threads` threads, and that number has
+nothing to do with `T` or `D`: a tile may have more elements than there are threads, or fewer.
+
+Copy so that neighbouring threads load neighbouring elements: the sectors are counted.
+""",
+    starter=_COPY.format(copy="        # your copy: from key to tile, all threads together"),
+    solution=_COPY.format(
+        copy="        source = key + first * D\n"
+        "        with k.loop(count * D, start=t, step=threads) as e:\n"
+        "            tile[e] = source[e]"
+    ),
+    answer="agreement",
+    hints=(
+        "forget rows and columns: to the copy, the tile is count * D numbers in a row, here and there",
+        "thread t takes element t, then t + threads, t + 2 * threads, ... : k.loop(stop, start=..., step=...)",
+        "with k.loop(count * D, start=t, step=threads) as e: tile[e] = (key + first * D)[e]",
+    ),
+    graded=(
+        "the right sums for any number of keys, tile, block and D",
+        "no access outside of the arrays, no read of what nobody wrote, no race",
+        "no more sectors than a copy by neighbours needs",
+    ),
+    grade=_copy,
+)
+
+
+# -- 02-blocksum -------------------------------------------------------------------------------------------------------
+
+
+def _blocksum(g: Grading, answer: Any) -> None:
+    shown = ((64, 64), (200, 128), (1000, 256))
+    for n, B in g.vary(shown, hidden=lambda r: (int(r.integers(1, 900)), 2 ** int(r.integers(5, 9)))):
+        x = g.rng.integers(-50, 51, n).astype(np.float32)
+        blocks = -(-n // B)
+        y = np.full(blocks, np.nan, np.float32)
+        right = np.pad(x, (0, blocks * B - n)).reshape(blocks, B).sum(axis=1)
+        run = g.launch(answer, blocks, B, x, y, n, build={"B": B}, counters=True, seed=B)
+        steps, warps = int(math.log2(B)), blocks * (B // 32)
+        if run is not None and g.close(f"right for {n} numbers in blocks of {B}", y, right, run=run):
+            g.at_most(f"{steps + 1} barriers a warp in blocks of {B}", run, "barriers", (steps + 1) * warps)
+            each = 24 + 12 * steps
+            g.at_most(f"a tree, not a queue: {B} threads", run, "warp instructions", each * warps,
+                      f"That is {each} for each warp; adding {B} numbers one after the other takes longer.")  # fmt: skip
+            assert run.counters is not None
+            g.note(f"{n} numbers in blocks of {B}: {run.counters.warp_instructions // warps} instructions a warp.")
+
+
+BLOCKSUM = Exercise(
+    name="02-blocksum",
+    title="Add up a block",
+    kind="write",
+    level=2,
+    prompt="""
+Write a kernel that adds up the numbers of each block: with blocks of `B` threads (a power of two from 32 to 256),
+`y[b]` is the sum of `x[b * B]` to `x[b * B + B - 1]`, as far as there are so many: `x` has `n` numbers, and `n` need
+not fit.
+
+Do it as a tree in shared memory: the lower half of the threads each add one number of the upper half, then half of
+them do, and so on. `B` is a Python number, so a Python `for width in ...` can write the steps one after the other.
+""",
+    starter='''
+@kernel
+def blocksum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, *, B: int = 128):
+    """y[b] = the sum of the numbers of block b."""
+    tile = k.shared(f32, B)
+    i, t = k.thread_index(), k.tid.x
+''',
+    solution='''
+@kernel
+def blocksum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, *, B: int = 128):
+    """y[b] = the sum of the numbers of block b."""
+    tile = k.shared(f32, B)
+    i, t = k.thread_index(), k.tid.x
+    mine = k.var(f32, 0.0)  # past the end: nothing to add
+    with k.if_(i < n):
+        mine.set(x[i])
+    tile[t] = mine
+
+    width = B // 2
+    while width:
+        k.barrier()  # the numbers of the step before are there
+        with k.if_(t < width):
+            tile[t] = tile[t] + tile[t + width]
+        width //= 2
+
+    with k.if_(t == 0):
+        y[k.ctaid.x] = tile[0]
+''',
+    answer="blocksum",
+    hints=(
+        "a thread past the end has a number too: which one changes no sum?",
+        "one barrier a step is enough: in a step, who reads a place does not write it, and the other way round",
+        "for width = B/2, B/4, ..., 1: k.barrier(), then with k.if_(t < width): tile[t] = tile[t] + tile[t + width]",
+    ),
+    graded=(
+        "the right sums, exactly, also where the last block is not full",
+        "no race, whatever the schedule; every thread reaches every barrier",
+        "at most log2(B) + 1 barriers, and so few instructions that it must be a tree",
+    ),
+    grade=_blocksum,
+)
+
+
+# -- 02-one-barrier ----------------------------------------------------------------------------------------------------
+
+
+def _one_barrier(g: Grading, answer: Any) -> None:
+    def hidden(r: np.random.Generator) -> tuple[int, int, int]:
+        return int(r.integers(1, 200)), int(r.integers(100, 400)), 32 * int(r.integers(1, 4))
+
+    for n, m, T in g.vary(((64, 64, 64), (64, 300, 32), (100, 257, 64)), hidden):
+        x, key, right = _points(g, n, m)
+        y = np.full_like(x, np.nan)
+        blocks, tiles = -(-n // T), -(-m // T)
+        run = g.launch(answer, blocks, T, x, key, y, n, m, build={"T": T}, counters=True, seed=n)
+        if run is None:
+            continue
+        case = f"{n} points, {m} keys, tiles of {T}"
+        if not np.array_equal(y, right):
+            g.equal(f"right for {case}", y, right, run=run)
+            continue
+        warps = blocks * (T // 32)
+        says = f"({tiles} tiles and {warps} warps, each counted for itself; one barrier more is allowed.)"
+        few = g.at_most(f"one barrier a tile: {case}", run, "barriers", (tiles + 1) * warps, says)
+        own = 2 * (-(-n // 8)) + warps  # points and results, and one sector for each warp of idle threads
+        if few:
+            g.at_most(f"each block reads a key once: {case}", run, "sectors", blocks * -(-m // 8) + own)
+            assert run.counters is not None
+            g.note(f"{case}: {run.counters.opcodes['bar.sync'][0] // warps} barriers a warp for {tiles} tiles.")
+
+
+_NEAREST = '''
+@kernel
+def swift(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32, *, T: int = 64):
+    """y[i] = the distance from x[i] to the nearest of m keys; blocks of T threads, tiles of T keys."""
+{body}
+    with k.if_(i < n):
+        y[i] = best
+'''
+
+ONE_BARRIER = Exercise(
+    name="02-one-barrier",
+    title="One barrier a tile",
+    kind="optimise",
+    level=3,
+    prompt="""
+Two barriers a tile are needed because each tile is written where the one before is still being read. A block has room
+for more than one tile of this size. Rewrite `nearest` so that **one** barrier a tile is enough (one more in all is
+allowed), for any number of tiles. Each block may still read a key only once.
+
+Before you write it, finish this sentence: "When a thread writes tile $i + 2$, all others have finished with tile $i$,
+because they have all arrived at ..."
+""",
+    starter=_NEAREST.format(
+        body="""    tile = k.shared(f32, T)
+    i, t = k.thread_index(), k.tid.x
+    mine = x[k.min(i, n - 1)]
+    best = k.var(f32, math.inf)
+
+    with k.loop(m, step=T) as first:
+        count = k.min(m - first, T)
+        k.barrier()  # everyone has finished with the tile before
+        with k.if_(t < count):
+            tile[t] = key[first + t]
+        k.barrier()  # the tile is complete
+        with k.loop(count) as j:
+            best.set(k.min(best, abs(mine - tile[j])))
+"""
+    ),
+    solution=_NEAREST.format(
+        body="""    tiles = k.shared(f32, 2 * T)
+    i, t = k.thread_index(), k.tid.x
+    mine = x[k.min(i, n - 1)]
+    best = k.var(f32, math.inf)
+
+    with k.loop(m, step=T) as first:
+        count = k.min(m - first, T)
+        tile = tiles + (first // T) % 2 * T  # even tiles here, odd ones there
+        with k.if_(t < count):
+            tile[t] = key[first + t]
+        k.barrier()  # this tile is complete, and everyone has finished with the one before
+        with k.loop(count) as j:
+            best.set(k.min(best, abs(mine - tile[j])))
+"""
+    ),
+    answer="swift",
+    hints=(
+        "two tiles side by side, and the copy goes to the one that nobody reads",
+        "first // T is the number of the tile; whether it is odd decides where it goes",
+        "tile = tiles + (first // T) % 2 * T, and only the barrier behind the copy stays",
+    ),
+    graded=(
+        "the right distances, for any number of points and keys, under a shuffled schedule",
+        "no race",
+        "at most one barrier a tile, and one more",
+        "each key read once a block",
+    ),
+    grade=_one_barrier,
+)
+
+EXERCISES = (SECTORS, SMOOTH, COPY, BLOCKSUM, ONE_BARRIER)
