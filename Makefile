@@ -6,6 +6,7 @@
 #   make test    lint, types and the whole suite      make slow: the long sweeps besides
 #   make check   ruff and mypy only                   make format: let ruff rewrite
 #   make bench   the benchmarks                       make clean: remove .venv and caches
+#   make notebooks: write notebooks/ anew from ptxlab/course/notebooks/
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile
 ROOT_OK := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab quick test slow check format bench clean
+.PHONY: help lab quick test slow check format bench notebooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -49,6 +50,9 @@ format: $(VENV)/ready-test
 
 bench: $(VENV)/ready-test
 	@$(BIN)/python -m ptxlab bench $(ARGS)
+
+notebooks: $(VENV)/ready-lab
+	@$(BIN)/python -m ptxlab.course.build $(ARGS)
 
 clean:
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

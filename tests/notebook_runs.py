@@ -1,27 +1,21 @@
-"""Runs the course's notebooks and keeps them clean: `python tests/notebook_runs.py` writes their outputs anew.
-
-A committed notebook holds the outputs of one real run, so that it can be read where nothing runs. It holds no widget
-state, no execution times and no warnings of the machine it ran on.
-"""
+"""Runs the course's notebooks as Jupyter does; `python tests/notebook_runs.py 02` says how long one takes."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import nbclient
-import nbformat
+
+from ptxlab.course import build
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "notebooks"
-WIDGET = "application/vnd.jupyter.widget-view+json"
-
-
-def read(name: str) -> Any:
-    """A notebook of the course by its file name."""
-    return nbformat.read(FOLDER / name, as_version=4)
+LIMIT = 60
+"""Seconds that a notebook may take on a machine without a GPU."""
 
 
 def execute(notebook: Any) -> Any:
@@ -33,32 +27,39 @@ def execute(notebook: Any) -> Any:
     return notebook
 
 
-def clean(notebook: Any) -> Any:
-    """Takes out what differs from machine to machine and means nothing to a reader."""
-    notebook.metadata = {
-        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-        "language_info": {"name": "python"},
-    }
+def both(source: Path) -> Any:
+    """The notebook with, for each exercise, the student's cell and behind it the solved one."""
+    from nbformat.v4 import new_code_cell
+
+    notebook, solved = build.notebook(source), build.exercise_cells(build.notebook(source, solved=True))
+    cells = []
     for cell in notebook.cells:
-        tags = cell.metadata.get("tags")
-        cell.metadata = {"tags": tags} if tags else {}
-        if cell.cell_type != "code":
-            continue
-        cell.outputs = [o for o in cell.outputs if o.get("name") != "stderr"]
-        for output in cell.outputs:
-            if "data" in output:
-                output.metadata = {}
-                output.data.pop(WIDGET, None)
+        cells.append(cell)
+        for exercise in (t.removeprefix("exercise:") for t in cell.metadata.get("tags", ()) if t.startswith("exer")):
+            cells.append(new_code_cell(solved[exercise].source, metadata={"tags": [f"solved:{exercise}"]}))
+    notebook.cells = cells
     return notebook
 
 
-def refresh(name: str) -> None:
-    """Runs a notebook of the course and writes it back with its outputs."""
-    nbformat.write(clean(execute(read(name))), FOLDER / name)
+def seconds(notebook: Any) -> list[tuple[float, str]]:
+    """For each cell of an executed notebook how long it took, and its first line."""
+    from datetime import datetime
+
+    found = []
+    for cell in notebook.cells:
+        times = cell.metadata.get("execution", {})
+        if "iopub.status.busy" in times and "iopub.status.idle" in times:
+            begin, end = (datetime.fromisoformat(times[f"iopub.status.{w}"]) for w in ("busy", "idle"))
+            found.append(((end - begin).total_seconds(), (cell.source.splitlines() or [""])[0]))
+    return found
 
 
 if __name__ == "__main__":
-    for path in sorted(FOLDER.glob("*.ipynb")):
-        if len(sys.argv) < 2 or path.name in sys.argv[1:]:
-            print(path.name)
-            refresh(path.name)
+    for path in build.sources():
+        if len(sys.argv) < 2 or any(path.name.startswith(name) for name in sys.argv[1:]):
+            start = time.monotonic()
+            ran = execute(both(path))
+            print(f"{path.stem}: {time.monotonic() - start:.1f} s")
+            for took, line in seconds(ran):
+                if took > 1:
+                    print(f"  {took:5.1f} s  {line}")

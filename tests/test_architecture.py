@@ -49,13 +49,15 @@ ARROWS: dict[str, set[str]] = {
 """What each room may import besides itself, `errors`, `findings` and `targets`; `arguments` and `buffers` are parts of
 `launch`."""
 
-HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "tqdm"}
+HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "tqdm",
+         "jupytext", "nbformat"}  # fmt: skip
 """Imported inside the function that needs them, not with the module; `lab` and the compiling engine may."""
 
 
 def files() -> list[Path]:
-    """The package's Python files."""
-    return sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
+    """The package's Python files; the sources of notebooks are text that jupytext reads."""
+    found = (path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
+    return sorted(path for path in found if path.parent != PACKAGE / "course" / "notebooks")
 
 
 def room(path: Path) -> str:

@@ -9,10 +9,11 @@ pl.gallery(7)                        # exhibit 7 of `ptxlab.course.gallery`: a b
 
 from __future__ import annotations
 
-from ptxlab.course.check import UnknownExercise, catalogue, check, find, names, score
+from ptxlab.course.check import UnknownExercise, catalogue, check, find, names, score, solution
 from ptxlab.course.exercise import Exercise, Feedback, Score
 from ptxlab.course.grading import Grading
 
 __all__ = [
     "Exercise", "Feedback", "Grading", "Score", "UnknownExercise", "catalogue", "check", "find", "names", "score",
+    "solution",
 ]  # fmt: skip

@@ -55,6 +55,11 @@ def names(notebook: str = "") -> tuple[str, ...]:
     return tuple(name for name in catalogue() if name.startswith(notebook))
 
 
+def solution(exercise: str) -> None:
+    """Prints one right answer to an exercise."""
+    print(find(exercise).solution.strip("\n"))
+
+
 def check(exercise: str, answer: Any) -> Feedback:
     """Checks an answer and says what happened; each call that fails shows one hint more.
 

@@ -1,0 +1,125 @@
+"""Makes the course's notebooks from their sources: `python -m ptxlab.course.build`, or `make notebooks`.
+
+A source, `ptxlab/course/notebooks/NN-name.py`, is a notebook as text in jupytext's percent format: `# %%` begins a cell
+of code, `# %% [markdown]` one of prose. `# %% [exercise] 02-tail` stands for an exercise: a cell with its heading, prompt
+and what counts, and a cell with its starter and the call of `check`. Solved notebooks have the solution instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ptxlab.course.check import find
+from ptxlab.course.exercise import Exercise
+from ptxlab.errors import PtxlabError
+
+SOURCES = Path(__file__).resolve().parent / "notebooks"
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+"""Where the student notebooks are committed, in a checkout of the repository."""
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+_EXERCISE = re.compile(r"^# %% \[exercise\][ \t]+(\S+)[ \t]*$", re.MULTILINE)
+
+
+class SourceError(PtxlabError):
+    """A notebook's source cannot be read; the message names the file and the place."""
+
+
+def sources() -> list[Path]:
+    """The sources of all notebooks, in reading order."""
+    return sorted(SOURCES.glob("[0-9][0-9]-*.py"))
+
+
+def exercises_in(source: Path) -> list[str]:
+    """The names of the exercises that a source has, in order."""
+    return _EXERCISE.findall(source.read_text(encoding="utf-8"))
+
+
+def notebook(source: Path, *, solved: bool = False) -> Any:
+    """The notebook that a source makes, without outputs; solved: with the solutions in place of the starters."""
+    import jupytext
+    from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+    text = _EXERCISE.sub(r'# %% [raw] exercise="\1"', source.read_text(encoding="utf-8"))
+    read = jupytext.reads(text, fmt={"extension": ".py", "format_name": "percent"})
+    cells: list[Any] = []
+    for cell in read.cells:
+        exercise = cell.metadata.get("exercise")
+        if exercise is not None:
+            if cell.source.strip():
+                raise SourceError(f"{source.name}: text below the exercise {exercise}; it belongs into its own cell")
+            found = find(exercise)
+            cells.append(new_markdown_cell(found.heading(), metadata={"tags": [f"about:{exercise}"]}))
+            code = found.cell(solved=solved)
+            cells.append(new_code_cell(code, metadata={"tags": [f"exercise:{exercise}"]}))
+        elif cell.cell_type in ("markdown", "code"):
+            tags = cell.metadata.get("tags")
+            make = new_markdown_cell if cell.cell_type == "markdown" else new_code_cell
+            cells.append(make(cell.source, metadata={"tags": tags} if tags else {}))
+        else:
+            raise SourceError(f"{source.name}: a cell of kind {cell.cell_type!r}: {cell.source[:60]!r}")
+    for at, cell in enumerate(cells):
+        cell.id = f"{'md' if cell.cell_type == 'markdown' else 'code'}-{at:02}"
+    return new_notebook(cells=cells, metadata=METADATA)
+
+
+def text_of(made: Any) -> str:
+    """A notebook as it is written to a file."""
+    import nbformat
+
+    return str(nbformat.writes(made, version=4, indent=1, sort_keys=True, ensure_ascii=False)).rstrip("\n") + "\n"
+
+
+def exercise_cells(made: Any) -> dict[str, Any]:
+    """Exercise -> its cell of code, by the cells' tags."""
+    found = {}
+    for cell in made.cells:
+        for tag in cell.metadata.get("tags", ()):
+            if tag.startswith("exercise:"):
+                found[tag.removeprefix("exercise:")] = cell
+    return found
+
+
+def exercises() -> list[Exercise]:
+    """The exercises of all notebooks, in reading order."""
+    return [find(name) for source in sources() for name in exercises_in(source)]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Writes all notebooks, or with `--check` says which are not in step with their sources; the status is then 1."""
+    parser = argparse.ArgumentParser(prog="python -m ptxlab.course.build", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NN", help="the beginning of a source's name; by default all")
+    parser.add_argument("--check", action="store_true", help="write nothing, name the notebooks that are out of step")
+    parser.add_argument("--solved", action="store_true", help="with the solutions (give --folder, too)")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the notebooks go")
+    options = parser.parse_args(argv)
+    if options.solved and options.folder == FOLDER:
+        parser.error("--solved: name another folder with --folder; the students' notebooks have no solutions")
+    stale = []
+    for source in sources():
+        if options.names and not any(source.name.startswith(name) for name in options.names):
+            continue
+        path = options.folder / f"{source.stem}.ipynb"
+        made = text_of(notebook(source, solved=options.solved))
+        if path.exists() and path.read_text(encoding="utf-8") == made:
+            continue
+        stale.append(path.name)
+        if not options.check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(made, encoding="utf-8")
+            print(path)
+    if options.check and stale:
+        print(f"not in step with their sources: {', '.join(stale)}; run: make notebooks", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
