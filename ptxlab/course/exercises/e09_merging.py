@@ -1,0 +1,400 @@
+"""The exercises of notebook 09: shares, no keys on both sides, lanes that merge, warps that meet, many parts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ptxlab import reference
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.grading import Grading
+from ptxlab.decode import merge_states
+
+# -- 09-share ----------------------------------------------------------------------------------------------------------
+
+
+def _share(g: Grading, answer: Any) -> None:
+    def draw(rng: np.random.Generator) -> tuple[float, float, float, float]:
+        m1, m2 = (float(x) for x in np.round(rng.uniform(-6, 6, 2), 2))
+        l1, l2 = (float(x) for x in np.round(rng.uniform(1, 5, 2), 2))
+        return (-math.inf, 0.0, m2, l2) if rng.random() < 0.25 else (m1, l1, m2, l2)
+
+    shown = ((1.0, 2.0, 1.0, 2.0), (0.0, 3.0, 1.0, 1.0), (2.0, 1.5, -math.inf, 0.0))
+    for m1, l1, m2, l2 in g.vary(shown, hidden=draw, count=4):
+        lse = [np.array([m + math.log(l) if l else -math.inf], np.float32) for m, l in ((m1, l1), (m2, l2))]
+        ones, zeros = np.ones((1, 4), np.float32), np.zeros((1, 4), np.float32)
+        o, _ = merge_states(ones, lse[0], zeros, lse[1], device="cpu")
+        truth = float(o[0, 0])
+        says = (
+            f"The kernel of pl.merge_states merged a first output of ones with a second one of zeros, and stored "
+            f"{truth:.4g}. The log-sum-exps were {lse[0][0]:.4g} and {lse[1][0]:.4g}."
+        )
+        g.predict(answer, (m1, l1, m2, l2), truth, says, rtol=1e-4)
+    g.note("Whose sum, brought to a common maximum, is larger, has the larger share. Maximum and sum both count.")
+
+
+SHARE = Exercise(
+    name="09-share",
+    title="Whose output is it?",
+    kind="predict",
+    level=1,
+    prompt="""
+Two parts have the states $(m_1, l_1)$ and $(m_2, l_2)$. The merged output is a mean of the two parts' own
+(divided) outputs. **What share does the first part have in it**, from 0 to 1?
+
+The check asks the kernel of `pl.merge_states`: it merges an output of ones with an output of zeros. A part may be
+without keys, $(-\\infty, 0)$, but not both.
+""",
+    starter='''
+def share(m1, l1, m2, l2):
+    """The share of the first part in the merged output."""
+    return l1 / (l1 + l2)
+''',
+    solution='''
+def share(m1, l1, m2, l2):
+    """The share of the first part in the merged output."""
+    m = max(m1, m2)
+    first, second = l1 * math.exp(m1 - m), l2 * math.exp(m2 - m)
+    return first / (first + second)
+''',
+    answer="share",
+    hints=(
+        "If m1 = m2, the sums say it. What do the sums say if the maxima differ?",
+        "Bring both sums to the same maximum before you compare them.",
+        "With m = max(m1, m2): l1 * exp(m1 - m) over the sum of that and l2 * exp(m2 - m).",
+    ),
+    graded=("the share, for states that are not shown, some of them without keys",),
+    grade=_share,
+)
+
+# -- 09-empty ----------------------------------------------------------------------------------------------------------
+
+
+def _empty(g: Grading, answer: Any) -> None:
+    inf = -np.inf
+    for dim in g.vary((32,), hidden=lambda rng: int(rng.integers(1, 5)) * 32):
+        lse1 = np.array([0.5, inf, 2.0, inf, g.rng.uniform(-90, -80), -205.0], np.float32)
+        lse2 = np.array([1.5, 0.25, inf, inf, 60.0, -204.0], np.float32)
+        rows = len(lse1)
+        o1, o2 = (g.rng.standard_normal((rows, dim)).astype(np.float32) for _ in range(2))
+        o1[np.isneginf(lse1)] = 0  # what a part without keys returns
+        o2[np.isneginf(lse2)] = 0
+        o, lse = np.full_like(o1, np.nan), np.full(rows, np.nan, np.float32)
+        run = g.launch(answer, rows, 32, o1, lse1, o2, lse2, o, lse, dim)
+        if run is None:
+            continue
+        want_o, want_lse = reference.merge_states(o1.astype(float), lse1.astype(float), o2.astype(float), lse2)
+        g.part(
+            f"row 3, D = {dim}: two parts without keys", not np.isnan(o[3]).any() and bool((o[3] == 0).all()),
+            "Row 3 merges two parts without keys, both with log-sum-exp -inf: the kernel computed -inf - (-inf), "
+            "which is "
+            f"NaN, and stored o[3, 0] = {o[3, 0]:g}. Wanted is 0.",
+        )  # fmt: skip
+        g.part(
+            f"row 3, D = {dim}: its log-sum-exp", lse[3] == -np.inf,
+            f"Row 3 has no key on either side: its log-sum-exp stays -inf; the kernel stored {lse[3]:g}.",
+        )  # fmt: skip
+        if not np.isnan(o[3]).any():
+            g.close(f"all outputs, D = {dim}", o, want_o, rtol=1e-4)
+            g.close(f"all log-sum-exps, D = {dim}", lse, want_lse, rtol=1e-5)
+    g.note("A floor under the maximum: exp2(-inf - floor) is 0, and 0 times anything finite changes nothing.")
+
+
+_EMPTY = '''
+@kernel
+def merge(
+    k: Builder, o1: Ptr[f32], lse1: Ptr[f32], o2: Ptr[f32], lse2: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], D: u32,
+):  # fmt: skip
+    """One warp = one row: o and lse of both parts, from those of each."""
+    row, lane = k.ctaid.x, k.tid.x
+    first, second = lse1[row], lse2[row]
+    m = k.max(first, second)
+'''
+EMPTY = Exercise(
+    name="09-empty",
+    title="Nothing and nothing",
+    kind="fix",
+    level=2,
+    prompt="""
+This kernel merges finished outputs by their log-sum-exps. It is right when one of the parts is without keys. When
+*both* are, it writes NaN. Mend it without a branch: such a row has the output 0 and the log-sum-exp $-\\infty$,
+and all others stay as they are.
+""",
+    starter=_EMPTY
+    + """    w1 = k.exp2((first - m) * LOG2E)
+    w2 = k.exp2((second - m) * LOG2E)
+    total = w1 + w2
+    with k.loop(D, start=lane, step=32) as d:
+        at = row * D + d
+        o[at] = k.fma(w1, o1[at], w2 * o2[at]) / total
+    with k.guard(lane == 0):
+        lse[row] = m + k.log2(total) * LN2
+""",
+    solution=_EMPTY
+    + """    shift = k.max(m, -3.0e38)
+    w1 = k.exp2((first - shift) * LOG2E)
+    w2 = k.exp2((second - shift) * LOG2E)
+    total = w1 + w2
+    divisor = k.select(total > 0.0, total, 1.0)
+    with k.loop(D, start=lane, step=32) as d:
+        at = row * D + d
+        o[at] = k.fma(w1, o1[at], w2 * o2[at]) / divisor
+    with k.guard(lane == 0):
+        lse[row] = m + k.log2(divisor) * LN2
+""",
+    answer="merge",
+    hints=(
+        "Which difference is taken when first and second are both -inf? And what is divided by what after that?",
+        "Two places: subtract something that is never -inf, and divide by something that is never 0.",
+        "shift = k.max(m, -3.0e38) for the differences; divisor = k.select(total > 0.0, total, 1.0). m itself stays "
+        "in lse.",
+    ),
+    graded=("rows without keys on both sides, on one side, on none", "very different log-sum-exps", "any D"),
+    grade=_empty,
+)
+
+# -- 09-lanes ----------------------------------------------------------------------------------------------------------
+
+
+def _lanes(g: Grading, answer: Any) -> None:
+    for sigma, empty in g.vary(
+        ((3.0, 0), (3.0, 7)), hidden=lambda r: (float(r.uniform(1, 12)), int(r.integers(0, 32)))
+    ):
+        m = (sigma * g.rng.standard_normal(32)).astype(np.float32)
+        sums = g.rng.uniform(1, 4, 32).astype(np.float32)
+        gone = g.rng.permutation(32)[:empty]
+        m[gone], sums[gone] = -np.inf, 0
+        lse = np.full(32, np.nan, np.float32)
+        run = g.launch(answer, 1, 32, m, sums, lse, counters=True)
+        if run is None:
+            continue
+        top = float(m.max())
+        with np.errstate(invalid="ignore"):
+            weights = np.where(np.isneginf(m), 0.0, np.exp2(m.astype(float) - top))
+        exact = top + math.log2(float((sums * weights).sum()))
+        says = [f"Of 32 lanes {empty} are without keys. Lane 0 began with (m, l) = ({m[0]:.4g}, {sums[0]:.4g})."]
+        if np.isclose(lse[0], top + math.log2(float(sums.sum())), rtol=1e-4):
+            says.append("The sums were added as they stand, though each was taken under its own maximum.")
+        pair = max(m[0], m[16])
+        if np.isnan(lse).any() and empty:
+            says.append("Two lanes without keys met: -inf - (-inf) is NaN.")
+        elif np.isfinite(pair) and np.isclose(lse[0], m[0] + math.log2(max(float(sums[0]), 1e-9)), rtol=1e-4):
+            says.append("That is lane 0's own state: it has heard from nobody.")
+        if g.close(f"{empty} lanes without keys", lse, np.full(32, exact), rtol=1e-4, atol=1e-4, says=says):
+            g.at_most("two shuffles an exchange", run, "shuffles", 10)
+    g.note("Five exchanges of (m, l), and every lane knows the log-sum-exp of all.")
+
+
+LANES = Exercise(
+    name="09-lanes",
+    title="Merge by butterflies",
+    kind="fill",
+    level=2,
+    prompt="""
+Each lane has seen keys of its own and holds their maximum and their sum, in powers of two: $l = \\sum_j 2^{s_j -
+m}$. Some lanes have seen none. Merge all 32 states with five butterfly exchanges, so that every lane ends with
+those of the warp.
+
+The exchange of the maximum is there. Write the rest: get the partner's sum, bring both sums to the new maximum, add.
+""",
+    starter='''
+@kernel
+def lanes(k: Builder, maxima: Ptr[f32], sums: Ptr[f32], lse: Ptr[f32]):
+    """One warp: lse[lane] = log2 of the sum of all lanes' weights."""
+    lane = k.tid.x
+    m, l = k.var(f32, maxima[lane]), k.var(f32, sums[lane])
+    for distance in (16, 8, 4, 2, 1):
+        theirs = k.shfl(m, distance, 31, -1, mode="bfly")
+        new_max = k.max(m, theirs)
+        # the sums: yours
+        m.set(new_max)
+    lse[lane] = m + k.log2(l)
+''',
+    solution='''
+@kernel
+def lanes(k: Builder, maxima: Ptr[f32], sums: Ptr[f32], lse: Ptr[f32]):
+    """One warp: lse[lane] = log2 of the sum of all lanes' weights."""
+    lane = k.tid.x
+    m, l = k.var(f32, maxima[lane]), k.var(f32, sums[lane])
+    for distance in (16, 8, 4, 2, 1):
+        theirs = k.shfl(m, distance, 31, -1, mode="bfly")
+        new_max = k.max(m, theirs)
+        shift = k.max(new_max, -3.0e38)
+        their_sum = k.shfl(l, distance, 31, -1, mode="bfly")
+        l *= k.exp2(m - shift)
+        l.set(k.fma(their_sum, k.exp2(theirs - shift), l))
+        m.set(new_max)
+    lse[lane] = m + k.log2(l)
+''',
+    answer="lanes",
+    hints=(
+        "What must happen to your own sum when new_max is larger than m? And to the partner's?",
+        "Shuffle l as m was shuffled, before you change it. Then l * 2^(m - new) + their_sum * 2^(theirs - new).",
+        "shift = k.max(new_max, -3.0e38); their_sum = k.shfl(l, ...); l *= k.exp2(m - shift); "
+        "l.set(k.fma(their_sum, k.exp2(theirs - shift), l)).",
+    ),
+    graded=("the log-sum-exp in every lane, with lanes without keys among them", "at most ten shuffles"),
+    grade=_lanes,
+)
+
+# -- 09-meeting --------------------------------------------------------------------------------------------------------
+
+
+def _meeting(g: Grading, answer: Any) -> None:
+    for warps, rounds in g.vary(((2, 1), (2, 3)), hidden=lambda r: (int(r.choice([2, 4, 8])), int(r.integers(2, 5)))):
+        x = (4 * g.rng.standard_normal((rounds, 32 * warps))).astype(np.float32)
+        y = np.full(rounds, np.nan, np.float32)
+        run = g.launch(answer, 1, 32 * warps, x, y, rounds, build={"W": warps}, counters=True)
+        if run is None:
+            continue
+        if g.close(f"{warps} warps, {rounds} rounds", y, x.max(axis=1), rtol=0, atol=0):
+            g.at_most("two barriers a round are enough", run, "barriers", 2 * rounds * warps)
+    g.note("One barrier before the reading, one before the next writing: each promise needs its own.")
+
+
+_MEETING = '''
+@kernel
+def meeting(k: Builder, x: Ptr[f32], y: Ptr[f32], rounds: u32, *, W: int = 2):
+    """One block of W warps; y[r] = the largest of the 32 * W numbers of round r."""
+    thread = k.tid.x
+    lane, warp = thread & 31, thread >> 5
+    maxima = k.shared(f32, W)
+    with k.loop(rounds) as r:
+        largest = k.var(f32, x[r * (32 * W) + thread])
+        for distance in (16, 8, 4, 2, 1):
+            largest.set(k.max(largest, k.shfl(largest, distance, 31, -1, mode="bfly")))
+        with k.guard(lane == 0):
+            maxima[warp] = largest
+%s        all_maxima = k.load(maxima, W)
+        for other in all_maxima:
+            largest.set(k.max(largest, other))
+        with k.guard(thread == 0):
+            y[r] = largest
+%s'''
+
+MEETING = Exercise(
+    name="09-meeting",
+    title="Two promises",
+    kind="fix",
+    level=2,
+    prompt="""
+Each warp finds the maximum of its numbers; the warps meet in shared memory; then the next round begins, with the
+same shared words. Somebody put one barrier in, and it passes every test on their machine.
+
+It is not enough, as `checks=("racecheck",)` will tell you. Mend the kernel, with as few barriers as it takes.
+""",
+    starter=_MEETING % ("        k.barrier()\n", ""),
+    solution=_MEETING % ("        k.barrier()\n", "        k.barrier()  # all have read before anyone writes again\n"),
+    answer="meeting",
+    hints=(
+        "Warp 0 is through with its round and begins the next. Where may warp 1 be at that moment?",
+        "A barrier makes two promises: what was written before it can be read behind it, and what was read before "
+        "it may be "
+        "overwritten behind it. Which of the two is missing?",
+        "One more k.barrier() in the loop, after the load of all_maxima.",
+    ),
+    graded=("the maxima of all rounds, for other numbers of warps", "no race", "at most two barriers a round"),
+    grade=_meeting,
+)
+
+# -- 09-many -----------------------------------------------------------------------------------------------------------
+
+
+def _many(g: Grading, answer: Any) -> None:
+    for parts, rows, dim in g.vary(((4, 2, 32),), hidden=lambda r: (int(r.integers(1, 12)), int(r.integers(1, 4)), 64)):
+        lse = (3 * g.rng.standard_normal((parts, rows))).astype(np.float32)
+        o = g.rng.standard_normal((parts, rows, dim)).astype(np.float32)
+        gone = g.rng.random((parts, rows)) < 0.3
+        gone[-1] = False  # each row has a key somewhere
+        gone[0, 0] = parts > 1
+        lse[gone], o[gone] = -np.inf, 0
+        merged, merged_lse = np.full((rows, dim), np.nan, np.float32), np.full(rows, np.nan, np.float32)
+        run = g.launch(answer, rows, dim, o, lse, merged, merged_lse, parts, rows, build={"D": dim}, counters=True)
+        if run is None:
+            continue
+        top = lse.max(axis=0).astype(float)
+        weights = np.exp(lse - top)
+        want = (weights[..., None] * o).sum(axis=0) / weights.sum(axis=0)[:, None]
+        want_lse = top + np.log(weights.sum(axis=0))
+        says = f"{parts} parts; part 0 of row 0 is {'without keys' if gone[0, 0] else 'not empty'}."
+        if g.close(f"{parts} parts, {rows} rows: o", merged, want, rtol=1e-4, atol=1e-5, says=says):
+            g.close(f"{parts} parts, {rows} rows: lse", merged_lse, want_lse, rtol=1e-4, atol=1e-5, says=says)
+            least = rows * (parts * (dim // 8 + dim // 32) + dim // 8 + 1)
+            g.at_most(
+                "each number of the parts is loaded once", run, "sectors", least,
+                "In one pass a thread loads each part's log-sum-exp and its element of the output once.",
+            )  # fmt: skip
+    g.note("One pass over the parts, with the rescale of notebook 01: a part is nothing but a very heavy key.")
+
+
+MANY = Exercise(
+    name="09-many",
+    title="Many parts, one pass",
+    kind="write",
+    level=3,
+    prompt="""
+`o` holds the finished outputs of `parts` parts, `[parts, rows, D]`, `lse` their log-sum-exps (natural), `[parts,
+rows]`. Write a kernel that merges them all: block = row, thread = element, `D` threads. Parts without keys have
+`lse` $= -\\infty$; each row has a key in at least one part, but **not necessarily in the first**.
+
+Go through the parts once. Loading each log-sum-exp twice, once for the maximum and once for the sums, costs too
+many sectors.
+""",
+    starter='''
+@kernel
+def many(
+    k: Builder, o: Ptr[f32], lse: Ptr[f32], merged: Ptr[f32], merged_lse: Ptr[f32], parts: u32, rows: u32,
+    *, D: int = 32,
+):  # fmt: skip
+    """One block = one row; thread d merges element d of all parts."""
+    row, d = k.ctaid.x, k.tid.x
+    with k.loop(parts) as p:
+        part_row = p * rows + row
+        part_lse = lse[part_row]
+        element = o[part_row * D + d]
+    merged[row * D + d] = 0.0
+''',
+    solution='''
+@kernel
+def many(
+    k: Builder, o: Ptr[f32], lse: Ptr[f32], merged: Ptr[f32], merged_lse: Ptr[f32], parts: u32, rows: u32,
+    *, D: int = 32,
+):  # fmt: skip
+    """One block = one row; thread d merges element d of all parts."""
+    row, d = k.ctaid.x, k.tid.x
+    m, l, total = k.var(f32, -math.inf), k.var(f32, 0.0), k.var(f32, 0.0)
+    with k.loop(parts) as p:
+        part_row = p * rows + row
+        part_lse = lse[part_row]
+        element = o[part_row * D + d]
+        new_max = k.max(m, part_lse)
+        shift = k.max(new_max, -3.0e38)
+        rescale = k.exp2((m - shift) * LOG2E)
+        weight = k.exp2((part_lse - shift) * LOG2E)
+        l.set(k.fma(l, rescale, weight))
+        total *= rescale
+        total.set(k.fma(weight, element, total))
+        m.set(new_max)
+    merged[row * D + d] = total / l
+    with k.guard(d == 0):
+        merged_lse[row] = m + k.log2(l) * LN2
+''',
+    answer="many",
+    hints=(
+        "A finished part with output o and log-sum-exp L behaves like one key with the score L and the value o.",
+        "So it is the loop of notebook 01, with part_lse as the score. Mind the parts without keys at the "
+        "beginning: -inf - (-inf).",
+        "shift = k.max(k.max(m, part_lse), -3.0e38); rescale = k.exp2((m - shift) * LOG2E); weight = "
+        "k.exp2((part_lse - shift) * "
+        "LOG2E); then l and total as row_sum and acc.",
+    ),
+    graded=(
+        "o and lse for other numbers of parts and rows, parts without keys among them",
+        "each number is loaded once",
+    ),
+    grade=_many,
+)
+
+EXERCISES = (SHARE, EMPTY, LANES, MEETING, MANY)
