@@ -295,7 +295,7 @@ def _blocksum(g: Grading, answer: Any) -> None:
             g.at_most(f"a tree, not a queue: {B} threads", run, "warp instructions", each * warps,
                       f"That is {each} for each warp; adding {B} numbers one after the other takes longer.")  # fmt: skip
             assert run.counters is not None
-            g.note(f"{n} numbers in blocks of {B}: {run.counters.warp_instructions // warps} instructions a warp.")
+            g.note(f"{n} numbers, blocks of {B}: {run.counters.warp_instructions // warps} instructions a warp.")
 
 
 BLOCKSUM = Exercise(

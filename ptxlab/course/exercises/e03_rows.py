@@ -1,0 +1,446 @@
+"""Exercises of notebook 03: pieces of a 2-D tile, and what the threads of a row must tell each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab.build import Builder, Ptr, f32, kernel, u32
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.grading import Grading
+from ptxlab.launch import launch
+
+ALL = 0xFFFFFFFF
+
+# -- 03-loads ----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def scores(
+    k: Builder, q: Ptr[f32], key: Ptr[f32], s: Ptr[f32],
+    *, high: int = 4, wide: int = 4, D: int = 16, vector: int = 4, pad: int = 4,
+) -> None:  # fmt: skip
+    """The kernel of the notebook: S = Q K' for 16*high rows and 16*wide keys of D numbers; one block of 256 threads."""
+    stride = D + pad
+    q_tile, k_tile = k.shared(f32, 16 * high * stride), k.shared(f32, 16 * wide * stride)
+    t = k.tid.x
+    ty, tx = t // 16, t % 16
+    for tile, source, rows in ((q_tile, q, 16 * high), (k_tile, key, 16 * wide)):
+        with k.loop(rows * D, start=t, step=256) as e:
+            tile[e // D * stride + e % D] = source[e]
+    k.barrier()
+    my_rows, my_keys = q_tile + ty * (high * stride), k_tile + tx * stride
+    total = [k.vars(f32, wide, 0.0) for _ in range(high)]
+    with k.loop(D, step=vector) as d:
+        a = [k.load(my_rows + d + i * stride, vector, vector=vector) for i in range(high)]
+        b = [k.load(my_keys + d + 16 * j * stride, vector, vector=vector) for j in range(wide)]
+        for i in range(high):
+            for j in range(wide):
+                for x, y in zip(a[i], b[j], strict=True):
+                    total[i][j].set(k.fma(x, y, total[i][j]))
+    mine = s + (ty * high) * (16 * wide) + tx
+    for i in range(high):
+        for j in range(wide):
+            mine[i * 16 * wide + 16 * j] = total[i][j]
+
+
+def _loads(g: Grading, answer: Any) -> None:
+    def hidden(r: np.random.Generator) -> tuple[int, int, int, int]:
+        return int(r.integers(1, 5)), int(r.integers(1, 5)), 4 * int(r.integers(1, 9)), int(r.choice((1, 2, 4)))
+
+    for high, wide, D, vector in g.vary(((1, 1, 16, 1), (4, 4, 16, 4), (2, 4, 32, 2)), hidden, count=3):
+        q, key = np.zeros((16 * high, D), np.float32), np.zeros((16 * wide, D), np.float32)
+        s = np.zeros((16 * high, 16 * wide), np.float32)
+        built = scores(high=high, wide=wide, D=D, vector=vector, pad=vector)
+        counters = launch(built, 1, 256, q, key, s, device="cpu", counters=True).counters
+        assert counters is not None
+        found = sum(warps for opcode, (warps, _) in counters.opcodes.items() if opcode.startswith("ld.shared"))
+        fma = counters.opcodes["fma.rn.f32"][0] // 8
+        if g.predict(answer, (high, wide, D, vector), found // 8, f"The same warp executes {fma} FMA."):
+            g.note(f"{high} x {wide}, D = {D}, {vector} at once: {found // 8} loads for {fma} FMA.")
+
+
+LOADS = Exercise(
+    name="03-loads",
+    title="How many loads?",
+    kind="predict",
+    level=1,
+    prompt="""
+How many `ld.shared` instructions does **one warp** execute in the kernel `scores` above? Write a function of `high`,
+`wide`, `D` and `vector`. The machine counts for `(high, wide, D, vector)` = (1, 1, 16, 1), (4, 4, 16, 4), (2, 4, 32,
+2), and for others.
+
+A load of four numbers at once is one instruction.
+""",
+    starter='''
+def loads(high, wide, D, vector):
+    """ld.shared instructions that one warp executes."""
+    return 0
+''',
+    solution='''
+def loads(high, wide, D, vector):
+    """ld.shared instructions that one warp executes."""
+    return (high + wide) * D // vector  # D // vector turns of the loop, each with one load a row and one a key
+''',
+    answer="loads",
+    hints=(
+        "how often does the loop over d go round, and how many loads are in its body?",
+        "32 lanes load in one instruction, and every thread of the warp does the same",
+        "the body has high + wide loads, and it is executed D // vector times",
+    ),
+    graded=("the number that the machine counts, for three cases that you see and three that you do not",),
+    grade=_loads,
+)
+
+
+# -- 03-hears ----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def gossip(k: Builder, heard: Ptr[u32], *, bits: tuple[int, ...] = (1,)) -> None:
+    """heard[i]: a bit for each lane whose number has reached lane i after a butterfly with these bits."""
+    lane = k.tid.x
+    one = k.mov(1, u32)
+    known = k.var(u32, one << lane)
+    for bit in bits:
+        other: Any = k.shfl(known, bit, 31, ALL, mode="bfly")
+        known |= other
+    heard[lane] = known
+
+
+def _hears(g: Grading, answer: Any) -> None:
+    def hidden(r: np.random.Generator) -> tuple[int, tuple[int, ...]]:
+        return int(r.integers(32)), tuple(int(b) for b in r.integers(1, 32, int(r.integers(1, 5))))
+
+    for lane, bits in g.vary(((0, (1,)), (5, (1, 2)), (5, (8, 4)), (20, (1, 2, 4, 8)), (3, (3, 3))), hidden, count=4):
+        heard = np.zeros(32, np.uint32)
+        launch(gossip(bits=bits), 1, 32, heard, device="cpu")
+        truth = {other for other in range(32) if int(heard[lane]) >> other & 1}
+        says = f"In the run, lane {lane} got the numbers of {len(truth)} lanes in {len(bits)} shuffles."
+        if g.predict(answer, (lane, bits), truth, says):
+            g.note(f"Lane {lane}, bits {bits}: {len(truth)} lanes in {len(bits)} shuffles.")
+
+
+HEARS = Exercise(
+    name="03-hears",
+    title="Who has heard of whom?",
+    kind="predict",
+    level=1,
+    prompt="""
+All lanes of a warp go through a butterfly: for each `bit` in `bits`, in this order, every lane takes the larger of
+its number and that of lane `lane ^ bit`. Which lanes' numbers have been compared in the end in a given lane? Return a
+set of lane numbers, the lane itself among them.
+
+`hears(0, (1,))` is `{0, 1}`. The bits are any numbers from 1 to 31, powers of two or not, and one may come twice.
+""",
+    starter='''
+def hears(lane, bits):
+    """The lanes whose numbers reach `lane`."""
+    return {lane}
+''',
+    solution='''
+def hears(lane, bits):
+    """The lanes whose numbers reach `lane`."""
+    lanes = {lane}
+    for bit in reversed(bits):  # whom does it hear in the last step, and what had those heard before?
+        lanes |= {other ^ bit for other in lanes}
+    return lanes
+''',
+    answer="hears",
+    hints=(
+        "a step doubles the set, or leaves it as it was",
+        "in the last step a lane hears its partner, and with it everything that the partner had heard before",
+        "begin with {lane}; for each bit, add other ^ bit for every lane `other` in the set",
+    ),
+    graded=(
+        "the set that the machine finds when the lanes pass on who they have heard of",
+        "cases that you do not see",
+    ),
+    grade=_hears,
+)
+
+
+# -- 03-share ----------------------------------------------------------------------------------------------------------
+
+
+def _softmax(x: np.ndarray) -> np.ndarray:
+    weights = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _share(g: Grading, answer: Any) -> None:
+    shown = ((8, 0.1), (8, 6.0), (3, 6.0))
+    for n, sigma in g.vary(shown, hidden=lambda r: (int(r.integers(1, 30)), float(r.uniform(3, 9)))):
+        s = (g.rng.standard_normal((n, 64)) * sigma).astype(np.float32)
+        p = np.full_like(s, np.nan)
+        blocks = -(-n // 8)
+        run = g.launch(answer, blocks, 128, s, p, n, counters=True)
+        if run is None:
+            continue
+        case = f"{n} rows of scores around {sigma:.2g}"
+        sums = p.sum(axis=1)
+        if g.close(f"right for {case}", p, _softmax(s), run=run, rtol=1e-3, atol=1e-6,
+                   says=f"Its row adds up to {sums[np.argmax(np.abs(sums - 1))]:.4g}."):  # fmt: skip
+            warps = 4 * blocks
+            g.at_most(f"eight shuffles for {case}", run, "shuffles", 8 * warps, f"That is 8 for each of {warps} warps.")
+            g.at_most(f"no barrier for {case}", run, "barriers", 0, "The threads of a row are in one warp.")
+            g.at_most(f"no memory for {case}", run, "smsp__inst_executed_op_shared_ld.sum", 0,
+                      "Registers can be read across the warp without it.")  # fmt: skip
+            g.note(f"{case}: every row adds up to 1 within {np.abs(sums - 1).max():.1e}.")
+
+
+SHARE = Exercise(
+    name="03-share",
+    title="Sixteen rulers",
+    kind="fix",
+    level=2,
+    prompt="""
+This kernel computes softmax of rows of 64 scores, with 16 threads a row, eight rows a block. In every row the weights
+should add up to 1. They add up to 16. Mend it: at most eight shuffles, no barrier, no shared memory. The number of
+rows need not fit.
+""",
+    starter='''
+@kernel
+def softmax(k: Builder, s: Ptr[f32], p: Ptr[f32], n: u32):
+    """p = softmax of each of n rows of 64 scores; thread tx of a row has scores tx, tx + 16, tx + 32 and tx + 48."""
+    i = k.thread_index()
+    row, tx = i // 16, i % 16
+    mine = s + k.min(row, n - 1) * 64 + tx
+    scores = [mine[16 * j] for j in range(4)]
+
+    top = k.var(f32, -math.inf)
+    for score in scores:
+        top.set(k.max(top, score))
+    weights = [k.exp2((score - top) * LOG2E) for score in scores]
+    total = k.var(f32, 0.0)
+    for weight in weights:
+        total += weight
+
+    with k.if_(row < n):
+        out = p + row * 64 + tx
+        for j in range(4):
+            out[16 * j] = weights[j] / total
+''',
+    solution='''
+@kernel
+def softmax(k: Builder, s: Ptr[f32], p: Ptr[f32], n: u32):
+    """p = softmax of each of n rows of 64 scores; thread tx of a row has scores tx, tx + 16, tx + 32 and tx + 48."""
+    i = k.thread_index()
+    row, tx = i // 16, i % 16
+    mine = s + k.min(row, n - 1) * 64 + tx
+    scores = [mine[16 * j] for j in range(4)]
+
+    top = k.var(f32, -math.inf)
+    for score in scores:
+        top.set(k.max(top, score))
+    for bit in (1, 2, 4, 8):  # before any weight: one ruler for the row
+        top.set(k.max(top, k.shfl(top, bit, 31, 0xFFFFFFFF, mode="bfly")))
+    weights = [k.exp2((score - top) * LOG2E) for score in scores]
+    total = k.var(f32, 0.0)
+    for weight in weights:
+        total += weight
+    for bit in (1, 2, 4, 8):
+        total += k.shfl(total, bit, 31, 0xFFFFFFFF, mode="bfly")
+
+    with k.if_(row < n):
+        out = p + row * 64 + tx
+        for j in range(4):
+            out[16 * j] = weights[j] / total
+''',
+    answer="softmax",
+    hints=(
+        "which two numbers of a row are known to one thread only, and used as if they were the row's?",
+        "the maximum must be agreed upon before the weights, the sum after them",
+        "for bit in (1, 2, 4, 8): top.set(k.max(top, k.shfl(top, bit, 31, 0xFFFFFFFF, mode='bfly'))), "
+        "and the same with += for total",
+    ),
+    graded=(
+        "the right weights, for small scores and for large ones, also where rows are missing in the last block",
+        "at most eight shuffles a warp, no barrier, no shared memory",
+    ),
+    grade=_share,
+)
+
+
+# -- 03-logsumexp ------------------------------------------------------------------------------------------------------
+
+
+def _logsumexp(g: Grading, answer: Any) -> None:
+    for n, m in g.vary(((4, 64), (5, 100), (2, 7)), hidden=lambda r: (int(r.integers(1, 20)), int(r.integers(1, 200)))):
+        s = (g.rng.standard_normal((n, m)) * 20 + 200 * g.rng.choice((-1, 1))).astype(np.float32)
+        lse = np.full(n, np.nan, np.float32)
+        blocks = -(-n // 4)
+        run = g.launch(answer, blocks, 64, s, lse, n, m, counters=True)
+        if run is None:
+            continue
+        top = s.max(axis=1).astype(np.float64)
+        right = top + np.log(np.exp(s - top[:, None]).sum(axis=1))
+        case = f"{n} rows of {m} numbers"
+        if g.close(f"right for {case}", lse, right, run=run, rtol=1e-5, atol=1e-3,
+                   says="The scores are around 200 or -200, and e^200 is no f32."):  # fmt: skip
+            g.at_most(f"eight shuffles for {case}", run, "shuffles", 8 * 2 * blocks)
+            g.at_most(f"no memory for {case}", run, "smsp__inst_executed_op_shared_ld.sum", 0)
+            g.note(f"{case}: within {np.abs(lse - right).max():.1e}.")
+
+
+LOGSUMEXP = Exercise(
+    name="03-logsumexp",
+    title="A row of any length",
+    kind="write",
+    level=2,
+    prompt="""
+Write a kernel for $\\mathrm{lse}_r = \\ln \\sum_j e^{s_{rj}}$, the number that attention keeps of each row: `n` rows
+of `m` numbers, 16 threads a row, blocks of 64 threads. The numbers may be large (around 200, or -200), `m` may be 7
+or 70, and the last block may have fewer rows than it could. At most eight shuffles, no shared memory.
+
+You may go through the row twice. `k.log2` and `k.exp2` are what a GPU has; `LOG2E` and `LN2` are there.
+""",
+    starter='''
+@kernel
+def logsumexp(k: Builder, s: Ptr[f32], lse: Ptr[f32], n: u32, m: u32):
+    """lse[r] = the logarithm of the sum of exp(s[r, j]) over j; 16 threads a row."""
+    i = k.thread_index()
+    row, tx = i // 16, i % 16
+''',
+    solution='''
+@kernel
+def logsumexp(k: Builder, s: Ptr[f32], lse: Ptr[f32], n: u32, m: u32):
+    """lse[r] = the logarithm of the sum of exp(s[r, j]) over j; 16 threads a row."""
+    i = k.thread_index()
+    row, tx = i // 16, i % 16
+    mine = s + k.min(row, n - 1) * m  # a thread past the end stays, for the shuffles
+
+    top = k.var(f32, -math.inf)
+    with k.loop(m, start=tx, step=16) as j:
+        top.set(k.max(top, mine[j]))
+    for bit in (1, 2, 4, 8):
+        top.set(k.max(top, k.shfl(top, bit, 31, 0xFFFFFFFF, mode="bfly")))
+
+    total = k.var(f32, 0.0)
+    with k.loop(m, start=tx, step=16) as j:
+        total += k.exp2((mine[j] - top) * LOG2E)
+    for bit in (1, 2, 4, 8):
+        total += k.shfl(total, bit, 31, 0xFFFFFFFF, mode="bfly")
+
+    with k.if_((row < n) & (tx == 0)):
+        lse[row] = k.log2(total) * LN2 + top
+''',
+    answer="logsumexp",
+    hints=(
+        "twice through the row: the maximum first, then the sum of exp(s - maximum)",
+        "thread tx takes numbers tx, tx + 16, ...: k.loop(m, start=tx, step=16); a thread with none has -inf and 0",
+        "after each loop, four butterfly shuffles; in the end log2(total) * LN2 + top, stored by thread tx == 0 only",
+    ),
+    graded=(
+        "the right numbers for any n and m, with scores whose exponentials do not fit",
+        "no thread leaves before the shuffles are done",
+        "at most eight shuffles a warp, and no shared memory",
+    ),
+    grade=_logsumexp,
+)
+
+
+# -- 03-piece ----------------------------------------------------------------------------------------------------------
+
+
+def _piece(g: Grading, answer: Any) -> None:
+    for D in g.vary((16, 32), hidden=lambda r: 8 * int(r.integers(3, 9))):
+        q, key = (g.rng.integers(-4, 5, (32, D)).astype(np.float32) for _ in range(2))
+        s = np.full((32, 32), np.nan, np.float32)
+        run = g.launch(answer, 1, 64, q, key, s, build={"D": D}, counters=True)
+        if run is None:
+            continue
+        assert run.counters is not None
+        if not np.array_equal(s, q @ key.T):
+            g.equal(f"right for D = {D}", s, q @ key.T, run=run)
+            continue
+        fma = 32 * 32 * D // 32
+        loads = [line for line in run.counters.by_line.values() if line.opcode.startswith("ld.shared")]
+        found, conflicts = sum(line.wavefronts for line in loads), sum(line.conflicts for line in loads)
+        g.part(f"half a wavefront for each FMA, D = {D}", found <= fma / 2 and found,
+               f"Loads from shared memory take {found} wavefronts ({conflicts} of them because of bank conflicts) for "
+               f"{fma} FMA of a warp: {found / fma:.2f} each, and 0.5 are allowed." if found else
+               "Nothing is loaded from shared memory.")  # fmt: skip
+        g.at_most(f"no number is read twice, D = {D}", run, "sectors", 3 * (2 * 32 * D + 32 * 32) // 8 // 2,
+                  "Q and K are read once each, by neighbours, and S is written once.")  # fmt: skip
+        g.at_most(f"registers, D = {D}", run, "registers", 96)
+        g.note(f"D = {D}: {found / fma:.3f} wavefronts for each FMA.")
+
+
+_PIECE = '''
+@kernel
+def product(k: Builder, q: Ptr[f32], key: Ptr[f32], s: Ptr[f32], *, D: int = 16):
+    """S = Q K' for 32 rows and 32 keys of D numbers; one block of 64 threads."""
+'''
+
+PIECE = Exercise(
+    name="03-piece",
+    title="Half a wavefront for each FMA",
+    kind="optimise",
+    level=3,
+    prompt="""
+64 threads compute the scores of 32 rows and 32 keys, and they do it as `tiled` does: score by score. Each FMA of a
+warp costs up to two wavefronts of shared memory. Rewrite the kernel so that it costs at most **half a wavefront**,
+with at most 96 registers alive at once, and without reading Q or K more than once from global memory.
+
+The square is smaller than that of the notebook: 8 by 8 threads. `D` is a multiple of 8. Look at the bank conflicts
+that the feedback names.
+""",
+    starter=_PIECE
+    + """
+    q_tile, k_tile = k.shared(f32, 32 * D), k.shared(f32, 32 * D)
+    t = k.tid.x
+    for tile, source in ((q_tile, q), (k_tile, key)):
+        with k.loop(32 * D, start=t, step=64) as e:
+            tile[e] = source[e]
+    k.barrier()
+
+    with k.loop(32 * 32, start=t, step=64) as one:  # one score after the other
+        row, column = q_tile + one // 32 * D, k_tile + one % 32 * D
+        total = k.var(f32, 0.0)
+        for d in range(D):
+            total.set(k.fma(row[d], column[d], total))
+        s[one] = total
+""",
+    solution=_PIECE
+    + """
+    stride = D + 4  # turns each row four banks further (an odd number of times four, as D is a multiple of 8)
+    q_tile, k_tile = k.shared(f32, 32 * stride), k.shared(f32, 32 * stride)
+    t = k.tid.x
+    ty, tx = t // 8, t % 8
+    for tile, source in ((q_tile, q), (k_tile, key)):
+        with k.loop(32 * D, start=t, step=64) as e:
+            tile[e // D * stride + e % D] = source[e]
+    k.barrier()
+
+    my_rows, my_keys = q_tile + ty * (4 * stride), k_tile + tx * stride
+    total = [k.vars(f32, 4, 0.0) for _ in range(4)]
+    with k.loop(D, step=4) as d:
+        a = [k.load(my_rows + d + i * stride, 4, vector=4) for i in range(4)]
+        b = [k.load(my_keys + d + 8 * j * stride, 4, vector=4) for j in range(4)]
+        for i in range(4):
+            for j in range(4):
+                for x, y in zip(a[i], b[j]):
+                    total[i][j].set(k.fma(x, y, total[i][j]))
+
+    mine = s + ty * (4 * 32) + tx
+    for i in range(4):
+        for j in range(4):
+            mine[i * 32 + 8 * j] = total[i][j]
+""",
+    answer="product",
+    hints=(
+        "four rows and four keys a thread: eight loads of four numbers serve 64 FMA",
+        "thread (ty, tx) takes rows 4 ty to 4 ty + 3 and keys tx, tx + 8, tx + 16, tx + 24; k.load(..., 4, vector=4)",
+        "if conflicts are left: rows that lie D floats apart begin in the same banks; let them lie D + 4 apart",
+    ),
+    graded=(
+        "the right scores, exactly",
+        "at most half a wavefront of shared memory for each FMA of a warp",
+        "Q, K and S go through global memory once; at most 96 registers",
+    ),
+    grade=_piece,
+)
+
+EXERCISES = (LOADS, HEARS, SHARE, LOGSUMEXP, PIECE)
