@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from ptxlab.isa.accuracy import accuracy
 from ptxlab.isa.examples import opcodes
 from ptxlab.isa.table import TABLE, Op
 
@@ -62,7 +63,8 @@ def coverage() -> list[Coverage]:
 
 
 def report() -> str:
-    """The coverage as text: totals, then for each opcode a line, what is assembled only, and the tests."""
+    """The coverage as text: totals, then for each opcode a line, what is assembled only, the tests, and how far
+    an approximate instruction is off."""
     rows = coverage()
     forms, executed = sum(r.forms for r in rows), sum(r.executed for r in rows)
     lines = [f"{len(rows)} opcodes, {forms} entries: {executed} executed, {forms - executed} assembled only", ""]
@@ -72,4 +74,5 @@ def report() -> str:
         if 0 < r.executed < r.forms:
             lines += [f"{'':<18}   not {syntax}" for syntax in r.assembled_only]
         lines += [f"{'':<18}   {n:>3} in {test}" for test, n in r.tests.items()]
+        lines += [f"{'':<18}   {row.opcode}: {row}" for row in accuracy(r.opcode)]
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ptxlab.isa import modifiers
+from ptxlab.isa.accuracy import accuracy
 from ptxlab.isa.table import Form, OperandSpec, form
 
 _TYPE_SAYS = {
@@ -37,6 +38,8 @@ class Doc:
     version: tuple[int, int]
     sm: int
     executed: bool
+    accuracy: str = ""
+    """Of an approximate instruction, how far it is off at most; "" of the others."""
 
     @property
     def since(self) -> str:
@@ -52,6 +55,7 @@ class Doc:
         lines = [self.syntax, "", self.says, ""]
         lines += [f"  .{word}  {says}" for word, says in self.modifiers]
         lines += [f"  {name}  {says}" for name, says in self.operands]
+        lines += [f"  {self.accuracy}"] if self.accuracy else []
         return "\n".join([*lines, f"  {self.since}"])
 
 
@@ -65,7 +69,12 @@ def explain(opcode: str) -> Doc:
         says = entry.notes.get(word) or modifiers.word(word)
         words.append((word, says))
     operands = tuple(_operand(found, spec) for spec in entry.operands)
-    return Doc(opcode, entry.syntax, entry.says, tuple(words), operands, found.version, found.sm, entry.executed)
+    off = "; ".join(str(row) for row in accuracy(_without(opcode, "ftz")) or accuracy(opcode))
+    return Doc(opcode, entry.syntax, entry.says, tuple(words), operands, found.version, found.sm, entry.executed, off)
+
+
+def _without(opcode: str, word: str) -> str:
+    return ".".join(w for w in opcode.removesuffix("x2").split(".") if w != word)
 
 
 def _operand(found: Form, spec: OperandSpec) -> tuple[str, str]:

@@ -44,7 +44,7 @@ def opcode(word: str) -> dict[str, Any]:
         "syntax": doc.syntax,
         "parts": [[f".{part}", says] for part, says in doc.modifiers],
         "operands": [list(pair) for pair in doc.operands],
-        "since": doc.since,
+        "since": doc.since + (f"; {doc.accuracy}" if doc.accuracy else ""),
     }
 
 
