@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ptxlab.buffers import DeviceBuffer, const, empty, out, to_device
     from ptxlab.comparison import compare
     from ptxlab.course.gallery import gallery
-    from ptxlab.decode import merge_states
     from ptxlab.emulate.recording import open_trace
     from ptxlab.emulate.trace import Trace
     from ptxlab.errors import (
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from ptxlab.gpu import assemble, sass
     from ptxlab.lab import debug, explore, load_ipython_extension, plot_error, plot_state, show
     from ptxlab.lab.diff import diff
+    from ptxlab.merge import merge_states
     from ptxlab.paged import PagedCache
     from ptxlab.static import inspect, occupancy
     from ptxlab.text import parse
@@ -85,7 +85,7 @@ _HOMES = {
     "explore": "lab",
     "load_ipython_extension": "lab",
     "inspect": "static",
-    "merge_states": "decode",
+    "merge_states": "merge",
     "occupancy": "static",
     "open_trace": "emulate.recording",
     "parse": "text",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,23 +50,34 @@ def check_shapes(q: Array, key: Array, value: Array, table: Array | None) -> int
         raise LaunchError(f"v_cache has shape {list(value.shape)}; it should be k_cache's shape {list(key.shape)}")
     if table is not None and len(table) != batch:
         raise LaunchError(f"block_table has {len(table)} rows; q has {batch} sequences")
+    if table is not None and not 1 <= key.shape[1] <= 256:
+        raise LaunchError(f"k_cache has pages of {key.shape[1]} keys; page_size is from 1 to 256")
+    sizes = {"k_cache: max_seq": key.shape[2]}
+    if table is not None:
+        sizes = {"k_cache: num_pages * page_size": key.shape[0] * key.shape[1],
+                 "block_table: max_pages * page_size": table.shape[1] * key.shape[1]}  # fmt: skip
+    for name, size in sizes.items():
+        if size >= 2**31:
+            raise LaunchError(f"{name} is {size}; keys are counted in 32 bits, so it should be below 2**31")
     heads_kv = int(key.shape[1 if table is None else 2])
     if heads_kv == 0 or heads_q % heads_kv:
         raise LaunchError(f"q: Hq = {heads_q} should be a multiple of the cache's Hkv = {heads_kv}")
     return heads_kv
 
 
-def lengths_of(lengths: Any, batch: int) -> NDArray[np.int32]:
-    """i32 `[B]`, whatever was given."""
+def lengths_of(lengths: Any, batch: int, key: Array, table: Array | None) -> NDArray[np.int32]:
+    """i32 `[B]`, whatever was given, and within what the cache holds."""
     array = np.asarray(lengths)
     if array.dtype.kind not in "iu" or array.shape not in ((), (batch,)):
         raise LaunchError(
             f"lengths: {batch} whole numbers are wanted, or one for all; got {array.dtype} {list(array.shape)}"
         )
-    return np.ascontiguousarray(np.broadcast_to(np.clip(array, -1, 2**31 - 1), (batch,)).astype(np.int32))
+    counts = [int(n) for n in np.broadcast_to(array, (batch,))]
+    check_lengths(counts, key, table)
+    return np.array(counts, np.int32)
 
 
-def check_lengths(counts: NDArray[np.int32], key: Array, table: Array | None) -> None:
+def check_lengths(counts: Sequence[int], key: Array, table: Array | None) -> None:
     """No length beyond what the cache or the table can hold, no page outside the pool."""
     for b, count in enumerate(counts):
         if count < 0:

@@ -1,8 +1,7 @@
 """`decode(q, k_cache, v_cache, lengths)`: one query a head against a cache of keys, and how far from float64 it is.
 
     out = decode(q, k_cache, v_cache, lengths, kernel="decode_split", splits=4, state=True)
-    out.o, out.lse, out.state, out.error, out.seconds, out.counters
-    o, lse = merge_states(o1, lse1, o2, lse2)
+    out.o, out.lse, out.state, out.sums, out.error, out.seconds, out.counters
 
 The cache is dense, `[B, Hkv, max_seq, D]`, or with a block table a pool of pages, `[num_pages, page_size, Hkv, D]`.
 """
@@ -46,14 +45,16 @@ class Decoded:
 
     `o` has q's shape, `lse` `[B, Hq]` (natural log). `state` is `[rows, parts, 3]` or None: for each of `rows` the
     maximum m, the sum l and the factor of the merge, of every part that the kernel keeps apart. Parts are the warps of
-    a block, or where keys were split over the grid the splits; for `decode` they are the keys, and the state is that
-    after each key. `runs` are the launches (a second one merges splits), `kernels` what ran. `error` compares with
+    a block, or where keys were split over the grid the splits, and `sums` `[rows, parts, D]` is what each had summed:
+    values times exp(score - m), not divided. For `decode` the parts are the keys, the state is that after each key, and
+    `sums` is None. `runs` are the launches (a second one merges splits), `kernels` what ran. `error` compares with
     float64 when it is first read.
     """
 
     o: Array
     lse: Array
     state: Array | None
+    sums: Array | None
     rows: tuple[Row, ...]
     runs: tuple[Run, ...]
     kernels: tuple[DecodeBuilt, ...]
@@ -163,17 +164,20 @@ def decode(
     table = None if block_table is None else caches.block_table(block_table)
     heads_kv = caches.check_shapes(q, key, value, table)
     batch, heads_q, dim = q.shape
-    counts = caches.lengths_of(lengths, batch)
-    caches.check_lengths(counts, key, table)
+    counts = caches.lengths_of(lengths, batch, key, table)
     scale = reference.default_scale(dim) if scale is None else float(scale)
     rows = _rows(state, batch, heads_q)
 
-    name = kernel if isinstance(kernel, str) else kernel.spec.name
-    by_value = isinstance(lengths, int | np.integer)
-    parts = _splits(splits, name, dtype, (batch, heads_q, heads_kv), counts, device)
+    arch = arch_of(device)
+    name = _name(kernel)
+    grouped = name == "decode_gqa" or (name == "auto" and _suits_gqa(dtype, dim, arch))
+    parts = _splits(splits, name, grouped, (batch, heads_q, heads_kv), counts, device)
     if name == "auto":
-        name = _auto(dtype, parts, table)
-    built = _kernel(kernel, name, key, table, dtype, by_value, parts, arch_of(device))
+        name = _auto(grouped, parts, table)
+    by_value = isinstance(lengths, int | np.integer)
+    built = _kernel(kernel, name, key, table, dtype, by_value, parts, arch)
+    if built.config.length == "value" and len(set(counts.tolist())) > 1:
+        raise LaunchError(f"lengths: {built.name} takes one length for all; build it with length='pointer'")
     args: dict[str, Any] = {"q": const(q), "key": const(key), "value": const(value), "scale": scale}
     names = {p.name for p in built.params}
     if "length" in names:
@@ -187,12 +191,10 @@ def decode(
     options: dict[str, Any] = {"device": device, "checks": checks, "counters": counters, "trace": trace}
 
     if "partial" not in names:
-        recorded = _recorded(
-            built, rows, q.shape[:2], key.shape[2] if built.spec.name == "decode" else built.config.warps
-        )
-        built = recorded[0]
+        steps = key.shape[2] if built.spec.name == "decode" else built.config.warps
+        built, recorded = _recorded(built, rows, q.shape, steps)
         more = {"splits": 1} if "splits" in names else {}
-        run = _launch(built, (batch, heads_q, heads_kv, 1), options, **args, **result, **more, **recorded[1])
+        run = _launch(built, (batch, heads_q, heads_kv, 1), options, **args, **result, **more, **recorded)
         runs, built_all = [run], [built]
     else:
         from ptxlab import kernels
@@ -200,47 +202,18 @@ def decode(
         partial = np.empty((batch, heads_q, parts, dim + 2), np.float32)
         first = _launch(built, (batch, heads_q, heads_kv, parts), options, **args, partial=out(partial))
         reduce = kernels.get("decode_reduce", "decode").build(head_dim=dim, dtype=dtype, arch=built.config.arch)
-        recorded = _recorded(reduce, rows, q.shape[:2], parts)
-        second = _launch(
-            recorded[0], (batch, heads_q, heads_kv, 1), options, partial=const(partial), **result, **recorded[1]
-        )
-        runs, built_all = [first, second], [built, recorded[0]]
-    states = recorded[1].get("probe")
+        reduce, recorded = _recorded(reduce, rows, q.shape, parts)
+        problem = batch, heads_q, heads_kv, 1
+        second = _launch(reduce, problem, options, partial=const(partial), **result, **recorded)
+        runs, built_all = [first, second], [built, reduce]
+        recorded["sums"] = np.stack([partial[row][:, :dim] for row in rows]) if rows else None
+    states = recorded.get("probe")
     if states is not None and built.spec.name == "decode":
         states = states[:, : int(counts.max(initial=0))]
     return Decoded(
-        o, lse, states, tuple(rows), tuple(runs), tuple(built_all), parts, scale, counts, (q, key, value, table)
-    )
-
-
-def merge_states(o1: Array, lse1: Array, o2: Array, lse2: Array, *, device: str = "auto") -> tuple[Array, Array]:
-    """The attention over two sets of keys from the attention over each: (o, lse).
-
-    o1 and o2 `[..., D]` of one type (float32, float64, float16 or bfloat16), lse1 and lse2 `[...]` natural logs,
-    float64 beside float64 and otherwise float32. A side that saw no key (lse = -inf) counts for nothing. The same in
-    numpy is `reference.merge_states`.
-    """
-    from ptxlab.kernels import decode_merge, decode_spec
-
-    given = {"o1": o1, "lse1": lse1, "o2": o2, "lse2": lse2}
-    arrays = {name: caches.array(name, x) for name, x in given.items()}
-    o1, lse1 = arrays["o1"], arrays["lse1"]
-    long = {numpy: short for short, numpy in {**decode_spec.NUMPY, "f64": "float64"}.items()}
-    if o1.dtype.name not in long:
-        raise LaunchError(f"o1 is {o1.dtype}; there are kernels for {', '.join(long)}")
-    log = np.dtype(np.float64 if o1.dtype == np.float64 else np.float32)
-    for name, array in arrays.items():
-        shape = o1.shape if name[0] == "o" else o1.shape[:-1]
-        dtype = o1.dtype if name[0] == "o" else log
-        if o1.ndim == 0 or array.shape != shape or array.dtype != dtype:
-            wanted, found = f"{dtype} {list(shape)}", f"{array.dtype} {list(array.shape)}"
-            raise LaunchError(f"{name} should be {wanted} beside o1 {list(o1.shape)}, it is {found}")
-    o, lse = np.empty(o1.shape, o1.dtype), np.empty(lse1.shape, log)
-    if lse.size:
-        built = decode_merge.build(long[o1.dtype.name])
-        ins = [const(arrays[name]) for name in ("o1", "lse1", "o2", "lse2")]
-        launch(built, lse.size, decode_merge.THREADS, *ins, out(o), out(lse), o1.shape[-1], device=device)
-    return o, lse
+        o, lse, states, recorded.get("sums"), tuple(rows), tuple(runs), tuple(built_all), parts, scale, counts,
+        (q, key, value, table),
+    )  # fmt: skip
 
 
 def split_count(blocks: int, processors: int, keys: int) -> int:
@@ -279,7 +252,13 @@ def _rows(state: bool | Sequence[Row], batch: int, heads: int) -> list[Row]:
     """The rows whose state is recorded."""
     if isinstance(state, bool):
         return [(b, h) for b in range(batch) for h in range(heads)] if state else []
-    rows = [(int(b), int(h)) for b, h in state]
+    rows: list[Row] = []
+    for item in state:
+        try:
+            b, h = (int(x) for x in item)
+        except (TypeError, ValueError):
+            raise LaunchError(f"state: True or pairs (sequence, head) are wanted, got {item!r}") from None
+        rows.append((b, h))
     for n, (b, h) in enumerate(rows):
         if not (0 <= b < batch and 0 <= h < heads):
             raise LaunchError(f"state: there is no row {(b, h)}; (sequence, head) are below {(batch, heads)}")
@@ -291,8 +270,20 @@ def _rows(state: bool | Sequence[Row], batch: int, heads: int) -> list[Row]:
 # -- the kernel --------------------------------------------------------------------------------------------------------
 
 
+def _name(kernel: Any) -> str:
+    """The name of what was asked for; `LaunchError` if it is no kernel for decoding."""
+    from ptxlab.kernels import DecodeBuilt
+
+    if isinstance(kernel, str):
+        return kernel
+    if isinstance(kernel, DecodeBuilt):
+        return kernel.spec.name
+    what = getattr(kernel, "name", None) or type(kernel).__name__
+    raise LaunchError(f"kernel: a name or a built decode kernel is wanted, got {what}")
+
+
 def _splits(
-    splits: int | None, name: str, dtype: str, heads: tuple[int, int, int], counts: NDArray[np.int32], device: str
+    splits: int | None, name: str, grouped: bool, heads: tuple[int, int, int], counts: NDArray[np.int32], device: str
 ) -> int:
     """How many parts the keys are cut into; 1 for kernels that do not cut."""
     if splits is not None:
@@ -304,7 +295,6 @@ def _splits(
     if name not in (*SPLITTING, "auto"):
         return 1
     batch, heads_q, heads_kv = heads
-    grouped = name == "decode_gqa" or (name == "auto" and dtype != "f32")
     blocks = batch * (heads_kv * -(-(heads_q // heads_kv) // 16) if grouped else heads_q)
     return split_count(blocks, _processors(device), int(counts.max(initial=0)))
 
@@ -318,8 +308,17 @@ def _processors(device: str) -> int:
     return targets.get("sm_80").gpus[0][1]
 
 
-def _auto(dtype: str, splits: int, table: Array | None) -> str:
-    if dtype != "f32":
+def _suits_gqa(dtype: str, dim: int, arch: str) -> bool:
+    """Whether `decode_gqa` can be built for this."""
+    from ptxlab import kernels
+
+    wanted = {"dtype": dtype, "head_dim": dim, "arch": arch}
+    takes = kernels.get("decode_gqa", "decode").parameters
+    return all(takes[name].allows(value) for name, value in wanted.items())
+
+
+def _auto(grouped: bool, splits: int, table: Array | None) -> str:
+    if grouped:
         return "decode_gqa"
     return "decode_split" if splits > 1 else "decode_multiwarp" if table is None else "decode_paged"
 
@@ -361,16 +360,20 @@ def _kernel(
 
 def _recorded(
     built: DecodeBuilt, rows: Sequence[Row], shape: tuple[int, ...], parts: int
-) -> tuple[DecodeBuilt, dict[str, Array]]:
+) -> tuple[DecodeBuilt, dict[str, Any]]:
     """The kernel that stores its state, with where to, if any row is recorded."""
     if not rows:
         return built, {}
     from ptxlab import kernels
 
-    slots = np.full(shape, kernels.NOWHERE, np.uint32)
+    built = built.with_probes()
+    slots = np.full(shape[:2], kernels.NOWHERE, np.uint32)
     for slot, row in enumerate(rows):
         slots[row] = slot
-    return built.with_probes(), {"slots": slots, "probe": np.full((len(rows), parts, 3), np.nan, np.float32)}
+    into: dict[str, Any] = {"slots": slots, "probe": np.full((len(rows), parts, 3), np.nan, np.float32)}
+    if any(p.name == "sums" for p in built.params):
+        into["sums"] = np.full((len(rows), parts, shape[2]), np.nan, np.float32)
+    return built, into
 
 
 def _launch(built: DecodeBuilt, problem: tuple[int, int, int, int], options: dict[str, Any], **given: Any) -> Run:

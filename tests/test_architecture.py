@@ -15,8 +15,8 @@ PACKAGE = ROOT / "ptxlab"
 
 EVERYTHING = {
     "isa", "text", "build", "emulate", "frontends", "gpu", "kernels", "launch", "arguments", "buffers", "targets",
-    "reference", "attention", "comparison", "caches", "decode", "paged", "lab", "course", "cli", "doctor", "static",
-    "errors", "findings", "check",
+    "reference", "attention", "comparison", "caches", "decode", "merge", "paged", "lab", "course", "cli", "doctor",
+    "static", "errors", "findings", "check",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets"}
 ARROWS: dict[str, set[str]] = {
@@ -39,6 +39,7 @@ ARROWS: dict[str, set[str]] = {
     "caches": set(),
     "paged": set(),
     "decode": {"attention", "kernels", "launch", "reference", "buffers", "caches", "gpu"},
+    "merge": {"kernels", "launch", "buffers", "caches"},
     "doctor": {"gpu"},
     "static": {"text", "emulate", "gpu"},
     "check": {"launch", "buffers"},

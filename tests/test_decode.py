@@ -122,7 +122,7 @@ def test_lengths_and_pages_that_do_not_fit():
     q, k, v = arrays()
     assert refused(q, k, v, [3, 10]) == "lengths[1] is 10; the cache has max_seq = 9"
     assert refused(q, k, v, [3, -1]) == "lengths[1] is negative"
-    assert refused(q, k, v, [2**40, 1]) == "lengths[0] is 2147483647; the cache has max_seq = 9"
+    assert refused(q, k, v, [2**40, 1]) == "lengths[0] is 1099511627776; the cache has max_seq = 9"
     q, k, v = arrays(k=(5, 4, 2, 32))
     table = np.array([[0, 1], [4, -1]], np.int32)
     assert refused(q, k, v, [3, 9], table) == "lengths[1] is 9; 2 pages of 4 keys in block_table hold 8"

@@ -24,7 +24,7 @@ from ptxlab.errors import TargetError
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, key_count, rounded
 from ptxlab.kernels.decode_paged import rows_of
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Slots, Table, entry_name
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Slots, Sums, Table, entry_name
 from ptxlab.kernels.decode_split import part
 from ptxlab.kernels.fragments import across, matrix, multiply
 from ptxlab.kernels.fragments import rounded as weights_of
@@ -68,7 +68,7 @@ def make(config: DecodeConfig) -> Kernel:
     def decode_gqa(
         k: Builder, q: Ptr[Half], key: Ptr[Cache], value: Ptr[Cache], table: Table, lengths: Ptr[s32],
         o: Result, lse: Statistics, partial: Partial, Hq: u32, Hkv: u32, width: u32, splits: u32, scale: f32,
-        slots: Slots,
+        slots: Slots, sums: Sums,
     ) -> None:  # fmt: skip
         """One block = up to 16 query heads that share a key/value head, and one part of its keys."""
         k.launch_bounds(config.threads)
@@ -187,7 +187,13 @@ def make(config: DecodeConfig) -> Kernel:
                 with k.guard(column == 0):
                     lse[first_row + row] = (row_max + k.log2(divisor)) * LN2
 
-        if slots is not None:
+        if slots is not None and sums is not None:
+            with k.loop(rows * (config.warps * D), start=thread, step=config.threads) as i:
+                row, teller, column = i // (config.warps * D), i // D % config.warps, i % D
+                slot = slots[first_row + row]
+                share = states + teller * (ring_bytes(config) // 4) + row * (D + PAD) + column
+                with k.guard(slot != NOWHERE):
+                    (sums + k.mul(slot, config.warps * D, wide=True))[teller * D + column] = share[0]
             with k.loop(rows * config.warps, start=thread, step=config.threads) as i:
                 row, teller = i // config.warps, i % config.warps
                 row_max, row_sum, scales = merge(k, config, states, row)
@@ -272,6 +278,10 @@ def fit(config: DecodeConfig) -> DecodeConfig:
     While one block waits for its first keys or merges its warps, the other reads. Where two blocks would have fewer
     than 3 stages each, one has the memory for itself; and where its rings do not fit either, two warps share it.
     """
+    if config.partial and config.probes:
+        raise TargetError(
+            "decode_gqa: partial=True stores the state of each split itself; probes=True is for whole rows"
+        )
     target = targets.get(config.arch)
     limit, half = target.optin_shared, target.shared_per_sm // 2 - target.reserved_shared
     warps = (config.warps,) if config.warps else (4, 2)

@@ -24,7 +24,7 @@ from typing import Any
 from ptxlab.build import Builder, Kernel, Ptr, Register, Shared, Var, f32, kernel, u32
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, Lanes, key_count, rounded, sum_over
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Length, Slots, entry_name
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Length, Slots, Sums, entry_name
 from ptxlab.kernels.spec import NOWHERE
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
@@ -43,7 +43,7 @@ def make(config: DecodeConfig) -> Kernel:
     @kernel(name=entry_name("decode_multiwarp", config), arch=config.arch, probes=config.probes, types=config.types())
     def decode_multiwarp(
         k: Builder, q: Ptr[Element], key: Ptr[Element], value: Ptr[Element], o: Ptr[Element], lse: Ptr[f32],
-        Hq: u32, Hkv: u32, max_seq: u32, length: Length, scale: f32, slots: Slots,
+        Hq: u32, Hkv: u32, max_seq: u32, length: Length, scale: f32, slots: Slots, sums: Sums,
     ) -> None:  # fmt: skip
         """One block = one query head of one sequence; its warps take turns at the keys and merge at the end."""
         k.launch_bounds(config.threads, THREADS // config.threads)
@@ -64,9 +64,9 @@ def make(config: DecodeConfig) -> Kernel:
         state = attend(k, config, q + row_start, scale * LOG2E, 0, keys, where)
         merge_lanes(k, lanes, state)
         merged = merge_warps(k, config, state)
-        if slots is not None:
+        if slots is not None and sums is not None:
             slot = slots[row]
-            probe_warps(k, config, slot, merged)
+            probe_warps(k, config, slot, merged, sums)
 
         # Without keys total = 0 and row_max = -inf: dividing by 1 gives O = 0 and LSE = -inf.
         divisor = k.select(merged.row_sum > 0.0, merged.row_sum, 1.0)
@@ -74,7 +74,7 @@ def make(config: DecodeConfig) -> Kernel:
         with k.guard(k.tid.x == 0):
             lse[row] = (merged.row_max + k.log2(divisor)) * LN2  # natural logarithm
 
-    return decode_multiwarp(**({} if config.probes else {"slots": None}))
+    return decode_multiwarp(**({} if config.probes else {"slots": None, "sums": None}))
 
 
 # -- going through the keys --------------------------------------------------------------------------------------------
@@ -225,9 +225,14 @@ def store_row(k: Builder, config: DecodeConfig, merged: Merged, to: Ptr[Any], di
             to[at] = rounded(k, result, element)
 
 
-def probe_warps(k: Builder, config: DecodeConfig, slot: Any, merged: Merged) -> None:
-    """Stores the state that each warp held before the merge, and what the merge multiplied it with."""
-    thread = k.tid.x
+def probe_warps(k: Builder, config: DecodeConfig, slot: Any, merged: Merged, sums: Ptr[f32]) -> None:
+    """Stores the state that each warp held before the merge: maximum, sum, what the merge multiplied them with, and the
+    weighted values."""
+    D, thread = config.head_dim, k.tid.x
+    with k.if_(slot != NOWHERE):
+        mine = sums + k.mul(slot, config.warps * D, wide=True)
+        with k.loop(config.warps * D, start=thread, step=config.threads) as i:
+            mine[i] = merged.warp_acc[i // D, i % D]
     with k.if_((slot != NOWHERE) & (thread < config.warps)):
         row_max = merged.warp_max[thread]
         rescale = k.exp2(row_max - k.max(merged.row_max, LOWEST))

@@ -24,7 +24,7 @@ from ptxlab.build import Builder, Kernel, Ptr, bf16, f16, f32, kernel, s32, u32,
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import Lanes, key_count
 from ptxlab.kernels.decode_multiwarp import THREADS, attend, merge_lanes, merge_warps, probe_warps, store_row
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Slots, Table, entry_name
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Slots, Sums, Table, entry_name
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 Cache = TypeVar("Cache", f32, f16, bf16, u64)
@@ -38,7 +38,7 @@ def make(config: DecodeConfig) -> Kernel:
     @kernel(name=entry_name("decode_paged", config), arch=config.arch, probes=config.probes, types=config.types())
     def decode_paged(
         k: Builder, q: Ptr[Element], key: Ptr[Cache], value: Ptr[Cache], table: Table, lengths: Ptr[s32],
-        o: Ptr[Element], lse: Ptr[f32], Hq: u32, Hkv: u32, width: u32, scale: f32, slots: Slots,
+        o: Ptr[Element], lse: Ptr[f32], Hq: u32, Hkv: u32, width: u32, scale: f32, slots: Slots, sums: Sums,
     ) -> None:  # fmt: skip
         """One block = one query head of one sequence, whose keys are found through the block table."""
         k.launch_bounds(config.threads, THREADS // config.threads)
@@ -52,9 +52,9 @@ def make(config: DecodeConfig) -> Kernel:
         state = attend(k, config, q + row_start, scale * LOG2E, 0, keys, where)
         merge_lanes(k, Lanes(D, config.dtype), state)
         merged = merge_warps(k, config, state)
-        if slots is not None:
+        if slots is not None and sums is not None:
             slot = slots[row]
-            probe_warps(k, config, slot, merged)
+            probe_warps(k, config, slot, merged, sums)
 
         # Without keys total = 0 and row_max = -inf: dividing by 1 gives O = 0 and LSE = -inf.
         divisor = k.select(merged.row_sum > 0.0, merged.row_sum, 1.0)

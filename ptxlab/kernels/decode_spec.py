@@ -39,8 +39,13 @@ Length = TypeVar("Length", u32, Ptr[s32])
 of the same CUDA graph, whose parameters are fixed."""
 Slots = TypeVar("Slots", bound=Ptr[u32] | None)
 """`slots` of a `probes=True` build: for each query row where in `probe` its state goes, or `NOWHERE`; else None."""
+Sums = TypeVar("Sums", bound=Ptr[f32] | None)
+"""`sums` of a `probes=True` build whose warps merge: `[rows, warps, D]`, what each warp had summed; else None."""
 Table = TypeVar("Table", bound=Ptr[s32] | None)
 """The block table of a paged cache; None in other builds."""
+
+MOST_BLOCKS = targets.GRID[1]
+"""The most sequences and splits: they are y and z of the grid."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +82,13 @@ class DecodeConfig:
         if self.cache == "paged":
             given["Table"] = Ptr[s32]
         if self.probes:
-            given["Slots"] = Ptr[u32]
+            given |= {"Slots": Ptr[u32], "Sums": Ptr[f32]}
         return given
 
     def absent(self) -> dict[str, None]:
         """The parameters that this build does not have, as Python arguments of the kernel function."""
-        return ({} if self.probes else {"slots": None}) | ({} if self.cache == "paged" else {"table": None})
+        probes = {} if self.probes else {"slots": None, "sums": None}
+        return probes | ({} if self.cache == "paged" else {"table": None})
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------
@@ -217,12 +223,16 @@ class DecodeBuilt:
         if "max_pages" in sizes:
             counted["max_pages * page_size"] = sizes["max_pages"] * self.config.page_size
             counted["num_pages * page_size"] = cache[0] * self.config.page_size
+            counted["Hkv * D"] = sizes["Hkv"] * self.config.head_dim
             counted["B * max_pages"] = batch * sizes["max_pages"]
         if "splits" in sizes:
             counted["B * Hq * splits"] = batch * sizes["Hq"] * sizes["splits"]
         for name, count in counted.items():
             if count >= 2**31:
                 raise LaunchError(f"{self.name}: {name} is {count}; it is counted in 32 bits and should be below 2**31")
+        for name, count in (("B", batch), ("splits", sizes.get("splits", 1))):
+            if count > MOST_BLOCKS:
+                raise LaunchError(f"{self.name}: {name} is {count}; a grid has at most {MOST_BLOCKS} blocks there")
 
 
 # -- the catalogue's entry ---------------------------------------------------------------------------------------------

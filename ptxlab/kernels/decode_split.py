@@ -55,9 +55,7 @@ def make(config: DecodeConfig) -> Kernel:
             result[D] = merged.row_max * LN2
             result[D + 1] = merged.row_sum
 
-    absent = config.absent()
-    absent.pop("slots", None)
-    return decode_split(**absent)
+    return decode_split(**({} if config.cache == "paged" else {"table": None}))
 
 
 def part(k: Builder, keys: u32, splits: u32, split: u32) -> tuple[u32, u32]:

@@ -42,6 +42,14 @@ class Parameter:
     maximum: int = 0
     step: int = 1
 
+    def allows(self, value: Any) -> bool:
+        """Whether `check` takes the value."""
+        try:
+            self.check("", value)
+        except TargetError:
+            return False
+        return True
+
     def check(self, kernel: str, value: Any) -> None:
         """`TargetError` names the limit that a value breaks."""
         if self.choices:
