@@ -306,3 +306,42 @@ def test_the_matrices_of_a_load(viewer: Any) -> None:
     page = viewer(pl.debug("wmma", seq_len=16, head_dim=16))
     run_to(page, "wmma.mma")
     assert "as those of mma.sync do" in page.inner_text(f"{EXCHANGE} .pl-picture")
+
+
+# -- without a kernel --------------------------------------------------------------------------------------------------
+
+
+def exported(widget: Any) -> str:
+    """A notebook with the outputs of a widget as nbconvert makes a page of it."""
+    nbformat = pytest.importorskip("nbformat", reason="needs nbformat: pip install nbformat")
+    exporters = pytest.importorskip("nbconvert", reason="needs nbconvert: pip install nbconvert")
+    data = dict(widget._repr_mimebundle_()[0])
+    copy = {"text/html": data.pop("text/html"), "text/plain": ""}
+    v4 = nbformat.v4
+    outputs = [v4.new_output("display_data", data=d) for d in (data, copy)]
+    notebook = v4.new_notebook(cells=[v4.new_code_cell("pl.debug(run)", outputs=outputs)])
+    return str(exporters.HTMLExporter().from_notebook_node(notebook)[0])
+
+
+def test_an_export_and_a_saved_page_hold_the_viewer(chromium: Any, tmp_path: Any) -> None:
+    debugger = pl.debug("tiled", seq_len=40, head_dim=16)
+    (tmp_path / "export.html").write_text(exported(debugger))
+    debugger.save(tmp_path / "page.html")
+    walker = debugger.recording.walk(0, 0)
+    for name, steps in (("page", 4059), ("export", 0)):
+        page = chromium.new_page(viewport={"width": 1200, "height": 1000}, offline=True)
+        errors: list[str] = []
+        page.on("pageerror", lambda error, errors=errors: errors.append(str(error)))
+        page.goto((tmp_path / f"{name}.html").as_uri(), wait_until="domcontentloaded")
+        page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
+        page.focus(".pl-slider")
+        for _ in range(30):
+            page.keyboard.press("ArrowRight")
+        shown = page.inner_text(".pl-status")
+        assert shown.startswith("step 31 of ")
+        assert shown.endswith(walker.moment(30).opcode)
+        note = page.inner_text(".pl-entry")
+        assert ("a saved copy with " in note) == (name == "export")
+        assert not steps or f"of {steps}," in shown
+        assert not [error for error in errors if "ptxlab" in error]
+        page.close()

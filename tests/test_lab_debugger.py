@@ -177,8 +177,9 @@ def test_the_static_copy_shows_a_few_steps() -> None:
         assert html.count(f": {says}</summary>") == 1
     assert "8 of 32 lanes executed max.f32." in html
     assert "%row_max before" in html
-    assert "<script" not in html
-    assert len(html) < 40_000
+    tables, script = html.split("<script>")
+    assert len(tables) < 15_000
+    assert len(html) < 60_000
 
 
 def test_a_kernel_that_faults_is_shown_up_to_there() -> None:

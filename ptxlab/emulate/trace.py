@@ -226,8 +226,9 @@ class Columns:
                 return np.array(self.kinds[dtype][at])
         raise IndexError(write)
 
-    def pack(self, keyframe: Sequence[np.ndarray]) -> bytes:
-        """The bytes of a page that begins with these registers: each column a length and compressed data."""
+    def pack(self, keyframe: Sequence[np.ndarray], level: int = 1) -> bytes:
+        """The bytes of a page that begins with these registers: each column a length and compressed data. level: how
+        hard zlib tries."""
         before = [pack_lanes([v for v in keyframe if v.dtype == dtype], dtype) for dtype in _CLASSES]
         values = [pack_lanes(self.kinds[dtype], dtype) for dtype in _CLASSES if dtype in self.kinds]
         columns = (
@@ -236,7 +237,7 @@ class Columns:
             self.touched.astype(np.uint16).tobytes(), self.head.tobytes(), self.lanes.tobytes(),
             pack_lanes(self.addresses, np.dtype(np.uint64)),
         )  # fmt: skip
-        return b"".join(_column(data) for data in columns)
+        return b"".join(_column(data, level) for data in columns)
 
 
 def columns_of(warp: Pending) -> Columns:
@@ -259,8 +260,8 @@ def _bits(masks: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
     return np.packbits(np.array(masks, np.bool_), axis=1, bitorder="little").view(np.uint32).ravel()
 
 
-def _column(data: bytes) -> bytes:
-    packed = zlib.compress(data, 1)
+def _column(data: bytes, level: int) -> bytes:
+    packed = zlib.compress(data, level)
     return struct.pack("<II", len(packed), len(data)) + packed
 
 

@@ -21,8 +21,7 @@ import traitlets
 from ptxlab.emulate.recording import Recording, open_trace
 from ptxlab.emulate.trace import Trace
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
-from ptxlab.lab import assets, highlight, moments, subjects
-from ptxlab.lab.exchange import exchanges
+from ptxlab.lab import assets, moments, saved, subjects
 from ptxlab.text import Module
 
 LIMIT = 32 << 20
@@ -44,17 +43,11 @@ class Debugger(anywidget.AnyWidget):
                 "less of it: trace=pl.Trace(blocks=0, warps=0, steps=20000)"
             )
         self.recording, self.note = recording, note
-        super().__init__(
-            trace=bytes(recording.data),
-            info={
-                "kernel": recording.kernel,
-                "lines": highlight.ptx_lines(recording.text),
-                "events": {f"{b}:{w}": moments.events(recording, (b, w)) for b, w in recording.warps},
-                "exchange": exchanges(recording),
-                "capped": recording.capped,
-                "note": note,
-            },
-        )
+        super().__init__(trace=bytes(recording.data), info=moments.page_info(recording, note))
+
+    def save(self, path: str | Path) -> None:
+        """Writes a page that shows this debugger in any browser, without Python: `pl.debug(run).save("run.html")`."""
+        Path(path).write_text(saved.page_html(self.recording, self.note), encoding="utf-8")
 
     def __repr__(self) -> str:
         return f"debugger of {self.recording.kernel}"
@@ -71,7 +64,7 @@ class Debugger(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         bundle = super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        static = moments.debugger_html(self.recording, self.note)
+        static = saved.copy_html(self.recording, self.note)
         return {**(data or {}), "text/plain": repr(self), "text/html": static}, metadata
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ptxlab.emulate.recording import Moment, Recording, Walker
 from ptxlab.lab import display, highlight
-from ptxlab.lab.exchange import maxima
+from ptxlab.lab.exchange import exchanges, maxima
 
 BARRIER = re.compile(r"(bar|barrier)\.|(bar|barrier)$")
 ENDS = ("ret", "exit")
@@ -64,6 +64,18 @@ def _growth(recording: Recording, pages: list[Any]) -> list[int]:
     return found
 
 
+def page_info(recording: Recording, note: str = "") -> dict[str, Any]:
+    """What the viewer is given beside the trace. note: why the kernel was stopped."""
+    return {
+        "kernel": recording.kernel,
+        "lines": highlight.ptx_lines(recording.text),
+        "events": {f"{b}:{w}": events(recording, (b, w)) for b, w in recording.warps},
+        "exchange": exchanges(recording),
+        "capped": recording.capped,
+        "note": note,
+    }
+
+
 # -- the static copy ---------------------------------------------------------------------------------------------------
 
 
@@ -100,7 +112,7 @@ def debugger_html(recording: Recording, note: str = "") -> str:
             assert moment is not None
             title = f"Block {key[0]}, warp {key[1]}, step {step + 1} of {len(walker)}: {says}"
             parts.append(f"<details open><summary>{title}</summary>{_step_html(moment, walker, lines)}</details>")
-    return '<div class="ptxlab-copy"></div>' + display.page(*parts)
+    return display.page(*parts)
 
 
 def _step_html(moment: Moment, walker: Walker, lines: list[str]) -> str:
