@@ -1,0 +1,322 @@
+# %% [markdown]
+# # 08 · Decode: one query, one warp
+#
+# So far many queries met many keys at once: a whole prompt. Then the model begins to write, one token after the
+# other, and each new token brings *one* query that must meet *all* keys so far. The same attention, and everything
+# that made the kernels before this one fast is of no use.
+#
+# **Why is decode a bandwidth problem, and why can a kernel with one warp a head not reach that bandwidth?** You count
+# bytes, let a warp share a row, watch a sum travel through 32 lanes, and find out what is in flight.
+
+# %%
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import ptxlab as pl
+from ptxlab import reference
+from ptxlab.build import Builder, Ptr, f32, kernel, s32, u32
+
+# %load_ext ptxlab
+
+# %% [markdown]
+# ## What changes when there is one query?
+#
+# Count what attention of $S_q$ queries over $S_k$ keys must compute, and what it must at least read and write. Each
+# query-key pair costs two dot products' worth of work, $4D$ floating-point operations. Each key and value is read
+# once, each query and output row once.
+
+
+# %%
+def work(queries, keys, D=128, size=2):
+    """(FLOPs, bytes) of one head; `size` bytes an element."""
+    return 4 * queries * keys * D, size * D * (2 * keys + 2 * queries)
+
+
+keys = 4096
+for queries in (4096, 256, 16, 1):
+    flops, bytes_ = work(queries, keys)
+    print(f"{queries:5} queries, {keys} keys: {flops:15,} FLOPs {bytes_:10,} bytes  {flops / bytes_:7.1f} FLOPs a byte")
+
+# %% [markdown]
+# Two thousand operations for each byte in prefill, **one** in decode. The number has a name, *arithmetic
+# intensity*, and a plot that goes with it, the *roofline*: a processor computes at most at its peak rate, and at
+# most as fast as memory feeds it.
+#
+# The two lines below are an H200's data sheet: 989 TFLOP/s of f16 matrix products, 4.8 TB/s of memory.
+
+# %%
+PEAK, BANDWIDTH = 989e12, 4.8e12
+intensity = np.logspace(-1, 4, 200)
+figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
+axis.loglog(intensity, np.minimum(PEAK, BANDWIDTH * intensity) / 1e12, color="0.3")
+for queries, marker in ((4096, "o"), (256, "s"), (16, "^"), (1, "D")):
+    flops, bytes_ = work(queries, keys)
+    x = flops / bytes_
+    axis.plot(x, min(PEAK, BANDWIDTH * x) / 1e12, marker, markersize=9, label=f"{queries} queries")
+axis.axvline(PEAK / BANDWIDTH, color="0.7", linestyle=":")
+axis.set_xlabel("FLOPs a byte")
+axis.set_ylabel("TFLOP/s at most")
+axis.legend()
+axis.grid(alpha=0.25)
+print(f"the roof bends at {PEAK / BANDWIDTH:.0f} FLOPs a byte; decode may use {BANDWIDTH / PEAK:.1%} of the arithmetic")
+
+# %% [markdown]
+# Decode sits far down the slope. Half a percent of the tensor cores' work would do; nothing that you do to the
+# arithmetic matters. What matters is **bytes a second**: the time of a perfect kernel is the size of the cache over
+# the bandwidth.
+#
+# ## Can we use the kernel that we have?
+#
+# `scalar` from notebook 01 gives every query row to one thread. With one query, one thread of the first warp works.
+# The CPU machine counts who is busy.
+
+# %%
+D, n = 64, 64
+q4, k4, v4 = reference.random_inputs(1, 1, 1, 1, n, D, seed=1)  # batch, heads, KV heads, rows, keys, D
+out = pl.attention(q4, k4, v4, kernel="scalar", device="cpu", counters=True)
+c = out.counters
+LOADS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+print(f"lanes busy: {c.thread_instructions / c.warp_instructions / 32:.1%}")
+print(f"{c[LOADS]} load instructions bring {c[SECTORS]} sectors of 32 bytes: {c[SECTORS] * 32 / (2 * n * D * 4):.1f} "
+      "times the bytes of K and V")  # fmt: skip
+
+# %% [markdown]
+# Three percent. And memory answers in *sectors* of 32 bytes: a lone thread that asks for 4 bytes has 32 brought,
+# and (if no cache helps) seven eighths of them for nothing.
+#
+# ## How can a warp share a row?
+#
+# Turn it round. One key at a time, and the *elements* of its row are spread over the lanes: lane $i$ multiplies the
+# elements $i, i+32, \dots$ of query and key. Neighbouring lanes load neighbouring elements, so a load of the whole
+# warp is 128 bytes in a row, 4 sectors, all used. Then every lane holds one part of the dot product, and the 32
+# parts must be added.
+#
+# Registers are private: no lane can look into another's. `shfl.sync.bfly` ("butterfly") lets lanes *exchange* a
+# register: lane $i$ receives that of lane $i \oplus d$ (exclusive or). Five exchanges with $d = 16, 8, 4, 2, 1$ are
+# enough.
+
+
+# %%
+@kernel
+def warp_sum(k: Builder, x: Ptr[f32], y: Ptr[f32]):
+    """y[lane] = the sum of the 32 numbers of x, in every lane."""
+    lane = k.tid.x
+    total = k.var(f32, x[lane])
+    for distance in (16, 8, 4, 2, 1):
+        total += k.shfl(total, distance, 31, -1, mode="bfly")
+    y[lane] = total
+
+
+x, y = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+run = pl.launch(warp_sum, 1, 32, x, y, device="step", trace=pl.Trace())
+print(y)
+
+# %% [markdown]
+# 496 in every lane, not in one only: that saves telling the others. The trace has kept each register of each lane
+# at each step. This is how the sum travels; one row is one `add`, one column one lane.
+
+# %%
+walker = run.trace.walk(block=0, warp=0)
+rows = [x]
+for _ in range(len(walker)):
+    if walker.forward().opcode.startswith("add"):
+        rows.append(walker.registers["%total"].view(np.float32).copy())
+
+figure, axis = plt.subplots(figsize=(9, 2.6), layout="constrained")
+axis.imshow(np.array(rows), aspect="auto", cmap="Blues")
+for r, row in enumerate(rows):
+    for lane, value in enumerate(row):
+        axis.text(lane, r, f"{value:.0f}", ha="center", va="center", fontsize=6, color="k" if value < 300 else "w")
+axis.set_yticks(range(6), ["before", "d = 16", "d = 8", "d = 4", "d = 2", "d = 1"])
+axis.set_xlabel("lane");
+
+# %% [markdown]
+# After the first exchange lanes $i$ and $i \oplus 16$ agree, after the second four lanes agree, and so on: the groups
+# that agree double until they are the warp.
+#
+# ## What does the kernel look like?
+#
+# `decode` is the tenth rung of the library. Grid (query heads, sequences), block 32: one warp for one query head.
+
+# %%
+spec = pl.kernels.get("decode")
+source = spec.source
+print(source[source.index("        with k.loop(keys) as j:") : source.index("        # Without keys")])
+
+# %% [markdown]
+# It is the loop of notebook 01, line by line, and `row_max`, `row_sum`, `rescale`, `weight` have the same value in
+# all 32 lanes: each lane does the softmax for itself. Only `acc` differs. Lane $i$ keeps the elements $i, i + 32,
+# \dots$ of the output row, so that V is read as K is, and no lane needs another's accumulator, ever.
+#
+# Does it compute the same?
+
+# %%
+random = np.random.default_rng(0)
+heads, heads_kv, max_seq = 4, 2, 96
+q = random.standard_normal((3, heads, D), np.float32)
+cache_k, cache_v = (random.standard_normal((3, heads_kv, max_seq, D), np.float32) for _ in range(2))
+lengths = [96, 17, 0]
+out = pl.decode(q, cache_k, cache_v, lengths, kernel="decode", state=True)
+out
+
+# %% [markdown]
+# Three sequences of 96, 17 and 0 keys in one launch, with four query heads that share two key/value heads. The one
+# without keys is no special case for the caller: its output is 0 and its log-sum-exp $-\infty$.
+
+# %%
+print(out.o[2, 0, :4], out.lse[2])
+
+# %% [markdown]
+# And on the inside? `state` has $m$, $l$ and rescale after every key, as the kernel's own lane 0 stored them.
+
+# %%
+exact = reference.attention(q[:1, :, None], cache_k[:1], cache_v[:1], tile=1, rows=[(0, 0, 0)]).state[0]
+figure, axes = plt.subplots(3, 1, figsize=(7, 4.2), sharex=True, layout="constrained")
+for axis, name, column, colour in zip(axes, ("m", "l", "rescale"), range(3), ("C0", "C1", "C2"), strict=True):
+    axis.plot(out.state[0, :, column], ".-", color=colour, markersize=4, label="the kernel's probes")
+    axis.plot(exact[:, column], "o", mfc="none", mec="0.2", markersize=6, label="numpy float64")
+    axis.set_ylabel(name)
+    axis.grid(alpha=0.25)
+axes[0].legend(fontsize="small")
+axes[-1].set_xlabel("key");
+
+# %% [markdown]
+# ## What has the sharing won?
+
+# %%
+one = pl.decode(q4[:, :, 0], k4, v4, n, kernel="decode", device="cpu", counters=True)
+c = one.counters
+print(f"lanes busy: {c.thread_instructions / c.warp_instructions / 32:.1%}")
+share = c[SECTORS] * 32 / (2 * n * D * 4)
+print(f"{c[LOADS]} load instructions bring {c[SECTORS]} sectors: {share:.2f} times the bytes of K and V")
+
+# %% [markdown]
+# Every byte that comes is used, and read once. By the roofline we are done: the least traffic there can be. And on a
+# GPU this kernel is nowhere near the bandwidth. What does the roofline not say?
+#
+# ## What is in flight?
+#
+# Look at the PTX of the loop, here for $D = 32$, and ask of each line what it waits for.
+
+# %%
+lines = spec.build(head_dim=32, length="value").ptx.splitlines()
+start, end = (next(i for i, line in enumerate(lines) if line.startswith(mark)) for mark in ("loop_j", "end_j"))
+print("\n".join(lines[start:end]))
+
+# %% [markdown]
+# The `fma` cannot start before the key's `ld` has come back. That takes several hundred nanoseconds. Each of the
+# five shuffles waits for the `add` before it; the `ex2` for the last of them. At the end of the loop the next key
+# is asked for, and the waiting begins again. While a warp waits nothing else of this warp can help: **it has one
+# key, and if the assembler moved the load of V up, one value on its way.**
+#
+# Little's law (for queues of any kind) says what that costs:
+#
+# $$ \text{bytes in flight} = \text{bandwidth} \times \text{latency} $$
+#
+# A pipe that is 600 ns long and delivers 4.8 TB/s must have 2.9 MB in it, all the time. How much do our warps put
+# in? The latency is a round number for an estimate, not a measurement; put in your own.
+
+# %%
+LATENCY = 600e-9
+target = pl.targets.get("sm_90")
+multiprocessors = dict(target.gpus)["H200"]
+needed = BANDWIDTH * LATENCY
+full = pl.occupancy(spec.build(head_dim=D), 32, arch="sm_90")
+print(f"{needed / 1e6:.2f} MB must be in flight")
+print(f"an SM holds {full.blocks} blocks of one warp, limited by {full.limiter}: {full.share:.0%} of its warps")
+
+row_bytes = 2 * D * 4  # a key and a value, f32
+print("\n sequences x heads   warps   bytes in flight   share of the bandwidth, at most")
+for sequences in (1, 8, 32, 128, 512):
+    warps = min(sequences * 32, multiprocessors * full.blocks)
+    print(f"{sequences:9} x 32   {warps:7}   {warps * row_bytes:15,}   {min(1, warps * row_bytes / needed):8.1%}")
+
+# %% [markdown]
+# A single sequence with 32 heads uses less than one percent. Even a card that is full of these blocks, as full as
+# it can be, stays below. More warps a block would help; so would more bytes a warp: 16 bytes a load in place of 4,
+# several keys asked for before the first is used. Both are the next rung's.
+#
+# ## Where do 32 lanes wait for each other?
+#
+# The debugger has the first warp of a launch with 5 keys. Step to the first `shfl` (click its line) and look at the
+# lanes' `%score`: 32 different numbers. Step on, and watch them agree. Then search the event ticks for a *new
+# maximum*: how does `%rescale` look there, and how after a key that is no maximum?
+
+# %%
+built = spec.build(head_dim=32, length="value")
+few = random.standard_normal((1, 1, 5, 32), np.float32)
+o, lse = np.zeros((1, 1, 32), np.float32), np.zeros((1, 1), np.float32)
+arguments = built.arguments(q=q[:1, :1, :32].copy(), key=few, value=few.copy(), o=o, lse=lse, length=5, scale=32**-0.5)
+pl.debug(built, 1, 32, *arguments)
+
+# %% [markdown]
+# ## Why may the length be a pointer?
+#
+# A program that writes text launches the same kernels for every token. The launches themselves cost microseconds, so
+# servers record them once, as a *CUDA graph*, and replay it. In a graph the parameters are fixed, yet the sequence
+# has one key more each time. So the length is kept in memory, and the kernel is given its address:
+
+# %%
+pl.diff(spec.build(head_dim=32, length="value"), spec.build(head_dim=32, length="pointer"))
+
+# %% [markdown]
+# Three instructions more: the address, the load, and a conversion that takes a negative number for 0. That one load
+# is *dependent*: no key can be asked for before it has come back. In notebook 10 every key gets such a load.
+#
+# ## And the explorer?
+#
+# It shows the prefill kernels. Give `scalar` one query and see the other side of the comparison: in the error map
+# there is a single row, and the counters show what its 31 idle neighbours cost.
+
+# %%
+pl.explore("scalar", seq_q=1, seq_k=64, head_dim=32)
+
+# %% [markdown]
+# # Exercises
+
+# %%
+from ptxlab.course import check
+
+LOG2E, LN2 = math.log2(math.e), math.log(2)
+
+# %% [exercise] 08-reach
+
+# %% [exercise] 08-maximum
+
+# %% [exercise] 08-coalesce
+
+# %% [exercise] 08-empty
+
+# %% [exercise] 08-sinks
+
+# %% [markdown]
+# Stuck? `ptxlab.course.solution("08-sinks")` prints one answer. Read the feedback twice before you ask for it.
+#
+# # What have you seen?
+#
+# - One query meets every key once: one operation a byte. **Decode is bound by bandwidth**, and the tensor cores do
+#   not matter.
+# - The lanes of a warp share a row: each load is 128 bytes without a gap, and five butterfly shuffles add up the
+#   parts so that every lane knows the score.
+# - Least traffic is not yet full bandwidth. By Little's law megabytes must be in flight, and **a warp that asks for
+#   one key at a time has some hundred bytes on their way**: that is why this kernel cannot reach the bandwidth.
+# - The cure is more bytes in flight: more warps for each head, wider loads, several keys at once.
+#
+# Several warps for a head: each sees some of the keys only. How do they put their softmaxes together?
+# [09 · Merging softmaxes](09-merging.ipynb)
+#
+# ## Further reading
+#
+# - S. Williams, A. Waterman, D. Patterson: *Roofline: an insightful visual performance model for multicore
+#   architectures*. Communications of the ACM 52(4), 2009.
+# - J. D. C. Little: *A Proof for the Queuing Formula: L = λW*. Operations Research 9(3), 1961.
+# - V. Volkov: *Understanding Latency Hiding on GPUs*. PhD thesis, UC Berkeley, 2016. Little's law, applied to warps.
+# - R. Pope et al.: *Efficiently Scaling Transformer Inference*. MLSys 2023,
+#   [arXiv:2211.05102](https://arxiv.org/abs/2211.05102). Why generating text waits for memory.
+# - G. Xiao, Y. Tian, B. Chen, S. Han, M. Lewis: *Efficient Streaming Language Models with Attention Sinks*. ICLR
+#   2024, [arXiv:2309.17453](https://arxiv.org/abs/2309.17453). The last exercise.
+# - NVIDIA: [*Parallel Thread Execution ISA*](https://docs.nvidia.com/cuda/parallel-thread-execution/), "Data
+#   Movement and Conversion Instructions: shfl.sync".
