@@ -177,7 +177,7 @@ def test_the_static_copy_shows_a_few_steps() -> None:
         assert html.count(f": {says}</summary>") == 1
     assert "8 of 32 lanes executed max.f32." in html
     assert "%row_max before" in html
-    tables, script = html.split("<script>")
+    tables, _ = html.split("<script>")
     assert len(tables) < 15_000
     assert len(html) < 60_000
 

@@ -22,7 +22,8 @@ _LOADER = """<script>(() => {
 const host = document.currentScript.closest(".ptxlab-copy"), data = DATA;
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 async function show() {
-  const unpacked = (text) => new Response(new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("deflate")));
+  const inflate = (packed) => packed.stream().pipeThrough(new DecompressionStream("deflate"));
+  const unpacked = (text) => new Response(inflate(new Blob([bytes(text)])));
   const { script, style, info } = await unpacked(data[0]).json(), trace = await unpacked(data[1]).arrayBuffer();
   const sheet = document.createElement("style"), place = document.createElement("div");
   sheet.textContent = style;
