@@ -23,6 +23,7 @@ from ptxlab.attention import arch_of
 from ptxlab.buffers import const, memory_of, out
 from ptxlab.errors import LaunchError
 from ptxlab.launch import CHECKS, Run, launch, show_seconds
+from ptxlab.merge import split_states
 from ptxlab.reference import Error
 
 if TYPE_CHECKING:
@@ -103,6 +104,23 @@ class Decoded:
             max(e.max for e in errors), mean, max(e.ulp for e in errors), worst.tolerance, all(e.ok for e in errors),
             max(e.lse for e in errors), worst.lse_tolerance, (errors.index(worst), *worst.worst[1:]),
         )  # fmt: skip
+
+    def parts(self, row: int) -> list[NDArray[np.int64]]:
+        """Which keys each part of recorded row `row` took: those of a warp, or of a split."""
+        keys = np.arange(int(self.lengths[self.rows[row][0]]))
+        if len(self.kernels) > 1:
+            size = max(1, -(-len(keys) // self.splits))
+            return [keys[n * size : (n + 1) * size] for n in range(self.splits)]
+        warps = self.kernel.spec.warp_of(self.kernel.config, keys)
+        return [keys[warps == n] for n in range(max(1, self.kernel.config.warps))]
+
+    def exact(self, row: int) -> tuple[Array, Array]:
+        """What `state` and `sums` of recorded row `row` should be, in float64; see `merge.split_states`."""
+        q, key, value, table = self.inputs
+        b, h = self.rows[row]
+        k, v = (caches.keys_of(x, b, int(self.lengths[b]), table) for x in (key, value))
+        kv_head = h // (q.shape[1] // len(k))
+        return split_states(q[b, h], k[kv_head], v[kv_head], self.scale, self.parts(row))
 
     def _table(self) -> dict[str, str]:
         e = self.error

@@ -1,7 +1,12 @@
-"""`merge_states(o1, lse1, o2, lse2)`: the attention over two sets of keys, from the attention over each."""
+"""Merging attention over parts of the keys: `merge_states` as a kernel, `split_states` in numpy float64.
+
+The state of a part is (m, l, sums): the largest score, the sum of exp(score - m), and the values summed with these
+weights. States merge by m = max(m1, m2) and sums scaled by exp(m1 - m) and exp(m2 - m).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,3 +48,22 @@ def merge_states(o1: Array, lse1: Array, o2: Array, lse2: Array, *, device: str 
         ins = [const(arrays[name]) for name in ("o1", "lse1", "o2", "lse2")]
         launch(built, lse.size, decode_merge.THREADS, *ins, out(o), out(lse), o1.shape[-1], device=device)
     return o, lse
+
+
+def split_states(q: Array, k: Array, v: Array, scale: float, parts: Sequence[Array]) -> tuple[Array, Array]:
+    """What each part of the keys knows before a merge, in float64: state `[parts, 3]` and sums `[parts, D]`.
+
+    q `[D]`, k and v `[keys, D]`; `parts` are lists of keys. The state is m, l and the factor exp(m - the largest m) of
+    the merge; a part without keys has (-inf, 0, 0), and zeros for sums.
+    """
+    q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
+    scores = (k @ q) * scale
+    state, sums = np.zeros((len(parts), 3)), np.zeros((len(parts), len(q)))
+    for n, keys in enumerate(parts):
+        m = scores[keys].max(initial=-np.inf)
+        weights = np.exp(scores[keys] - m) if len(keys) else scores[keys]
+        state[n, :2], sums[n] = (m, weights.sum()), weights @ v[keys]
+    top = state[:, 0].max(initial=-np.inf)
+    if np.isfinite(top):
+        state[:, 2] = np.exp(state[:, 0] - top)
+    return state, sums

@@ -38,7 +38,7 @@ ARROWS: dict[str, set[str]] = {
     "comparison": {"attention", "kernels", "launch", "static"},
     "caches": set(),
     "paged": set(),
-    "decode": {"attention", "kernels", "launch", "reference", "buffers", "caches", "gpu"},
+    "decode": {"attention", "kernels", "launch", "merge", "reference", "buffers", "caches", "gpu"},
     "merge": {"kernels", "launch", "buffers", "caches"},
     "doctor": {"gpu"},
     "static": {"text", "emulate", "gpu"},

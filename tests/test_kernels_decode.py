@@ -289,6 +289,35 @@ def test_state_before_the_merge(name, dtype, splits, parts):
         np.testing.assert_allclose(top[row] + np.log((l[row] * factor[row]).sum()), out.lse[b, h], atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "splits", "page"),
+    [
+        ("decode_multiwarp", "f32", None, None),
+        ("decode_paged", "bf16", None, 7),
+        ("decode_split", "f16", 5, 3),
+        ("decode_gqa", "f16", 1, 6),
+        ("decode_gqa", "bf16", 7, None),
+    ],
+)
+@pytest.mark.parametrize("dim", [48, 64])
+def test_state_of_each_part_against_float64(name, dtype, splits, page, dim):
+    """m, l, the factor of the merge and the weighted values of each warp or split, from the keys that it takes."""
+    lengths = (300, 0, 3)
+    out = check(name, dtype, (6, 2), dim, lengths, splits=splits, page=page, state=True, sigma=2)
+    assert out.sums.shape == (*out.state.shape[:2], dim)
+    near = {"f32": 1e-4, "f16": 4e-3, "bf16": 3e-2}[dtype] if name == "decode_gqa" else 1e-4  # weights are rounded
+    for row, (b, _) in enumerate(out.rows):
+        state, sums = out.exact(row)
+        assert sorted(np.concatenate(out.parts(row))) == list(range(lengths[b]))
+        np.testing.assert_allclose(out.state[row], state, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(out.sums[row], sums, rtol=near, atol=near)
+        np.testing.assert_allclose(
+            (out.sums[row] * out.state[row, :, 2:]).sum(axis=0),
+            out.o[out.rows[row]].astype(float) * (out.state[row, :, 1] * out.state[row, :, 2]).sum(),
+            rtol=2e-2, atol=2e-2,
+        )  # fmt: skip
+
+
 def test_state_of_chosen_rows():
     q, k, v = inputs((4, 2), 64, "f16", (9, 30, 0))
     every = pl.decode(q, k, v, (9, 30, 0), splits=2, device="cpu", state=True)

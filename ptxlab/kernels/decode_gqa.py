@@ -324,4 +324,5 @@ SPEC = DecodeSpec(
     grid=one_block_a_group,
     shared_bytes=shared_bytes,
     fit=fit,
+    warp_of=lambda config, keys: keys // KEYS % config.warps,
 )  # fmt: skip

@@ -239,6 +239,12 @@ def probe_warps(k: Builder, config: DecodeConfig, slot: Any, merged: Merged, sum
         k.probe(slot, thread, config.warps, row_max, merged.warp_sum[thread], rescale)
 
 
+def warp_of(config: DecodeConfig, keys: Any) -> Any:
+    """Which warp takes a key: each has a few neighbouring keys at once, then the next warp's follow."""
+    rows = Lanes(config.head_dim, config.dtype).rows
+    return keys // rows % config.warps
+
+
 SPEC = DecodeSpec(
     name="decode_multiwarp",
     rung=11,
@@ -248,4 +254,5 @@ SPEC = DecodeSpec(
     teaches=("ld.global.nc.v4", "shfl between groups of lanes", "bar.sync"),
     make=make,
     takes=(spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.WARPS, spec.LENGTH),
+    warp_of=warp_of,
 )

@@ -23,7 +23,15 @@ from typing import Any, TypeVar
 from ptxlab.build import Builder, Kernel, Ptr, bf16, f16, f32, kernel, s32, u32, u64
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import Lanes, key_count
-from ptxlab.kernels.decode_multiwarp import THREADS, attend, merge_lanes, merge_warps, probe_warps, store_row
+from ptxlab.kernels.decode_multiwarp import (
+    THREADS,
+    attend,
+    merge_lanes,
+    merge_warps,
+    probe_warps,
+    store_row,
+    warp_of,
+)
 from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Slots, Sums, Table, entry_name
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
@@ -116,4 +124,5 @@ SPEC = DecodeSpec(
         spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.WARPS, spec.cache_parameter("paged", "pointers"),
         spec.PAGE_SIZE,
     ),
+    warp_of=warp_of,
 )  # fmt: skip

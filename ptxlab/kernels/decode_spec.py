@@ -253,7 +253,8 @@ class DecodeSpec:
     """A decode rung: what it asks, what it adds to the rung before it, and how to build it. See `Spec`.
 
     `takes` are its build parameters, `grid(B, Hq, Hkv, splits)`, `threads(config)` and `shared_bytes(config)` its
-    launch shape; `fit(config)` completes and checks a configuration.
+    launch shape; `fit(config)` completes and checks a configuration. `warp_of(config, keys)` tells which warp of a
+    block takes a key, counted from the block's first one.
     """
 
     name: str
@@ -268,6 +269,7 @@ class DecodeSpec:
     threads: Callable[[DecodeConfig], int] = field(default=lambda config: config.threads, repr=False)
     shared_bytes: Callable[[DecodeConfig], int] = field(default=no_shared, repr=False)
     fit: Callable[[DecodeConfig], DecodeConfig] = field(default=lambda config: config, repr=False)
+    warp_of: Callable[[DecodeConfig, Any], Any] = field(default=lambda config, keys: keys * 0, repr=False)
     phase: str = "decode"
 
     @property

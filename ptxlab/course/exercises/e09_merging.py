@@ -10,7 +10,7 @@ import numpy as np
 from ptxlab import reference
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.grading import Grading
-from ptxlab.decode import merge_states
+from ptxlab.merge import merge_states
 
 # -- 09-share ----------------------------------------------------------------------------------------------------------
 
