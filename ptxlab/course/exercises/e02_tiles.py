@@ -293,7 +293,7 @@ def _blocksum(g: Grading, answer: Any) -> None:
             g.at_most(f"{steps + 1} barriers a warp in blocks of {B}", run, "barriers", (steps + 1) * warps)
             each = 24 + 12 * steps
             g.at_most(f"a tree, not a queue: {B} threads", run, "warp instructions", each * warps,
-                      f"That is {each} for each warp; adding {B} numbers one after the other takes longer.")  # fmt: skip
+                      f"That is {each} for each warp; adding {B} numbers one by one takes longer.")  # fmt: skip
             assert run.counters is not None
             g.note(f"{n} numbers, blocks of {B}: {run.counters.warp_instructions // warps} instructions a warp.")
 

@@ -1,0 +1,476 @@
+# %% [markdown]
+# # 02 · Tiles, barriers, tails
+#
+# In notebook 01 one thread computed one row of attention and fetched every key by itself. But all rows need the same
+# keys. The threads of a block can fetch them together, put them into memory that they share, and read them there. Now
+# each thread depends on what others have done, and that is where parallel programs break.
+#
+# **What does a barrier promise, and who loads the row of an idle thread?** You find both answers by breaking a small
+# kernel, then meet them again in `tiled`, the second rung of the attention library.
+
+# %%
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import ptxlab as pl
+from ptxlab import reference
+from ptxlab.build import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import check
+
+# %load_ext ptxlab
+
+# %% [markdown]
+# ## How much does `scalar` read?
+#
+# Global memory is moved in *sectors* of 32 bytes: who wants one float gets its seven neighbours as well. The CPU
+# machine counts, for each instruction of each warp, how many sectors its 32 lanes touch. Here are the loads of keys
+# and values in `scalar`, for 128 rows that meet 128 keys with $D = 32$.
+
+# %%
+D = 32
+q, k, v = reference.random_inputs(1, 1, 1, 128, 128, D, seed=1)
+
+
+def kv_sectors(out):
+    """Sectors that the loads of keys and values ask for: all loads of global memory but those of q."""
+    text = out.kernel.ptx.splitlines()
+    loads = {n: c for n, c in out.counters.by_line.items() if c.opcode.startswith("ld.global")}
+    return sum(c.sectors for n, c in loads.items() if "%q_row" not in text[n - 1])
+
+
+once = (k.nbytes + v.nbytes) // 32
+asked = kv_sectors(pl.attention(q, k, v, kernel="scalar", device="cpu", counters=True))
+print(f"K and V have {once} sectors; scalar asks for {asked}: for each of them {asked // once} times")
+
+# %% [markdown]
+# Where does the factor come from? All 32 lanes of a warp are at the same key, so they ask for the same four bytes,
+# and one sector serves them all. That is fine. But the next instruction asks for the next four bytes, so each sector
+# is asked for eight times, and each of the four warps does so: $8 \cdot 4 = 32$.
+#
+# A GPU has caches that catch much of this. They are shared with everything else that runs, though, and every request
+# costs a trip through the load unit. (The count is of what instructions *ask for*, before any cache.)
+#
+# ## What would sharing look like?
+#
+# A block has some memory of its own, on the chip, beside its arithmetic units: *shared memory*. Its threads can all
+# read and write it; it is fast; it is gone when the block ends. The plan:
+#
+# 1. the threads of the block copy a *tile*, a few rows of K and V, into shared memory, each thread a part of it;
+# 2. every thread goes through the whole tile for its own row;
+# 3. next tile.
+#
+# The smallest kernel that does steps 1 and 2 turns an array around. Thread $t$ writes element $t$ into the tile and
+# reads element $63 - t$, which another thread has written. Or has it?
+
+# %%
+x = np.arange(64, dtype=np.float32)
+
+
+@kernel
+def reverse(k: Builder, x: Ptr[f32], y: Ptr[f32]):
+    """y = x backwards, by one block of 64 threads."""
+    tile = k.shared(f32, 64)
+    t = k.tid.x
+    tile[t] = x[t]
+    y[t] = tile[63 - t]
+
+
+y = np.zeros_like(x)
+pl.launch(reverse, 1, 64, x, y)
+print(y)
+
+# %% [markdown]
+# Half of it is right, and half of it is `nan`: the CPU machine fills fresh shared memory with NaN, so that you see
+# what was read before it was written. (A GPU leaves there what the block before left, which is worse: it may look
+# right.)
+#
+# 64 threads are two warps. A warp's lanes go together, but nothing makes warp 0 wait for warp 1. Here warp 0 went
+# first and read what warp 1 had not written yet. On a GPU the order changes from run to run. The CPU machine shuffles
+# it when you give it a `seed`, and the same seed gives the same order again.
+
+# %%
+for seed in range(6):
+    y = np.zeros_like(x)
+    pl.launch(reverse, 1, 64, x, y, seed=seed)
+    right = y == x[::-1]
+    says = ["right" if part.all() else "wrong" for part in (right[:32], right[32:])]
+    print(f"seed {seed}: warp 0 {says[0]}, warp 1 {says[1]}")
+
+# %% [markdown]
+# Whoever goes first is wrong. A kernel whose result depends on who goes first has a *race*. Testing finds races by
+# luck; `racecheck` finds them by bookkeeping: it remembers who touched each byte since the last barrier, and reports
+# a pair of accesses that nothing has put in order, *even when the result came out right*.
+
+# %%
+pl.launch(reverse, 1, 64, x, y, checks=("memcheck", "racecheck"))
+
+# %% [markdown]
+# Read the second report. *RAW* is "read after write": thread 32 reads byte 124 of the tile, thread 31 wrote it, and
+# it is luck that it has already done so. Both lines are named, in PTX and in Python, and the cure as well.
+#
+# ## What does a barrier promise?
+#
+# `k.barrier()` is the instruction `bar.sync 0`, and it promises two things:
+#
+# - **Nobody passes before everybody has arrived.** Everybody: all threads of the block.
+# - **What was written before is visible after.** Shared memory that any thread wrote before the barrier is what every
+#   thread reads behind it.
+
+
+# %%
+@kernel
+def reverse(k: Builder, x: Ptr[f32], y: Ptr[f32]):
+    """y = x backwards, by one block of 64 threads."""
+    tile = k.shared(f32, 64)
+    t = k.tid.x
+    tile[t] = x[t]
+    k.barrier()  # everyone has written
+    y[t] = tile[63 - t]
+
+
+run = pl.launch(reverse, 1, 64, x, y, checks=("memcheck", "racecheck"), seed=1)
+print("right:", np.array_equal(y, x[::-1]), "  findings:", len(run.findings))
+
+# %% [markdown]
+# It promises nothing else. It does not order blocks among each other, and it cannot: blocks may run one after the
+# other, so one that waited for another might wait for ever.
+#
+# ## Is one barrier enough?
+#
+# `reverse` used its tile once. Attention goes through many tiles, and they all take the same place. As a small
+# stand-in for attention we look for the nearest key: each thread has one point $x_i$ on a line, there are $m$ keys on
+# it, and
+#
+# $$ y_i = \min_j |x_i - k_j| . $$
+#
+# It has attention's skeleton: every row sees every key, a running result, tiles of keys. Only the arithmetic is
+# missing.
+
+
+# %%
+@kernel
+def nearest(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32, *, T: int = 64, second: bool = True):
+    """y[i] = the distance from x[i] to the nearest of m keys; blocks of T threads, tiles of T keys."""
+    tile = k.shared(f32, T)
+    i, t = k.thread_index(), k.tid.x
+    mine = x[k.min(i, n - 1)]
+    best = k.var(f32, math.inf)
+
+    with k.loop(m, step=T) as first:
+        count = k.min(m - first, T)  # the last tile may be short
+        if second:
+            k.barrier()  # everyone has finished with the tile before
+        with k.if_(t < count):
+            tile[t] = key[first + t]
+        k.barrier()  # the tile is complete
+        with k.loop(count) as j:
+            best.set(k.min(best, abs(mine - tile[j])))
+
+    with k.if_(i < n):
+        y[i] = best
+
+
+def points(n, m, seed=0):
+    """n points, m keys and the right answer."""
+    random = np.random.default_rng(seed)
+    x, keys = random.standard_normal(n).astype(np.float32), 3 * random.standard_normal(m).astype(np.float32)
+    return x, keys, np.abs(x[:, None] - keys).min(axis=1)
+
+
+# %% [markdown]
+# (`second` is a Python value: `if second:` decides while the kernel is written. `k.if_` would decide in each thread.)
+#
+# Leave out the first of the two barriers in the loop. One tile, two tiles, sixteen tiles: what happens?
+
+# %%
+for m in (64, 128, 1024):
+    x, keys, right = points(64, m)
+    wrong = []
+    for seed in range(8):
+        y = np.zeros_like(x)
+        pl.launch(nearest(second=False), 1, 64, x, keys, y, 64, m, seed=seed)
+        wrong.append(int((y != right).sum()))
+    print(f"{m:4} keys: wrong rows with eight schedules: {wrong}")
+
+# %% [markdown]
+# With one tile all is well, and that is the input people test with first. With several, the faster warp comes round
+# the loop and writes the next tile over the one that the slower warp still reads. The rows that are wrong change with
+# the schedule; so does their number.
+
+# %%
+x, keys, right = points(64, 128)
+for second in (False, True):
+    run = pl.launch(nearest(second=second), 1, 64, x, keys, y, 64, 128, checks=("memcheck", "racecheck"))
+    print(f"second={second}: {sorted(f.kind or f.message.split(' hazard')[0] for f in run.findings)}")
+
+# %% [markdown]
+# So a loop over tiles needs two barriers, and each keeps another promise:
+#
+# | barrier | who waits for whom | without it |
+# |---|---|---|
+# | behind the copy | readers for writers: *the tile is complete* | RAW: a key that is not there yet |
+# | before the copy | writers for readers: *everyone has finished* | WAR, write after read: a key of the next tile |
+#
+# ## Who loads the row of an idle thread?
+#
+# 40 points and blocks of 64 threads: 24 threads have no point. In notebook 01 they went home at once (`k.return_if`).
+# Let us do the same here.
+
+
+# %%
+@kernel
+def hasty(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32, *, T: int = 64):
+    """Like nearest, but a thread without a point leaves at once."""
+    tile = k.shared(f32, T)
+    i, t = k.thread_index(), k.tid.x
+    k.return_if(i >= n)
+    mine = x[i]
+    best = k.var(f32, math.inf)
+
+    with k.loop(m, step=T) as first:
+        count = k.min(m - first, T)
+        k.barrier()
+        with k.if_(t < count):
+            tile[t] = key[first + t]
+        k.barrier()
+        with k.loop(count) as j:
+            best.set(k.min(best, abs(mine - tile[j])))
+    y[i] = best
+
+
+for n in (64, 128, 40, 100):
+    x, keys, right = points(n, 64)
+    y = np.zeros_like(x)
+    run = pl.launch(hasty, -(-n // 64), 64, x, keys, y, n, 64, checks=("memcheck", "initcheck", "synccheck"))
+    print(f"{n:3} points: {(y != right).sum():2} wrong, found by {sorted({f.check for f in run.findings}) or 'nobody'}")
+
+# %% [markdown]
+# When the last block is full, all is well: innocent inputs again. With 40 points, the 24 threads that left were
+# needed. Each of them would have fetched a key for all the others. Here is who wrote which place of the tile, taken
+# from a trace of the run:
+
+# %%
+x, keys, right = points(40, 64)
+figure, axes = plt.subplots(1, 2, figsize=(8, 2.6), sharey=True, layout="constrained")
+for axis, kernel_ in zip(axes, (hasty, nearest), strict=True):
+    y = np.zeros_like(x)
+    trace = pl.launch(kernel_, 1, 64, x, keys, y, 40, 64, device="step", trace=pl.Trace()).trace
+    writers = np.full(64, np.nan)
+    for block, warp in trace.warps:
+        walker = trace.walk(block, warp)
+        for step in range(len(walker)):
+            for access in walker.moment(step).accesses:
+                if (access.space, access.kind) == ("shared", "store"):
+                    lanes = np.flatnonzero(access.mask)
+                    writers[(access.address[lanes] // 4).astype(int) % 64] = 32 * warp + lanes
+    idle = np.isnan(writers) | (writers >= 40)
+    axis.bar(np.flatnonzero(~idle), writers[~idle] + 1, color="C0", label="written by a thread with a point")
+    late = ~np.isnan(writers) & idle
+    axis.bar(np.flatnonzero(late), writers[late] + 1, color="C2", label="written by an idle thread")
+    axis.axvspan(63.5 - np.isnan(writers).sum(), 63.5, color="C3", alpha=0.3 * np.isnan(writers).any(), lw=0)
+    axis.set(title=kernel_.name, xlabel="place in the tile")
+axes[0].set_ylabel("thread")
+axes[0].text(52, 20, "never written", ha="center", color="C3")
+axes[1].legend(fontsize="small")
+
+# %% [markdown]
+# The answer to the second half of our question: **the idle thread itself**. It has no row, but it has hands. It
+# stays, loads its part, arrives at the barriers, and stores nothing. `nearest` does it in two lines:
+# `k.min(i, n - 1)` gives it somebody else's point, so that its own reads stay inside the array, and `k.if_(i < n)`
+# keeps it from storing.
+#
+# `initcheck` saw the threads read what nobody had written. `synccheck` complained about something else: a warp
+# arrived at a barrier of which some lanes had already left. Since Volta (`sm_70`) a thread that has exited is no
+# longer waited for, so the kernel does not hang. It used to.
+#
+# One relative of this bug is a barrier inside of a branch that not all threads take. Who is not there does not
+# arrive:
+
+
+# %%
+@kernel
+def branch(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
+    """A barrier that only some threads reach."""
+    tile = k.shared(f32, 64)
+    t = k.tid.x
+    with k.if_(t < n):
+        tile[t] = x[t]
+        k.barrier()
+        y[t] = tile[n - 1 - t]
+
+
+x, y = np.arange(40, dtype=np.float32), np.zeros(40, np.float32)
+pl.launch(branch, 1, 64, x, y, 40, checks=("memcheck", "synccheck"))
+
+# %% [markdown]
+# ## And the tail of the keys?
+#
+# There is a second tail: the number of keys need not be a multiple of the tile. Two lines of `nearest` deal with it.
+# `count` is what is left, at most $T$. The copy stops there, for behind it lies somebody else's memory. And the loop
+# stops there, for the rest of the tile still holds keys of the tile *before*. (Here that would go unnoticed: a key
+# that is seen twice does not change a minimum. In attention, where weights are added up, it would count double.)
+# Exercise 02-copy lets you feel both.
+#
+# ## How does attention do it?
+#
+# This is the loop of `tiled`. You know every line of its first half, and the second half is `scalar`.
+
+# %%
+spec = pl.kernels.get("tiled")
+source = spec.source
+print(source[source.index("        index = k.thread_index()") : source.index("        head, batch")])
+print(
+    source[
+        source.index("        with k.loop(needed") : source.index(
+            "            if slots is not None:\n                with k.guard"
+        )
+    ]
+)
+
+# %% [markdown]
+# Three things to see:
+#
+# - **The copy has nothing to do with rows.** The tile is just `count * D` numbers, and thread $t$ copies numbers $t$,
+#   $t + 128$, $t + 256$, ... Neighbouring threads load neighbouring elements: 32 lanes take 128 bytes, four whole
+#   sectors. Loads that fill their sectors are called *coalesced*.
+# - **`needed` is the same for all threads of the block, `seen` is not.** The barriers stand in the outer loop, and
+#   all threads must go round it equally often. What differs from row to row (the causal limit) is in the inner loop,
+#   where there is no barrier.
+# - `if slots is not None` are the probes, as in `scalar`.
+#
+# Here is its PTX with $D = 4$ and 8 keys a tile. Find the two `bar.sync`, and the `ld.shared` between them and the
+# end.
+
+# %%
+spec.build(head_dim=4, tile_kv=8)
+
+# %% [markdown]
+# Watch it happen. Below is the debugger with a kernel that runs 12 rows, so 116 of its 128 threads are idle. Press
+# *To barrier*: the warp stands at the first `bar.sync`. A few steps further, at `st.shared`, the memory view shows
+# the banks that its lanes write to. Choose *block 0, warp 3*: all of its rows are past the end, and it loads and
+# arrives all the same.
+
+# %%
+pl.debug("tiled", head_dim=4, tile_kv=8, seq_len=12)
+
+# %% [markdown]
+# ## What has it bought?
+#
+# The same count as at the beginning, for both kernels and for a growing number of rows and keys.
+
+# %%
+sizes = [32, 64, 128, 256]
+counts = {"scalar": [], "tiled": [], "K and V, each byte once": []}
+for size in sizes:
+    inputs = reference.random_inputs(1, 1, 1, size, size, D, seed=1)
+    for name in ("scalar", "tiled"):
+        counts[name].append(kv_sectors(pl.attention(*inputs, kernel=name, device="cpu", counters=True)))
+    counts["K and V, each byte once"].append((inputs[1].nbytes + inputs[2].nbytes) // 32)
+
+figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
+for (name, values), style in zip(counts.items(), ("o-", "s-", "k:"), strict=True):
+    axis.loglog(sizes, values, style, base=2, label=name)
+axis.set(xlabel="rows and keys", ylabel="sectors of K and V", xticks=sizes, xticklabels=sizes)
+axis.legend()
+axis.grid(alpha=0.25)
+print({name: values[-1] for name, values in counts.items()})
+
+# %% [markdown]
+# `tiled` asks for each byte once *a block*. A block has 128 rows, so with 256 rows there are two blocks and each byte
+# is read twice. More rows a block would mean less traffic: keep that thought for the next notebook.
+#
+# ## How large should a tile be?
+#
+# A tile does not change how much is read. It changes how often the block stops, and how much shared memory a block
+# takes away from others that could run on the same multiprocessor (SM).
+
+# %%
+inputs = reference.random_inputs(1, 1, 1, 128, 128, D, seed=1)
+print("keys a tile   barriers a warp   warp-instructions   shared bytes   blocks on an SM of a T4")
+for tile in (1, 2, 4, 8, 16, 32, 64, 128):
+    built = spec.build(head_dim=D, tile_kv=tile, arch="sm_75")
+    c = pl.attention(*inputs, kernel=built, device="cpu", counters=True).counters
+    look = pl.inspect(built, threads=128)
+    print(f"{tile:11}   {c.opcodes['bar.sync'][0] // 4:15}   {c.warp_instructions:17,}   {look.shared:12,}"
+          f"   {look.occupancy.blocks}, limited by {look.occupancy.limiter}")  # fmt: skip
+
+# %% [markdown]
+# A barrier is one instruction, but its cost is the waiting: the whole block goes at the pace of its slowest warp.
+# Tiles of one key stop at every key. From 16 keys on there is little left to gain, and at 128 shared memory has
+# become what limits the number of blocks on an SM. Other blocks are what fills the gap while one waits at its
+# barrier. The default is 32.
+#
+# ## Which checks when?
+#
+# | check | finds | costs |
+# |---|---|---|
+# | `memcheck` | accesses outside of any array, misaligned, freed | always on |
+# | `initcheck` | reads of memory that nobody has written | some |
+# | `racecheck` | two accesses, one of them a write, that no barrier orders | more |
+# | `synccheck` | barriers that not all threads reach, wrong lane masks | little |
+#
+# Run a new kernel with all four, and with sizes that do not fit: a row too many, a key too few, one tile, three
+# tiles.
+
+# %%
+x, keys, right = points(100, 150)
+y = np.zeros_like(x)
+checks = ("memcheck", "initcheck", "racecheck", "synccheck")
+run = pl.launch(nearest, 2, 64, x, keys, y, 100, 150, seed=3, checks=checks)
+print("right:", np.array_equal(y, right), "  findings:", len(run.findings))
+
+# %% [markdown]
+# ## Play with it
+#
+# In the explorer: what does `tile_kv` change in the PTX, and what does it not? Set `Sq` to 129: what does the second
+# block do? Switch to `scalar` and pin it, then back: the diff between both kernels is the copy and the barriers.
+
+# %%
+pl.explore("tiled", head_dim=16, seq_len=64)
+
+# %% [markdown]
+# # Exercises
+#
+# Two to warm up, two to write, one to think about on the way home. `check` runs your kernel on sizes that fit and
+# sizes that do not, with all checks on, and says what happened.
+
+# %% [exercise] 02-sectors
+
+# %% [exercise] 02-smooth
+
+# %% [exercise] 02-copy
+
+# %% [exercise] 02-blocksum
+
+# %% [exercise] 02-one-barrier
+
+# %% [markdown]
+# # What have you seen?
+#
+# - A barrier promises that nobody passes before all have arrived, and that what was written before it is seen behind
+#   it.
+# - A loop over tiles needs two: *the tile is complete*, and *everyone has finished with it*. Innocent inputs (one
+#   tile) hide the lack of the second.
+# - An idle thread loads the row that it would have loaded anyway: it has no result, but the others need its hands. It
+#   leaves last, and stores nothing.
+# - Barriers stand where all threads of the block come by equally often; what differs between threads goes inside.
+# - A tile makes a block read each byte of K and V once. Its size trades stops against shared memory.
+#
+# `tiled` still loads one number from shared memory for each multiplication. The next notebook makes a thread work on
+# a 4 × 4 piece of the scores, so that each number loaded is used four times.
+#
+# ## Further reading
+#
+# - NVIDIA: [*Parallel Thread Execution ISA*](https://docs.nvidia.com/cuda/parallel-thread-execution/), sections "bar,
+#   barrier" and "State Spaces: Shared". What `bar.sync` promises, word for word.
+# - NVIDIA: [*Compute Sanitizer*](https://docs.nvidia.com/compute-sanitizer/), the tool whose checks have the names
+#   used here: memcheck, racecheck, initcheck, synccheck.
+# - M. Harris: *Optimizing Parallel Reduction in CUDA*. NVIDIA, 2007. A tree of barriers, step by step; good for
+#   exercise 4.
+# - V. Volkov: *Better Performance at Lower Occupancy*. GPU Technology Conference 2010. Why more threads are not
+#   always the answer; the idea behind the next notebook.
+# - T. Dao, D. Y. Fu, S. Ermon, A. Rudra, C. Ré: *FlashAttention: Fast and Memory-Efficient Exact Attention with
+#   IO-Awareness*. NeurIPS 2022, [arXiv:2205.14135](https://arxiv.org/abs/2205.14135). How tiles bound the traffic of
+#   attention.

@@ -1,0 +1,331 @@
+# %% [markdown]
+# # 03 · A 2-D tile, and a row that nobody owns
+#
+# In `tiled` a thread had a whole row to itself, so softmax needed no talk: maximum, sum and output of a row lived in
+# one thread. But for every multiplication that thread fetched a number from shared memory, and fetching is what runs
+# out first. The cure is to give a thread a small *piece* of the scores, four rows by four keys. Then no thread has a
+# row any more.
+#
+# **Why is softmax per row, and how do 16 threads agree on it?** This notebook is about `tiled2d`, the third rung.
+
+# %%
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import ptxlab as pl
+from ptxlab import reference
+from ptxlab.build import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import check
+
+LOG2E, LN2 = math.log2(math.e), math.log(2)
+
+# %load_ext ptxlab
+
+# %% [markdown]
+# ## What runs out first?
+#
+# An SM of an A100 can start 64 multiply-adds (FMA) in a clock cycle: two warps' worth. In the same cycle, shared
+# memory can answer *one* warp: 32 banks of 4 bytes, 128 bytes. The CPU machine counts how often shared memory must
+# answer; each answer is called a *wavefront*. Where a kernel has one wavefront for each warp-wide FMA, the
+# multipliers are idle half of the time, and nothing but the loads decides how fast it is.
+
+# %%
+q, k, v = reference.random_inputs(1, 1, 1, 128, 128, 64, seed=1)
+WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
+
+
+def per_fma(counters):
+    """Wavefronts of shared memory for each FMA of a warp."""
+    return counters[WAVEFRONTS] / counters.opcodes["fma.rn.f32"][0]
+
+
+c = pl.attention(q, k, v, kernel="tiled", device="cpu", counters=True).counters
+print(f"tiled: {per_fma(c):.2f} wavefronts for each FMA of a warp")
+
+# %% [markdown]
+# One load for one FMA: nearly every multiplication waits for a number. It is used once and forgotten, and the next
+# row, in the next thread, fetches the same number again.
+#
+# ## How can a number be used more than once?
+#
+# By holding on to it. A thread that computes *one* score $s = q \cdot k$ loads two numbers for each FMA. A thread
+# that computes $h \times w$ scores, of $h$ rows and $w$ keys, loads $h + w$ numbers and does $h \cdot w$ FMA with
+# them: every row number meets every key number.
+#
+# $$ \frac{\text{loads}}{\text{FMA}} = \frac{h + w}{h \cdot w} $$
+#
+# This kernel computes $S = Q K^T$ for a tile of $16h$ rows and $16w$ keys. 256 threads stand in a square, 16 by 16,
+# and each takes a piece of $h \times w$. `vector` numbers are loaded at once.
+
+
+# %%
+@kernel
+def scores(
+    k: Builder, q: Ptr[f32], key: Ptr[f32], s: Ptr[f32],
+    *, high: int = 4, wide: int = 4, D: int = 16, vector: int = 4, pad: int = 4,
+):  # fmt: skip
+    """S = Q K' for 16*high rows and 16*wide keys of D numbers; one block of 256 threads."""
+    stride = D + pad
+    q_tile, k_tile = k.shared(f32, 16 * high * stride), k.shared(f32, 16 * wide * stride)
+    t = k.tid.x
+    ty, tx = t // 16, t % 16
+    for tile, source, rows in ((q_tile, q, 16 * high), (k_tile, key, 16 * wide)):
+        with k.loop(rows * D, start=t, step=256) as e:
+            tile[e // D * stride + e % D] = source[e]
+    k.barrier()
+
+    my_rows, my_keys = q_tile + ty * (high * stride), k_tile + tx * stride
+    total = [k.vars(f32, wide, 0.0) for _ in range(high)]
+    with k.loop(D, step=vector) as d:
+        a = [k.load(my_rows + d + i * stride, vector, vector=vector) for i in range(high)]
+        b = [k.load(my_keys + d + 16 * j * stride, vector, vector=vector) for j in range(wide)]
+        for i in range(high):
+            for j in range(wide):
+                for x, y in zip(a[i], b[j], strict=True):
+                    total[i][j].set(k.fma(x, y, total[i][j]))
+
+    mine = s + (ty * high) * (16 * wide) + tx
+    for i in range(high):
+        for j in range(wide):
+            mine[i * 16 * wide + 16 * j] = total[i][j]
+
+
+def measured(**parameters):
+    """Runs `scores`: (wavefronts for each FMA, registers a thread, largest error)."""
+    built = scores(**parameters)
+    high, wide = parameters["high"], parameters["wide"]
+    random = np.random.default_rng(0)
+    rows, keys = (random.standard_normal((16 * n, 16)).astype(np.float32) for n in (high, wide))
+    s = np.zeros((16 * high, 16 * wide), np.float32)
+    c = pl.launch(built, 1, 256, rows, keys, s, device="cpu", counters=True).counters
+    loads = sum(line.wavefronts for line in c.by_line.values() if line.opcode.startswith("ld.shared"))
+    return loads / c.opcodes["fma.rn.f32"][0], pl.inspect(built, 256).registers, np.abs(s - rows @ keys.T).max()
+
+
+print("piece   (h+w)/hw   one at a time   four at a time   registers   error")
+for side in (1, 2, 4, 8):
+    one, _, _ = measured(high=side, wide=side, vector=1, pad=1)
+    four, registers, error = measured(high=side, wide=side)
+    print(f"{side} x {side} {2 / side:10.3f} {one:15.3f} {four:16.3f} {registers:11} {error:9.1e}")
+
+# %% [markdown]
+# The second and the third column agree: the formula is right. The fourth is better still, for a load of 16 bytes
+# (`ld.shared.v4`) takes four numbers in one instruction, and where lanes ask for the same place, one answer serves
+# them all. (The 16 threads of a row of the square all want the same rows of Q.)
+#
+# The price stands in the fifth column. 4 × 4 scores and what they are made of are 60 registers; 8 × 8 are over 100,
+# and attention needs registers for the output as well. `tiled2d` takes 4 × 4.
+#
+# ## Whose row is it now?
+#
+# Thread 0 of the square has rows 0 to 3 and keys 0, 16, 32, 48. So of row 0 it has four scores of 64, and the other
+# 15 threads with `ty` = 0 have the rest. Softmax divides by the sum over the *whole* row. What if each thread did its
+# own?
+
+# %%
+row = np.random.default_rng(3).standard_normal(64) * 2  # 64 scores of one row
+values = np.random.default_rng(4).standard_normal(64)  # one column of V
+weights = np.exp(row - row.max())
+print(f"right:               {weights @ values / weights.sum():+.4f}")
+
+parts = [np.arange(64) % 16 == tx for tx in range(16)]  # the keys of each of the 16 threads
+own = [np.exp(row[part] - row[part].max()) for part in parts]
+shares = [(w @ values[part], w.sum()) for w, part in zip(own, parts, strict=True)]  # numerator and denominator of each
+print(f"own maximum and sum: {np.mean([a / b for a, b in shares]):+.4f}")
+print(f"own maximum:         {sum(a for a, _ in shares) / sum(b for _, b in shares):+.4f}")
+
+# %% [markdown]
+# Both are wrong, and neither crashes: this bug lives in real kernels (`pl.gallery(2)`). Weights made with different
+# maxima are measured with different rulers and must not be added. **Softmax is per row because its ruler, the
+# maximum, is one for the whole row.** So before anybody computes a weight, 16 threads must know the largest of their
+# 64 scores.
+#
+# ## How do 16 threads agree?
+#
+# They could write their maxima to shared memory, wait at a barrier, and read 16 numbers. That is a stop of the whole
+# block, in each tile. But the 16 are neighbours, half of a warp, and lanes of a warp can read each other's
+# *registers*: `shfl`, shuffle.
+#
+# In the mode `bfly` (butterfly), lane $i$ gets the value of lane $i \oplus b$, whose number differs in the bits of
+# $b$. Everybody exchanges with a partner, and keeps the larger. Four times, with $b$ = 1, 2, 4, 8:
+
+# %%
+ALL = 0xFFFFFFFF
+
+
+@kernel
+def agree(k: Builder, x: Ptr[f32], y: Ptr[f32]):
+    """Lanes 0 to 15 and lanes 16 to 31 each find their maximum; y[s] is what the 32 lanes have after step s."""
+    lane = k.tid.x
+    best = k.var(f32, x[lane])
+    y[lane] = best
+    for step, bit in enumerate((1, 2, 4, 8)):
+        other = k.shfl(best, bit, 31, ALL, mode="bfly")
+        best.set(k.max(best, other))
+        y[lane + 32 * (step + 1)] = best
+
+
+x = np.random.default_rng(1).permutation(32).astype(np.float32)
+y = np.zeros((5, 32), np.float32)
+pl.launch(agree, 1, 32, x, y)
+
+figure, axis = plt.subplots(figsize=(9, 3.4), layout="constrained")
+axis.imshow(y, cmap="Blues", aspect="auto", vmin=0, vmax=40)
+for step in range(5):
+    for lane in range(32):
+        axis.text(lane, step, f"{y[step, lane]:.0f}", ha="center", va="center", fontsize=8)
+        if step:
+            partner = lane ^ (1, 2, 4, 8)[step - 1]
+            axis.annotate("", (lane, step - 0.28), (partner, step - 0.72), arrowprops={"arrowstyle": "->", "lw": 0.5})
+axis.set(xticks=range(0, 32, 4), yticks=range(5), yticklabels=["start", "⊕ 1", "⊕ 2", "⊕ 4", "⊕ 8"], xlabel="lane")
+axis.axvline(15.5, color="k", lw=1)
+# %% [markdown]
+# After the first step every pair agrees, after the second every four, then eight, then sixteen: each step doubles how
+# many lanes a lane has heard of, so 16 take $\log_2 16 = 4$ steps. No barrier, no memory. And the two halves never
+# mix, because no $b$ touches the bit that is 16. Lanes 0 to 15 work for one row while lanes 16 to 31 work for
+# another, with the same instructions.
+#
+# The other two numbers of a `shfl` are easy to get wrong. The 31 says how far a lane may reach: over the whole warp.
+# The mask says who takes part: *all* lanes that it names must come to this instruction. A lane that has gone home, or
+# into another branch, is one that the others wait for, in vain.
+#
+# Follow one value through the steps: press *Step* and watch `%best`; at each `shfl` the arrows show who reads from
+# whom.
+
+# %%
+pl.debug(agree, 1, 32, x, y)
+
+# %% [markdown]
+# ## Must everything be agreed upon?
+#
+# No, and that is worth knowing: only what is needed *now*.
+#
+# - **The maximum**, in each tile: the next line computes weights with it.
+# - **The sum**, once, after the last tile: each thread adds up its own weights and rescales its own sum. The rescale
+#   factor $e^{m - m'}$ is made of maxima, which all 16 know, so all 16 rescale alike and their partial sums keep the
+#   same ruler.
+#
+# Let numpy check that: 16 threads, 4 tiles of 64 keys, each thread with a sum of its own.
+
+# %%
+tiles = np.random.default_rng(5).standard_normal((4, 64)) * 3
+maximum, sums = -np.inf, np.zeros(16)
+for tile in tiles:
+    new = max(maximum, tile.max())  # agreed by shuffles
+    sums = sums * np.exp(maximum - new) + np.exp(tile - new).reshape(4, 16).sum(axis=0)  # each for itself
+    maximum = new
+print(sums.sum(), np.exp(tiles - tiles.max()).sum())
+
+# %% [markdown]
+# Here is the same in the kernel. `high` is 4 rows, `wide` is 4 keys; `_other` is the shuffle.
+
+# %%
+spec = pl.kernels.get("tiled2d")
+source = spec.source
+start = source.index("            for i in range(high):\n                new_max")
+print(source[start : source.index("                if slots is not None:\n                    slot, wanted")])
+
+# %% [markdown]
+# ## And the weights themselves?
+#
+# For $O = P V$ the square of threads is used again: the same thread takes the same four rows, and four *columns* of
+# O. For those it needs the weights of all 64 keys, and it has those of four. So P goes through shared memory. Who
+# waits for whom there? The weights of a row are written and read by its 16 threads, which are in one warp. So the
+# barrier of the block is not needed: `bar.warp.sync` makes the lanes of a *warp* wait for each other, and costs next
+# to nothing.
+
+# %%
+start = source.index('            k.op("bar.warp.sync"')
+print(source[start : source.index("        for i in range(high):\n            total")])
+
+# %% [markdown]
+# ## Why are there four floats too many in each row?
+#
+# `stride, p_stride = D + PADDING, ...`: the rows of a tile lie $D + 4$ floats apart. Take the padding out of our
+# `scores`, and look at the wavefronts.
+
+# %%
+for pad in (0, 4):
+    wavefronts, _, _ = measured(high=4, wide=4, pad=pad)
+    print(f"rows {16 + pad} floats apart: {wavefronts:.3f} wavefronts for each FMA")
+
+# %% [markdown]
+# The 16 threads of a row of the square read 16 rows of K at the same place in the row. Shared memory has 32 banks,
+# and each can give out one word at a time. If rows lie 16 floats apart, the same places of rows 0, 2, 4, ... are in
+# the same bank: they queue. Four floats more, and each row is turned four banks further. Notebook 06 is about nothing
+# else; here it is enough to know that the padding is not a mistake.
+#
+# ## What has it bought?
+
+# %%
+pl.compare(q, k, v, kernels=["scalar", "tiled", "tiled2d"], device="cpu")
+
+# %%
+for name in ("tiled", "tiled2d"):
+    c = pl.attention(q, k, v, kernel=name, device="cpu", counters=True).counters
+    print(f"{name:8} {per_fma(c):.2f} wavefronts for each FMA, {c.opcodes['fma.rn.f32'][0]:,} FMA,"
+          f" {c.opcodes.get('shfl.sync.bfly.b32', (0, 0))[0]:,} shuffles")  # fmt: skip
+
+# %% [markdown]
+# Fewer than half as many wavefronts for each FMA, and shuffles are cheap beside that. `tiled2d` also has fewer
+# instructions in all, since rescaling and exponentials happen once a tile instead of once a key: what `scalar` did
+# 128 times for a row, it does twice.
+
+# %%
+inputs = reference.random_inputs(1, 1, 1, 40, 300, 32, sigma=4.0, seed=2)
+out = pl.attention(*inputs, kernel="tiled2d", causal=True, state=True)
+print(f"largest error {out.error.max:.1e}, tolerance {out.error.tolerance:.1e}")
+pl.plot_state(out)
+
+# %% [markdown]
+# The state of row 0, from the kernel's probes: one point a tile of 64 keys, and the rings of numpy in float64 around
+# them.
+#
+# In the explorer: how do registers and occupancy change with `head_dim`? What does `tile_kv` do to the shared memory?
+# Compare the assembler's view with that of `tiled`.
+
+# %%
+pl.explore("tiled2d", head_dim=32, seq_len=64)
+
+# %% [markdown]
+# # Exercises
+
+# %% [exercise] 03-loads
+
+# %% [exercise] 03-hears
+
+# %% [exercise] 03-share
+
+# %% [exercise] 03-logsumexp
+
+# %% [exercise] 03-piece
+
+# %% [markdown]
+# # What have you seen?
+#
+# - What limits a kernel in shared memory is loads for each FMA. A piece of $h \times w$ scores a thread needs
+#   $(h + w) / hw$.
+# - Softmax is per row, because weights can be added only if they were made with the same maximum.
+# - 16 lanes agree on a maximum in four butterfly shuffles: each step doubles how many lanes one has heard of. No
+#   memory, no barrier.
+# - Only the maximum is urgent. Sums stay where they are until the end, since all lanes rescale by the same factor.
+# - What a warp alone exchanges needs a `bar.warp.sync` only.
+#
+# The FMA units are now busy. The next step is to use others: tensor cores multiply whole matrices in one instruction,
+# but they hide from you where the elements lie. And softmax must know where a row begins.
+#
+# ## Further reading
+#
+# - NVIDIA: [*Parallel Thread Execution ISA*](https://docs.nvidia.com/cuda/parallel-thread-execution/), sections
+#   "shfl.sync" and "bar.warp.sync".
+# - V. Volkov, J. W. Demmel: *Benchmarking GPUs to Tune Dense Linear Algebra*. Supercomputing 2008. Why registers, not
+#   shared memory, should hold what is used most.
+# - NVIDIA: [*Efficient GEMM in CUDA*](https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/efficient_gemm.md),
+#   CUTLASS documentation. Tiles of blocks, warps and threads.
+# - M. Milakov, N. Gimelshein: *Online normalizer calculation for softmax*. 2018,
+#   [arXiv:1805.02867](https://arxiv.org/abs/1805.02867). Its section on parallel evaluation is the merge of partial
+#   sums.
+# - T. Dao: *FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning*. ICLR 2024,
+#   [arXiv:2307.08691](https://arxiv.org/abs/2307.08691). Which threads should share a row, and which should not.
