@@ -1469,7 +1469,7 @@ class Instructions(Flow):
             Loads 128 bits through the uniform cache.
         """
 
-    def st(self, a: Ptr[Any] | Register[Any], b: Any, policy: Any = ..., *, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> None:
+    def st(self, *operands: Any, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., async_: bool = ..., completion: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.type  [a], b{, policy:b64}
             Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
             which.
@@ -1518,6 +1518,14 @@ class Instructions(Flow):
         st.order.scope{.space}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
             Stores a 128-bit register. With `.release` everything before it is visible to whoever acquires the
             value: the writing side of a lock.
+
+        st.async{.weak}{.space}.completion.type  [a], b, [m]
+            Hopper's store in the shared memory of another block of the cluster, which counts its bytes on an
+            mbarrier. The CPU machine does not run it yet.
+
+        st.async{.weak}{.space}.completion.vec.type  [a], b:vec, [m]
+            Hopper's store in the shared memory of another block of the cluster, which counts its bytes on an
+            mbarrier. The CPU machine does not run it yet.
         """
 
     def atom(self, *operands: Any, order: Literal["relaxed", "acquire", "release", "acq_rel"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., space: Literal["global", "shared", "shared::cta", "shared::cluster"] | bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"] | bool = ..., L2_cache_hint: bool = ..., type: Literal["u32", "s32", "u64", "f32", "f64", "s64", "b32", "b64", "f16", "f16x2", "bf16", "bf16x2", "b16"] | bool | type[Any] = ..., noftz: bool = ..., vec: Literal["v2", "v4", "v8"] | int = ..., into: Any = ..., both: bool = ...) -> Any:
@@ -1591,7 +1599,7 @@ class Instructions(Flow):
             operation that the hardware lacks, are loops around it.
         """
 
-    def red(self, a: Ptr[Any] | Register[Any], b: Any, policy: Any = ..., *, order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., space: Literal["global", "shared", "shared::cta", "shared::cluster"] | bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"] | bool = ..., L2_cache_hint: bool = ..., type: Literal["u32", "s32", "u64", "f32", "f64", "s64", "b32", "b64", "f16", "f16x2", "bf16", "bf16x2"] | bool | type[Any] = ..., noftz: bool = ..., vec: Literal["v2", "v4", "v8"] | int = ..., into: Any = ..., both: bool = ...) -> None:
+    def red(self, *operands: Any, order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., space: Literal["global", "shared", "shared::cta", "shared::cluster"] | bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"] | bool = ..., L2_cache_hint: bool = ..., type: Literal["u32", "s32", "u64", "f32", "f64", "s64", "b32", "b64", "f16", "f16x2", "bf16", "bf16x2"] | bool | type[Any] = ..., noftz: bool = ..., vec: Literal["v2", "v4", "v8"] | int = ..., async_: bool = ..., relaxed: bool = ..., cluster: bool = ..., completion: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
             Combines memory with b as one step that no other thread can come between, and gives nothing back:
             cheaper than `atom`. Blocks that share one output row can sum into it.
@@ -1642,6 +1650,22 @@ class Instructions(Flow):
             Combines memory with b as one step that no other thread can come between, and gives nothing back:
             cheaper than `atom`. Blocks that share one output row can sum into it. The vector form does several
             neighbours at once; each of them is atomic, the whole is not.
+
+        red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
+            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
+            on an mbarrier. The CPU machine does not run it yet.
+
+        red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
+            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
+            on an mbarrier. The CPU machine does not run it yet.
+
+        red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
+            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
+            on an mbarrier. The CPU machine does not run it yet.
+
+        red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
+            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
+            on an mbarrier. The CPU machine does not run it yet.
         """
 
     def membar(self, *, level: Literal["cta", "gl", "sys"] = ..., proxy: bool = ..., alias: bool = ..., into: Any = ..., both: bool = ...) -> None:
@@ -1718,11 +1742,14 @@ class Instructions(Flow):
             leaves them as they are.
         """
 
-    def createpolicy(self, *operands: Any, type: Literal["b64"] | type[Any] = ..., fractional: bool = ..., primary: Literal["L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"] = ..., secondary: Literal["L2::evict_first", "L2::evict_unchanged"] = ..., range: bool = ..., global_: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+    def createpolicy(self, *operands: Any, type: Literal["b64"] | type[Any] = ..., fractional: bool = ..., primary: Literal["L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"] = ..., secondary: Literal["L2::evict_first", "L2::evict_unchanged"] = ..., range: bool = ..., global_: bool = ..., cvt: bool = ..., L2: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """createpolicy.fractional.primary{.secondary}.b64  d{, fraction:f32}
             Makes a cache policy, to be handed to loads and stores with `.L2::cache_hint`. It changes speed only;
             the CPU machine hands out 0.
 
         createpolicy.range{.global}.primary{.secondary}.b64  d, [a], b:u32, c:u32
             Makes a cache policy for a range of addresses; the CPU machine hands out 0.
+
+        createpolicy.cvt.L2.b64  d, a:b64
+            Makes a cache policy of an access property of CUDA C++; the CPU machine hands out 0.
         """

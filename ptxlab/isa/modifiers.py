@@ -128,6 +128,7 @@ WORDS: dict[str, str] = {
     "L2::64B": "Brings 64 bytes into L2 with it.",
     "L2::128B": "Brings 128 bytes into L2 with it.",
     "L2::256B": "Brings 256 bytes into L2 with it.",
+    "cvt": "From an access property of CUDA C++.",
     "fractional": "The priority holds for a fraction of the accesses.",
     "range": "The priority holds for a range of addresses.",
     "prefetch": "Only brings the data closer.",
@@ -327,6 +328,11 @@ def _special_registers() -> dict[str, SpecialRegister]:
         ("%current_graph_exec", "u64", "The CUDA graph that launched the kernel, or 0."),
     ):
         table[name] = SpecialRegister(type_, says)
+    for k in range(8):
+        table[f"%pm{k}"] = SpecialRegister("u32", "A performance counter; what it counts is the driver's choice.")
+        table[f"%pm{k}_64"] = SpecialRegister("u64", f"%pm{k} with 64 bits.")
+    for k in range(32):
+        table[f"%envreg{k}"] = SpecialRegister("b32", "A number that the driver hands to the kernel.")
     return table
 
 

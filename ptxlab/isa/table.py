@@ -224,13 +224,29 @@ def _one(text: str, optional: bool, negatable: bool) -> Iterable[OperandSpec]:
         yield OperandSpec(name, "dst", second_type or type_ or "type", True, second=True)
 
 
+_LEFT_OUT = {
+    "textures and surfaces": "tex tld4 txq istypep suld sust sured suq",
+    "video instructions": "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vavrg",
+    "instructions for several GPUs": "multimem",
+    "instructions that need sm_100": "tcgen05 clusterlaunchcontrol",
+}
+
+
+def _unknown(name: str) -> str:
+    """What to say of an instruction that the table does not have."""
+    for what, names in _LEFT_OUT.items():
+        if name.rstrip("24") in names.split() or name in names.split():
+            return f"unknown instruction {name!r}: {what} are left out"
+    return f"unknown instruction {name!r}"
+
+
 @functools.cache
 def form(opcode: str) -> Form:
     """The form that a dotted opcode names; `FormError` says what does not fit and which words would."""
     words = re.split(r"\.", opcode)
     entries = TABLE.get(words[0])
     if entries is None:
-        raise FormError(f"unknown instruction {words[0]!r}", at=0, length=len(words[0]))
+        raise FormError(_unknown(words[0]), at=0, length=len(words[0]))
     stops = []
     for entry in entries:
         values, stop = _match(entry, tuple(words[1:]))
