@@ -13,10 +13,11 @@ import pytest
 import ptxlab as pl
 from ptxlab.lab import stages
 from ptxlab.lab.session import Session
-from ptxlab.lab.stages import Request
+from ptxlab.lab.stages import Request, request
+from ptxlab.lab.subject import Judgement, Ran
 
-SMALL = (("head_dim", 16), ("causal", False), ("dtype", "f32"), ("arch", "sm_80"))
-CAUSAL = (("head_dim", 16), ("causal", True), ("dtype", "f32"), ("arch", "sm_80"))
+SMALL = {"subject": "scalar", "head_dim": 16}
+CAUSAL = {"subject": "scalar", "head_dim": 16, "causal": True}
 
 
 class Page:
@@ -52,7 +53,7 @@ def session(page: Page) -> Iterator[Session]:
 
 
 def test_an_answer_comes_in_the_order_in_which_it_is_read(session: Session, page: Page) -> None:
-    seq = session.ask(Request(build=SMALL, seq_q=20, seq_k=33, device="step"))
+    seq = session.ask(request(**SMALL, seq_q=20, seq_k=33, device="step"))
     assert session.wait()
     order = page.parts(seq)
     assert [p for p in order if p != "pinned"] == ["code", "diff", "assembly", "run", "state"]
@@ -72,7 +73,7 @@ def test_an_answer_comes_in_the_order_in_which_it_is_read(session: Session, page
 
 
 def test_all_that_is_sent_is_json_but_for_the_bytes(session: Session, page: Page) -> None:
-    session.ask(Request(build=SMALL, seq_q=4, seq_k=4, device="step"))
+    session.ask(request(**SMALL, seq_q=4, seq_k=4, device="step"))
     assert session.wait()
     for part, value in page.now.items():
         if part == "run":
@@ -81,11 +82,10 @@ def test_all_that_is_sent_is_json_but_for_the_bytes(session: Session, page: Page
 
 
 def test_a_seen_setting_is_not_run_again(session: Session, page: Page) -> None:
-    request = Request(build=SMALL, seq_q=8, seq_k=8, device="step")
-    session.ask(request)
+    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
     assert session.wait()
     assert page.now["run"]["cached"] is False
-    session.ask(Request(build=SMALL, seq_q=8, seq_k=8, device="step", row=3))
+    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step", row=3))
     assert session.wait()
     assert page.now["run"]["cached"] is True
     assert page.now["run"]["map"]["row"] == 3
@@ -97,16 +97,16 @@ def test_stale_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, session: Se
     running, go_on = threading.Event(), threading.Event()
     run = stages.run
 
-    def slow_run(version: Any, request: Request) -> Any:
+    def slow_run(version: Any, asked: Request) -> Any:
         running.set()
         assert go_on.wait(30)
-        return run(version, request)
+        return run(version, asked)
 
     monkeypatch.setattr(stages, "run", slow_run)
-    first = session.ask(Request(build=SMALL, seq_q=3, seq_k=3, device="step"))
+    first = session.ask(request(**SMALL, seq_q=3, seq_k=3, device="step"))
     assert running.wait(30)
-    skipped = [session.ask(Request(build=SMALL, seq_q=n, seq_k=3, device="step")) for n in (4, 5)]
-    last = session.ask(Request(build=CAUSAL, seq_q=6, seq_k=3, device="step"))
+    skipped = [session.ask(request(**SMALL, seq_q=n, seq_k=3, device="step")) for n in (4, 5)]
+    last = session.ask(request(**CAUSAL, seq_q=6, seq_k=3, device="step"))
     go_on.set()
     assert session.wait()
     assert page.parts(first)[-1] == "assembly"
@@ -116,7 +116,7 @@ def test_stale_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, session: Se
 
 
 def test_errors_are_shown_and_the_next_request_recovers(session: Session, page: Page) -> None:
-    session.ask(Request(build=SMALL, heads=3, kv_heads=2))
+    session.ask(request(**SMALL, heads=3, kv_heads=2))
     assert session.wait()
     assert page.now["problem"] == {
         "title": "These parameters do not fit together",
@@ -126,11 +126,11 @@ def test_errors_are_shown_and_the_next_request_recovers(session: Session, page: 
         "seq": 1,
     }
     assert page.now["status"]["failed"] is True
-    session.ask(Request("tiled", (("head_dim", 128), ("dtype", "f64"), ("tile_kv", 128))))
+    session.ask(request("tiled", head_dim=128, dtype="f64", tile_kv=128))
     assert session.wait()
     assert page.now["problem"]["title"] == "This does not fit"
     assert "bytes of static shared memory" in page.now["problem"]["message"]
-    session.ask(Request(build=SMALL, seq_q=2, seq_k=2, device="step"))
+    session.ask(request(**SMALL, seq_q=2, seq_k=2, device="step"))
     assert session.wait()
     assert page.now["problem"] is None
     assert page.now["run"]["error"]["ok"]
@@ -139,12 +139,12 @@ def test_errors_are_shown_and_the_next_request_recovers(session: Session, page: 
 def test_a_fault_is_shown_at_its_ptx_and_python_line(
     monkeypatch: pytest.MonkeyPatch, session: Session, page: Page
 ) -> None:
-    def faulty(version: Any, request: Request) -> Any:
+    def faulty(version: Any, asked: Request) -> Any:
         line, _ = version.code["links"][5]
         raise pl.DeviceFault("memcheck", "a load outside every allocation", kernel="k", line=line, source="ld ...")
 
     monkeypatch.setattr(stages, "run", faulty)
-    session.ask(Request(build=SMALL, seq_q=2, seq_k=2))
+    session.ask(request(**SMALL, seq_q=2, seq_k=2))
     assert session.wait()
     line, python_line = page.now["code"]["links"][5]
     assert page.now["problem"]["title"] == "The kernel was stopped"
@@ -156,7 +156,7 @@ def test_an_assembler_error_stops_before_the_run(monkeypatch: pytest.MonkeyPatch
         raise pl.AssemblyError("Rounding modifier required", line=12, source="fma.f32")
 
     monkeypatch.setattr("ptxlab.gpu.assemble", refuse)
-    session.ask(Request(build=SMALL, seq_q=2, seq_k=2))
+    session.ask(request(**SMALL, seq_q=2, seq_k=2))
     assert session.wait()
     assert page.now["assembly"] == {"state": "error", "note": "Rounding modifier required", "seq": 1}
     assert page.now["problem"]["title"] == "NVIDIA's assembler refused the PTX"
@@ -170,16 +170,16 @@ def test_without_the_wheels_one_line_says_so_and_the_kernel_runs(
         raise pl.UnavailableError("NVIDIA's assembler is not installed: pip install ...")
 
     monkeypatch.setattr("ptxlab.gpu.assemble", missing)
-    session.ask(Request(build=SMALL, seq_q=2, seq_k=2, device="step"))
+    session.ask(request(**SMALL, seq_q=2, seq_k=2, device="step"))
     assert session.wait()
     assert page.now["assembly"]["note"] == "NVIDIA's assembler is not installed: pip install ..."
     assert page.now["run"]["error"]["ok"]
 
 
 def test_pin_changes_what_is_compared(session: Session, page: Page) -> None:
-    session.ask(Request(build=SMALL, seq_q=2, seq_k=2, device="step"))
+    session.ask(request(**SMALL, seq_q=2, seq_k=2, device="step"))
     assert session.wait()
-    session.ask(Request(build=CAUSAL, seq_q=2, seq_k=2, device="step"))
+    session.ask(request(**CAUSAL, seq_q=2, seq_k=2, device="step"))
     assert session.wait()
     assert page.now["diff"]["against"] == "scalar_f32_d16 · sm_80"
     assert any(row[0] == "+" for row in page.now["diff"]["rows"])
@@ -195,7 +195,7 @@ def test_pin_changes_what_is_compared(session: Session, page: Page) -> None:
 def test_rows_that_see_no_key_say_so(
     session: Session, page: Page, seq_k: int, causal: bool, row: int, why: str
 ) -> None:
-    session.ask(Request(build=CAUSAL if causal else SMALL, seq_q=5, seq_k=seq_k, row=row, device="step"))
+    session.ask(request(**(CAUSAL if causal else SMALL), seq_q=5, seq_k=seq_k, row=row, device="step"))
     assert session.wait()
     assert page.now["state"]["note"] == f"Nothing to sum: {why}, so O = 0 and LSE = −∞."
     assert page.now["run"]["error"]["ok"]
@@ -205,8 +205,8 @@ def test_the_error_map_keeps_the_worst_of_each_cell_and_nan() -> None:
     error = np.zeros((1, 2, 1100, 4))
     error[0, 1, 1000, 2] = np.nan
     error[0, 1, 5, 1] = 0.25
-    outcome = stages.Outcome(None, (None, None, None), False, error, 4 * error, None)
-    shown = stages.error_map(outcome, Request(seq_q=1100, head=(0, 1)))
+    ran = Ran(None, judged=Judgement(None, error, 4 * error), kept=(error,))
+    shown = stages.error_map(ran, request("scalar", head=(0, 1)))
     assert shown is not None
     assert (shown["rows"], shown["cols"], shown["step"], shown["label"]) == (367, 4, [3, 1], "head 1")
     values = np.frombuffer(shown["values"], np.float32).reshape(367, 4)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
-    "explorer": ("dom.js", "code.js", "plots.js", "explorer.js"),
+    "explorer": ("dom.js", "code.js", "diff.js", "strip.js", "errors.js", "state.js", "tiles.js", "counters.js",
+                 "roofline.js", "explorer.js"),
     "debugger": ("dom.js", "code.js", "trace.js", "access.js", "exchange.js", "registers.js", "debugger.js"),
-}
+}  # fmt: skip
 """The parts of each module in order; they share one scope, and only the last one exports."""
 STYLES = {"explorer": ("explorer.css",), "debugger": ("explorer.css", "debugger.css")}
 

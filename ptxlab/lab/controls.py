@@ -9,7 +9,8 @@ import ipywidgets as widgets
 from ptxlab.errors import TargetError
 from ptxlab.kernels.spec import Parameter
 
-TITLES = {"seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV tile", "head_dim": "head dim"}
+TITLES = {"seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV tile", "head_dim": "head dim",
+          "page_size": "page size", "fast_math": "fast math"}  # fmt: skip
 COUNTS = ("seed", "batch", "heads", "kv_heads")
 """Parameters that are typed as a number instead of moved with a slider."""
 
@@ -22,6 +23,8 @@ def control(p: Parameter) -> Any:
 
     A value counts when it is let go, not while it is dragged.
     """
+    if p.name == "sigma":
+        return sigma(p)
     title = TITLES.get(p.name, p.name)
     look = {"description": title, "tooltip": p.says, "style": _LABEL, "layout": _WIDTH}
     if set(p.choices) == {True, False}:
@@ -58,13 +61,6 @@ def sigma(p: Parameter) -> Any:
 def dropdown(title: str, options: Any, value: Any, says: str = "") -> Any:
     """A list of choices."""
     return widgets.Dropdown(options=options, value=value, description=title, tooltip=says, style=_LABEL, layout=_WIDTH)
-
-
-def head_options(batch: int, heads: int) -> list[tuple[str, tuple[int, int]]]:
-    """The (batch, head) pairs to look at, with their labels."""
-    if batch == 1:
-        return [(str(h), (0, h)) for h in range(heads)]
-    return [(f"batch {b}, head {h}", (b, h)) for b in range(batch) for h in range(heads)]
 
 
 def assign(name: str, control: Any, value: Any) -> None:

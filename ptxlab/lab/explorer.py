@@ -2,6 +2,8 @@
 
     pl.explore()                                       # the first rung
     pl.explore("tiled", head_dim=32, causal=True, seq_q=100, seq_k=100)
+    pl.explore("decode_split", seq_k=500, splits=8)
+    pl.explore(ptx, 4, 128, x, y, 2.0, n)              # any PTX or kernel, launched as by pl.launch
 
 The controls are ordinary ipywidgets made from the kernel's own parameters and limits; the view is one anywidget, whose
 traits hold what `ptxlab.lab.stages` computes. `pl.attention` gives the same results without a notebook.
@@ -17,9 +19,10 @@ import traitlets
 
 from ptxlab import kernels
 from ptxlab.errors import TargetError
-from ptxlab.lab import assets, controls, stages
+from ptxlab.lab import assets, attention_subject, controls, kernel_subject
 from ptxlab.lab.session import Session
 from ptxlab.lab.stages import Request
+from ptxlab.lab.subject import DEVICES, Subject
 
 FIRST_RESULT = 8.0
 """Seconds that a notebook's first display waits for the numbers that go into its static copy."""
@@ -36,27 +39,27 @@ class View(anywidget.AnyWidget):
     assembly = traitlets.Any(None, allow_none=True).tag(sync=True)
     run = traitlets.Any(None, allow_none=True).tag(sync=True)
     state = traitlets.Any(None, allow_none=True).tag(sync=True)
+    sass = traitlets.Any(None, allow_none=True).tag(sync=True)
     problem = traitlets.Any(None, allow_none=True).tag(sync=True)
     status = traitlets.Dict({"text": "", "busy": False, "seq": 0}).tag(sync=True)
     row = traitlets.Int(-1).tag(sync=True)
+    wants_sass = traitlets.Bool(False).tag(sync=True)
 
 
 class Explorer(widgets.Box):
     """The controls and the view. `set(head_dim=32)` changes parameters from Python, `wait()` waits for results."""
 
-    def __init__(self, kernel: str = "scalar", **parameters: Any) -> None:
+    def __init__(self, subject: Subject | str = "scalar", **parameters: Any) -> None:
         self.view = View()
         self.session = Session(lambda part, value: setattr(self.view, part, value))
         self._quiet = False
-        known = kernels.names("prefill")
-        self._fixed: dict[str, Any] = {
-            "kernel": controls.dropdown("kernel", known, kernels.get(kernel, "prefill").name)
-        }
-        self._fixed |= {p.name: controls.control(p) for p in stages.PROBLEM}
-        self._fixed["sigma"] = controls.sigma(stages.SIGMA)
+        self.subject = attention_subject.named(subject) if isinstance(subject, str) else subject
+        self._fixed: dict[str, Any] = {}
+        if self.subject.family:
+            self._fixed["kernel"] = controls.dropdown("kernel", list(self.subject.family), self.subject.name)
         self._fixed["device"] = controls.dropdown("device", _devices(), "auto", "where the kernel runs")
-        self._head = controls.dropdown("head", controls.head_options(1, 1), (0, 0), "the head that is plotted")
-        self._built: dict[str, Any] = {}
+        self._head = controls.dropdown("head", [("0", (0, 0))], (0, 0), "the head or sequence that is plotted")
+        self._own: dict[str, Any] = {}
         self._panel = widgets.VBox()
         self._panel.add_class("ptxlab-parameters")
         holder = widgets.Box([self.view])
@@ -65,9 +68,9 @@ class Explorer(widgets.Box):
         self.add_class("ptxlab-app")
         for control in (*self._fixed.values(), self._head):
             control.observe(self._changed, "value")
-        self.view.observe(self._changed, "row")
+        self.view.observe(self._changed, ["row", "wants_sass"])
         self.view.on_msg(self._message)
-        self._offer(kernel)
+        self._offer(self.subject)
         self.set(**parameters)
 
     # -- parameters ----------------------------------------------------------------------------------------------------
@@ -75,7 +78,7 @@ class Explorer(widgets.Box):
     @property
     def controls(self) -> dict[str, Any]:
         """Every control by the name of its parameter."""
-        return {**self._fixed, **self._built}
+        return {**self._fixed, **self._own}
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -84,21 +87,24 @@ class Explorer(widgets.Box):
 
     def set(self, **parameters: Any) -> None:
         """Sets parameters by name, all in one step; `seq_len` sets both lengths. `TargetError` names an unknown one."""
-        length = parameters.pop("seq_len", None)
-        if length is not None:
-            parameters = {"seq_q": length, "seq_k": length, **parameters}
         self._quiet = True
         try:
-            if "kernel" in parameters:
-                self._fixed["kernel"].value = kernels.get(parameters.pop("kernel")).name
-                self._offer(self._fixed["kernel"].value)
-            row = parameters.pop("row", None)
+            if "kernel" in parameters and "kernel" in self._fixed:
+                self.subject = self.subject.other(parameters.pop("kernel"))
+                self._fixed["kernel"].value = self.subject.name
+                self._offer(self.subject)
+            length = parameters.pop("seq_len", None)
+            if length is not None:
+                parameters = {**{n: length for n in ("seq_q", "seq_k") if n in self._own}, **parameters}
+            row, sass = parameters.pop("row", None), parameters.pop("sass", None)
             for name, value in parameters.items():
                 if name not in self.controls:
                     raise TargetError(f"the explorer has no parameter {name!r}; it has {', '.join(self.controls)}")
                 controls.assign(name, self.controls[name], value)
             if row is not None:
                 self.view.row = row
+            if sass is not None:
+                self.view.wants_sass = bool(sass)
         finally:
             self._quiet = False
         self._ask()
@@ -111,49 +117,51 @@ class Explorer(widgets.Box):
         """Compares later versions with the one that is shown now."""
         self.session.pin()
 
-    def _offer(self, kernel: str) -> None:
-        """Puts the controls of this kernel's own parameters into the panel, keeping values that it also has."""
-        old = {name: control.value for name, control in self._built.items()}
-        for control in self._built.values():
+    def _offer(self, subject: Subject) -> None:
+        """Puts the controls of this subject's parameters into the panel, keeping values that it also has."""
+        old = {name: control.value for name, control in self._own.items()}
+        for control in self._own.values():
             control.unobserve(self._changed, "value")
-        wanted = [p for p in kernels.get(kernel).parameters.values() if p.name != "probes"]
-        self._built = {p.name: controls.control(p) for p in wanted}
-        for name, control in self._built.items():
+        self._own = {p.name: controls.control(p) for p in subject.parameters}
+        for name, control in self._own.items():
             if name in old:
                 controls.keep(control, old[name])
             control.observe(self._changed, "value")
-        problem = [self._fixed[p.name] for p in stages.PROBLEM] + [self._fixed["sigma"]]
+        parts = {
+            "Kernel": [*([self._fixed["kernel"]] if "kernel" in self._fixed else []),
+                       *(self._own[p.name] for p in subject.building)],
+            "Problem": [self._own[p.name] for p in subject.problem],
+            "Run": [self._fixed["device"], self._head],
+        }  # fmt: skip
         self._panel.children = [
-            widgets.HTML("<h4>Kernel</h4>"), self._fixed["kernel"], *self._built.values(),
-            widgets.HTML("<h4>Problem</h4>"), *problem,
-            widgets.HTML("<h4>Run</h4>"), self._fixed["device"], self._head,
-        ]  # fmt: skip
+            child for title, some in parts.items() if some for child in (widgets.HTML(f"<h4>{title}</h4>"), *some)
+        ]
 
     def _changed(self, change: Any) -> None:
         if self._quiet:
             return
         self._quiet = True
         try:
-            if change["owner"] is self._fixed["kernel"]:
-                self._offer(change["new"])
+            if change["owner"] is self._fixed.get("kernel"):
+                self.subject = self.subject.other(change["new"])
+                self._offer(self.subject)
         finally:
             self._quiet = False
         self._ask()
 
     def _ask(self) -> None:
         """Sends what the controls say to the session."""
-        values = self.parameters
-        heads = controls.head_options(values["batch"], values["heads"])
+        values = {p.name: self._own[p.name].value for p in self.subject.parameters}
+        if "sigma" in values:
+            values["sigma"] = round(values["sigma"], 6)
+        heads = self.subject.groups(values)
         if heads != list(self._head.options):
             self._quiet, before = True, self._quiet
             self._head.options = heads
             self._quiet = before
-        build = tuple((name, values[name]) for name in self._built)
-        problem = {p.name: values[p.name] for p in stages.PROBLEM}
         self.session.ask(
-            Request(values["kernel"], build, sigma=round(values["sigma"], 6), device=values["device"],
-                    row=self.view.row,
-                    head=self._head.value, **problem)
+            Request(self.subject, tuple(values.items()), self._fixed["device"].value, self.view.row, self._head.value,
+                    self.view.wants_sass)
         )  # fmt: skip
 
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
@@ -188,16 +196,36 @@ class Explorer(widgets.Box):
         return {**(data or {}), "text/plain": repr(self), "text/html": explorer_html(self.view)}, metadata
 
 
-def explore(kernel: str = "scalar", **parameters: Any) -> Explorer:
-    """Opens the explorer on a kernel of the library, with parameters to start with.
+def explore(
+    kernel: Any = "scalar", grid: Any = None, block: Any = None, *args: Any, entry: str | None = None, shared: int = 0,
+    **parameters: Any,
+) -> Explorer:  # fmt: skip
+    """Opens the explorer on a kernel of the library by name, with parameters to start with; or on any other kernel.
+
+    kernel: a name, a kernel that the library has built or a result of it; PTX text, a module, a kernel of the builder,
+    of `pl.cuda` or of `pl.triton`, or a `lab.subject.Subject`. grid, block, args, entry and shared are those of
+    `pl.launch`, for kernels that are not of the library: without them such a kernel is shown and not run.
 
     Parameters: those of the kernel (head_dim, causal, dtype, arch, tile_kv, ...) and seq_q, seq_k (or seq_len for
-    both), batch, heads, kv_heads, sigma, seed, device and row.
+    both), batch, heads, kv_heads, sigma, seed, device, row and sass (whether to show machine code).
     """
-    return Explorer(kernel, **parameters)
+    if isinstance(kernel, Subject):
+        return Explorer(kernel, **parameters)
+    built = getattr(kernel, "kernel", kernel) if hasattr(kernel, "inputs") else kernel
+    spec = getattr(built, "spec", None)
+    if spec is not None and grid is None:
+        subject = attention_subject.named(spec.name)
+        shown = {p.name: getattr(built.config, p.name) for p in subject.building}
+        return Explorer(subject, **{**shown, **parameters})
+    if isinstance(kernel, str) and not kernel_subject.is_ptx(kernel):
+        if grid is not None:
+            raise TargetError(f"explore: grid, block and arguments go with PTX or a kernel; {kernel!r} brings its own")
+        kernels.get(kernel)
+        return Explorer(kernel, **parameters)
+    return Explorer(kernel_subject.subject_of(built, grid, block, args, entry=entry, shared=shared), **parameters)
 
 
 def _devices() -> list[str]:
     from ptxlab import gpu
 
-    return [d for d in stages.DEVICES if d != "gpu" or gpu.available()]
+    return [d for d in DEVICES if d != "gpu" or gpu.available()]

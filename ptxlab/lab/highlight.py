@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from pygments.lexers import PythonLexer
+from pygments.lexers import CudaLexer, PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 from ptxlab.errors import Span
@@ -113,8 +113,10 @@ def _span(css: str, text: str) -> str:
 # -- the Python that wrote the PTX -------------------------------------------------------------------------------------
 
 
-def python_pane(spans: Mapping[int, Span]) -> tuple[dict[str, Any] | None, list[list[int]]]:
-    """({file, lines, numbers}, links) for the Python of a kernel; links are [PTX line, row of the pane], from 1.
+def python_pane(
+    spans: Mapping[int, Span], texts: Mapping[str, str] | None = None
+) -> tuple[dict[str, Any] | None, list[list[int]]]:
+    """({file, language, lines, numbers}, links) for a kernel's source; links are [PTX line, row of the pane], from 1.
 
     The pane holds the functions that emitted PTX, the file with most of them first; a row without a number
     (`numbers` 0) names the file or stands for what is left out. (None, []) where no line has a span that can be read.
@@ -127,19 +129,22 @@ def python_pane(spans: Mapping[int, Span]) -> tuple[dict[str, Any] | None, list[
     numbers: list[int] = []
     row: dict[tuple[str, int], int] = {}
     for file, _ in weight.most_common():
-        source = linecache.getlines(file)
+        given = (texts or {}).get(file)
+        source = linecache.getlines(file) if given is None else given.splitlines(keepends=True)
         if not source:
             continue
+        shown = c_lines if _is_c(file) else python_lines
         if lines:
             lines += ["", _span("c", f"# {short_path(file)}")]
             numbers += [0, 0]
         before = 0
-        for first, last, indent in _functions("".join(source), used[file]):
+        parts = [_whole(source)] if _is_c(file) else _functions("".join(source), used[file])
+        for first, last, indent in parts:
             if before and first > before + 1:
                 lines.append("")
                 numbers.append(0)
             section = "".join(_dedent(line, indent) for line in source[first - 1 : last])
-            for n, line in enumerate(python_lines(section), first):
+            for n, line in enumerate(shown(section), first):
                 lines.append(line)
                 numbers.append(n)
                 row[file, n] = len(lines)
@@ -147,7 +152,24 @@ def python_pane(spans: Mapping[int, Span]) -> tuple[dict[str, Any] | None, list[
     links = [[line, row[s.file, s.line]] for line, s in sorted(spans.items()) if (s.file, s.line) in row]
     if not links:
         return None, []
-    return {"file": short_path(weight.most_common(1)[0][0]), "lines": lines, "numbers": numbers}, links
+    first_file = weight.most_common(1)[0][0]
+    language = "CUDA C++" if _is_c(first_file) else "Python"
+    return {"file": short_path(first_file), "language": language, "lines": lines, "numbers": numbers}, links
+
+
+def _is_c(file: str) -> bool:
+    return file.endswith((".cu", ".cuh", ".cpp", ".h", ".hpp"))
+
+
+def _whole(source: list[str]) -> tuple[int, int, int]:
+    """All of a text but the blank lines at both ends, as `_functions` describes its parts."""
+    full = [n for n, line in enumerate(source, 1) if line.strip()] or [1]
+    return full[0], full[-1], 0
+
+
+def c_lines(text: str) -> list[str]:
+    """The lines of CUDA C++ as HTML, as many as `text.splitlines()`."""
+    return _lines(CudaLexer(stripnl=False, ensurenl=False).get_tokens(text), _PYTHON, len(text.splitlines()))
 
 
 def _dedent(line: str, indent: int) -> str:

@@ -27,7 +27,7 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
     place = result.rows[row]
     exact = reference.attention(q, k, v, causal=result.causal, scale=result.scale, tile=tile, rows=[place]).state
     assert exact is not None
-    figure = _figure(figure, (6.4, 4.8))
+    figure = new_figure(figure, (6.4, 4.8))
     axes = figure.subplots(3, 1, sharex=True)
     tiles = np.arange(len(exact[0]))
     for i, (axis, (_, title, colour)) in enumerate(zip(axes, SERIES, strict=True)):
@@ -54,7 +54,7 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
     if not (0 <= b < error.shape[0] and 0 <= h < error.shape[1]):
         raise LaunchError(f"head: (batch, head) are below {error.shape[:2]}, {head} is not")
     shown = error[b, h]
-    figure = _figure(figure, (6.4, 3.6))
+    figure = new_figure(figure, (6.4, 3.6))
     axis = figure.subplots()
     top = max(result.error.tolerance, 1e-300)
     image = axis.imshow(np.maximum(shown, top * 1e-4).T, norm=LogNorm(top * 1e-4, top), cmap="Blues", aspect="auto",
@@ -71,7 +71,7 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
     return figure
 
 
-def _figure(figure: Any, size: tuple[float, float]) -> Any:
+def new_figure(figure: Any, size: tuple[float, float]) -> Any:
     """The figure given, or a new one; pyplot's list of open figures is left alone."""
     return figure if figure is not None else _kept_figure()(figsize=size, layout="constrained")
 

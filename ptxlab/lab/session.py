@@ -14,7 +14,8 @@ from typing import Any
 
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import stages
-from ptxlab.lab.stages import Outcome, Request, Version
+from ptxlab.lab.stages import Request, Version
+from ptxlab.lab.subject import Ran
 
 KEEP = 24
 """How many results are kept."""
@@ -24,16 +25,16 @@ Publish = Callable[[str, Any], None]
 
 class Session:
     """Answers requests. `publish(part, value)` is called from the worker thread with part "code", "diff", "pinned",
-    "assembly", "run", "state", "problem" or "status"; each value holds the `seq` of the request that it answers."""
+    "assembly", "run", "state", "sass", "problem" or "status"; each value holds the `seq` of the request it answers."""
 
     def __init__(self, publish: Publish) -> None:
         self._publish = publish
         self._lock = threading.Condition()
         self._waiting: Request | None = None
         self._thread: threading.Thread | None = None
-        self._outcomes: OrderedDict[Request, Outcome] = OrderedDict()
+        self._outcomes: OrderedDict[Request, Ran | None] = OrderedDict()
         self.seq = 0
-        self.request = Request()
+        self.request: Request | None = None
         self.version: Version | None = None
         self.pinned: Version | None = None
 
@@ -52,6 +53,7 @@ class Session:
         if self.version is not None:
             self.pinned = self.version
             self._publish("pinned", _pinned(self.pinned))
+            assert self.request is not None
             self.ask(self.request)
 
     def wait(self, timeout: float = 60.0) -> bool:
@@ -107,6 +109,8 @@ class Session:
         yield "code", version.code
         yield "problem", None
         yield "diff", stages.diff(self.pinned, version)
+        if version.error is not None:
+            raise version.error
         yield "status", {"text": "assembling", "busy": True}
         assembly = stages.assemble(version, request)
         refused = assembly.pop("error", None)
@@ -114,12 +118,21 @@ class Session:
         if refused is not None:
             raise refused
         yield "status", {"text": "running", "busy": True}
-        outcome, cached = self._outcome(version, request)
-        yield "run", {**stages.show_run(outcome, request), "cached": cached}
-        yield "status", {"text": "recording the softmax", "busy": True}
-        yield "state", stages.state(version, request, outcome)
+        fault: PtxlabError | None = None
+        try:
+            ran, cached = self._outcome(version, request)
+            yield "run", {**stages.show_run(ran, request, version), "cached": cached}
+            yield "status", {"text": "recording the softmax", "busy": True}
+            yield "state", stages.state(version, request, ran)
+        except PtxlabError as stopped:  # the machine code can be shown all the same
+            fault = stopped
+        if request.sass:
+            yield "status", {"text": "disassembling", "busy": True}
+            yield "sass", stages.sass(version, request)
+        if fault is not None:
+            raise fault
 
-    def _outcome(self, version: Version, request: Request) -> tuple[Outcome, bool]:
+    def _outcome(self, version: Version, request: Request) -> tuple[Ran | None, bool]:
         key = request.result_key
         cached = key in self._outcomes
         if not cached:

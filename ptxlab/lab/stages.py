@@ -1,4 +1,4 @@
-"""What the explorer shows, stage by stage, as plain data: code, diff, assembler, run, online-softmax state.
+"""What the explorer shows, stage by stage, as plain data: code, diff, assembler, run, counters, state, machine code.
 
 Each function takes the request or what an earlier stage made and returns a dictionary for the page (the shapes are in
 each docstring). Nothing here knows of widgets or threads, so all of it can be called and tested by itself.
@@ -12,103 +12,110 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab import kernels, reference
-from ptxlab.errors import AssemblyError, LaunchError, PtxlabError, TargetError, UnavailableError
-from ptxlab.kernels.spec import Parameter
-from ptxlab.lab import highlight, hover
+from ptxlab.errors import AssemblyError, PtxError, PtxlabError, TargetError, UnavailableError
+from ptxlab.lab import dataflow, highlight, hover, roofline, sass_pane, tallies
 from ptxlab.lab.diff import Row, compare
+from ptxlab.lab.subject import DEVICES, MACHINES, Ran, Subject, Way
 
-PROBLEM = (
-    Parameter("seq_q", "query rows (Sq)", 64, minimum=1, maximum=512),
-    Parameter("seq_k", "keys and values (Sk)", 64, minimum=0, maximum=512),
-    Parameter("batch", "sequences (B)", 1, minimum=1, maximum=8),
-    Parameter("heads", "query heads (Hq)", 1, minimum=1, maximum=32),
-    Parameter("kv_heads", "key and value heads (Hkv); heads must be a multiple of it", 1, minimum=1, maximum=32),
-    Parameter("seed", "seed of the random q, k and v", 0, minimum=0, maximum=2**31 - 1),
-)
-"""The parameters of the problem, which do not change the PTX. `sigma` and `device` stand beside them."""
-
-SIGMA = Parameter("sigma", "standard deviation of the logits: small ones hide rescaling bugs", 1.0)
-DEVICES = ("auto", "gpu", "cpu", "step")
 MAP_ROWS, MAP_COLUMNS = 512, 128
 WORST = 20
 
 
 @dataclass(frozen=True)
 class Request:
-    """One setting of all controls. `build` are the kernel's own parameters as (name, value) pairs, `row` the query row
-    whose softmax is plotted (-1: the last one), `head` the (batch, head) that is shown."""
+    """One setting of all controls. `values` are the subject's parameters as (name, value) pairs, `row` the row whose
+    softmax is plotted (-1: the last one), `head` the (batch, head) that is shown, `sass`: whether machine code is
+    wanted."""
 
-    kernel: str = "scalar"
-    build: tuple[tuple[str, Any], ...] = ()
-    seq_q: int = 64
-    seq_k: int = 64
-    batch: int = 1
-    heads: int = 1
-    kv_heads: int = 1
-    sigma: float = 1.0
-    seed: int = 0
+    subject: Subject
+    values: tuple[tuple[str, Any], ...] = ()
     device: str = "auto"
     row: int = -1
     head: tuple[int, int] = (0, 0)
+    sass: bool = False
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return dict(self.values)
 
     @property
     def result_key(self) -> Request:
         """The request without what only chooses a view of the result."""
-        return replace(self, row=-1, head=(0, 0))
-
-    @property
-    def shown_row(self) -> int:
-        """The query row to plot, within the rows that there are."""
-        return self.row if 0 <= self.row < self.seq_q else self.seq_q - 1
+        return replace(self, row=-1, head=(0, 0), sass=False)
 
     def check(self) -> None:
-        """`TargetError` names the first parameter of the problem that is out of its range."""
-        for parameter in PROBLEM:
-            parameter.check(self.kernel, getattr(self, parameter.name))
-        if not (isinstance(self.sigma, int | float) and 0 < self.sigma <= 100):
-            raise TargetError(f"{self.kernel}: sigma is a number above 0 and at most 100, not {self.sigma!r}")
+        """`TargetError` or `LaunchError` names the first parameter of the problem that is out of its range."""
+        self.subject.check(self.given)
         if self.device not in DEVICES:
-            raise TargetError(f"{self.kernel}: device is one of {', '.join(DEVICES)}, not {self.device!r}")
-        if self.heads % self.kv_heads:
-            raise LaunchError(f"heads = {self.heads} should be a multiple of kv_heads = {self.kv_heads}")
+            raise TargetError(f"{self.subject.name}: device is one of {', '.join(DEVICES)}, not {self.device!r}")
+
+
+def request(
+    subject: Subject | str, *, device: str = "auto", row: int = -1, head: tuple[int, int] = (0, 0), sass: bool = False,
+    **values: Any,
+) -> Request:  # fmt: skip
+    """A request with the defaults of a subject, or of a kernel of the library by name, and these values instead."""
+    from ptxlab.lab.attention_subject import named
+
+    chosen = named(subject) if isinstance(subject, str) else subject
+    known = {p.name: p.default for p in chosen.parameters}
+    for name in values:
+        if name not in known:
+            raise TargetError(f"{chosen.name} has no parameter {name!r}; it has {', '.join(known)}")
+    return Request(chosen, tuple((known | values).items()), device, row, head, sass)
 
 
 @dataclass
 class Version:
-    """A built kernel and its code pane: `code` is what the page gets, `lines` the PTX as text for the diff."""
+    """A built kernel and its code pane: `code` is what the page gets, `lines` the PTX as text for the diff, `error` why
+    the text could not be read, where it could not."""
 
     built: Any
     code: dict[str, Any]
     lines: list[str] = field(default_factory=list)
+    error: PtxlabError | None = None
 
 
 # -- code and diff -----------------------------------------------------------------------------------------------------
 
 
 def build(request: Request) -> Version:
-    """{title, name, arch, seconds, instructions, ptx, python, links, docs, words, registers}."""
+    """{title, name, arch, seconds, instructions, ptx, python, links, docs, words, registers, touched, stores}."""
     request.check()
-    spec = kernels.get(request.kernel)
+    subject, values = request.subject, request.given
     start = time.perf_counter()
-    built = spec.build(**dict(request.build))
-    ptx, module = built.ptx, built.module
+    built = subject.build(values)
+    ptx = built.ptx
+    module, error = None, None
+    try:
+        module = built.module
+    except PtxError as mistake:
+        error = mistake
     seconds = time.perf_counter() - start
-    python, links = highlight.python_pane(module.spans)
     code = {
-        "title": spec.title,
+        "title": subject.title,
         "name": built.name,
-        "arch": built.config.arch,
+        "arch": values.get("arch", ""),
         "seconds": seconds,
-        "instructions": sum(1 for f in module.functions for _ in f.instructions()),
+        "instructions": 0,
         "ptx": highlight.ptx_lines(ptx),
-        "python": python,
-        "links": links,
-        "docs": hover.opcodes(module),
-        "words": hover.words(module),
-        "registers": hover.registers(module),
+        "python": None,
+        "links": [],
+        "docs": {},
+        "words": {},
+        "registers": {},
+        "touched": [],
+        "stores": [],
     }
-    return Version(built, code, ptx.splitlines())
+    if module is not None:
+        code["python"], code["links"] = highlight.python_pane(module.spans, subject.sources)
+        code["instructions"] = sum(1 for f in module.functions for _ in f.instructions())
+        code["docs"], code["words"] = hover.opcodes(module), hover.words(module)
+        code["registers"] = hover.registers(module)
+        code["touched"] = [[line, what] for line, what in sorted(dataflow.touched(module).items())]
+        code["stores"] = dataflow.stores_of(module, "o")
+    return Version(built, code, ptx.splitlines(), error)
 
 
 def label(version: Version) -> str:
@@ -142,111 +149,123 @@ def assemble(version: Version, request: Request) -> dict[str, Any]:
     NVIDIA's wheels are not installed, or {state: "error", note, error} where the assembler refuses the text."""
     from ptxlab import gpu
 
+    values = request.given
     try:
-        made = gpu.assemble(version.built)
+        made = gpu.assemble(version.built, _other_arch(version, values))
     except UnavailableError as missing:
         return {"state": "missing", "note": str(missing).splitlines()[0]}
     except AssemblyError as error:
         return {"state": "error", "note": error.message, "error": error}
-    _, block, dynamic = version.built.launch_shape(
-        request.batch, request.heads, request.kv_heads, request.seq_q, request.seq_k
-    )
+    usage = next((k for k in made.kernels if k.name == version.built.name), None)
+    registers, static = (usage.registers, usage.shared_bytes) if usage else (made.registers, made.shared_bytes)
+    shape = request.subject.shape(version.built, values)
+    shared = static + (shape[2] if shape else 0)
     return {
         "state": "ok",
         "arch": made.arch,
-        "registers": made.registers,
+        "registers": registers,
         "spill_bytes": made.spill_bytes,
-        "shared_bytes": made.shared_bytes + dynamic,
+        "shared_bytes": shared,
         "seconds": made.seconds,
-        "occupancy": occupancy(made.arch, made.registers, made.shared_bytes + dynamic, block),
+        "occupancy": occupancy(made.arch, registers, shared, shape[1]) if shape else None,
     }
 
 
-def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int]) -> dict[str, Any] | None:
-    """{percent, limiter, text}: how much of a multiprocessor this kernel can keep busy, and what keeps it from more.
+def _other_arch(version: Version, values: dict[str, Any]) -> str | None:
+    """The target to assemble for, where it is not the text's own."""
+    from ptxlab.lab.kernel_subject import target_of
 
-    None for a target whose limits are not known here.
-    """
+    arch = values.get("arch")
+    return arch if arch and arch != target_of(version.built.ptx) else None
+
+
+def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int]) -> dict[str, Any] | None:
+    """{percent, limiter, text, blocks, warps, most, threads, limits: [[what, blocks]]}: how much of a multiprocessor
+    this kernel can keep busy, and what keeps it from more. None for a target whose limits are not known here."""
     from ptxlab import targets
 
     if arch not in targets.TARGETS:
         return None
-    found = targets.occupancy(arch, block[0] * block[1] * block[2], registers, shared)
-    return {"percent": round(100 * found.share, 1), "limiter": found.limiter, "text": str(found)}
+    threads = block[0] * block[1] * block[2]
+    found = targets.occupancy(arch, threads, registers, shared)
+    return {
+        "percent": round(100 * found.share, 1), "limiter": found.limiter, "text": str(found), "blocks": found.blocks,
+        "warps": found.warps, "most": targets.get(arch).warps_per_sm, "threads": threads,
+        "limits": [[what, blocks] for what, blocks in found.limits.items()],
+    }  # fmt: skip
+
+
+def sass(version: Version, request: Request) -> dict[str, Any]:
+    """The machine code; see `sass_pane.pane`."""
+    return sass_pane.pane(version.built, _other_arch(version, request.given), version.built.name)
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Outcome:
-    """A finished run with what it is held against. `error` is |o - reference| `[B, Hq, Sq, D]`, `ratio` that over the
-    tolerance of each element."""
-
-    result: Any
-    inputs: tuple[Any, Any, Any]
-    causal: bool
-    error: Any
-    ratio: Any
-    measured: reference.Error
+def run(version: Version, request: Request) -> Ran | None:
+    """Runs the kernel; faults go to the caller. None where the subject has nothing to run."""
+    return request.subject.run(version.built, request.given, request.device)
 
 
-def run(version: Version, request: Request) -> Outcome:
-    """Runs the kernel on random inputs and compares with float64; faults go to the caller."""
-    from ptxlab.attention import attention
-
-    config = version.built.config
-    q, k, v = reference.random_inputs(
-        request.batch, request.heads, request.kv_heads, request.seq_q, request.seq_k, config.head_dim,
-        sigma=request.sigma, dtype=kernels.DTYPES[config.dtype], seed=request.seed,
-    )  # fmt: skip
-    result = attention(
-        q, k, v, kernel=version.built, causal=config.causal, device=request.device, counters=_counts(request.device)
-    )
-    computed: dict[str, Any] = {"tile": version.built.tile_kv, "precision": version.built.precision}
-    # What the kernel saw: its inputs as it rounds them.
-    sq, sk, sv = (x if version.built.precision is None else x.astype(version.built.precision) for x in (q, k, v))
-    expected = reference.attention(sq, sk, sv, causal=config.causal)
-    bound, _ = reference.tolerance(result.o, sq, sk, sv, expected, causal=config.causal, **computed)
-    measured = reference.measure(result.o, result.lse, q, k, v, causal=config.causal, expected=expected, **computed)
-    error = np.abs(result.o.astype(np.float64) - expected.o)
-    share = error / np.maximum(bound, np.finfo(np.float64).tiny)
-    return Outcome(result, (q, k, v), config.causal, error, share, measured)
-
-
-def _counts(device: str) -> bool:
-    """Whether the run can count instructions: only the CPU machine does."""
-    from ptxlab import gpu
-
-    return device != "gpu" and not (device == "auto" and gpu.available())
-
-
-def show_run(outcome: Outcome, request: Request) -> dict[str, Any]:
-    """{device, seconds, thread_instructions, heat: [[line, thread-instructions]], error, map}."""
-    run, e = outcome.result.run, outcome.measured
-    counters = run.counters
+def show_run(ran: Ran | None, request: Request, version: Version) -> dict[str, Any]:
+    """{device, seconds, thread_instructions, heat: [[line, thread-instructions]], error, ways, map, counters, roofline,
+    tiles, arrays, findings}; error, ways and map are None where there is no right answer. {note} where nothing ran."""
+    subject, values = request.subject, request.given
+    tiles = subject.tiles(version.built, values)
+    if ran is None:
+        return {"note": subject.why_no_run(), "heat": [], "error": None, "map": None, "ways": [], "tiles": tiles}
+    launched, counts, judged = ran.run, ran.counts, ran.judged
     return {
-        "device": {"cpu": "CPU machine", "step": "CPU, stepping", "gpu": "GPU"}.get(run.device, run.device),
-        "seconds": run.seconds,
-        "thread_instructions": counters.thread_instructions if counters else None,
-        "heat": [[line, threads] for line, (_, threads) in sorted(counters.lines.items())] if counters else [],
-        "error": {
-            "ok": e.ok,
-            **{name: _figure(getattr(e, name)) for name in ("max", "mean", "ulp", "tolerance", "lse")},
-        },
-        "findings": [str(f) for f in run.findings],
-        "map": error_map(outcome, request),
+        "device": MACHINES.get(launched.device, launched.device),
+        "seconds": launched.seconds,
+        "thread_instructions": counts.thread_instructions if counts else None,
+        "heat": [[line, threads] for line, (_, threads) in sorted(counts.lines.items())] if counts else [],
+        "error": _error(judged.measured) if judged else None,
+        "ways": [_way(way) for way in (judged.ways if judged else ran.kept or ())],
+        "findings": [str(f) for f in launched.findings],
+        "map": error_map(ran, request),
+        "counters": tallies.show(counts, launched),
+        "roofline": roofline.show(counts, values.get("arch", ""), _least(ran), launched),
+        "arrays": [[name, _described(array)] for name, array in ran.arrays.items()],
+        "tiles": tiles,
     }
 
 
-def error_map(outcome: Outcome, request: Request) -> dict[str, Any] | None:
-    """One head's errors: {rows, cols, step, seq, dim, row, label, worst, values, absolute}.
+def _error(e: Any) -> dict[str, Any]:
+    return {"ok": e.ok, **{name: _figure(getattr(e, name)) for name in ("max", "mean", "ulp", "tolerance", "lse")}}
+
+
+def _way(way: Way) -> dict[str, Any]:
+    shown = {name: None if (x := getattr(way, name)) is None else _figure(x) for name in ("max", "mean", "ulp")}
+    return {"label": way.label, "against": way.against, "note": way.note, **shown}
+
+
+def _described(array: Any) -> str:
+    from ptxlab.lab.cell import describe_array
+
+    return describe_array(array)
+
+
+def _least(ran: Ran) -> int | None:
+    """Bytes of what the kernel reads and writes, each array once, where they are known."""
+    if ran.judged is None:
+        return None
+    inputs = [x for x in ran.kept if x is not None]
+    return int(sum(x.nbytes for x in inputs) + inputs[0].nbytes)
+
+
+def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
+    """One head's errors: {rows, cols, step, seq, dim, row, label, row_name, worst, values, absolute}.
 
     `values` (error over tolerance) and `absolute` are float32 bytes, `[rows, cols]`; where the head is larger than
-    the picture each cell holds the largest of `step` = [query rows, columns].
+    the picture each cell holds the largest of `step` = [rows, columns].
     """
-    b, h = _head(request, outcome.error.shape)
-    ratio, error = outcome.ratio[b, h], outcome.error[b, h]
+    if ran.judged is None:
+        return None
+    shape = ran.judged.error.shape
+    b, h = _head(request, shape)
+    ratio, error = ran.judged.ratio[b, h], ran.judged.error[b, h]
     rows, dim = ratio.shape
     if not ratio.size:
         return None
@@ -260,12 +279,19 @@ def error_map(outcome: Outcome, request: Request) -> dict[str, Any] | None:
         "step": step,
         "seq": rows,
         "dim": dim,
-        "row": request.shown_row,
-        "label": _place(b, h, outcome.error.shape).rstrip(", "),
+        "row": shown_row(request, rows),
+        "label": _place(b, h, shape).rstrip(", "),
+        "row_name": ran.judged.rows,
+        "size": ran.run and int(getattr(ran.kept[0], "itemsize", 4)),
         "worst": [[r, c, _figure(error[r, c]), _figure(ratio[r, c])] for r, c in worst],
         "values": small.astype(np.float32).tobytes(),
         "absolute": _pool(error, step).astype(np.float32).tobytes(),
     }
+
+
+def shown_row(request: Request, rows: int) -> int:
+    """The row to plot, within the rows that there are."""
+    return request.row if 0 <= request.row < rows else rows - 1
 
 
 def _pool(array: Any, step: list[int]) -> Any:
@@ -274,43 +300,14 @@ def _pool(array: Any, step: list[int]) -> Any:
     return np.maximum.reduceat(np.maximum.reduceat(array, rows, axis=0), columns, axis=1)
 
 
-# -- the state ---------------------------------------------------------------------------------------------------------
-
-
-def state(version: Version, request: Request, outcome: Outcome) -> dict[str, Any]:
-    """{label, tiles, tile_kv, kernel: {m, l, rescale}, numpy: {m, l, rescale}}, lists with None for skipped tiles.
-
-    The kernel is run once more in its probing build; `note` says in words why there is nothing to plot.
-    """
-    from ptxlab.attention import attention
-
-    q, k, v = outcome.inputs
-    b, h = _head(request, q.shape)
-    row = request.shown_row
-    tile, title = version.built.tile_kv, f"{_place(b, h, q.shape)}row {row}"
-    count = reference.tiles(request.seq_k, tile)
-    seen = reference.visible_keys(row, request.seq_q, request.seq_k, outcome.causal)
-    if seen == 0:
-        why = "there are no keys (Sk = 0)" if request.seq_k == 0 else f"row {row} sees no key"
-        return {
-            "label": title,
-            "tiles": count,
-            "tile_kv": tile,
-            "note": f"Nothing to sum: {why}, so O = 0 and LSE = −∞.",
-        }
-    probed = attention(q, k, v, kernel=version.built, causal=outcome.causal, device=request.device, state=[(b, h, row)])
-    exact = reference.attention(
-        q[:, :, row : row + 1] if not outcome.causal else q, k, v, causal=outcome.causal, tile=tile,
-        rows=[(b, h, row if outcome.causal else 0)],
-    )  # fmt: skip
-    assert exact.state is not None
-    assert probed.state is not None
-    series = {"kernel": probed.state[0], "numpy": exact.state[0]}
-    named = {
-        who: {name: [_plain(x) for x in values[:, i]] for i, name in enumerate(("m", "l", "rescale"))}
-        for who, values in series.items()
-    }
-    return {"label": title, "tiles": count, "tile_kv": tile, **named}
+def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any] | None:
+    """{label, tiles, tile_kv, unit, row, kernel: {m, l, rescale}, numpy: {m, l, rescale}, makers: {m, l, rescale}}, as
+    lists with None for skipped tiles; makers are the PTX lines that compute each. None where a subject has no such state;
+    `note` says in words why there is nothing to plot; `merged` is what parts that were kept apart come to."""
+    if ran is None or ran.judged is None:
+        return None
+    shape = ran.judged.error.shape
+    return request.subject.state(version.built, request.given, ran, _head(request, shape), shown_row(request, shape[2]))
 
 
 def _head(request: Request, shape: tuple[int, ...]) -> tuple[int, int]:
@@ -320,12 +317,6 @@ def _head(request: Request, shape: tuple[int, ...]) -> tuple[int, int]:
 def _place(b: int, h: int, shape: tuple[int, ...]) -> str:
     """`batch 1, head 3, ` where there are several, else nothing."""
     return (f"batch {b}, " if shape[0] > 1 else "") + (f"head {h}, " if shape[1] > 1 else "")
-
-
-def _plain(x: Any) -> float | None:
-    """A number for the plots: None where it is not finite."""
-    value = float(x)
-    return value if np.isfinite(value) else None
 
 
 def _figure(x: Any) -> float | str:
@@ -349,6 +340,8 @@ def problem(error: Exception, version: Version | None) -> dict[str, Any]:
         "AssemblyError": "NVIDIA's assembler refused the PTX",
         "DeviceFault": "The kernel was stopped",
         "UnsupportedInstruction": "The CPU machine cannot run this",
+        "PtxSyntaxError": "The PTX has a mistake",
+        "CompileError": "The compiler refused the source",
         "BuildError": "The Python that writes the kernel has a mistake",
     }
     name = type(error).__name__

@@ -1,4 +1,4 @@
-// The code panes: Python beside PTX with linked selection, execution heat, hover docs, and the diff in two layouts.
+// The code panes: source, PTX and machine code side by side with linked selection, execution heat and hover docs.
 
 /** A scrolling list of source lines, which are HTML strings made (and escaped) by Python. */
 function makePane(title, onselect) {
@@ -85,6 +85,14 @@ function makePane(title, onselect) {
       target.after(h("pre.pl-complaint", null, text));
       scrollTo(target.nextSibling);
     },
+    /** Another heading. */
+    rename(text) {
+      el.querySelector("h4").textContent = text;
+      el.setAttribute("aria-label", text);
+      body.setAttribute("aria-label", text);
+    },
+    /** Words in place of lines. */
+    say(text) { body.replaceChildren(h("p.pl-blank", null, text)); },
     clearComplaint() { body.querySelector(".pl-complaint")?.remove(); },
   };
 }
@@ -123,63 +131,39 @@ function explainWord(span, code) {
   return out;
 }
 
-/** Wraps character ranges of an element's text in <mark>. */
-function markRanges(el, ranges) {
-  for (const [from, to] of [...ranges].reverse()) {
-    const walker = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
-    const parts = [];
-    for (let at = 0, node; (node = walker.nextNode()); at += node.length)
-      if (at < to && at + node.length > from) parts.push([node, Math.max(0, from - at), Math.min(node.length, to - at)]);
-    for (const [node, a, b] of parts.reverse()) {
-      const range = document.createRange();
-      range.setStart(node, a);
-      range.setEnd(node, b);
-      range.surroundContents(h("mark"));
-    }
-  }
+/** Docs under the mouse in the PTX pane, and of the current line's opcode on Enter; `words` maps registers to spans. */
+function hoverDocs(pane, tip, code, words) {
+  pane.body.addEventListener("pointerover", (event) => {
+    const span = event.target.closest?.("code span");
+    const content = span && explainWord(span, code());
+    for (const old of pane.body.querySelectorAll(".pl-twin")) old.classList.remove("pl-twin");
+    if (span?.classList.contains("r")) for (const twin of words().get(span.textContent) || []) twin.classList.add("pl-twin");
+    if (content) tip.show(span.closest(".o") || span, content);
+    else tip.hide();
+  });
+  hideWith(pane, tip);
+  pane.body.addEventListener("keydown", (e) => {
+    if (e.key === "Escape") tip.hide();
+    if (e.key !== "Enter") return;
+    e.preventDefault();
+    e.stopPropagation();
+    const op = pane.body.querySelector(".pl-current .o");
+    const content = op && explainWord(op.firstElementChild || op, code());
+    if (content) tip.show(op, content);
+  });
 }
 
-const SIGNS = { s: " ", r: " ", n: " ", c: "~", "+": "+", "-": "−" };
-const FOLD = 3; // unchanged lines kept around a change
+function hideWith(pane, tip) {
+  pane.body.addEventListener("pointerleave", tip.hide);
+  pane.body.addEventListener("scroll", tip.hide);
+}
 
-/** The diff as a table; `sides` is 2 for side by side, 1 for unified. Long unchanged runs fold behind a button. */
-function diffTable(rows, old, now, sides) {
-  const changed = (r) => r[0] === "c" || r[0] === "+" || r[0] === "-";
-  const near = rows.map(() => false);
-  rows.forEach((r, k) => {
-    if (changed(r)) for (let n = Math.max(0, k - FOLD); n <= Math.min(rows.length - 1, k + FOLD); n++) near[n] = true;
+/** What a machine opcode does, under the mouse in the SASS pane. */
+function hoverSass(pane, tip, docs) {
+  pane.body.addEventListener("pointerover", (event) => {
+    const op = event.target.closest?.(".o"), word = op?.firstChild?.textContent, says = word && docs()[word];
+    if (says) tip.show(op, [h("div.pl-tip-title", null, h("code", null, op.textContent), h("span.pl-note", null, "machine code")), h("p", null, says)]);
+    else tip.hide();
   });
-  const cell = (kind, text, no, ranges) => {
-    const code = h("code");
-    code.innerHTML = text ?? "";
-    if (ranges && ranges.length) markRanges(code, ranges);
-    return [h("td.pl-no", null, no === null ? "" : String(no + 1)), h("td.pl-sign", null, kind), h("td.pl-src", null, code)];
-  };
-  const line = (css, ...cells) => h(`tr.${css}`, null, ...cells);
-  const build = ([k, a, b, left, right]) => {
-    const css = { c: "pl-chg", "+": "pl-add", "-": "pl-del" }[k] || "pl-same";
-    const l = () => cell(a === null ? "" : k === "c" ? "−" : SIGNS[k], a === null ? "" : old[a], a, left);
-    const r = () => cell(b === null ? "" : k === "c" ? "+" : SIGNS[k], b === null ? "" : now[b], b, right);
-    if (sides === 2) {
-      const tr = line(css, ...l(), ...r());
-      if (a === null) tr.classList.add("pl-right");
-      if (b === null) tr.classList.add("pl-left");
-      return [tr];
-    }
-    if (k === "c") return [line("pl-del", ...l()), line("pl-add", ...r())];
-    return [line(css, ...(b === null ? l() : r()))];
-  };
-  const body = h("tbody");
-  for (let k = 0; k < rows.length; k++) {
-    let end = k;
-    while (end < rows.length && !near[end]) end++;
-    if (end - k > 2) {
-      const hidden = rows.slice(k, end);
-      const fold = h("tr.pl-fold", null, h("td", { colSpan: 3 * sides },
-        h("button.pl-quiet", { type: "button", onclick: () => fold.replaceWith(...hidden.flatMap(build)) }, `⋯ ${hidden.length} lines the same`)));
-      body.append(fold);
-      k = end - 1;
-    } else body.append(...build(rows[k]));
-  }
-  return h(`table.pl-diff.pl-sides-${sides}`, null, body);
+  hideWith(pane, tip);
 }

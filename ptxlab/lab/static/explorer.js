@@ -1,29 +1,7 @@
 // The explorer itself: puts the panes together and follows the model. Python sends each result as one trait with the
 // sequence number of the request it answers; what answers an older request than the last one shown is ignored.
 
-/** One figure of the strip: a label, a value, a line of detail under it, and more on hover. */
-function figure(label, value, detail, mood, title) {
-  return h(mood ? `div.pl-figure.pl-${mood}` : "div.pl-figure", { title: title || "" },
-    h("dt", null, label), h("dd", null, value, h("small", null, detail || " ")));
-}
-
-/** Always the same eight figures, so that nothing moves when results arrive; what is not known yet is a dash. */
-function stripFigures(code, assembly, run) {
-  const a = assembly?.state === "ok" ? assembly : null, e = run?.error, o = a?.occupancy;
-  const none = assembly?.state === "missing" ? "no assembler here" : assembly?.state === "error" ? "✗ refused" : "";
-  const mood = assembly?.state === "error" ? "bad" : "";
-  const spills = !a ? none : a.spill_bytes ? `⚠ ${a.spill_bytes} B spilled` : "no spills";
-  return [
-    figure("PTX", code ? String(code.instructions) : "–", "instructions", "", code && `built in ${duration(code.seconds)}`),
-    figure("registers", a ? String(a.registers) : "–", spills, a?.spill_bytes ? "warn" : mood, a ? `a thread, on ${a.arch}` : assembly?.note),
-    figure("shared memory", !a ? "–" : a.shared_bytes >= 1024 ? `${short(a.shared_bytes / 1024)} KiB` : `${a.shared_bytes} B`, a ? "a block" : none, mood, assembly?.note),
-    figure("occupancy", o ? `${short(o.percent)} %` : "–", o ? `by ${o.limiter}` : none, mood, o?.text || assembly?.note),
-    figure("time", duration(run?.seconds), run ? run.device : "", "", run?.cached ? "this setting ran before: its result was kept" : ""),
-    figure("executed", count(run?.thread_instructions), "thread-instr.", "", "thread-instructions: one instruction for one active thread"),
-    figure("max error", short(e?.max), e ? `${short(e.ulp, 2)} ULP, mean ${short(e.mean, 2)}` : "", "", "against numpy float64 on the same inputs"),
-    figure("tolerance", short(e?.tolerance), e ? (e.ok ? "✓ pass" : "✗ FAIL") : "", e ? (e.ok ? "good" : "bad") : "", e && `log-sum-exp off by ${short(e.lse)}`),
-  ];
-}
+const RESULTS = [["error", "Error and softmax"], ["counters", "Counters"], ["roofline", "Roofline and occupancy"]];
 
 function render({ model, el }) {
   const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer", "data-lm-suppress-shortcuts": "true" });
@@ -34,42 +12,111 @@ function render({ model, el }) {
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
   const diffNote = h("span.pl-note.pl-diff-note", { "aria-live": "polite" });
   const diffPane = h("div.pl-lines.pl-diff-holder", { hidden: true, tabIndex: 0, role: "region", "aria-label": "difference from the pinned version" });
+  const picked = h("p.pl-picked-line", { "aria-live": "polite" });
 
   const python = makePane("Python", (line) => link("py", line));
   const ptx = makePane("PTX", (line) => link("ptx", line));
+  const sass = makePane("SASS", (line) => link("sass", line));
   const tip = makeTooltip(root);
-  const errors = makeErrorMap((row) => { model.set("row", row); model.save_changes(); });
-  const state = makeStatePlot();
-  let view = "code", words = new Map(), kernel = "";
+  const errors = makeErrorMap((row, column) => { chooseRow(row); linkStores(row, column); });
+  const state = makeStatePlot((key, tile) => { tiles.mark(model.get("state")?.row, data("run")?.tiles?.tile_kv > 1 || !model.get("state")?.parts ? tile : null); link(key, tile); });
+  const tiles = makeTileMap((row, tile) => { chooseRow(row); if (tile >= 0 && model.get("state")?.tiles > tile) state.point(tile); });
+  const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
+  let view = "code", words = new Map(), kernel = "", results = "error", chosen = "";
 
   const views = choice("view", [["code", "Code"], ["split", "Diff ⇄", "side by side with the pinned version"], ["unified", "Diff ↕", "unified with the pinned version"]],
     view, (key) => { view = key; showView(); });
+  const toggle = (text, title, pressed, onclick) => {
+    const button = h("button.pl-button.pl-toggle", { type: "button", title, "aria-pressed": String(pressed) }, text);
+    button.onclick = () => { button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") !== "true")); onclick(button.getAttribute("aria-pressed") === "true"); };
+    return button;
+  };
+  const showPython = toggle("Python", "the source that wrote the PTX", true, () => showView());
+  const showSass = toggle("SASS", "the machine code that the assembler made of the PTX", model.get("wants_sass"), (on) => {
+    model.set("wants_sass", on);
+    model.save_changes();
+    showView();
+  });
   const heat = h("label.pl-check", null, h("input", { type: "checkbox", checked: true, onchange: paintHeat }), "heat");
-  const panes = h("div.pl-panes", null, python.el, ptx.el);
+  const panes = h("div.pl-panes", null, python.el, ptx.el, sass.el);
+  const pages = { error: [h("div.pl-cards.pl-three", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
+  const showResults = (key) => { results = key; for (const [name, els] of Object.entries(pages)) for (const e of els) e.classList.toggle("pl-off", name !== key); };
+  const tabs = choice("results", RESULTS, results, showResults);
   root.append(
     h("header.pl-head", null, title, entry, h("span.pl-spring"), status),
     problem, strip,
-    h("div.pl-tools", null, views, pin, diffNote, h("span.pl-spring"), heat),
+    h("div.pl-tools", null, views, h("span.pl-pair", null, showPython, showSass), pin, diffNote, h("span.pl-spring"), heat),
     panes, diffPane,
-    h("div.pl-cards", null, errors.el, state.el));
+    h("div.pl-tools.pl-results", null, tabs, picked),
+    ...Object.values(pages).flat());
+  showResults(results);
   el.append(root);
 
   const code = () => model.get("code");
+  const data = (part) => model.get(part);
 
-  function link(from, line) {
-    const pairs = code()?.links || [];
-    if (line === null) { ptx.select([]); python.select([]); return; }
-    const other = from === "ptx" ? pairs.filter(([p]) => p === line).map(([, y]) => y) : [line];
-    const mine = pairs.filter(([, y]) => other.includes(y)).map(([p]) => p);
-    ptx.select(mine, from === "py");
-    python.select(other, from === "ptx");
+  function chooseRow(row) {
+    if (row === model.get("row")) return;
+    model.set("row", row);
+    model.save_changes();
+  }
+
+  /** The PTX lines that stored an element of the output: by its offset where one thread has a whole row, else all. */
+  function linkStores(row, column) {
+    const stores = code()?.stores || [], map = data("run")?.map;
+    if (!stores.length || !map) return;
+    const at = column * map.size, covered = stores.reduce((n, [, , bytes]) => n + bytes, 0);
+    const exact = covered === map.dim * map.size ? stores.filter(([, offset, bytes]) => offset <= at && at < offset + bytes) : [];
+    show((exact.length ? exact : stores).map(([line]) => line), "plot", `stores ${exact.length ? `column ${column}` : "the output"}`);
+    tiles.mark(row, null);
+  }
+
+  /** Selects, in all panes, what belongs to a line of one of them, or to a point of the softmax plot. */
+  function link(from, line, scroll) {
+    const links = code()?.links || [], machine = fresh("sass")?.links || [], makers = fresh("state")?.makers || {};
+    if (line === null) {
+      for (const pane of [ptx, python, sass]) pane.select([]);
+      state.mark(null);
+      picked.textContent = "";
+      return;
+    }
+    if (from in makers) return show(makers[from], "plot", `makes ${from}`);
+    if (from === "py") return show(links.filter(([, y]) => y === line).map(([p]) => p), "py", "", line);
+    if (from === "sass") return show(machine.filter(([, r]) => r === line).map(([p]) => p), "sass", "", line);
+    show([line], scroll ? "plot" : "ptx");
+  }
+
+  function show(lines, from, says = "", own = 0) {
+    const links = code()?.links || [], machine = fresh("sass")?.links || [], makers = fresh("state")?.makers || {};
+    const rows = from === "py" ? [own] : [...new Set(links.filter(([p]) => lines.includes(p)).map(([, y]) => y))];
+    const kin = from === "ptx" ? [...new Set([...lines, ...links.filter(([, y]) => rows.includes(y)).map(([p]) => p)])] : lines;
+    const codes = from === "sass" ? [own] : machine.filter(([p]) => lines.includes(p)).map(([, r]) => r);
+    ptx.select(kin, from !== "ptx");
+    python.select(rows, from !== "py");
+    sass.select(codes, from !== "sass");
+    const key = Object.keys(makers).find((k) => lines.some((l) => makers[k].includes(l)));
+    if (from !== "plot" || !key) state.mark(key || null);
+    const touched = new Map(code()?.touched || []), run = new Map(fresh("run")?.heat || []);
+    const parts = [lines.length === 1 ? `PTX line ${lines[0]}` : lines.length ? `${lines.length} PTX lines` : "no PTX line"];
+    const arrays = [...new Set(lines.map((l) => touched.get(l)).filter(Boolean))];
+    if (says || key) parts.push(says || `makes ${key}`);
+    if (arrays.length) parts.push(`accesses ${arrays.join(", ")}`);
+    const times = lines.reduce((n, l) => n + (run.get(l) || 0), 0);
+    if (times) parts.push(`executed ${count(times)} times`);
+    if (fresh("sass")?.state === "ok") parts.push(`${codes.length} machine instruction${codes.length === 1 ? "" : "s"}`);
+    picked.textContent = parts.join(" · ");
   }
 
   function showView() {
-    panes.hidden = view !== "code";
-    diffPane.hidden = view === "code";
+    const wide = view === "code", source = !!code()?.python && showPython.getAttribute("aria-pressed") === "true", machine = showSass.getAttribute("aria-pressed") === "true";
+    panes.hidden = !wide;
+    diffPane.hidden = wide;
+    python.el.hidden = !source;
+    showPython.hidden = !code()?.python;
+    sass.el.hidden = !machine;
+    panes.dataset.count = 1 + source + machine;
     const diff = model.get("diff"), pinned = model.get("pinned");
-    if (view !== "code" && diff && pinned && code())
+    if (!wide && diff && pinned && code())
       diffPane.replaceChildren(diff.rows.some((r) => "c+-".includes(r[0])) ? diffTable(diff.rows, pinned.ptx, code().ptx, view === "split" ? 2 : 1)
         : h("p.pl-blank", null, "The pinned version and this one are the same, instruction by instruction. Change a parameter, or pin another version."));
   }
@@ -77,25 +124,29 @@ function render({ model, el }) {
   function paintCode() {
     const c = code();
     if (!c) return;
+    if (chosen !== c.name + c.arch + c.ptx.length) picked.textContent = "";
+    chosen = c.name + c.arch + c.ptx.length;
     title.textContent = c.title;
     entry.textContent = c.name;
     ptx.name.textContent = c.arch;
     ptx.note.textContent = `${c.ptx.length} lines`;
     ptx.fill(c.ptx);
-    python.el.hidden = !c.python;
-    panes.classList.toggle("pl-alone", !c.python);
     if (c.python) {
+      python.rename(c.python.language);
+      showPython.textContent = c.python.language;
       python.name.textContent = c.python.file;
       python.fill(c.python.lines, c.python.numbers);
     }
     if (kernel !== c.title) {
       kernel = c.title;
       ptx.start(c.links.length ? c.links[0][0] : 1);
+      if (data("run")) showKind();
     }
     words = new Map();
     for (const span of ptx.body.querySelectorAll(".r"))
       words.set(span.textContent, [...(words.get(span.textContent) || []), span]);
     tip.hide();
+    showView();
     paintStrip();
   }
 
@@ -103,6 +154,16 @@ function render({ model, el }) {
     const d = model.get("diff");
     diffNote.replaceChildren(...(d ? [h("b", null, d.summary), ` against ${d.against}`, d.renamed ? `, ${d.renamed} only renumbered` : ""] : []));
     showView();
+  }
+
+  function paintSass() {
+    const value = data("sass");
+    sass.el.classList.toggle("pl-stale", !!value && !fresh("sass"));
+    sass.note.textContent = value?.state === "ok" ? `${value.instructions} instructions` : "";
+    sass.name.textContent = value?.arch || "";
+    if (!value) sass.say("Being assembled …");
+    else if (value.state === "missing") sass.say(value.note);
+    else sass.fill(value.lines, value.lines.map(() => 0));
   }
 
   function fresh(part) {
@@ -114,6 +175,7 @@ function render({ model, el }) {
     const [assembly, run] = [model.get("assembly"), model.get("run")];
     strip.replaceChildren(...stripFigures(code(), assembly, run));
     strip.classList.toggle("pl-stale", !!(run && !fresh("run")));
+    occupancy.show(assembly);
   }
 
   function paintHeat() {
@@ -126,14 +188,29 @@ function render({ model, el }) {
     python.heat(lines);
   }
 
+  /** Opens the page of results that a kernel of this kind has something on. */
+  function showKind() {
+    const run = data("run");
+    if (run && !run.map && results === "error" && run.counters) tabs.pick("counters");
+    else if (run?.map && results === "counters" && !pages.error[0].dataset.seen) tabs.pick("error");
+    if (run?.map) pages.error[0].dataset.seen = "1";
+  }
+
   function paintRun() {
     const run = model.get("run");
     paintStrip();
     paintHeat();
-    errors.el.classList.toggle("pl-stale", !!run && !fresh("run"));
+    for (const page of Object.values(pages).flat()) page.classList.toggle("pl-stale", !!run && !fresh("run"));
+    ways.show(run);
+    counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."));
+    roofline.show(run?.roofline);
+    tiles.show(run?.tiles);
+    errors.el.hidden = !run?.map;
+    if (run) showKind();
     if (!run || !run.map) return errors.show(null);
     const floats = (view) => new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
     errors.show({ ...run.map, values: floats(run.map.values), absolute: floats(run.map.absolute) });
+    tiles.mark(run.map.row, null);
   }
 
   function paintState() {
@@ -161,29 +238,11 @@ function render({ model, el }) {
     root.dataset.busy = now.busy ? "1" : "";
   }
 
-  function hover(event) {
-    const span = event.target.closest?.("code span");
-    const content = span && explainWord(span, code());
-    for (const old of ptx.body.querySelectorAll(".pl-twin")) old.classList.remove("pl-twin");
-    if (span?.classList.contains("r")) for (const twin of words.get(span.textContent) || []) twin.classList.add("pl-twin");
-    if (content) tip.show(span.closest(".o") || span, content);
-    else tip.hide();
-  }
-  ptx.body.addEventListener("pointerover", hover);
-  ptx.body.addEventListener("pointerleave", tip.hide);
-  ptx.body.addEventListener("scroll", tip.hide);
-  ptx.body.addEventListener("keydown", (e) => {
-    if (e.key === "Escape") tip.hide();
-    if (e.key !== "Enter") return;
-    e.preventDefault();
-    e.stopPropagation();
-    const op = ptx.body.querySelector(".pl-current .o");
-    const content = op && explainWord(op.firstElementChild || op, code());
-    if (content) tip.show(op, content);
-  });
+  hoverDocs(ptx, tip, code, () => words);
+  hoverSass(sass, tip, () => data("sass")?.docs || {});
 
-  const followers = [["code", () => { paintCode(); paintRun(); paintState(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintStrip],
-    ["run", paintRun], ["state", paintState], ["problem", paintProblem], ["status", paintStatus]];
+  const followers = [["code", () => { paintCode(); paintRun(); paintState(); paintSass(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintStrip],
+    ["run", paintRun], ["state", paintState], ["sass", paintSass], ["problem", paintProblem], ["status", paintStatus]];
   for (const [name, paint] of followers) {
     model.on(`change:${name}`, paint);
     paint();

@@ -1,0 +1,325 @@
+"""The kernels of the library in the explorer: prefill rungs over random q, k and v, decode rungs over a cache."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ptxlab import caches, kernels, reference
+from ptxlab.errors import LaunchError
+from ptxlab.kernels.spec import Parameter
+from ptxlab.lab import dataflow
+from ptxlab.lab.subject import Judgement, Ran, Shape, Subject, Values, machines, places, plain_attention, ways
+
+_BATCH = Parameter("batch", "sequences (B)", 1, minimum=1, maximum=8)
+_HEADS = Parameter("heads", "query heads (Hq)", 1, minimum=1, maximum=32)
+_KV = Parameter("kv_heads", "key and value heads (Hkv); heads must be a multiple of it", 1, minimum=1, maximum=32)
+_SEED = Parameter("seed", "seed of the random q, k and v", 0, minimum=0, maximum=2**31 - 1)
+SIGMA = Parameter("sigma", "standard deviation of the logits: small ones hide rescaling bugs", 1.0)
+
+PREFILL = (
+    Parameter("seq_q", "query rows (Sq)", 64, minimum=1, maximum=512),
+    Parameter("seq_k", "keys and values (Sk)", 64, minimum=0, maximum=512),
+    _BATCH, _HEADS, _KV, _SEED, SIGMA,
+)  # fmt: skip
+"""The parameters of a prefill problem, which do not change the PTX."""
+DECODE = (
+    Parameter("seq_k", "keys of each sequence so far", 64, minimum=0, maximum=1024),
+    Parameter("splits", "into how many parts the keys are cut", 4, minimum=1, maximum=64),
+    _BATCH, _HEADS, _KV, _SEED, SIGMA,
+)  # fmt: skip
+"""The parameters of a decode problem. `splits` counts for kernels that split."""
+SPLIT = ("decode_split", "decode_gqa", "decode_reduce")
+
+
+@functools.cache
+def named(name: str) -> Subject:
+    """The subject of a kernel of the library; `kernels.UnknownKernel` lists those there are."""
+    spec = kernels.get(name)
+    return Prefill(spec) if spec.phase == "prefill" else Decode(spec)
+
+
+class Attention(Subject):
+    """What both phases share: the spec, its parameters, the family of all rungs."""
+
+    family = kernels.names()
+
+    def __init__(self, spec: Any) -> None:
+        self.spec, self.title, self.name = spec, spec.title, spec.name
+
+    def other(self, name: str) -> Subject:
+        """Another rung."""
+        return named(name)
+
+    def check(self, values: Values) -> None:
+        """Also that heads are a multiple of kv_heads."""
+        super().check(values)
+        if values["heads"] % values["kv_heads"]:
+            raise LaunchError(f"heads = {values['heads']} should be a multiple of kv_heads = {values['kv_heads']}")
+
+    def build(self, values: Values) -> Any:
+        """The kernel of the library with these parameters."""
+        return self.spec.build(**{p.name: values[p.name] for p in self.building})
+
+
+class Prefill(Attention):
+    """A prefill rung: `pl.attention` on random inputs."""
+
+    problem: tuple[Parameter, ...] = PREFILL
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self.building = tuple(p for p in spec.parameters.values() if p.name != "probes")
+
+    def shape(self, built: Any, values: Values) -> Shape:
+        """Of the kernel's own launch."""
+        shape: Shape = built.launch_shape(
+            values["batch"], values["heads"], values["kv_heads"], values["seq_q"], values["seq_k"]
+        )
+        return shape
+
+    def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
+        """One for each head of each sequence."""
+        return places(values["batch"], values["heads"])
+
+    def run(self, built: Any, values: Values, device: str) -> Ran:
+        """Runs on every machine that there is, and compares with float64."""
+        from ptxlab.attention import attention
+
+        config = built.config
+        q, k, v = reference.random_inputs(
+            values["batch"], values["heads"], values["kv_heads"], values["seq_q"], values["seq_k"], config.head_dim,
+            sigma=values["sigma"], dtype=kernels.DTYPES[config.dtype], seed=values["seed"],
+        )  # fmt: skip
+        results = {
+            where: attention(q, k, v, kernel=built, causal=config.causal, device=where, counters=where != "gpu")
+            for where in machines(device)
+        }
+        first = next(iter(results.values()))
+        computed: dict[str, Any] = {"tile": built.tile_kv, "precision": built.precision}
+        # What the kernel saw: its inputs as it rounds them.
+        sq, sk, sv = (x if built.precision is None else x.astype(built.precision) for x in (q, k, v))
+        expected = reference.attention(sq, sk, sv, causal=config.causal)
+        bound, _ = reference.tolerance(first.o, sq, sk, sv, expected, causal=config.causal, **computed)
+        measured = reference.measure(first.o, first.lse, q, k, v, causal=config.causal, expected=expected, **computed)
+        plain = plain_attention(sq, sk, sv, causal=config.causal, dtype=first.o.dtype)
+        error = np.abs(first.o.astype(np.float64) - expected.o)
+        judged = Judgement(
+            measured, error, error / np.maximum(bound, np.finfo(np.float64).tiny),
+            ways=ways({d: r.o for d, r in results.items()}, expected.o, plain, f"numpy {first.o.dtype}"),
+        )  # fmt: skip
+        counts = next((r.counters for r in results.values() if r.counters), None)
+        return Ran(first.run, counts, judged=judged, kept=(q, k, v))
+
+    def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any]:
+        """The kernel is run once more in its probing build."""
+        from ptxlab.attention import attention
+
+        q, k, v = ran.kept
+        b, h = head
+        rows, keys, tile, causal = values["seq_q"], values["seq_k"], built.tile_kv, built.config.causal
+        title = f"{_place(b, h, q.shape)}row {row}"
+        unit = "key" if tile == 1 else f"KV tile of {tile} keys"
+        common = {"label": title, "tiles": reference.tiles(keys, tile), "tile_kv": tile, "unit": unit, "row": row}
+        if reference.visible_keys(row, rows, keys, causal) == 0:
+            why = "there are no keys (Sk = 0)" if keys == 0 else f"row {row} sees no key"
+            return {**common, "note": f"Nothing to sum: {why}, so O = 0 and LSE = −∞."}
+        probed = attention(
+            q, k, v, kernel=built, causal=causal, device="step" if ran.run.device == "step" else "auto",
+            state=[(b, h, row)],
+        )  # fmt: skip
+        exact = reference.attention(
+            q if causal else q[:, :, row : row + 1], k, v, causal=causal, tile=tile,
+            rows=[(b, h, row if causal else 0)],
+        )  # fmt: skip
+        assert exact.state is not None
+        assert probed.state is not None
+        return {
+            **common,
+            "kernel": series(probed.state[0]),
+            "numpy": series(exact.state[0]),
+            "makers": dataflow.makers(built.with_probes().module, built.module),
+        }
+
+    def tiles(self, built: Any, values: Values) -> dict[str, Any]:
+        """Rows and keys as the kernel cuts them."""
+        c = built.config
+        return {
+            "rows": values["seq_q"], "keys": values["seq_k"], "tile_q": c.tile_q, "tile_kv": c.tile_kv,
+            "causal": bool(c.causal), "row_name": "query row",
+        }  # fmt: skip
+
+
+class Decode(Attention):
+    """A decode rung: `pl.decode` on a random cache; `decode_reduce` is shown as the second half of `decode_split`."""
+
+    problem: tuple[Parameter, ...] = DECODE
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        hidden = {"probes", "partial", "length"}
+        self.building = tuple(_runnable(p) for p in spec.parameters.values() if p.name not in hidden)
+        if spec.name not in SPLIT:
+            self.problem = tuple(p for p in DECODE if p.name != "splits")
+
+    def build(self, values: Values) -> Any:
+        """The kernel as `pl.decode` launches it: with `splits` above 1, `decode_gqa` stores partial results."""
+        more = {"partial": values["splits"] > 1} if "partial" in self.spec.parameters else {}
+        return self.spec.build(**{p.name: values[p.name] for p in self.building}, **more)
+
+    def shape(self, built: Any, values: Values) -> Shape:
+        """Of the kernel's own launch."""
+        splits = values.get("splits", 1) if self.name in SPLIT[:2] else 1
+        shape: Shape = built.launch_shape(values["batch"], values["heads"], values["kv_heads"], splits)
+        return shape
+
+    def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
+        """One for each sequence; its rows are the query heads."""
+        return [(str(b), (b, 0)) for b in range(values["batch"])]
+
+    def run(self, built: Any, values: Values, device: str) -> Ran:
+        """Runs on every machine that there is, and compares with float64."""
+        config = built.config
+        _, heads, kv, keys = (values[n] for n in ("batch", "heads", "kv_heads", "seq_k"))
+        q, key, value, table = self._inputs(config, values)
+        results = {where: self._decode(built, values, where, (q, key, value, table)) for where in machines(device)}
+        first = next(iter(results.values()))
+        errors, ratios, exact, plain = [], [], [], []
+        for b in range(len(q)):
+            k, v = (caches.keys_of(x, b, keys, table)[None] for x in (key, value))
+            row = q[b][None, :, None]
+            expected = reference.attention(row, k, v)
+            bound, _ = reference.tolerance(first.o[b][None, :, None], row, k, v, expected)
+            error = np.abs(first.o[b].astype(np.float64) - expected.o[0, :, 0])
+            errors.append(error[None])
+            ratios.append((error / np.maximum(np.broadcast_to(bound, expected.o.shape)[0, :, 0], 1e-300))[None])
+            exact.append(expected.o[0, :, 0])
+            plain.append(plain_attention(row, k, v, causal=False, dtype=q.dtype)[0, :, 0])
+        assert heads % kv == 0
+        judged = Judgement(
+            first.error, np.stack(errors), np.stack(ratios), "query head",
+            ways({d: r.o for d, r in results.items()}, np.stack(exact), np.stack(plain), f"numpy {q.dtype}"),
+        )  # fmt: skip
+        shown = 1 if self.name == "decode_reduce" else 0
+        counted = next((r for d, r in results.items() if d != "gpu"), None)
+        others = tuple(run for n, run in enumerate(first.runs) if n != shown)
+        counts = counted.runs[shown].counters if counted else None
+        return Ran(first.runs[shown], counts, others, judged, kept=(q, key, value, table))
+
+    def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any] | None:
+        """The parts that the kernel keeps apart before the merge; for `decode` the keys one by one."""
+        b, keys = head[0], values["seq_k"]
+        q, key, value, table = ran.kept
+        title = (f"sequence {b}, " if len(q) > 1 else "") + f"head {row}"
+        out = self._decode(built, values, "step" if ran.run.device == "step" else "auto", ran.kept, state=[(b, row)])
+        assert out.state is not None
+        parts = "key" if self.name == "decode" else "split" if len(out.runs) > 1 else "warp"
+        common = {"label": title, "tiles": len(out.state[0]), "tile_kv": 1, "unit": parts, "row": row}
+        if keys == 0:
+            return {**common, "note": "Nothing to sum: there are no keys, so O = 0 and LSE = −∞."}
+        k, v = (caches.keys_of(x, b, keys, table)[None] for x in (key, value))
+        query = q[b][None, :, None]
+        size = 1 if parts == "key" else keys
+        exact = reference.attention(query, k, v, tile=size, rows=[(0, row, 0)]).state
+        assert exact is not None
+        probing = out.kernels[-1]
+        common["makers"] = dataflow.makers(probing.module, built.module)
+        if parts == "key":
+            return {**common, "kernel": series(out.state[0]), "numpy": series(exact[0])}
+        m, total, _ = exact[0][-1]
+        mine = out.state[0].astype(np.float64)
+        top = float(mine[:, 0].max())
+        merged = {"m": _plain(top), "l": _plain((mine[:, 1] * mine[:, 2]).sum()), "numpy_m": _plain(m)}
+        exactly = self._parts(query[0, row, 0], k[0, row // (q.shape[1] // k.shape[1])], out.splits, parts, m)
+        return {**common, "kernel": series(out.state[0]), "numpy": series(exactly), "parts": True,
+                "merged": {**merged, "numpy_l": _plain(total)}}  # fmt: skip
+
+    def tiles(self, built: Any, values: Values) -> dict[str, Any]:
+        """Heads against keys, cut by the splits of the grid."""
+        splits = values.get("splits", 1) if self.name in SPLIT else 1
+        size = 1 if self.name == "decode" else max(1, -(-values["seq_k"] // splits))
+        return {
+            "rows": values["heads"], "keys": values["seq_k"], "tile_q": 1, "tile_kv": size, "causal": False,
+            "row_name": "query head",
+        }  # fmt: skip
+
+    def _parts(self, q: Any, k: Any, splits: int, parts: str, top: float) -> Any:
+        """numpy's m, l and factor of each split `[splits, 3]`, whose keys are known; NaN for warps, which take turns at
+        the keys."""
+        if parts != "split":
+            return np.full((1, 3), np.nan)
+        scores = k.astype(np.float64) @ q.astype(np.float64) * reference.default_scale(len(q))
+        size = -(-len(scores) // splits)
+        out = np.full((splits, 3), np.nan)
+        for n in range(splits):
+            mine = scores[n * size : (n + 1) * size]
+            if mine.size:
+                m = mine.max()
+                out[n] = m, np.exp(mine - m).sum(), np.exp(m - top)
+        return out
+
+    def _inputs(self, config: Any, values: Values) -> tuple[Any, Any, Any, Any]:
+        """q, the cache and, for a paged one, the block table, whose pages lie in no order."""
+        batch, keys = values["batch"], values["seq_k"]
+        q, k, v = reference.random_inputs(
+            batch, values["heads"], values["kv_heads"], 1, max(keys, 1), config.head_dim, sigma=values["sigma"],
+            dtype=kernels.decode_spec.NUMPY[config.dtype], seed=values["seed"],
+        )  # fmt: skip
+        q = q[:, :, 0]
+        if config.cache == "dense":
+            return q, k, v, None
+        size = config.page_size
+        pages = -(-max(keys, 1) // size)
+        order = np.random.default_rng(values["seed"]).permutation(batch * pages).astype(np.int32)
+        pools = []
+        for x in (k, v):
+            padded = np.zeros((batch, values["kv_heads"], pages * size, config.head_dim), x.dtype)
+            padded[:, :, : x.shape[2]] = x
+            pool = padded.reshape(batch, -1, pages, size, config.head_dim).transpose(0, 2, 3, 1, 4)
+            flat = np.empty((batch * pages, *pool.shape[2:]), x.dtype)
+            flat[order] = pool.reshape(batch * pages, *pool.shape[2:])
+            pools.append(flat)
+        return q, pools[0], pools[1], order.reshape(batch, pages)
+
+    def _decode(self, built: Any, values: Values, device: str, inputs: tuple[Any, Any, Any, Any], **more: Any) -> Any:
+        """`pl.decode` of this kernel; of `decode_split` where this is the kernel that merges."""
+        from ptxlab.decode import decode
+
+        q, key, value, table = inputs
+        if self.name == "decode_reduce":
+            c = built.config
+            kernel = kernels.get("decode_split", "decode").build(head_dim=c.head_dim, dtype=c.dtype, arch=c.arch)
+        else:
+            kernel = built
+        splits = values.get("splits")
+        counts = device in ("cpu", "step") and not more
+        lengths = np.full(len(q), values["seq_k"], np.int32)
+        return decode(
+            q, key, value, lengths, table, kernel=kernel, splits=splits, device=device, counters=counts, **more
+        )
+
+
+def _runnable(p: Parameter) -> Parameter:
+    """A parameter without the choice that only CUDA graphs need: caches behind pointers."""
+    if p.name != "cache":
+        return p
+    kinds = tuple(kind for kind in p.choices if kind != "pointers")
+    return Parameter(p.name, p.says, kinds[0], kinds)
+
+
+def series(state: Any) -> dict[str, list[float | None]]:
+    """m, l and rescale of a state `[tiles, 3]` as lists."""
+    return {name: [_plain(x) for x in state[:, i]] for i, name in enumerate(("m", "l", "rescale"))}
+
+
+def _place(b: int, h: int, shape: tuple[int, ...]) -> str:
+    """`batch 1, head 3, ` where there are several, else nothing."""
+    return (f"batch {b}, " if shape[0] > 1 else "") + (f"head {h}, " if shape[1] > 1 else "")
+
+
+def _plain(x: Any) -> float | None:
+    """A number for the plots: None where it is not finite."""
+    value = float(x)
+    return value if np.isfinite(value) else None

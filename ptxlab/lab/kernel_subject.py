@@ -1,0 +1,225 @@
+"""Any kernel in the explorer: PTX text, one of the builder, of `pl.cuda` or `pl.triton`, with or without arguments.
+
+There is no right answer to hold it against, so what is shown is the text, its diff, what the assembler made of it, and,
+given grid, block and arguments, what a run counted and which arrays it changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ptxlab import targets
+from ptxlab.buffers import Const, DeviceBuffer, Out, const, out
+from ptxlab.errors import LaunchError
+from ptxlab.kernels.spec import Parameter
+from ptxlab.lab.subject import Ran, Shape, Subject, Values, Way, machines
+
+THREADS = Parameter("threads", "threads a block, for the occupancy; give grid, block and arguments to run the kernel",
+                    128, (32, 64, 128, 256, 512, 1024))  # fmt: skip
+FAST = Parameter("fast_math", "compile with --use_fast_math", False, (False, True))
+
+
+class Text:
+    """PTX text as a kernel: `.ptx`, `.module` (parsed when first asked for), `.name`."""
+
+    def __init__(self, ptx: str, name: str, params: Any = (), source: Any = None) -> None:
+        self.ptx, self.name, self.params, self._source = ptx, name, params, source
+
+    @property
+    def module(self) -> Any:
+        """The parsed text; raises `PtxSyntaxError` at the line where it is none."""
+        from ptxlab import text
+        from ptxlab.text.validate import validate
+
+        if self._source is not None:
+            return self._source.module
+        module = text.parse(self.ptx)
+        for mistake in validate(module):
+            raise mistake
+        return module
+
+
+class KernelSubject(Subject):
+    """PTX text, or an object with `.ptx`, `.module` and `.name`; `args` are those of `pl.launch`."""
+
+    def __init__(
+        self, kernel: Any, grid: Any = None, block: Any = None, args: Sequence[Any] = (), *, entry: str | None = None,
+        shared: int = 0,
+    ) -> None:  # fmt: skip
+        from ptxlab.lab.diff import ptx_of
+
+        self.kernel, self.grid, self.block, self.args, self.entry = kernel, grid, block, tuple(args), entry
+        ptx = ptx_of(kernel)
+        found = re.findall(r"\.entry\s+([\w$%]+)", ptx)
+        self.name = entry or str(getattr(kernel, "name", "") or (found[0] if found else "ptx"))
+        self.shared = shared or int(getattr(kernel, "shared", 0))
+        source, file = getattr(kernel, "source", ""), getattr(kernel, "file", "")
+        first = int(getattr(kernel, "first_line", 1))
+        self.sources = {file: "\n" * (first - 1) + source} if source and isinstance(source, str) else {}
+        self.title = _kind(kernel)
+        arch = target_of(ptx)
+        self.building = (Parameter("arch", "the target to assemble for and run as", arch, _newer(arch)),)
+        if isinstance(kernel, str) and not found:
+            self.title = "PTX text"
+        if grid is None:
+            self.problem = (THREADS,)
+
+    def build(self, values: Values) -> Any:
+        """The kernel itself; for another target, its text."""
+        if isinstance(self.kernel, str) or not hasattr(self.kernel, "ptx"):
+            return Text(str(self.kernel), self.name)
+        return self.kernel
+
+    def shape(self, built: Any, values: Values) -> Shape:
+        """The grid and block given, or a block of `threads`."""
+        if self.grid is None:
+            return (1, 1, 1), (values["threads"], 1, 1), self.shared
+        return _three(self.grid), _three(self.block), self.shared
+
+    def why_no_run(self) -> str:
+        """How to have it run."""
+        return "Not run: give it a grid, a block and arguments, as in pl.explore(kernel, grid, block, x, y, n)."
+
+    def run(self, built: Any, values: Values, device: str) -> Ran | None:
+        """Launches it on copies of the arguments, so that it finds the same ones every time."""
+        from ptxlab.launch import launch
+
+        if self.grid is None:
+            return None
+        entry = self.entry if self.entry is not None else None
+        runs, after = {}, {}
+        for where in machines(device):
+            args = [_copy(a) for a in self.args]
+            runs[where] = launch(
+                self.kernel if not isinstance(built, Text) else built.ptx, self.grid, self.block, *args, entry=entry,
+                shared=self.shared, device=where, arch=values["arch"], counters=where != "gpu",
+            )  # fmt: skip
+            after[where] = [_array(a) for a in args]
+        first = next(iter(runs))
+        names = [p.name for p in _function(built.module, runs[first].kernel).params]
+        changed = {
+            names[n]: now
+            for n, (before, now) in enumerate(zip(self.args, after[first], strict=True))
+            if now is not None and (isinstance(before, Out) or not _same(_array(before), now))
+        }
+        counts = next((r.counters for r in runs.values() if r.counters), None)
+        return Ran(runs[first], counts, arrays=changed, kept=_machines_apart(after, names))
+
+
+class CudaSubject(KernelSubject):
+    """A kernel of `pl.cuda`, which is compiled again for another target or with other options."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.building = (Parameter("arch", "the target to compile for", self.kernel.arch, _newer("sm_75")), FAST)
+
+    def build(self, values: Values) -> Any:
+        """The kernel for this target; `CompileError` in the compiler's words."""
+        from ptxlab.frontends import cuda
+
+        if values["arch"] == self.kernel.arch and not values["fast_math"]:
+            return self.kernel
+        options = ("--use_fast_math",) if values["fast_math"] else ()
+        return cuda(self.kernel.source, values["arch"], self.kernel.name, options, file=self.kernel.file)
+
+    def run(self, built: Any, values: Values, device: str) -> Ran | None:
+        """As it was compiled."""
+        kept, self.kernel = self.kernel, built
+        try:
+            return super().run(built, values, device)
+        finally:
+            self.kernel = kept
+
+
+def subject_of(kernel: Any, grid: Any, block: Any, args: Sequence[Any], **options: Any) -> KernelSubject:
+    """The subject for a kernel that is not of the library. `LaunchError` says what is wanted."""
+    from ptxlab.frontends.kernel import CompiledKernel
+
+    if (grid is None) != (block is None):
+        raise LaunchError("explore: to run a kernel give both grid and block, as in pl.launch")
+    if args and grid is None:
+        raise LaunchError("explore: arguments come after grid and block, as in pl.launch")
+    if not isinstance(kernel, str) and not hasattr(kernel, "ptx") and not hasattr(kernel, "kernels"):
+        wanted = "the name of a kernel of the library, PTX text, or a kernel"
+        raise LaunchError(f"explore: {wanted} is wanted, got {type(kernel).__name__}")
+    if isinstance(kernel, CompiledKernel) and not kernel.metadata:
+        return CudaSubject(kernel, grid, block, args, **options)
+    return KernelSubject(kernel, grid, block, args, **options)
+
+
+def is_ptx(text: str) -> bool:
+    """Whether a string is meant as PTX and not as a name."""
+    return "\n" in text or ".version" in text or ".entry" in text or "{" in text
+
+
+def target_of(ptx: str) -> str:
+    """The target of a text's `.target` line; sm_80 where there is none that is known here."""
+    found = re.search(r"^\s*\.target\s+(sm_\w+)", ptx, re.MULTILINE)
+    return found[1] if found and found[1] in targets.TARGETS else "sm_80"
+
+
+def _newer(arch: str) -> tuple[str, ...]:
+    least = targets.get(arch).number
+    exact = [t.name for t in targets.TARGETS.values() if t.number >= max(least, 75) and not t.name.endswith("a")]
+    return tuple(dict.fromkeys([arch, *exact] if arch not in exact else exact))
+
+
+def _kind(kernel: Any) -> str:
+    if isinstance(kernel, str):
+        return "PTX text"
+    if getattr(kernel, "metadata", None):
+        return "Triton kernel"
+    if isinstance(getattr(kernel, "source", None), str):
+        return "CUDA kernel"
+    return "Kernel" if hasattr(kernel, "ptx") else "PTX module"
+
+
+def _three(size: Any) -> tuple[int, int, int]:
+    given = tuple(size) if isinstance(size, Sequence) else (size,)
+    x, y, z = (*(int(n) for n in given), 1, 1)[:3]
+    return x, y, z
+
+
+def _function(module: Any, name: str) -> Any:
+    return next(f for f in module.kernels if f.name == name)
+
+
+def _copy(argument: Any) -> Any:
+    """An argument that a launch may change without changing the caller's."""
+    if isinstance(argument, Const):
+        return const(argument.array.copy())
+    if isinstance(argument, Out):
+        return out(argument.array.copy())
+    if isinstance(argument, DeviceBuffer):
+        return argument.copy_to_host()
+    return argument.copy() if isinstance(argument, np.ndarray) else argument
+
+
+def _array(argument: Any) -> Any:
+    """The numpy array of an argument, None for a number."""
+    if isinstance(argument, Const | Out):
+        return argument.array
+    if isinstance(argument, DeviceBuffer):
+        return argument.copy_to_host()
+    return argument if isinstance(argument, np.ndarray) and argument.ndim else None
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a.shape == b.shape and bool(np.array_equal(a.reshape(-1).view(np.uint8), b.reshape(-1).view(np.uint8)))
+
+
+def _machines_apart(after: dict[str, list[Any]], names: list[str]) -> tuple[Way, ...]:
+    """How far the CPU machine and the GPU are from each other, array by array; nothing where only one ran."""
+    if len(after) < 2:
+        return ()
+    one, other = after.values()
+    found = []
+    for name, a, b in zip(names, one, other, strict=True):
+        if a is not None and a.dtype.kind == "f" and not _same(a, b):
+            gap = np.abs(a.astype(np.float64) - b.astype(np.float64))
+            found.append(Way(f"{name}: CPU machine", "GPU", float(gap.max()), float(gap.mean())))
+    return tuple(found) or (Way("CPU machine", "GPU", 0.0, 0.0, 0.0, "the same to the last bit"),)

@@ -1,0 +1,300 @@
+"""Rooflines: what a kernel's operations and bytes allow on a GPU, and how far from that a measured run is.
+
+    pl.plot_roofline(pl.attention(q, k, v, counters=True))
+    pl.plot_roofline([a, b, c], gpu="H100 SXM")
+
+Operations and sectors are counted on the CPU machine; what a GPU could do with them is a model: the lesser of its
+arithmetic peak and of bandwidth times intensity. A kernel has two intensities: with every sector it asks for coming
+from memory (no cache helps), and with every array read or written once (the best that a cache can do). Only a run on a
+GPU has a measured point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ptxlab.errors import LaunchError, TargetError
+
+SECTOR = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Peaks:
+    """What a GPU can do at most: FLOP/s without sparsity, of fma in f32 and f64 and of f16 products on tensor cores
+    (summed in f32), and bytes/s of its memory. `source` is where the numbers stand."""
+
+    gpu: str
+    targets: tuple[str, ...]
+    f32: float
+    f64: float
+    tensor: float | None
+    bandwidth: float
+    source: str
+
+    def of(self, kind: str) -> float:
+        """The peak for operations of a kind of `Counters.flops`; those without one of their own run as f32 does."""
+        if kind == "tensor" and self.tensor is not None:
+            return self.tensor
+        return self.f64 if kind == "f64" else self.f32
+
+
+def _peaks(
+    gpu: str, targets_: str, f32: float, f64: float, tensor: float | None, gigabytes: float, source: str
+) -> Peaks:
+    return Peaks(
+        gpu, tuple(targets_.split()), f32 * 1e12, f64 * 1e12, tensor and tensor * 1e12, gigabytes * 1e9, source
+    )
+
+
+PEAKS: dict[str, Peaks] = {
+    p.gpu: p
+    for p in (
+        _peaks("A100", "sm_80", 19.5, 9.7, 312, 2039, "NVIDIA A100 data sheet, SXM with 80 GB"),
+        _peaks("H100 SXM", "sm_90 sm_90a", 67, 34, 989, 3350, "NVIDIA H100 data sheet, SXM"),
+        _peaks("H200", "sm_90 sm_90a", 67, 34, 989, 4800, "NVIDIA H200 data sheet, SXM"),
+        _peaks("B200", "sm_100 sm_100a", 75, 37, 2250, 7700, "NVIDIA HGX B200 data sheet, one of eight"),
+        _peaks("V100", "sm_70", 15.7, 7.8, 125, 900, "NVIDIA V100 data sheet, SXM2"),
+        _peaks("T4", "sm_75", 8.1, 0.25, 65, 320, "NVIDIA T4 data sheet; f64 is 1/32 of f32"),
+        _peaks("RTX 3090", "sm_86", 35.6, 0.56, 71, 936, "NVIDIA GA102 white paper"),
+        _peaks("A10", "sm_86", 31.2, 0.49, 125, 600, "NVIDIA A10 data sheet; f64 is 1/64 of f32"),
+        _peaks("Jetson AGX Orin", "sm_87", 5.3, 0.08, None, 204.8, "NVIDIA Jetson AGX Orin data sheet; f64 is 1/64"),
+        _peaks("RTX 4090", "sm_89", 82.6, 1.29, 165.2, 1008, "NVIDIA Ada white paper"),
+        _peaks("L4", "sm_89", 30.3, 0.47, 121, 300, "NVIDIA L4 data sheet; f64 is 1/64 of f32"),
+        _peaks("RTX 5090", "sm_120", 104.8, 1.64, 209.5, 1792, "NVIDIA RTX Blackwell white paper"),
+    )
+}
+"""The GPUs whose peaks are known here, the first of each target being the one that stands for it."""
+
+
+def peaks(arch: str, gpu: str | None = None) -> Peaks:
+    """The peaks of a GPU by name, or of the one that stands for a target. `TargetError` names those there are."""
+    if gpu is not None:
+        if gpu not in PEAKS:
+            raise TargetError(f"gpu: no peaks are known here for {gpu!r}; there are {', '.join(PEAKS)}")
+        return PEAKS[gpu]
+    found = [p for p in PEAKS.values() if arch in p.targets]
+    if not found:
+        known = ", ".join(sorted({t for p in PEAKS.values() for t in p.targets}))
+        raise TargetError(f"target: no peaks are known here for {arch!r}; there are some for {known}; or name a gpu=")
+    return found[0]
+
+
+@dataclass(frozen=True)
+class Roof:
+    """A kernel under the roof of a GPU. flops: by kind; `asked` the bytes of all sectors that it asks for, `least` the
+    bytes of its arrays, each once (None where they are not known); seconds: measured on a GPU, else None.
+    counted: whether flops were counted; else they follow from the shapes."""
+
+    label: str
+    peaks: Peaks
+    flops: dict[str, int]
+    asked: int | None
+    least: int | None
+    seconds: float | None = None
+    counted: bool = True
+
+    @property
+    def total(self) -> int:
+        """All floating-point operations."""
+        return sum(self.flops.values())
+
+    @property
+    def peak(self) -> float:
+        """FLOP/s if nothing but arithmetic took time: of several kinds the mean that their amounts give."""
+        time = sum(n / self.peaks.of(kind) for kind, n in self.flops.items())
+        return self.total / time if time else self.peaks.f32
+
+    def intensity(self, least: bool = False) -> float | None:
+        """FLOP a byte: of the sectors asked for, or of the arrays."""
+        amount = self.least if least else self.asked
+        return self.total / amount if amount else None
+
+    def attainable(self, intensity: float) -> float:
+        """FLOP/s that the model allows."""
+        return min(self.peak, intensity * self.peaks.bandwidth)
+
+    def bound(self, intensity: float) -> str:
+        """What the model says limits it: "memory bandwidth" or "arithmetic"."""
+        return "memory bandwidth" if intensity * self.peaks.bandwidth < self.peak else "arithmetic"
+
+    @property
+    def achieved(self) -> float | None:
+        """FLOP/s of the measured run."""
+        return self.total / self.seconds if self.seconds else None
+
+    def points(self) -> list[tuple[str, str, float, float]]:
+        """(origin, what, intensity, FLOP/s) of each point: modelled without a cache, modelled with a perfect one,
+        measured."""
+        found = []
+        for origin, what, x in (
+            ("modelled", "every sector from memory", self.intensity()),
+            ("modelled", "every array once", self.intensity(least=True)),
+        ):
+            if x:
+                found.append((origin, what, x, self.attainable(x)))
+        x = self.intensity(least=True) or self.intensity()
+        if x and self.achieved:
+            found.append(("measured", "on the GPU", x, self.achieved))
+        return found
+
+    def __str__(self) -> str:
+        words = [f"{self.label} on {self.peaks.gpu}: {self.total:,} FLOP"]
+        words += [
+            f"  {origin}, {what}: {x:.3g} FLOP/B, {y / 1e12:.3g} TFLOP/s"
+            + (f", limited by {self.bound(x)}" if origin == "modelled" else "")
+            for origin, what, x, y in self.points()
+        ]
+        return "\n".join(words)
+
+
+def roof(result: Any, gpu: str | None = None, arch: str | None = None) -> Roof:
+    """The roof of a result of `pl.attention` or `pl.decode`, or of a run of `pl.launch` with counters.
+
+    gpu: whose peaks; by default the one that stands for the kernel's target. arch: that target, where a run does not
+    tell. `LaunchError` where there is nothing to go by.
+    """
+    run = getattr(result, "run", result)
+    kernel = getattr(result, "kernel", None)
+    config = getattr(kernel, "config", None)
+    counters = getattr(result, "counters", None)
+    if not hasattr(run, "device"):
+        raise LaunchError(f"results: of pl.attention, pl.decode or pl.launch are wanted, got {type(result).__name__}")
+    name = kernel if isinstance(kernel, str) else getattr(kernel, "name", "kernel")
+    least = _least(result)
+    measured = run.seconds if run.device == "gpu" else None
+    limits = peaks(arch or str(getattr(config, "arch", "sm_80")), gpu)
+    if counters is not None:
+        asked = counters.metrics["memory_l2_theoretical_sectors_global"] * SECTOR
+        return Roof(name, limits, dict(counters.flops), asked, least, measured)
+    flops = _from_shapes(result)
+    if flops is None or measured is None:
+        raise LaunchError(f"{name}: this result has no counters; write counters=True")
+    kind = "tensor" if config is not None and config.dtype in ("f16", "bf16") else getattr(config, "dtype", "f32")
+    return Roof(name, limits, {kind: flops}, None, least, measured, counted=False)
+
+
+def _least(result: Any) -> int | None:
+    """Bytes of the arrays of a result, each once; of a cache only the keys that count."""
+    inputs = getattr(result, "inputs", None)
+    if inputs is None:
+        return None
+    ends = result.o.nbytes + result.lse.nbytes
+    lengths = getattr(result, "lengths", None)
+    if lengths is None:
+        return int(sum(x.nbytes for x in inputs)) + ends
+    q, key = inputs[0], inputs[1]
+    heads = key.shape[2 if inputs[3] is not None else 1]
+    cached = 2 * int(lengths.sum()) * heads * q.shape[-1] * key.itemsize
+    return int(q.nbytes) + cached + ends
+
+
+def _from_shapes(result: Any) -> int | None:
+    """Floating-point operations of attention's two products, from the shapes: 4 D for each key that a row sees."""
+    from ptxlab import reference
+
+    inputs = getattr(result, "inputs", None)
+    if inputs is None:
+        return None
+    q, k = inputs[:2]
+    lengths = getattr(result, "lengths", None)
+    if lengths is not None:
+        return 4 * q.shape[-1] * q.shape[1] * int(lengths.sum())
+    batch, heads, rows, dim = q.shape
+    seen = sum(reference.visible_keys(r, rows, k.shape[2], result.causal) for r in range(rows))
+    return 4 * dim * batch * heads * seen
+
+
+# -- the figure --------------------------------------------------------------------------------------------------------
+
+COLOURS = ("#0b5cad", "#b04a00", "#0b6e63", "#7a35c9", "#b3254a", "#5b6570")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+
+
+def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = None, figure: Any = None) -> Any:
+    """Rooflines with a point for each result: open where modelled (without a cache, and with a perfect one, joined by a
+    line), filled where measured on a GPU. Returns a matplotlib Figure that shows itself.
+
+    results: one, or a list, of `pl.attention(..., counters=True)`, `pl.decode(...)` or `pl.launch(...)`, or `Roof`s.
+    gpu: whose roof ("A100", "H100 SXM", ...: `lab.roofline.PEAKS`). arch: the target, of runs that do not tell theirs.
+    """
+    from ptxlab.lab.plots import new_figure
+
+    given = list(results) if isinstance(results, Sequence) else [results]
+    roofs = [r if isinstance(r, Roof) else roof(r, gpu, arch) for r in given]
+    if not roofs:
+        raise LaunchError("results: there is none to plot")
+    figure = new_figure(figure, (6.4, 4.4))
+    axis = figure.subplots()
+    xs = [x for r in roofs for _, _, x, _ in r.points()]
+    if not xs:
+        raise LaunchError("results: none of them has a floating-point operation and a byte")
+    for limits in dict.fromkeys(r.peaks for r in roofs):
+        used = {kind for r in roofs if r.peaks is limits for kind in r.flops}
+        low = min(*xs, min(limits.of(kind) for kind in used) / limits.bandwidth) / 4
+        high = max(*xs, max(limits.of(kind) for kind in used) / limits.bandwidth) * 4
+        top = max(limits.of(kind) for kind in used)
+        axis.plot([low, top / limits.bandwidth], [low * limits.bandwidth, top], color="0.25", linewidth=1.4)
+        for kind in sorted(used, key=limits.of):
+            level = limits.of(kind)
+            axis.plot([level / limits.bandwidth, high], [level, level], color="0.25", linewidth=1.4)
+            name = "tensor cores" if kind == "tensor" and limits.tensor else kind if kind == "f64" else "f32"
+            axis.annotate(f"{limits.gpu} {name}: {level / 1e12:.3g} TFLOP/s", (high, level), ha="right", va="bottom",
+                          fontsize="x-small", xytext=(0, 2), textcoords="offset points")  # fmt: skip
+        axis.annotate(f"{limits.bandwidth / 1e9:.0f} GB/s", (low * 1.3, low * 1.3 * limits.bandwidth), rotation=38,
+                      fontsize="x-small", xytext=(0, 6), textcoords="offset points")  # fmt: skip
+    for n, r in enumerate(roofs):
+        style = {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)], "linestyle": "none"}
+        modelled = [(x, y) for origin, _, x, y in r.points() if origin == "modelled"]
+        measured = [(x, y) for origin, _, x, y in r.points() if origin == "measured"]
+        if modelled:
+            axis.plot(
+                *zip(*modelled, strict=True),
+                **style | {"linestyle": ":"},
+                markerfacecolor="white",
+                label=f"{r.label}, modelled",
+            )
+        if measured:
+            axis.plot(*zip(*measured, strict=True), **style, label=f"{r.label}, measured")
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("FLOP a byte: left every sector from memory, right every array once")
+    axis.set_ylabel("FLOP/s")
+    axis.grid(which="both", alpha=0.2)
+    axis.legend(loc="lower right", fontsize="small")
+    sources = "; ".join(dict.fromkeys(r.peaks.source for r in roofs))
+    axis.set_title(f"peaks: {sources}", fontsize="x-small", loc="left", color="0.35")
+    return figure
+
+
+# -- for the page ------------------------------------------------------------------------------------------------------
+
+
+def show(counts: Any, arch: str, least: int | None, run: Any = None) -> dict[str, Any] | None:
+    """{gpu, source, bandwidth, roofs: [[name, FLOP/s]], points: [{origin, what, x, y, bound}], text} for the explorer;
+    None where nothing was counted or no peaks are known."""
+    if counts is None or not counts.flops:
+        return None
+    try:
+        limits = peaks(arch)
+    except TargetError as unknown:
+        return {"note": str(unknown)}
+    asked = counts.metrics["memory_l2_theoretical_sectors_global"] * SECTOR
+    seconds = run.seconds if run is not None and run.device == "gpu" else None
+    r = Roof("kernel", limits, dict(counts.flops), asked, least, seconds)
+    kinds = sorted(r.flops, key=limits.of)
+    names = {
+        limits.of(k): "tensor cores" if k == "tensor" and limits.tensor else "f64" if k == "f64" else "f32"
+        for k in kinds
+    }
+    return {
+        "gpu": limits.gpu,
+        "source": limits.source,
+        "bandwidth": limits.bandwidth,
+        "roofs": [[name, level] for level, name in names.items()],
+        "points": [
+            {"origin": origin, "what": what, "x": x, "y": y, "bound": r.bound(x) if origin == "modelled" else ""}
+            for origin, what, x, y in r.points()
+        ],
+    }  # fmt: skip

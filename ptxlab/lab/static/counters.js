@@ -1,0 +1,84 @@
+// What a run counted: instruction mix, memory, work, and the lines that cost most. All of it is tables with bars in them.
+
+/** Where a number comes from, in a word that is never only a colour. */
+function origin(word) {
+  return h(`span.pl-origin.pl-${word}`, { title: { counted: "counted: what the CPU machine saw happen", modelled: "modelled: follows from a model of the hardware",
+    measured: "measured on a GPU" }[word] }, word);
+}
+
+/** A card whose content is a table anyway. */
+function tableCard(title, badge) {
+  const note = h("span.pl-note"), body = h("div.pl-table.pl-open");
+  return { note, body, el: h("section.pl-card", { "aria-label": title }, h("header", null, h("h4", null, title), note, h("span.pl-spring"), badge || ""), body) };
+}
+
+/** A bar as long as `share` of the cell, hatched beyond `good`. */
+function bar(share, good) {
+  const el = h("span.pl-bar", { "aria-hidden": "true" }, h("span.pl-bar-good"), good < share ? h("span.pl-bar-extra") : null);
+  el.firstChild.style.width = `${(100 * Math.min(share, good)).toFixed(1)}%`;
+  if (good < share) el.lastChild.style.width = `${(100 * (share - good)).toFixed(1)}%`;
+  return el;
+}
+
+const whole = (n) => (typeof n === "number" && Number.isInteger(n) ? n.toLocaleString("en") : short(n, 4));
+
+function makeCounters(online) {
+  const mix = tableCard("Instruction mix", origin("counted"));
+  const memory = tableCard("Memory and work");
+  const lines = tableCard("Lines that cost most", origin("modelled"));
+  const el = h("div.pl-cards.pl-three", null, mix.el, memory.el, lines.el);
+  const cell = (tag, css, ...content) => h(css ? `${tag}.${css}` : tag, tag === "th" ? { scope: "col" } : null, ...content);
+  const table = (heads, rows) => h("table", null, h("thead", null, h("tr", null, heads.map((t) => cell("th", "", t)))), h("tbody", null, rows));
+
+  function show(data, why) {
+    for (const card of [mix, memory, lines]) card.body.replaceChildren();
+    if (!data) {
+      mix.body.append(h("p.pl-blank", null, why || "Nothing was counted yet."));
+      memory.el.hidden = lines.el.hidden = true;
+      return;
+    }
+    memory.el.hidden = lines.el.hidden = false;
+    const most = Math.max(1, ...data.opcodes.map((r) => r[1])), busiest = Math.max(1, ...data.pipes.map((r) => r[1]));
+    mix.note.textContent = `${count(data.instructions.warps)} warp-, ${count(data.instructions.threads)} thread-instructions`;
+    mix.body.append(
+      table(["opcode", "", "warps", "threads"], data.opcodes.map(([name, warps, threads]) =>
+        h("tr", null, cell("td", "pl-left", h("code", null, name)), cell("td", "pl-barcell", bar(warps / most, 1)), cell("td", "", count(warps)), cell("td", "", count(threads))))),
+      table([h("span", null, "pipe ", origin("modelled")), "", "warps"], data.pipes.map(([name, warps, does]) =>
+        h("tr", { title: does }, cell("td", "pl-left", name), cell("td", "pl-barcell", bar(warps / busiest, 1)), cell("td", "", count(warps))))));
+    memory.body.append(table(["what", "count", "ideal", ""], [...data.memory, ...data.work].map((r) =>
+      h("tr", { title: r.says }, cell("td", "pl-left", r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
+        cell("td", "", r.unit === "s" ? duration(r.value) : `${whole(r.value)} ${r.unit}`.replace(/ (FLOP|turns|extra turns|sectors|warp accesses)$/, "")),
+        cell("td", "", r.ideal === null ? "" : h("span", null, whole(r.ideal), r.value > r.ideal ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`) : h("b.pl-fine", null, " ✓"))),
+        cell("td", "", origin(r.origin))))));
+    if (!data.lines.length) lines.body.append(h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict."));
+    else lines.body.append(table(["line", "opcode", "sectors", "wavefronts"], data.lines.map(([line, opcode, sectors, ideal, waves, least]) =>
+      h("tr", null, cell("td", "", h("button.pl-quiet", { type: "button", title: `select PTX line ${line}`, onclick: () => online(line) }, String(line))),
+        cell("td", "pl-left", h("code", null, opcode)),
+        cell("td", "", sectors ? `${count(sectors)} / ${count(ideal)}` : ""), cell("td", "", waves ? `${count(waves)} / ${count(least)}` : "")))));
+    lines.note.textContent = data.lines.length ? "actual / ideal" : "";
+  }
+  return { el, show };
+}
+
+/** The ways to the result: CPU machine, GPU, numpy; and the arrays that a kernel without a right answer changed. */
+function makeWays() {
+  const out = tableCard("Three ways");
+  return {
+    el: out.el,
+    show(run) {
+      out.el.hidden = !run || (!run.ways?.length && !run.arrays?.length && !run.note && !run.findings?.length);
+      if (out.el.hidden) return;
+      out.body.replaceChildren();
+      if (run.note) out.body.append(h("p.pl-blank", null, run.note));
+      out.el.querySelector("h4").textContent = run.ways.length ? "Three ways to the result" : run.note ? "Not run" : "What the run changed";
+      out.note.textContent = run.ways.length ? "largest and mean error, and the largest in units of the last place" : "";
+      if (run.ways.length) out.body.append(h("table", null,
+        h("thead", null, h("tr", null, ["", "against", "max", "mean", "ULP"].map((t) => h("th", { scope: "col" }, t)))),
+        h("tbody", null, run.ways.map((w) => h("tr", null, h("td.pl-left", null, w.label), h("td.pl-left", null, w.against),
+          w.max === null ? h("td.pl-left", { colSpan: 3 }, w.note) : [h("td", null, short(w.max)), h("td", null, short(w.mean)), h("td", null, w.ulp === null ? "–" : short(w.ulp))])))));
+      if (run.arrays?.length) out.body.append(h("table", null, h("thead", null, h("tr", null, h("th", { scope: "col" }, "array"), h("th", { scope: "col" }, "after the run"))),
+        h("tbody", null, run.arrays.map(([name, text]) => h("tr", null, h("td.pl-left", null, h("code", null, name)), h("td.pl-left", null, h("code", null, text)))))));
+      for (const finding of run.findings || []) out.body.append(h("p.pl-finding", null, finding));
+    },
+  };
+}

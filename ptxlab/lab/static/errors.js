@@ -1,0 +1,124 @@
+// The error of the output as a heat map: one cell an element, the row that is chosen framed.
+
+const RAMP = [[247, 251, 255], [198, 219, 239], [107, 174, 214], [33, 113, 181], [8, 48, 107]]; // light: small is pale
+const RAMP_DARK = [[18, 24, 38], [22, 62, 112], [38, 118, 178], [112, 180, 220], [222, 240, 252]]; // dark: small is dark
+const DECADES = 4; // the ramp covers 1e-4 of the tolerance to the tolerance
+
+function isDark(el) {
+  const light = document.body.dataset.jpThemeLight;
+  if (light !== undefined) return light === "false";
+  if (document.body.dataset.vscodeThemeKind) return document.body.dataset.vscodeThemeKind.includes("dark");
+  return matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function rampColour(ramp, t) {
+  const x = Math.max(0, Math.min(0.9999, t)) * (ramp.length - 1), k = Math.floor(x), f = x - k;
+  return ramp[k].map((c, i) => Math.round(c + (ramp[k + 1][i] - c) * f));
+}
+
+/**
+ * The error heat map of one head. data: {rows, cols, values: Float32Array (|error| / tolerance), absolute: Float32Array,
+ * step: [query rows, columns] per cell}. Over the tolerance a cell is red with a white cross: never by colour alone.
+ */
+function makeErrorMap(onpick) {
+  const canvas = h("canvas", { tabIndex: 0, role: "img" });
+  const frame = h("div.pl-canvas", null, canvas);
+  const legend = h("div.pl-legend");
+  const picture = h("div.pl-picture", null, frame, legend);
+  const table = h("div.pl-table");
+  const out = card("Output error, per element", picture, table);
+  let data = null, cursor = null;
+
+  function draw() {
+    if (!data || !canvas.clientWidth) return;
+    const ratio = devicePixelRatio || 1, w = canvas.clientWidth * ratio, hgt = canvas.clientHeight * ratio;
+    canvas.width = w;
+    canvas.height = hgt;
+    const ctx = canvas.getContext("2d"), ramp = isDark(canvas) ? RAMP_DARK : RAMP;
+    const image = new ImageData(data.rows, data.cols); // query rows run to the right, columns downwards
+    const bad = [];
+    for (let r = 0; r < data.rows; r++) for (let c = 0; c < data.cols; c++) {
+      const v = data.values[r * data.cols + c], at = 4 * (c * data.rows + r);
+      const over = !(v <= 1);
+      const [red, green, blue] = over ? [200, 30, 45] : v > 0 ? rampColour(ramp, 1 + Math.log10(v) / DECADES) : ramp[0];
+      image.data.set([red, green, blue, 255], at);
+      if (over) bad.push([r, c]);
+    }
+    const small = new OffscreenCanvas(data.rows, data.cols);
+    small.getContext("2d").putImageData(image, 0, 0);
+    ctx.imageSmoothingEnabled = false;
+    ctx.drawImage(small, 0, 0, w, hgt);
+    const dx = w / data.rows, dy = hgt / data.cols;
+    ctx.strokeStyle = "rgba(255,255,255,.8)";
+    ctx.lineWidth = ratio;
+    ctx.beginPath();
+    const every = Math.ceil(bad.length / 4000);
+    bad.forEach(([r, c], k) => {
+      if (k % every) return;
+      const size = Math.max(3 * ratio, Math.min(dx, dy) * 0.6), x = (r + 0.5) * dx, y = (c + 0.5) * dy;
+      ctx.moveTo(x - size / 2, y - size / 2); ctx.lineTo(x + size / 2, y + size / 2);
+      ctx.moveTo(x + size / 2, y - size / 2); ctx.lineTo(x - size / 2, y + size / 2);
+    });
+    ctx.stroke();
+    if (data.row !== null && data.row !== undefined) {
+      const x = Math.floor(data.row / data.step[0]) * dx;
+      ctx.strokeStyle = isDark(canvas) ? "#ffb454" : "#b04a00";
+      ctx.lineWidth = 2 * ratio;
+      ctx.strokeRect(x - ratio, ratio, Math.max(dx, 2 * ratio) + 2 * ratio, hgt - 2 * ratio);
+    }
+    if (cursor) {
+      ctx.strokeStyle = isDark(canvas) ? "#fff" : "#000";
+      ctx.lineWidth = ratio;
+      ctx.strokeRect(cursor[0] * dx - 1, cursor[1] * dy - 1, dx + 2, dy + 2);
+    }
+  }
+
+  function say() {
+    if (!cursor || !data) return;
+    const [r, c] = cursor, at = r * data.cols + c;
+    const from = (k, step, n) => step === 1 ? k : `${k * step}–${Math.min(n, (k + 1) * step) - 1}`;
+    out.read.textContent = `${data.row_name} ${from(r, data.step[0], data.seq)}, column ${from(c, data.step[1], data.dim)}: |error| ` +
+      `${short(data.absolute[at])}, ${short(100 * data.values[at])} % of the tolerance`;
+  }
+  const pick = ([r, c]) => onpick(r * data.step[0], c * data.step[1]);
+  function at(event) {
+    const box = canvas.getBoundingClientRect();
+    const r = Math.floor((event.clientX - box.left) / box.width * data.rows), c = Math.floor((event.clientY - box.top) / box.height * data.cols);
+    return [Math.max(0, Math.min(data.rows - 1, r)), Math.max(0, Math.min(data.cols - 1, c))];
+  }
+  canvas.addEventListener("pointermove", (e) => { if (data) { cursor = at(e); say(); draw(); } });
+  canvas.addEventListener("pointerleave", () => { cursor = null; draw(); });
+  canvas.addEventListener("click", (e) => { if (data) pick(at(e)); });
+  canvas.addEventListener("keydown", (e) => {
+    const move = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[e.key];
+    if (!data || !(move || e.key === "Enter")) return;
+    e.preventDefault();
+    e.stopPropagation();
+    cursor ||= [0, 0];
+    if (!move) return pick(cursor);
+    cursor = [Math.max(0, Math.min(data.rows - 1, cursor[0] + move[0])), Math.max(0, Math.min(data.cols - 1, cursor[1] + move[1]))];
+    say();
+    draw();
+  });
+  new ResizeObserver(draw).observe(canvas);
+
+  return {
+    el: out.el, draw,
+    show(next) {
+      data = next;
+      cursor = null;
+      frame.classList.toggle("pl-empty", !data);
+      canvas.setAttribute("aria-label", data ? `Heat map of the output error of ${data.label}: ${data.seq} ${data.row_name}s by ${data.dim} columns. Arrow keys move, Enter chooses the row for the softmax plot.` : "no result yet");
+      out.note.textContent = data ? data.label : "";
+      const ramp = isDark(canvas) ? RAMP_DARK : RAMP;
+      legend.replaceChildren(...(data ? [h("span", null, `${data.row_name} →, column ↓`), h("span.pl-spring"), h("span", null, `≤ 1e-${DECADES}`),
+        Object.assign(h("span.pl-ramp"), { style: `background:linear-gradient(to right,${ramp.map((c) => `rgb(${c})`)})` }),
+        h("span", null, "1 × tolerance"), h("span.pl-over", null, "×"), h("span", null, "over")] : []));
+      table.replaceChildren(...(data ? [numberTable([data.row_name, "column", "|error|", "of tolerance"],
+        data.worst.map(([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"]))] : []));
+      out.read.textContent = data ? "Hover or arrow keys: values. Click: the row's softmax, and the PTX that stored the element." : "";
+      draw();
+    },
+  };
+}
+

@@ -1,0 +1,84 @@
+// Roofline and occupancy: what the counted work allows on a GPU, and what keeps blocks out of a multiprocessor.
+
+/** data: {gpu, source, bandwidth, roofs: [[name, FLOP/s]], points: [{origin, what, x, y, bound}]}, or {note}. */
+function makeRoofline() {
+  const holder = h("div.pl-plot", { role: "img", tabIndex: 0 });
+  const legend = h("div.pl-legend", null, h("span.pl-key-ring"), h("span", null, "modelled"), h("span.pl-key-dot"), h("span", null, "measured"));
+  const table = h("div.pl-table");
+  const out = card("Roofline", h("div.pl-picture", null, holder, legend), table);
+  let data = null;
+
+  const flops = (y) => (y >= 1e12 ? `${short(y / 1e12)} TFLOP/s` : `${short(y / 1e9)} GFLOP/s`);
+  function draw() {
+    const width = holder.clientWidth, height = holder.clientHeight;
+    if (!width) return;
+    holder.replaceChildren();
+    if (!data || data.note) return holder.append(h("p.pl-blank", null, data?.note || "Needs counted floating-point operations: run the kernel on the CPU machine."));
+    const left = 52, right = 8, top = 10, bottom = 26;
+    const xs = [...data.points.map((p) => p.x), ...data.roofs.map(([, r]) => r / data.bandwidth)], ys = [...data.points.map((p) => p.y), ...data.roofs.map(([, r]) => r)];
+    const [x0, x1, y1] = [Math.min(...xs) / 5, Math.max(...xs) * 5, Math.max(...ys) * 3], y0 = Math.min(...ys, x0 * data.bandwidth) / 2;
+    const at = (v, a, b) => (Math.log(v) - Math.log(a)) / (Math.log(b) - Math.log(a));
+    const x = (v) => left + at(v, x0, x1) * (width - left - right), y = (v) => height - bottom - at(v, y0, y1) * (height - bottom - top);
+    const root = s("svg", { width, height, "aria-hidden": "true" });
+    const text = (tx, ty, words, anchor, css = "pl-tick") => { const t = s("text", { x: tx, y: ty, class: css, "text-anchor": anchor }); t.textContent = words; root.append(t); };
+    root.append(s("rect", { x: left, y: top, width: width - left - right, height: height - bottom - top, class: "pl-frame" }));
+    for (let d = Math.ceil(Math.log10(x0)); d <= Math.log10(x1); d++) { root.append(s("line", { x1: x(10 ** d), x2: x(10 ** d), y1: top, y2: height - bottom, class: "pl-cut" })); text(x(10 ** d), height - bottom + 11, short(10 ** d), "middle"); }
+    for (let d = Math.ceil(Math.log10(y0)); d <= Math.log10(y1); d++) { root.append(s("line", { x1: left, x2: width - right, y1: y(10 ** d), y2: y(10 ** d), class: "pl-cut" })); text(left - 4, y(10 ** d) + 3, d >= 12 ? `${short(10 ** (d - 12))} T` : `${short(10 ** (d - 9))} G`, "end"); }
+    const peak = Math.max(...data.roofs.map(([, r]) => r));
+    root.append(s("line", { x1: x(x0), y1: y(Math.max(y0, x0 * data.bandwidth)), x2: x(peak / data.bandwidth), y2: y(peak), class: "pl-roof" }));
+    text(x(x0) + 8, y(x0 * 4 * data.bandwidth) - 10, `${short(data.bandwidth / 1e9, 4)} GB/s`, "start");
+    for (const [name, level] of data.roofs) {
+      root.append(s("line", { x1: x(level / data.bandwidth), x2: x(x1), y1: y(level), y2: y(level), class: "pl-roof" }));
+      text(width - right - 3, y(level) - 4, `${name} ${flops(level)}`, "end");
+    }
+    const modelled = data.points.filter((p) => p.origin === "modelled");
+    if (modelled.length === 2) root.append(s("line", { x1: x(modelled[0].x), y1: y(modelled[0].y), x2: x(modelled[1].x), y2: y(modelled[1].y), class: "pl-between" }));
+    data.points.forEach((p, k) => {
+      root.append(s("circle", { cx: x(p.x), cy: y(p.y), r: 5.5, class: p.origin === "measured" ? "pl-point pl-solid" : "pl-point" }));
+      text(x(p.x) + 9, y(p.y) + 12 + 11 * (k % 2), p.what, "start", "pl-tick pl-strong");
+    });
+    text((left + width - right) / 2, height - 3, "FLOP a byte of memory", "middle");
+    holder.append(root);
+  }
+  new ResizeObserver(draw).observe(holder);
+  return {
+    el: out.el, draw,
+    show(next) {
+      data = next;
+      const real = data && !data.note;
+      legend.hidden = !real;
+      out.note.textContent = real ? `${data.gpu}, peaks from: ${data.source}` : "";
+      out.note.title = out.note.textContent;
+      const said = real ? data.points.map((p) => `${p.origin}, ${p.what}: ${short(p.x)} FLOP/B, ${flops(p.y)}${p.bound ? `, limited by ${p.bound}` : ""}`) : [];
+      out.read.textContent = said[0] || "";
+      holder.setAttribute("aria-label", real ? `Roofline of ${data.gpu}. ${said.join(". ")}` : "no roofline");
+      table.replaceChildren(...(real ? [numberTable(["point", "origin", "FLOP/B", "FLOP/s", "limited by"], data.points.map((p) => [p.what, p.origin, short(p.x), flops(p.y), p.bound || "–"])),
+        numberTable(["roof", "value"], [...data.roofs.map(([n, v]) => [n, flops(v)]), ["memory", `${short(data.bandwidth / 1e9, 4)} GB/s`]])] : []));
+      draw();
+    },
+  };
+}
+
+/** data: the assembler's answer, whose occupancy is {blocks, warps, most, limiter, limits: [[what, blocks]], threads, text}. */
+function makeOccupancy() {
+  const out = tableCard("Occupancy", origin("modelled"));
+  return {
+    el: out.el,
+    show(assembly) {
+      const o = assembly?.state === "ok" ? assembly.occupancy : null;
+      out.body.replaceChildren();
+      out.note.textContent = o ? o.text : "";
+      out.note.title = out.note.textContent;
+      if (!o) return out.body.append(h("p.pl-blank", null, assembly?.note || "Needs the assembler's registers and a launch."));
+      const most = Math.max(...o.limits.map(([, n]) => n));
+      const boxes = h("div.pl-warps", { role: "img", "aria-label": `${o.warps} of ${o.most} warps are resident` });
+      for (let k = 0; k < o.most; k++) boxes.append(h(k < o.warps ? "span.pl-full" : "span"));
+      out.body.append(
+        h("p.pl-lead", null, h("b", null, `${o.warps} of ${o.most} warps`), ` an SM: ${o.blocks} block${o.blocks === 1 ? "" : "s"} of ${o.threads} threads, ${assembly.registers} registers a thread, ${assembly.shared_bytes} B shared`),
+        boxes,
+        h("table", null, h("thead", null, h("tr", null, ["limit", "", "blocks an SM"].map((t) => h("th", { scope: "col" }, t)))),
+          h("tbody", null, o.limits.map(([what, n]) => h(what === o.limiter ? "tr.pl-limiter" : "tr", null, h("td.pl-left", null, what, what === o.limiter ? h("b", null, " ◀ limits") : ""),
+            h("td.pl-barcell", null, bar(n / most, 1)), h("td", null, String(n)))))));
+    },
+  };
+}

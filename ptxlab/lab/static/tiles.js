@@ -1,0 +1,104 @@
+// The tile map: query rows against keys, cut as the kernel cuts them, with the row and the KV tile that are selected.
+
+/** data: {rows, keys, tile_q, tile_kv, causal, row_name}. `onpick(row, tile)` hears of a place that is chosen. */
+function makeTileMap(onpick) {
+  const holder = h("div.pl-plot.pl-tilemap", { tabIndex: 0, role: "img" });
+  const legend = h("div.pl-legend", null, h("span.pl-key-hatch"), h("span", null, "masked, not computed"), h("span.pl-key-row"), h("span", null, "row"),
+    h("span.pl-key-tile"), h("span", null, "tile"));
+  const table = h("div.pl-table");
+  const out = card("Tiles", h("div.pl-picture", null, holder, legend), table);
+  let data = null, row = 0, tile = -1, frame = null;
+
+  const seen = (r) => (data.causal ? Math.max(0, Math.min(data.keys, r + data.keys - data.rows + 1)) : data.keys);
+  const count = () => Math.ceil(data.keys / data.tile_kv);
+
+  function draw() {
+    const width = holder.clientWidth, height = holder.clientHeight;
+    if (!width) return;
+    holder.replaceChildren();
+    if (!data || !data.keys) return data && holder.append(h("p.pl-blank", null, "There are no keys."));
+    const left = 30, top = 16, wide = width - left - 6, high = height - top - 6;
+    const x = (key) => left + key / data.keys * wide, y = (r) => top + r / data.rows * high;
+    const root = s("svg", { width, height, "aria-hidden": "true" });
+    const id = `pl-hatch-${Math.random().toString(36).slice(2)}`;
+    root.append(s("defs", {}, s("pattern", { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      s("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "pl-hatch" }))));
+    root.append(s("rect", { x: left, y: top, width: wide, height: high, class: "pl-frame" }));
+    if (data.causal) {
+      const first = Math.max(0, data.rows - data.keys); // the first row that sees a key
+      root.append(s("path", { d: `M${x(seen(0))} ${y(0)}L${x(data.keys)} ${y(0)}L${x(data.keys)} ${y(data.rows)}L${x(seen(first))} ${y(first)}` +
+        `${first ? `L${x(0)} ${y(first)}L${x(0)} ${y(0)}` : ""}Z`, fill: `url(#${id})`, class: "pl-masked" }));
+    }
+    if (tile >= 0 && tile < count())
+      root.append(s("rect", { x: x(tile * data.tile_kv), y: top, width: Math.max(2, x(Math.min(data.keys, (tile + 1) * data.tile_kv)) - x(tile * data.tile_kv)), height: high, class: "pl-tile" }));
+    const block = Math.floor(row / data.tile_q);
+    root.append(s("rect", { x: left, y: y(block * data.tile_q), width: wide, height: y(Math.min(data.rows, (block + 1) * data.tile_q)) - y(block * data.tile_q), class: "pl-block" }));
+    root.append(s("rect", { x: left, y: y(row), width: wide, height: Math.max(2, high / data.rows), class: "pl-row" }));
+    if (wide / count() >= 4) for (let k = 1; k < count(); k++) root.append(s("line", { x1: x(k * data.tile_kv), x2: x(k * data.tile_kv), y1: top, y2: top + high, class: "pl-cut" }));
+    if (high / (data.rows / data.tile_q) >= 4) for (let k = data.tile_q; k < data.rows; k += data.tile_q) root.append(s("line", { x1: left, x2: left + wide, y1: y(k), y2: y(k), class: "pl-cut" }));
+    for (const [text, tx, ty, anchor] of [["key →", left, 11, "start"], [data.keys - 1, left + wide, 11, "end"], [0, left - 4, top + 8, "end"], [data.rows - 1, left - 4, top + high, "end"]]) {
+      const label = s("text", { x: tx, y: ty, class: "pl-tick", "text-anchor": anchor });
+      label.textContent = text;
+      root.append(label);
+    }
+    holder.append(root);
+    frame = { left, top, wide, high };
+  }
+
+  function say() {
+    if (!data) return;
+    const block = Math.floor(row / data.tile_q), last = Math.min(data.rows, (block + 1) * data.tile_q) - 1;
+    const sees = seen(row), words = [`${data.row_name} ${row}`];
+    if (data.tile_q > 1) words.push(`block ${block} (rows ${block * data.tile_q}–${last})`);
+    words.push(sees ? `sees keys 0–${sees - 1}` : "sees no key");
+    if (tile >= 0 && data.tile_kv > 1) words.push(`tile ${tile}: keys ${tile * data.tile_kv}–${Math.min(data.keys, (tile + 1) * data.tile_kv) - 1}`);
+    else if (tile >= 0) words.push(`key ${tile}`);
+    out.read.textContent = words.join(", ");
+  }
+  function choose(r, k, tell) {
+    row = Math.max(0, Math.min(data.rows - 1, r));
+    tile = Math.max(-1, Math.min(count() - 1, k));
+    say();
+    draw();
+    if (tell) onpick(row, tile);
+  }
+  holder.addEventListener("click", (e) => {
+    if (!data || !frame || !data.keys) return;
+    const box = holder.getBoundingClientRect();
+    choose(Math.floor((e.clientY - box.top - frame.top) / frame.high * data.rows), Math.floor((e.clientX - box.left - frame.left) / frame.wide * data.keys / data.tile_kv), true);
+  });
+  holder.addEventListener("keydown", (e) => {
+    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[e.key];
+    if (!data || !(move || e.key === "Enter")) return;
+    e.preventDefault();
+    e.stopPropagation();
+    if (move) choose(row + move[0], tile + move[1], false);
+    else onpick(row, tile);
+  });
+  new ResizeObserver(draw).observe(holder);
+
+  return {
+    el: out.el, draw,
+    /** Shows which row and KV tile are selected. */
+    mark(r, k) { if (data) choose(r ?? row, k ?? tile, false); },
+    show(next) {
+      data = next;
+      out.el.hidden = !data;
+      if (!data) return;
+      tile = Math.min(tile, count() - 1);
+      row = Math.min(row, data.rows - 1);
+      const size = data.tile_kv > 1 ? `${data.tile_q} × ${data.tile_kv}` : `${data.tile_q} × 1 key`;
+      out.note.textContent = size;
+      holder.setAttribute("aria-label", `Map of ${data.rows} ${data.row_name}s by ${data.keys} keys in tiles of ${size}. Arrow keys move, Enter chooses.`);
+      const rows = [];
+      for (let k = 0; k < count() && k < 256; k++) {
+        const [a, b] = [k * data.tile_kv, Math.min(data.keys, (k + 1) * data.tile_kv)];
+        const first = data.causal ? Math.max(0, a - data.keys + data.rows) : 0;
+        rows.push([k, `${a}–${b - 1}`, first < data.rows ? `${first}–${data.rows - 1}` : "none"]);
+      }
+      table.replaceChildren(numberTable(["tile", "keys", `${data.row_name}s that see it`], rows));
+      say();
+      draw();
+    },
+  };
+}

@@ -1,0 +1,213 @@
+"""What the explorer explores: something with parameters that becomes PTX, can be run, and may have a right answer.
+
+The kernels of the library (`attention_subject`), any PTX text and compiled kernels (`kernel_subject`) are subjects. A
+subject of one's own needs `title`, `name`, its parameters and `build`; what else it overrides, the explorer shows:
+
+    class Saxpy(Subject):
+        title, name = "y = a x + y", "saxpy"
+        building = (Parameter("unroll", "elements a thread", 1, (1, 2, 4)),)
+        def build(self, values): return saxpy(unroll=values["unroll"])      # anything with .ptx, .module and .name
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ptxlab import reference
+from ptxlab.errors import TargetError
+from ptxlab.kernels.spec import Parameter
+
+Values = Mapping[str, Any]
+Shape = tuple[tuple[int, int, int], tuple[int, int, int], int]
+"""Grid, block and bytes of dynamic shared memory."""
+
+DEVICES = ("auto", "gpu", "cpu", "step")
+MACHINES = {"cpu": "CPU machine", "step": "CPU, stepping", "gpu": "GPU"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to the result and how far it is off: `against` says from what. Numbers are None with a `note` instead."""
+
+    label: str
+    against: str
+    max: float | None = None
+    mean: float | None = None
+    ulp: float | None = None
+    note: str = ""
+
+
+@dataclass(eq=False)
+class Judgement:
+    """A result held against float64. `error` is |o - reference| `[batch, heads, rows, columns]`, `ratio` that over the
+    tolerance of each element; `rows` says what a row is; `ways` are the machines and numpy, each with its error."""
+
+    measured: reference.Error
+    error: Any
+    ratio: Any
+    rows: str = "query row"
+    ways: tuple[Way, ...] = ()
+
+
+@dataclass(eq=False)
+class Ran:
+    """A finished run. `run` is the launch that is shown; `counts` the counters of the CPU machine, where it ran;
+    `others` further launches; `judged` is None where there is no right answer to compare with; `arrays` are what the
+    kernel changed, by parameter name; `kept` is whatever the subject needs again for the state."""
+
+    run: Any
+    counts: Any = None
+    others: tuple[Any, ...] = ()
+    judged: Judgement | None = None
+    arrays: dict[str, Any] = field(default_factory=dict)
+    kept: Any = None
+
+
+class Subject:
+    """Something to explore. `building` are the parameters that change the PTX, `problem` those of a run."""
+
+    title: str = ""
+    name: str = ""
+    building: tuple[Parameter, ...] = ()
+    problem: tuple[Parameter, ...] = ()
+    sources: Mapping[str, str] = {}
+    """Texts that the PTX was made from and that are no files, by the names in its spans."""
+    family: tuple[str, ...] = ()
+    """The names of the subjects that one can change to, this one included."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All parameters, those that change the PTX first."""
+        return (*self.building, *self.problem)
+
+    def other(self, name: str) -> Subject:
+        """The subject of the family with this name."""
+        raise NotImplementedError(name)
+
+    def check(self, values: Values) -> None:
+        """`TargetError` or `LaunchError` names the first parameter of the problem that does not fit."""
+        for parameter in self.problem:
+            check(parameter, self.name, values[parameter.name])
+
+    def build(self, values: Values) -> Any:
+        """The kernel: an object with `.ptx`, `.module` (whose spans link it to its source) and `.name`."""
+        raise NotImplementedError
+
+    def shape(self, built: Any, values: Values) -> Shape | None:
+        """How it is launched; None where it is not."""
+        return None
+
+    def run(self, built: Any, values: Values, device: str) -> Ran | None:
+        """Runs it; None where there is nothing to run. Faults go to the caller."""
+        return None
+
+    def why_no_run(self) -> str:
+        """What to say in place of a run."""
+        return ""
+
+    def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
+        """The (batch, head) pairs of the result, with labels, of which one is shown."""
+        return [("0", (0, 0))]
+
+    def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any] | None:
+        """The online-softmax state of a row, as `stages.state` describes it; None where there is none."""
+        return None
+
+    def tiles(self, built: Any, values: Values) -> dict[str, Any] | None:
+        """How rows and keys are cut: {rows, keys, tile_q, tile_kv, causal, row_name}; None where nothing is."""
+        return None
+
+
+def check(parameter: Parameter, name: str, value: Any) -> None:
+    """`TargetError` names the limit that a value breaks; sigma, a fraction, has its own."""
+    if parameter.name == "sigma":
+        if not (isinstance(value, int | float) and 0 < value <= 100):
+            raise TargetError(f"{name}: sigma is a number above 0 and at most 100, not {value!r}")
+    else:
+        parameter.check(name, value)
+
+
+def places(batch: int, heads: int) -> list[tuple[str, tuple[int, int]]]:
+    """The (batch, head) pairs to look at, with their labels."""
+    if batch == 1:
+        return [(str(h), (0, h)) for h in range(heads)]
+    return [(f"batch {b}, head {h}", (b, h)) for b in range(batch) for h in range(heads)]
+
+
+# -- the machines ------------------------------------------------------------------------------------------------------
+
+
+def machines(device: str) -> tuple[str, ...]:
+    """Where to run for a choice of device, what is shown first: with a GPU the CPU machine runs as well, which counts
+    and gives the second opinion."""
+    from ptxlab import gpu
+
+    if device == "auto":
+        return ("gpu", "cpu") if gpu.available() else (cpu_engine(),)
+    return ("gpu", cpu_engine()) if device == "gpu" else (device,)
+
+
+def cpu_engine() -> str:
+    """The compiling engine, or the stepping one where llvmlite is missing."""
+    try:
+        import llvmlite  # noqa: F401
+    except ImportError:
+        return "step"
+    return "cpu"
+
+
+def ways(outputs: Mapping[str, Any], exact: Any, plain: Any, plain_name: str) -> tuple[Way, ...]:
+    """The three ways to a result, one row each: the CPU machine, the GPU and numpy, against float64, and the two
+    machines against each other. `outputs` are by device ("cpu", "step", "gpu"); `plain` is numpy's."""
+    found = []
+    for devices, label in ((("cpu", "step"), "CPU machine"), (("gpu",), "GPU")):
+        mine = next((outputs[d] for d in devices if d in outputs), None)
+        if mine is None:
+            found.append(Way(label, "numpy float64", note=absent(label)))
+        else:
+            found.append(Way(label, "numpy float64", *_distance(mine, exact)))
+    found.append(Way(plain_name, "numpy float64", *_distance(plain, exact)))
+    both = [outputs[d] for d in ("cpu", "step", "gpu") if d in outputs]
+    if len(both) == 2:
+        found.append(Way("CPU machine", "GPU", *_distance(both[0], both[1])))
+    return tuple(found)
+
+
+def absent(label: str) -> str:
+    """Why a machine has no column."""
+    return "no NVIDIA GPU here, or it was not asked" if label == "GPU" else "ran on the GPU only"
+
+
+def _distance(a: Any, b: Any) -> tuple[float, float, float]:
+    """Largest and mean difference, and the largest in units of the last place of a's type at the row's size."""
+    if not a.size:
+        return 0.0, 0.0, 0.0
+    wide = np.asarray(b, np.float64)
+    gap = np.abs(a.astype(np.float64) - wide)
+    largest = np.abs(wide).max(axis=-1, keepdims=True).astype(a.dtype)
+    with np.errstate(invalid="ignore"):
+        ulp = gap / np.spacing(np.maximum(largest, np.finfo(a.dtype).tiny)).astype(np.float64)
+    return float(gap.max()), float(gap.mean()), float(ulp.max())
+
+
+def plain_attention(q: Any, k: Any, v: Any, *, causal: bool, dtype: Any) -> Any:
+    """softmax(q kT / sqrt(D)) v as one writes it in numpy, in float32 (float64 for float64), the result in `dtype`."""
+    real = np.float64 if np.dtype(dtype) == np.float64 else np.float32
+    group = q.shape[1] // k.shape[1]
+    q, k, v = (np.asarray(x, real) for x in (q, k, v))
+    k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
+    if not k.shape[2]:
+        return np.zeros(q.shape, dtype)
+    scores = q @ np.swapaxes(k, 2, 3) / real(np.sqrt(q.shape[3]))
+    if causal:
+        rows, keys = scores.shape[2:]
+        hidden = np.arange(keys)[None, :] > np.arange(rows)[:, None] + keys - rows
+        scores[:, :, hidden] = -np.inf
+    top = scores.max(axis=3, keepdims=True)
+    weights = np.exp(scores - np.where(np.isfinite(top), top, 0))
+    total = weights.sum(axis=3, keepdims=True)
+    return (weights @ v / np.where(total > 0, total, 1)).astype(dtype)
