@@ -237,7 +237,7 @@ def test_dark_theme_and_small_windows(lab: Any) -> None:
     lab.locator(f"{EXPLORER} canvas").press("Enter")  # row 0
     settle(lab, before)
     before = number(lab)
-    lab.locator(f"{EXPLORER} canvas").click(position={"x": 400, "y": 40})
+    lab.locator(f"{EXPLORER} canvas").click(position={"x": 280, "y": 40})
     settle(lab, before)
     lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('ex2'))").first.click()
     portrait(lab, "explorer-light")

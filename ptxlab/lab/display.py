@@ -187,48 +187,89 @@ def _diff_body(change: Diff) -> str:
     return head([f"<b>{text(change.summary)}</b>", f"<span>{names}</span>"]) + (_block(out) if out else "")
 
 
+STATIC_LINES = 250
+"""PTX lines of a static copy: a saved notebook should stay small."""
+
+
 def explorer_html(view: Any) -> str:
     """A static copy of the explorer: what a reader sees who opens the saved notebook without a kernel."""
-    code, assembly, run, state = view.code, view.assembly, view.run, view.state
+    code, run, state = view.code, view.run, view.state
     if not code:
         return page(f"<p>{text((view.problem or {}).get('message', 'The explorer needs a running kernel.'))}</p>")
     rows: dict[str, object] = {"kernel": f"{code['name']} for {code['arch']}, {code['instructions']} instructions"}
-    if assembly and assembly["state"] == "ok":
-        rows["assembler"] = (
-            f"{assembly['registers']} registers, {assembly['spill_bytes']} B spilled, "
-            f"{assembly['shared_bytes']} B shared memory"
-        )
-        if assembly["occupancy"]:
-            rows["occupancy"] = f"{assembly['occupancy']['percent']:g} %: {assembly['occupancy']['text']}"
+    rows |= _assembled(view.assembly) | _ran(run)
+    if view.problem:
+        rows["error"] = view.problem["message"]
     pictures = []
-    counts: dict[int, int] | None = None
-    if run:
-        e = run["error"]
-        rows["run"] = f"{run['device']}, {run['seconds'] * 1e3:.3g} ms"
-        rows["error"] = f"max {_number(e['max'])}, mean {_number(e['mean'])}, {_number(e['ulp'])} ULP"
-        rows["tolerance"] = f"{_number(e['tolerance'])}: {'✓ pass' if e['ok'] else '✗ FAIL'}"
-        counts = dict(run["heat"]) or None
-        if run["map"]:
-            size = run["map"]["rows"], run["map"]["cols"]
-            ratio = np.frombuffer(run["map"]["values"], np.float32).reshape(size)
-            pixels = picture.error_colours(ratio.T)
-            for axis in (0, 1):  # large enough that no browser blurs it
-                pixels = pixels.repeat(-(-256 // pixels.shape[axis]), axis)
-            pictures.append(
-                picture.image(picture.png(pixels), "error of the output: query rows to the right, columns down", 230)
-            )
+    if run and run["map"]:
+        size = run["map"]["rows"], run["map"]["cols"]
+        ratio = np.frombuffer(run["map"]["values"], np.float32).reshape(size)
+        pixels = picture.error_colours(ratio.T)
+        for axis in (0, 1):  # large enough that no browser blurs it
+            pixels = pixels.repeat(-(-256 // pixels.shape[axis]), axis)
+        says = f"error of the output: {run['map']['row_name']}s to the right, columns down"
+        pictures.append(picture.image(picture.png(pixels), says, 230))
     if state and "note" not in state:
         pictures.append(picture.image(picture.state_svg(state), "m, l and rescale of the online softmax", 460))
-    plain = "\n".join(code["ptx"])
+    counts = (dict(run["heat"]) if run else {}) or None
     rows["copy"] = "static; run the cell for the live explorer"
+    shown = code["ptx"][:STATIC_LINES]
+    left = len(code["ptx"]) - len(shown)
+    more = f"<p>{left} more lines; run the cell to see them.</p>" if left else ""
     return '<div class="ptxlab-copy"></div>' + page(
         f'<div class="pl-head"><b>{text(code["title"])}</b></div>', table(rows), f"<p>{' '.join(pictures)}</p>",
-        f"<details><summary>PTX</summary>{_numbered(plain, counts)}</details>",
+        _counted(run), f"<details><summary>PTX</summary>{_numbered(shown, counts)}{more}</details>",
     )  # fmt: skip
 
 
-def _numbered(lines: str, counts: dict[int, int] | None) -> str:
-    rows = lines.split("\n")
+def _assembled(assembly: Any) -> dict[str, object]:
+    """The assembler's rows of the static copy."""
+    if not assembly or assembly["state"] != "ok":
+        return {"assembler": assembly["note"]} if assembly else {}
+    rows: dict[str, object] = {
+        "assembler": f"{assembly['registers']} registers, {assembly['spill_bytes']} B spilled, "
+        f"{assembly['shared_bytes']} B shared memory"
+    }
+    if assembly["occupancy"]:
+        rows["occupancy"] = f"{assembly['occupancy']['percent']:g} %: {assembly['occupancy']['text']}"
+    return rows
+
+
+def _ran(run: Any) -> dict[str, object]:
+    """The run's rows of the static copy."""
+    if not run or "device" not in run:
+        return {"run": run["note"]} if run else {}
+    rows: dict[str, object] = {"run": f"{run['device']}, {run['seconds'] * 1e3:.3g} ms"}
+    if e := run["error"]:
+        rows["error"] = f"max {_number(e['max'])}, mean {_number(e['mean'])}, {_number(e['ulp'])} ULP"
+        rows["tolerance"] = f"{_number(e['tolerance'])}: {'✓ pass' if e['ok'] else '✗ FAIL'}"
+    for way in run["ways"]:
+        found = way["note"] or f"max {_number(way['max'])}, mean {_number(way['mean'])}"
+        rows[f"{way['label']} against {way['against']}"] = found
+    rows |= dict(run["arrays"])
+    if (roof := run["roofline"]) and "note" not in roof:
+        for point in roof["points"]:
+            bound = f", limited by {point['bound']}" if point["bound"] else ""
+            says = f"{_number(point['x'])} FLOP/B, {_number(point['y'] / 1e12)} TFLOP/s on {roof['gpu']}{bound}"
+            rows[f"{point['origin']}, {point['what']}"] = says
+    return rows
+
+
+def _counted(run: Any) -> str:
+    """The counters of the static copy, folded."""
+    counters = run.get("counters") if run else None
+    if not counters:
+        return ""
+    rows: dict[str, object] = {
+        name: f"{warps:,} warps, {threads:,} threads" for name, warps, threads in counters["opcodes"]
+    }
+    for row in (*counters["memory"], *counters["work"]):
+        ideal = "" if row["ideal"] is None else f" (ideal {row['ideal']:,})"
+        rows[row["name"].strip()] = f"{row['value']:,} {row['unit']}{ideal}, {row['origin']}"
+    return f"<details><summary>Counters</summary>{table(rows)}</details>"
+
+
+def _numbered(rows: list[str], counts: dict[int, int] | None) -> str:
     front = [f"{n:4} {short_count(counts[n]) if counts and n in counts else '':>6} " for n in range(1, len(rows) + 1)]
     return f"<pre>{chr(10).join(f'<span class=c>{a}</span>{b}' for a, b in zip(front, rows, strict=True))}</pre>"
 

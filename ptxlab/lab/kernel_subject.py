@@ -6,6 +6,7 @@ given grid, block and arguments, what a run counted and which arrays it changed.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -26,21 +27,15 @@ FAST = Parameter("fast_math", "compile with --use_fast_math", False, (False, Tru
 class Text:
     """PTX text as a kernel: `.ptx`, `.module` (parsed when first asked for), `.name`."""
 
-    def __init__(self, ptx: str, name: str, params: Any = (), source: Any = None) -> None:
-        self.ptx, self.name, self.params, self._source = ptx, name, params, source
+    def __init__(self, ptx: str, name: str) -> None:
+        self.ptx, self.name = ptx, name
 
-    @property
+    @functools.cached_property
     def module(self) -> Any:
         """The parsed text; raises `PtxSyntaxError` at the line where it is none."""
-        from ptxlab import text
-        from ptxlab.text.validate import validate
+        from ptxlab.text import parse
 
-        if self._source is not None:
-            return self._source.module
-        module = text.parse(self.ptx)
-        for mistake in validate(module):
-            raise mistake
-        return module
+        return parse(self.ptx)
 
 
 class KernelSubject(Subject):

@@ -58,7 +58,8 @@ def png(pixels: Any) -> bytes:
 def state_svg(state: dict[str, Any], width: int = 460, height: int = 230) -> str:
     """m, l and rescale over the KV tiles: lines are the kernel's probes, rings are numpy in float64.
 
-    `state` is {tiles, tile_kv, kernel: {m, l, rescale}, numpy: {...}}, None for tiles that were skipped.
+    `state` is {tiles, unit, kernel: {m, l, rescale}, numpy: {...}}, None for tiles that were skipped; with `parts` they
+    are not joined.
     """
     left, right, gap = 52, 8, 18  # gap: above each chart, for its name
     each = (height - 20 - 3 * gap) / 3
@@ -91,11 +92,14 @@ def state_svg(state: dict[str, Any], width: int = 460, height: int = 230) -> str
         for value, y in ((low, top + each), (high, top + 8)):
             out.append(f'<text x="{left - 4}" y="{y:.1f}" text-anchor="end">{value:.4g}</text>')
         line = " ".join(f"{a:.1f},{b:.1f}" for a, b in points["kernel"])
-        out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+        if not state.get("parts"):  # parts do not follow one another
+            out.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+        if n <= 80:
+            out += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2" fill="{colour}"/>' for a, b in points["kernel"]]
         for a, b in points["numpy"][:: max(1, n // 60)]:
             out.append(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3.5" fill="none" stroke="#222" stroke-opacity=".6"/>')
         out.append(f'<text x="{left}" y="{top - 5:.1f}" fill="{colour}" font-weight="bold">{title}</text>')
-    unit = "key" if state["tile_kv"] == 1 else f"KV tile of {state['tile_kv']} keys"
+    unit = state["unit"]
     out.append(
         f'<text x="{width / 2}" y="{height - 4}" text-anchor="middle">{unit} (0 to {n - 1}); '
         "line: the kernel's probes, rings: numpy float64</text></svg>"

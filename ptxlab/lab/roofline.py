@@ -248,10 +248,14 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
         style = {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)], "linestyle": "none"}
         modelled = [(x, y) for origin, _, x, y in r.points() if origin == "modelled"]
         measured = [(x, y) for origin, _, x, y in r.points() if origin == "measured"]
+        if len(modelled) == 2:  # along the roof, not across
+            ridge = max(y for _, y in modelled) / r.peaks.bandwidth
+            bend = [(ridge, max(y for _, y in modelled))] if modelled[0][0] < ridge < modelled[1][0] else []
+            axis.plot(*zip(modelled[0], *bend, modelled[1], strict=True), color=style["color"], linestyle=":")
         if modelled:
             axis.plot(
                 *zip(*modelled, strict=True),
-                **style | {"linestyle": ":"},
+                **style,
                 markerfacecolor="white",
                 label=f"{r.label}, modelled",
             )

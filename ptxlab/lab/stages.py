@@ -153,9 +153,11 @@ def assemble(version: Version, request: Request) -> dict[str, Any]:
     try:
         made = gpu.assemble(version.built, _other_arch(version, values))
     except UnavailableError as missing:
+        if mistake := _mistake(version):
+            return {"state": "error", "note": mistake.message, "error": mistake}
         return {"state": "missing", "note": str(missing).splitlines()[0]}
     except AssemblyError as error:
-        return {"state": "error", "note": error.message, "error": error}
+        return {"state": "error", "note": error.message, "error": _mistake(version) or error}
     usage = next((k for k in made.kernels if k.name == version.built.name), None)
     registers, static = (usage.registers, usage.shared_bytes) if usage else (made.registers, made.shared_bytes)
     shape = request.subject.shape(version.built, values)
@@ -169,6 +171,14 @@ def assemble(version: Version, request: Request) -> dict[str, Any]:
         "seconds": made.seconds,
         "occupancy": occupancy(made.arch, registers, shared, shape[1]) if shape else None,
     }
+
+
+def _mistake(version: Version) -> PtxError | None:
+    """The first mistake in a student's text that the instruction table knows of: it says more than the assembler."""
+    from ptxlab.lab.kernel_subject import Text
+    from ptxlab.text.validate import validate
+
+    return next(iter(validate(version.built.module)), None) if isinstance(version.built, Text) else None
 
 
 def _other_arch(version: Version, values: dict[str, Any]) -> str | None:
@@ -302,8 +312,8 @@ def _pool(array: Any, step: list[int]) -> Any:
 
 def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any] | None:
     """{label, tiles, tile_kv, unit, row, kernel: {m, l, rescale}, numpy: {m, l, rescale}, makers: {m, l, rescale}}, as
-    lists with None for skipped tiles; makers are the PTX lines that compute each. None where a subject has no such state;
-    `note` says in words why there is nothing to plot; `merged` is what parts that were kept apart come to."""
+    lists with None for skipped tiles; makers are the PTX lines that compute each. None where a subject has no such
+    state; `note` says in words why there is nothing to plot; `merged` is what parts that were kept apart come to."""
     if ran is None or ran.judged is None:
         return None
     shape = ran.judged.error.shape
@@ -341,6 +351,7 @@ def problem(error: Exception, version: Version | None) -> dict[str, Any]:
         "DeviceFault": "The kernel was stopped",
         "UnsupportedInstruction": "The CPU machine cannot run this",
         "PtxSyntaxError": "The PTX has a mistake",
+        "PtxError": "The PTX has a mistake",
         "CompileError": "The compiler refused the source",
         "BuildError": "The Python that writes the kernel has a mistake",
     }

@@ -179,7 +179,11 @@ def ways(outputs: Mapping[str, Any], exact: Any, plain: Any, plain_name: str) ->
 
 def absent(label: str) -> str:
     """Why a machine has no column."""
-    return "no NVIDIA GPU here, or it was not asked" if label == "GPU" else "ran on the GPU only"
+    from ptxlab import gpu
+
+    if label != "GPU":
+        return "not asked"
+    return "not asked: choose the device auto or gpu" if gpu.available() else "there is no NVIDIA GPU here"
 
 
 def _distance(a: Any, b: Any) -> tuple[float, float, float]:

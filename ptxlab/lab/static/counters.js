@@ -51,7 +51,7 @@ function makeCounters(online) {
         cell("td", "", r.ideal === null ? "" : h("span", null, whole(r.ideal), r.value > r.ideal ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`) : h("b.pl-fine", null, " ✓"))),
         cell("td", "", origin(r.origin))))));
     if (!data.lines.length) lines.body.append(h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict."));
-    else lines.body.append(table(["line", "opcode", "sectors", "wavefronts"], data.lines.map(([line, opcode, sectors, ideal, waves, least]) =>
+    else lines.body.append(table(["line", "opcode", "sectors", "turns"], data.lines.map(([line, opcode, sectors, ideal, waves, least]) =>
       h("tr", null, cell("td", "", h("button.pl-quiet", { type: "button", title: `select PTX line ${line}`, onclick: () => online(line) }, String(line))),
         cell("td", "pl-left", h("code", null, opcode)),
         cell("td", "", sectors ? `${count(sectors)} / ${count(ideal)}` : ""), cell("td", "", waves ? `${count(waves)} / ${count(least)}` : "")))));
@@ -73,10 +73,10 @@ function makeWays() {
       out.el.querySelector("h4").textContent = run.ways.length ? "Three ways to the result" : run.note ? "Not run" : "What the run changed";
       out.note.textContent = run.ways.length ? "largest and mean error, and the largest in units of the last place" : "";
       if (run.ways.length) out.body.append(h("table", null,
-        h("thead", null, h("tr", null, ["", "against", "max", "mean", "ULP"].map((t) => h("th", { scope: "col" }, t)))),
+        h("thead", null, h("tr", null, ["way", "against", "max", "mean", "ULP"].map((t, k) => h(k < 2 ? "th.pl-left" : "th", { scope: "col" }, t)))),
         h("tbody", null, run.ways.map((w) => h("tr", null, h("td.pl-left", null, w.label), h("td.pl-left", null, w.against),
           w.max === null ? h("td.pl-left", { colSpan: 3 }, w.note) : [h("td", null, short(w.max)), h("td", null, short(w.mean)), h("td", null, w.ulp === null ? "–" : short(w.ulp))])))));
-      if (run.arrays?.length) out.body.append(h("table", null, h("thead", null, h("tr", null, h("th", { scope: "col" }, "array"), h("th", { scope: "col" }, "after the run"))),
+      if (run.arrays?.length) out.body.append(h("table", null, h("thead", null, h("tr", null, ["array", "after the run"].map((t) => h("th.pl-left", { scope: "col" }, t)))),
         h("tbody", null, run.arrays.map(([name, text]) => h("tr", null, h("td.pl-left", null, h("code", null, name)), h("td.pl-left", null, h("code", null, text)))))));
       for (const finding of run.findings || []) out.body.append(h("p.pl-finding", null, finding));
     },

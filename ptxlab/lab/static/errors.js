@@ -108,7 +108,7 @@ function makeErrorMap(onpick) {
       data = next;
       cursor = null;
       frame.classList.toggle("pl-empty", !data);
-      canvas.setAttribute("aria-label", data ? `Heat map of the output error of ${data.label}: ${data.seq} ${data.row_name}s by ${data.dim} columns. Arrow keys move, Enter chooses the row for the softmax plot.` : "no result yet");
+      canvas.setAttribute("aria-label", data ? `Heat map of the output error${data.label ? ` of ${data.label}` : ""}: ${data.seq} ${data.row_name}s by ${data.dim} columns. Arrow keys move, Enter chooses the row for the softmax plot.` : "no result yet");
       out.note.textContent = data ? data.label : "";
       const ramp = isDark(canvas) ? RAMP_DARK : RAMP;
       legend.replaceChildren(...(data ? [h("span", null, `${data.row_name} →, column ↓`), h("span.pl-spring"), h("span", null, `≤ 1e-${DECADES}`),

@@ -32,7 +32,11 @@ function makeRoofline() {
       text(width - right - 3, y(level) - 4, `${name} ${flops(level)}`, "end");
     }
     const modelled = data.points.filter((p) => p.origin === "modelled");
-    if (modelled.length === 2) root.append(s("line", { x1: x(modelled[0].x), y1: y(modelled[0].y), x2: x(modelled[1].x), y2: y(modelled[1].y), class: "pl-between" }));
+    if (modelled.length === 2) {
+      const level = Math.max(modelled[0].y, modelled[1].y), ridge = level / data.bandwidth; // along the roof, not across
+      const bend = modelled[0].x < ridge && ridge < modelled[1].x ? `L${x(ridge)} ${y(level)}` : "";
+      root.append(s("path", { d: `M${x(modelled[0].x)} ${y(modelled[0].y)}${bend}L${x(modelled[1].x)} ${y(modelled[1].y)}`, class: "pl-between" }));
+    }
     data.points.forEach((p, k) => {
       root.append(s("circle", { cx: x(p.x), cy: y(p.y), r: 5.5, class: p.origin === "measured" ? "pl-point pl-solid" : "pl-point" }));
       text(x(p.x) + 9, y(p.y) + 12 + 11 * (k % 2), p.what, "start", "pl-tick pl-strong");
@@ -70,7 +74,7 @@ function makeOccupancy() {
       out.note.textContent = o ? o.text : "";
       out.note.title = out.note.textContent;
       if (!o) return out.body.append(h("p.pl-blank", null, assembly?.note || "Needs the assembler's registers and a launch."));
-      const most = Math.max(...o.limits.map(([, n]) => n));
+      const most = Math.max(1, o.limits.find(([what]) => what === "blocks")?.[1] || 1); // no SM holds more blocks
       const boxes = h("div.pl-warps", { role: "img", "aria-label": `${o.warps} of ${o.most} warps are resident` });
       for (let k = 0; k < o.most; k++) boxes.append(h(k < o.warps ? "span.pl-full" : "span"));
       out.body.append(
@@ -78,7 +82,7 @@ function makeOccupancy() {
         boxes,
         h("table", null, h("thead", null, h("tr", null, ["limit", "", "blocks an SM"].map((t) => h("th", { scope: "col" }, t)))),
           h("tbody", null, o.limits.map(([what, n]) => h(what === o.limiter ? "tr.pl-limiter" : "tr", null, h("td.pl-left", null, what, what === o.limiter ? h("b", null, " ◀ limits") : ""),
-            h("td.pl-barcell", null, bar(n / most, 1)), h("td", null, String(n)))))));
+            h("td.pl-barcell", null, bar(Math.min(1, n / most), 1)), h("td", null, String(n)))))));
     },
   };
 }
