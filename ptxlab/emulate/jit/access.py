@@ -128,7 +128,7 @@ class Accesses(Transfers):
         """Notes a fault for the runner to explain."""
         self.t.do(f"call void @record(ptr %ctx, ptr %ws, i32 {kind}, i32 {code}, i32 {lane}, i64 {address})")
 
-    def _branch_to_fault(self, bad: str, address: Value, flag: int = 0) -> None:
+    def _branch_to_fault(self, bad: str, address: Value, flag: int = 0, kind: int = S.OUT_OF_MEMORY_RANGE) -> None:
         """Where any lane is bad, the first is recorded and the warp stops."""
         fine, wrong = self.t.label("fine"), self.t.label("wrong")
         ok = self.t.let(f"icmp eq i32 {bad}, 0")
@@ -140,7 +140,7 @@ class Accesses(Transfers):
         else:
             at = self.t.let(f"extractelement {address.llvm} {address.text}, i32 {lane}")
             at = at if address.type == "i64" else self.t.let(f"zext i32 {at} to i64")
-        self.record(S.OUT_OF_MEMORY_RANGE, f"{self.code.index | flag}", lane, at)
+        self.record(kind, f"{self.code.index | flag}", lane, at)
         self.t.do("br label %fault")
         self.t.at(fine)
 

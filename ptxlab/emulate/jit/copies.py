@@ -68,7 +68,11 @@ class Copies(Matrices):
         base = self.read_register(r) if r >= 0 else self.const("i64", int(mem.base.value))  # type: ignore[union-attr]
         at = self.add(base, self.const(base.type, mem.offset))
         if at.type != lane:
-            at = self.zext("i64", at) if lane == "i64" else self._in_shared(at)
+            if lane == "i64":
+                at = self.zext("i64", at)
+            else:
+                self._branch_to_fault(self._lanes_where_not(self._in_reach(at)), at, kind=S.COPY_TO)
+                at = self._in_shared(at)
         self.t.do(f"store <{W} x {lane}> {self.vector(at)}, ptr {buffer}, align 64")
         return buffer, 0
 

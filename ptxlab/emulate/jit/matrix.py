@@ -248,10 +248,15 @@ class Matrices(Accesses):
         """An address as one in shared memory; the last of them where it is elsewhere, which no row fits into."""
         if at.type == "i32":
             return at
-        start = self.const("i64", SHARED_WINDOW if self.code.space == "generic" else 0)
-        offset = self.sub(at, start)
-        inside = self.ult(offset, self.const("i64", 1 << 31))
-        return self.trunc("i32", self.select(inside, offset, self.const("i64", 0xFFFFFFFF)))
+        return self.trunc("i32", self.select(self._in_reach(at), self._offset_in(at), self.const("i64", 0xFFFFFFFF)))
+
+    def _offset_in(self, at: Value) -> Value:
+        """How far a 64-bit address lies behind where shared memory begins."""
+        return self.sub(at, self.const("i64", SHARED_WINDOW if self.code.space == "generic" else 0))
+
+    def _in_reach(self, at: Value) -> Value:
+        """i1: whether a 64-bit address can be one of shared memory."""
+        return self.ult(self._offset_in(at), self.const("i64", 1 << 31))
 
     def _wmma_access(self, code: Code, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.matrix == "d"
