@@ -1,8 +1,8 @@
 """Makes the course's notebooks from their sources: `python -m ptxlab.course.build`, or `make notebooks`.
 
 A source, `ptxlab/course/notebooks/NN-name.py`, is a notebook as text in jupytext's percent format: `# %%` begins a cell
-of code, `# %% [markdown]` one of prose. `# %% [exercise] 02-tail` stands for an exercise: a cell with its heading, prompt
-and what counts, and a cell with its starter and the call of `check`. Solved notebooks have the solution instead.
+of code, `# %% [markdown]` one of prose. `# %% [exercise] 02-tail` stands for an exercise: a cell with its heading,
+prompt and what counts, and a cell with its starter and the call of `check`. Solved notebooks have the solution instead.
 """
 
 from __future__ import annotations

@@ -77,12 +77,13 @@ def check(exercise: str, answer: Any) -> Feedback:
     return Feedback(found.exercise, False, found.says, hint, found.score, found.parts)
 
 
-def score(exercise: str, answer: Any, *, points: float = 1.0, seed: int = STUDY_SEED, quiet: bool = False) -> Score:
+def score(exercise: str, answer: Any, *, points: float = 1.0, seed: int | None = None, quiet: bool = False) -> Score:
     """The points of an answer, a float from 0 to `points`: the share of the parts that are right.
 
-    Hidden cases are drawn from `seed`. The feedback goes to the standard output, unless `quiet`.
+    Hidden cases are drawn from `seed`, by default those of `check`. The feedback goes to the standard output,
+    unless `quiet`.
     """
-    feedback = judge(find(exercise), answer, seed=seed, graded=True)
+    feedback = judge(find(exercise), answer, seed=STUDY_SEED if seed is None else seed, graded=True)
     if not quiet:
         print(feedback)
     return Score(points * feedback.score, feedback)

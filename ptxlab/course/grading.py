@@ -117,10 +117,10 @@ class Grading:
         if isinstance(answer, str):
             if ".entry" in answer:
                 return answer
-        elif hasattr(answer, "ptx") or hasattr(answer, "kernels"):
+        elif is_kernel(answer):
             try:
                 built = answer(**python) if python and callable(answer) else answer
-                _ = built.ptx if hasattr(built, "ptx") else built
+                _ = built.module if hasattr(type(built), "module") else None
                 return built
             except PtxlabError as error:
                 self.part("the kernel can be built", False, str(error))
@@ -302,6 +302,12 @@ class Grading:
             f"{called}: you say {_number(found)}, the machine says {_number(truth)}.", *_told(says)])  # fmt: skip
 
 
+def is_kernel(answer: Any) -> bool:
+    """Whether an answer is a kernel, or a function that builds one; nothing is built to find out."""
+    return any("ptx" in vars(t) for t in type(answer).__mro__) or "ptx" in getattr(answer, "__dict__", ()) or (
+        hasattr(type(answer), "kernels"))  # fmt: skip
+
+
 def same(found: Any, truth: Any, rtol: float = 0.0) -> bool:
     """Whether a value means the same: numbers by value (a bool is no number), sets without order, others in order."""
     if isinstance(truth, set | frozenset):
@@ -357,6 +363,8 @@ def _parsed(kernel: Any) -> Any:
 
 def _thrown(error: BaseException) -> str:
     """An exception of an answer: its type, its message, and the last line of the answer that it went through."""
+    if isinstance(error, PtxlabError):
+        return str(error)
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if "ptxlab" not in f.filename.replace("\\", "/").split("/")[:-1]]
     where = ""

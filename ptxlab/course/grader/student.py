@@ -1,0 +1,186 @@
+"""The process that an answer runs in: executes the cells that an exercise needs, and serves the grader's questions.
+
+It is started by `examine`, gives away what it has no use for (`isolation`) before the first line of the submission
+runs, and knows nothing of hidden cases or marks. Whatever it sends is only data to the grader.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import ptxlab
+import ptxlab.build
+import ptxlab.course
+import ptxlab.text
+from ptxlab.course.grader import isolation, submission
+from ptxlab.course.grader.wire import Channel, Gone, WireError
+from ptxlab.course.grading import is_kernel
+from ptxlab.errors import PtxlabError, Span
+
+PREPARED = ("numpy.random", "ptxlab.reference", "ptxlab.launch", "ptxlab.attention", "ptxlab.decode", "ptxlab.kernels")
+
+
+class Student:
+    """The state of the process: the submission's files, what ran so far, and the answers that the grader holds."""
+
+    def __init__(self, channel: Channel, files: list[tuple[str, bytes]]) -> None:
+        self.channel = channel
+        self.files: list[submission.Submission] = []
+        self.problems: list[str] = []
+        self.spaces: list[dict[str, Any]] = []
+        self.ran: list[set[int]] = []
+        self.held: list[Any] = []
+        for name, raw in files:
+            try:
+                self.files.append(submission.read(name, raw))
+            except ValueError as error:
+                self.problems.append(str(error))
+                continue
+            space = ModuleType("__main__").__dict__ | {"__builtins__": __builtins__}
+            self.spaces.append(space)
+            self.ran.append(set())
+
+    # -- the grader's questions ----------------------------------------------------------------------------------------
+
+    def serve(self) -> None:
+        """Answers until the grader has no more questions."""
+        while True:
+            try:
+                asked = self.channel.receive()
+            except Gone:
+                return
+            try:
+                reply = getattr(self, f"on_{asked['ask']}")(**asked["with"])
+            except PtxlabError as error:
+                reply = {"error": str(error)}
+            except KeyboardInterrupt:
+                reply = {"error": "KeyboardInterrupt"}
+            except BaseException as error:
+                reply = {"error": thrown(error)}
+            try:
+                self.channel.send(reply)
+            except WireError as error:
+                self.channel.send({"error": str(error)})
+
+    def on_answer(self, exercise: str, answer: str) -> dict[str, Any]:
+        """Runs the cells that an exercise needs and says what its answer is: a kernel, a function or a value."""
+        for at, file in enumerate(self.files):
+            target = file.cell_of(exercise, answer)
+            if target is not None:
+                self._run(at, target)
+                if answer in self.spaces[at]:
+                    return self._describe(self.spaces[at][answer])
+                return {"missing": f"The cell of {exercise} runs and binds no `{answer}`."}
+        why = "; ".join(self.problems) or f"There is no cell for {exercise} in the submission."
+        return {"missing": why}
+
+    def on_call(self, held: int, args: list[Any]) -> dict[str, Any]:
+        """Calls a function that the grader holds."""
+        return {"value": self.held[held](*args)}
+
+    def on_build(self, held: int, python: dict[str, Any]) -> dict[str, Any]:
+        """Builds a kernel that the grader holds, with Python parameters or as it is (none)."""
+        answer = self.held[held]
+        built = answer(**python) if python else answer
+        return {"kernel": sent_kernel(built)}
+
+    # -- running cells -------------------------------------------------------------------------------------------------
+
+    def _run(self, at: int, target: int) -> None:
+        """Runs a cell and those that it needs; where that is not enough, all cells before it."""
+        file = self.files[at]
+        for cell in file.needed(target)[:-1]:
+            self._quietly(at, cell)
+        try:
+            self._execute(at, target)
+        except NameError:
+            for cell in range(target):
+                self._quietly(at, cell)
+            self._execute(at, target)
+
+    def _quietly(self, at: int, cell: int) -> None:
+        """Runs a cell that another one needs; its mistakes show there."""
+        if cell not in self.ran[at]:
+            try:
+                self._execute(at, cell)
+            except Exception as error:
+                print(thrown(error))
+
+    def _execute(self, at: int, index: int) -> None:
+        cell = self.files[at].cells[index]
+        linecache.cache[cell.name] = (len(cell.source), None, cell.source.splitlines(keepends=True), cell.name)
+        self.ran[at].add(index)
+        tree = submission.without_checks(ast.parse(cell.source, cell.name))
+        exec(compile(tree, cell.name, "exec"), self.spaces[at])
+
+    def _describe(self, answer: Any) -> dict[str, Any]:
+        if isinstance(answer, ptxlab.text.Module):
+            return {"value": str(answer)}
+        if is_kernel(answer):
+            self.held.append(answer)
+            return {"kernel": len(self.held) - 1}
+        if callable(answer):
+            self.held.append(answer)
+            return {"function": len(self.held) - 1, "name": getattr(answer, "__name__", "")}
+        return {"value": None if answer is ... else answer}
+
+
+def sent_kernel(kernel: Any) -> dict[str, Any]:
+    """A kernel as data: its text, its parameters, and the lines of Python that wrote it."""
+    spans = dict(getattr(kernel, "spans", {}) or {})
+    params = []
+    for p in getattr(kernel, "params", ()):
+        element = getattr(p.type, "element", None)
+        params.append([p.name, element is not None, _type_name(p.type if element is None else element)])
+    return {
+        "ptx": str(kernel.ptx), "name": str(getattr(kernel, "name", "") or ""), "params": params,
+        "spans": [[line, s.file, s.line, s.column, s.end_line, s.end_column] for line, s in spans.items()],
+        "shared": int(getattr(kernel, "shared", 0) or 0), "trailing": list(getattr(kernel, "trailing", ())),
+        "block": int(getattr(kernel, "block", 0) or 0),
+    }  # fmt: skip
+
+
+def _type_name(kind: Any) -> str:
+    return str(getattr(kind, "ptx", None) or getattr(kind, "name", None) or kind)
+
+
+def thrown(error: BaseException) -> str:
+    """An exception in words, with the line of the submission that it went through last."""
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg}\n{error.filename}:{error.lineno}: {(error.text or '').strip()}"
+    own = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(("cell ", "part "))]
+    where = f"\n{Span(own[-1].filename, own[-1].lineno or 0, 0, 0, 0)}: {own[-1].line}" if own else ""
+    return f"{type(error).__name__}: {error}{where}"[:4000]
+
+
+def main() -> None:
+    """Reads what is asked for, confines this process, tells what is in force, and serves."""
+    channel = Channel(int(sys.argv[1]), int(sys.argv[2]))
+    start = channel.receive()
+    for name in PREPARED:
+        __import__(name)
+    np.random.seed(0)
+    for name in ("check", "score", "solution"):  # the grader checks, not the answer
+        setattr(ptxlab.course, name, lambda *args, **options: None)
+    folder = Path(start["folder"])
+    os.chdir(folder)
+    in_force = [isolation.limit(isolation.Limits(*start["limits"]))]
+    in_force += isolation.confine(folder, start["user"], [Path(p) for p in start["readable"]])
+    channel.send({"in force": [says for says in in_force if says]})
+    sys.argv = ["notebook"]
+    Student(channel, start["files"]).serve()
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
