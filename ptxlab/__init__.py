@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from ptxlab.frontends import cuda, triton
     from ptxlab.gpu import assemble, sass
-    from ptxlab.lab import debug, explore, load_ipython_extension, plot_error, plot_state, show
+    from ptxlab.lab import debug, editor, explore, load_ipython_extension, plot_error, plot_state, show
     from ptxlab.lab.diff import diff
     from ptxlab.merge import merge_states
     from ptxlab.paged import PagedCache
@@ -82,6 +82,7 @@ _HOMES = {
     "show": "lab",
     "debug": "lab",
     "diff": "lab",
+    "editor": "lab",
     "explore": "lab",
     "load_ipython_extension": "lab",
     "inspect": "static",
@@ -121,6 +122,7 @@ __all__ = [
     "debug",
     "decode",
     "diff",
+    "editor",
     "empty",
     "explore",
     "gallery",

@@ -1,4 +1,4 @@
-"""The notebook: explorer, debugger, magics, diff, figures, how objects look; ipywidgets loads on first use."""
+"""The notebook: explorer, debugger, editor, magics, diff, figures, how objects look; ipywidgets loads on first use."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from ptxlab.lab.diff import diff
 if TYPE_CHECKING:
     from ptxlab.lab.cell import show
     from ptxlab.lab.debugger import debug
+    from ptxlab.lab.editing import editor
     from ptxlab.lab.explorer import explore
     from ptxlab.lab.magics import load_ipython_extension
     from ptxlab.lab.plots import plot_error, plot_state
 
 _HOMES = {
     "debug": "debugger",
+    "editor": "editing",
     "explore": "explorer",
     "load_ipython_extension": "magics",
     "plot_error": "plots",
@@ -23,7 +25,7 @@ _HOMES = {
     "show": "cell",
 }
 
-__all__ = ["debug", "diff", "explore", "load_ipython_extension", "plot_error", "plot_state", "show"]
+__all__ = ["debug", "diff", "editor", "explore", "load_ipython_extension", "plot_error", "plot_state", "show"]
 
 
 def __getattr__(name: str) -> Any:

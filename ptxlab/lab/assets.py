@@ -1,4 +1,7 @@
-"""The JavaScript and CSS of the two widgets, read from `static/`; no bundler and nothing from the network."""
+"""The JavaScript and CSS of the widgets, read from `static/`; nothing comes from the network.
+
+The editor alone is bundled, from `frontend/`; the others are files that a reader can follow.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,15 @@ STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
     "explorer": ("dom.js", "code.js", "diff.js", "strip.js", "errors.js", "state.js", "tiles.js", "counters.js",
                  "roofline.js", "explorer.js"),
+    "editor": ("editor.js",),
     "debugger": ("dom.js", "code.js", "trace.js", "access.js", "exchange.js", "registers.js", "debugger.js"),
 }  # fmt: skip
 """The parts of each module in order; they share one scope, and only the last one exports."""
-STYLES = {"explorer": ("explorer.css",), "debugger": ("explorer.css", "debugger.css")}
+STYLES = {
+    "explorer": ("explorer.css",),
+    "debugger": ("explorer.css", "debugger.css"),
+    "editor": ("editor.css",),
+}
 
 
 @cache

@@ -94,8 +94,9 @@ def error_html(error: Exception, ptx: str = "") -> str:
     return page(*parts)
 
 
-def cell_html(cell: Cell) -> str:
-    """What `%%ptx` shows: the error, or highlighted PTX (hot lines marked), assembler, run, arrays, diff, SASS."""
+def cell_html(cell: Cell, listing: bool = True) -> str:
+    """What `%%ptx` shows: the error, or highlighted PTX (hot lines marked; not without `listing`), assembler, run,
+    arrays, diff, SASS."""
     if cell.error is not None:
         return error_html(cell.error, cell.ptx)
     line = [f"<span>{text(assembly_line(cell.assembly))}</span>"] if cell.assembly is not None else []
@@ -105,7 +106,7 @@ def cell_html(cell: Cell) -> str:
         line.append(f"<span>{text(str(cell.run).splitlines()[0])}</span>")
         line += [f'<b class="pl-bad">{text(finding)}</b>' for finding in cell.run.findings]
         counts = heat(cell.run)
-    parts = [ptx_html(cell.ptx, counts), head(line)]
+    parts = [*([ptx_html(cell.ptx, counts)] if listing else []), head(line)]
     if cell.arrays:
         parts.append(table({name: describe_array(array) for name, array in cell.arrays.items()}))
     if cell.diff is not None:

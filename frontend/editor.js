@@ -1,0 +1,178 @@
+// The PTX editor: CodeMirror with our language; what is wrong, what a word means and what may follow come from Python.
+
+import { autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } from "@codemirror/commands";
+import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
+import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
+import { EditorState } from "@codemirror/state";
+import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers, tooltips } from "@codemirror/view";
+import { colours, ptx, wordAt } from "./ptx.js";
+
+const WAIT = 150; // milliseconds without a key before Python is asked
+const PATIENCE = 2000; // milliseconds for an answer about a word
+
+const element = (tag, props = {}, ...children) => {
+  const el = Object.assign(document.createElement(tag), props);
+  for (const [key, value] of Object.entries(props)) if (key.includes("-") || key === "role") el.setAttribute(key, value);
+  el.append(...children);
+  return el;
+};
+
+/** Prose with `words` in backticks set as code. */
+const prose = (text) => text.split("`").map((part, k) => (k % 2 ? element("code", {}, part) : part));
+
+/** Questions to Python, each with a number; an answer that does not come is null. */
+function makeQuestions(model) {
+  const open = new Map();
+  let last = 0;
+  model.on("msg:custom", (answer) => {
+    open.get(answer.id)?.(answer.value);
+    open.delete(answer.id);
+  });
+  return (kind, content) => new Promise((resolve) => {
+    const id = ++last;
+    open.set(id, resolve);
+    model.send({ kind, id, ...content });
+    setTimeout(() => { open.delete(id); resolve(null); }, PATIENCE);
+  });
+}
+
+function docs(found) {
+  const rows = (pairs, mark) => pairs.flatMap(([word, says]) => [element("dt", {}, element("code", {}, word)), element("dd", {}, ...prose(says), mark)]);
+  return element("div", { className: "pl-doc" },
+    element("div", { className: "pl-doc-title" }, element("code", {}, found.word), element("span", { className: "pl-note" }, found.since || "")),
+    element("p", {}, ...prose(found.says)),
+    found.syntax ? element("pre", {}, found.syntax) : "",
+    found.parts?.length ? element("dl", {}, ...rows(found.parts, "")) : "",
+    found.operands?.length ? element("dl", {}, ...rows(found.operands, "")) : "");
+}
+
+/** What the editor shows of one problem that Python has found. */
+function diagnostic(doc, item) {
+  const line = doc.line(Math.min(Math.max(1, item.line), doc.lines));
+  const from = Math.min(line.from + Math.max(0, item.column - 1), line.to);
+  const to = item.column ? Math.min(line.to, from + Math.max(1, item.length)) : line.to;
+  return {
+    from: item.column ? from : line.from + (line.text.length - line.text.trimStart().length), to: Math.max(to, from), severity: "error", message: item.message,
+    renderMessage: () => element("div", { className: "pl-doc" }, element("p", {}, item.message), ...item.more.map((says) => element("pre", {}, says))),
+  };
+}
+
+function render({ model, el }) {
+  const ask = makeQuestions(model), options = model.get("options");
+  const root = element("div", { className: "ptxlab-view ptxlab-editor", role: "region", "aria-label": "PTX editor" });
+  const status = element("p", { className: "pl-status", role: "status", "aria-live": "polite" });
+  const list = element("ol", { className: "pl-problems", "aria-label": "problems" });
+  const button = element("button", { type: "button", className: "pl-apply", title: "Ctrl+Enter" }, options.runs ? "Run ▶" : "Apply");
+  const output = element("div", { className: "pl-output" });
+  const foot = element("div", { className: "pl-foot" }, button, status);
+  let seq = model.get("edit").seq, timer = 0, ours = model.get("edit").text;
+
+  function send() {
+    clearTimeout(timer);
+    timer = 0;
+    const text = view.state.doc.toString();
+    if (text === ours) return;
+    ours = text;
+    model.set("edit", { text, seq: ++seq });
+    model.save_changes();
+  }
+
+  function apply() {
+    send();
+    root.dataset.running = String(seq);
+    status.textContent = options.runs ? "running" : "applied";
+    model.send({ kind: "apply", text: view.state.doc.toString(), seq });
+    return true;
+  }
+
+  const hover = hoverTooltip(async (view, place) => {
+    const line = view.state.doc.lineAt(place), found = wordAt(line.text, place - line.from);
+    const answer = found && (await ask("explain", { word: found.word, text: view.state.doc.toString() }));
+    if (!answer) return null;
+    return { pos: line.from + found.from, end: line.from + found.to, above: false, create: () => ({ dom: docs(answer) }) };
+  }, { hoverTime: 200 });
+
+  async function suggest(context) {
+    const before = context.matchBefore(/[%.]?[\w$:]*(?:\.[\w$:]*)*/);
+    if (!context.explicit && (!before || before.from === before.to)) return null;
+    const answer = await ask("complete", { at: context.pos, text: context.state.doc.toString() });
+    if (!answer || !answer.options.length) return null;
+    return {
+      from: context.pos - answer.word.length,
+      options: answer.options.map(([label, kind, says]) => ({ label, type: kind, detail: kind, info: says || undefined, apply: label })),
+      validFor: /^[%.]?[\w$:]*$/,
+    };
+  }
+
+  const view = new EditorView({
+    parent: root,
+    state: EditorState.create({
+      doc: ours,
+      extensions: [
+        tooltips({ position: "absolute", tooltipSpace: () => root.getBoundingClientRect() }),
+        lineNumbers(), lintGutter(), history(), drawSelection(), bracketMatching(), closeBrackets(), highlightActiveLine(), highlightActiveLineGutter(),
+        ptx, syntaxHighlighting(colours), hover, autocompletion({ override: [suggest], icons: false }), EditorState.tabSize.of(4), EditorState.readOnly.of(false),
+        EditorView.contentAttributes.of({ "aria-label": options.name ? `PTX of ${options.name}` : "PTX", spellcheck: "false" }),
+        keymap.of([{ key: "Mod-Enter", run: apply, preventDefault: true }, { key: "Mod-/", run: toggleComment }, ...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap, ...(options.tab ? [indentWithTab] : [])]),
+        EditorView.updateListener.of((update) => {
+          if (!update.docChanged) return;
+          root.dataset.behind = "1";
+          clearTimeout(timer);
+          timer = setTimeout(send, WAIT);
+        }),
+      ],
+    }),
+  });
+  root.append(foot, list, output);
+  el.append(root);
+  root.setAttribute("data-lm-suppress-shortcuts", "true");
+  for (const kind of ["keydown", "keyup"]) root.addEventListener(kind, (event) => event.stopPropagation());
+  button.onclick = apply;
+
+  /** Marks what Python has found in a text, unless the text has changed meanwhile. */
+  function lint() {
+    const found = model.get("problems");
+    if (!found || found.seq !== seq || timer) return; // stale
+    view.dispatch(setDiagnostics(view.state, found.items.map((item) => diagnostic(view.state.doc, item))));
+    const count = found.items.length;
+    if (!root.dataset.running) status.textContent = count ? `${count} problem${count === 1 ? "" : "s"}` : found.note;
+    list.replaceChildren(...found.items.slice(0, 8).map((item) => element("li", {},
+      element("button", { type: "button", onclick: () => { const at = diagnostic(view.state.doc, item).from; view.dispatch({ selection: { anchor: at }, scrollIntoView: true }); view.focus(); } }, `line ${item.line}`), ` ${item.message}`)));
+    root.dataset.checked = `${found.seq}:${found.stage}`;
+    delete root.dataset.behind;
+  }
+
+  function show() {
+    const result = model.get("result");
+    if (!result || !result.html) return output.replaceChildren();
+    output.innerHTML = result.html; // made by Python from the run, with everything escaped
+    delete root.dataset.running;
+    root.dataset.ran = String(result.seq);
+    status.textContent = result.says;
+  }
+
+  function changed() {
+    const edit = model.get("edit");
+    if (edit.text === view.state.doc.toString()) return;
+    seq = Math.max(seq, edit.seq);
+    ours = edit.text;
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: edit.text } });
+    clearTimeout(timer);
+    timer = 0;
+  }
+
+  model.on("change:problems", lint);
+  model.on("change:result", show);
+  model.on("change:edit", changed);
+  lint();
+  show();
+  return () => {
+    model.off("change:problems", lint);
+    model.off("change:result", show);
+    model.off("change:edit", changed);
+    view.destroy();
+  };
+}
+
+export default { render };

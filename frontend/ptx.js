@@ -1,0 +1,65 @@
+// The PTX language for CodeMirror: words as ptxlab/lab/lexer.py tells them apart, with the same short class names.
+
+import { HighlightStyle, StreamLanguage } from "@codemirror/language";
+import { Tag } from "@lezer/highlight";
+
+const classes = {
+  opcode: "o", modifier: "m", directive: "d", typename: "t", register: "r", special: "x", labelname: "l", number: "n", text: "s", note: "c",
+};
+const tags = Object.fromEntries(Object.keys(classes).map((name) => [name, Tag.define(name)]));
+
+const TYPES = /^\.(?:[busf](?:8|16|32|64|128)(?:x[24])?|f16x2|bf16(?:x2)?|tf32|pred|u?e\d+m\d+(?:x[24])?|v[248])(?![\w$])/;
+const SPECIAL = /^%(?:tid|ntid|ctaid|nctaid|laneid|warpid|nwarpid|smid|nsmid|gridid|cluster\w*|ncluster\w*|is_explicit_cluster|lanemask_\w+|clock\w*|globaltimer\w*|reserved_smem\w*|total_smem_size|aggr_smem_size|dynamic_smem_size|pm\d\w*|envreg\d+)(?:\.[xyzw])?(?![\w$])/;
+const UNDOTTED = /^(?:bra|call|ret|exit|trap|brkpt|discard|pmevent)(?![\w$])/;
+
+/** One token. `state.opcode` says that modifiers may follow, `state.note` that a comment of several lines is open. */
+function token(stream, state) {
+  if (state.note) {
+    state.note = !stream.match(/.*?\*\//) && (stream.skipToEnd(), true);
+    return "note";
+  }
+  if (stream.eatSpace()) {
+    state.opcode = false;
+    return null;
+  }
+  if (stream.match(/^\/\/.*/)) return "note";
+  if (stream.match(/^\/\*/)) {
+    state.note = true;
+    return "note";
+  }
+  if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return "text";
+  if (state.opcode && stream.match(TYPES)) return "modifier";
+  if (state.opcode && stream.match(/^\.\w+(?:::\w+)*/)) return "modifier";
+  state.opcode = false;
+  if (stream.match(/^[A-Za-z_$][\w$]*(?=\s*:(?!:))/)) return "labelname";
+  if (stream.match(SPECIAL) || stream.match(/^(?:WARP_SZ|_)(?![\w$])/)) return "special";
+  if (stream.match(/^%[\w$]+/)) return "register";
+  if (stream.match(UNDOTTED) || stream.match(/^[A-Za-z_]\w*(?=\.[A-Za-z0-9])/)) {
+    state.opcode = true;
+    return "opcode";
+  }
+  if (stream.match(/^[A-Za-z_$][\w$]*/)) return null;
+  if (stream.match(TYPES)) return "typename";
+  if (stream.match(/^\.[A-Za-z_][\w$]*/)) return "directive";
+  if (stream.match(/^0[fF][0-9a-fA-F]{8}\b|^0[dD][0-9a-fA-F]{16}\b|^0[xX][0-9a-fA-F]+U?|^\d+(?:\.\d*)?(?:[eE][+-]?\d+)?U?/)) return "number";
+  stream.next();
+  return null;
+}
+
+export const ptx = StreamLanguage.define({
+  name: "ptx",
+  startState: () => ({ opcode: false, note: false }),
+  copyState: (state) => ({ ...state }),
+  token,
+  languageData: { commentTokens: { line: "//", block: { open: "/*", close: "*/" } }, closeBrackets: { brackets: ["(", "[", "{"] } },
+  tokenTable: tags,
+});
+
+export const colours = HighlightStyle.define(Object.entries(classes).map(([name, css]) => ({ tag: tags[name], class: css })));
+
+/** The dotted word, register, directive or name around a place in a line: {from, to, word}, or null. */
+export function wordAt(line, at) {
+  for (const found of line.matchAll(/[%.]?[A-Za-z_$][\w$:]*(?:\.[\w$]+(?:::\w+)*)*/g))
+    if (found.index <= at && at <= found.index + found[0].length) return { from: found.index, to: found.index + found[0].length, word: found[0] };
+  return null;
+}

@@ -1,0 +1,219 @@
+"""`pl.editor()`: PTX that is checked as it is typed, explained where the mouse rests, and run on a key.
+
+e = pl.editor(ptx)                     # text, a kernel of any kind, the name of a kernel of the library, or nothing
+e.text                                 # what stands in it; set it to change it
+pl.launch(e, 1, 32, x)                 # it is a kernel wherever PTX is
+pl.editor(ptx, 1, 32, x)               # with a button that runs it: grid, block, arguments as in pl.launch
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import anywidget
+import numpy as np
+import traitlets
+
+from ptxlab import kernels
+from ptxlab.lab import assets, language
+from ptxlab.lab.cell import Cell, show
+from ptxlab.lab.diff import ptx_of
+
+START = """.version 8.0
+.target sm_80
+.address_size 64
+
+.visible .entry kernel(.param .u64 x)
+{
+    .reg .u32 %lane;
+    .reg .u64 %x, %at;
+
+    ld.param.u64  %x, [x];
+    mov.u32       %lane, %tid.x;
+    mul.wide.u32  %at, %lane, 4;
+    add.u64       %at, %at, %x;
+    st.global.u32 [%at], %lane;
+    ret;
+}
+"""
+"""What an empty editor begins with."""
+
+
+class Editor(anywidget.AnyWidget):
+    """The widget. `edit` is {text, seq} as the page has it, `problems` what is wrong with the text number `seq`."""
+
+    _esm = assets.script("editor")
+    _css = assets.style("editor")
+    edit: Any = traitlets.Dict({"text": "", "seq": 0}).tag(sync=True)
+    problems = traitlets.Dict({}).tag(sync=True)
+    result = traitlets.Dict({}).tag(sync=True)
+    options = traitlets.Dict({}).tag(sync=True)
+
+    def __init__(self, text: str, call: tuple[Any, ...] | None, name: str = "", **options: Any) -> None:
+        self.call, self.launch_options, self.name = call, options, name
+        self.cell: Cell | None = None
+        self._before = {k: a.copy() for k, a in enumerate(call or ()) if isinstance(a, np.ndarray)}
+        self._callbacks: list[Callable[[str], Any]] = []
+        self._lock = threading.Condition()
+        self._waiting: dict[str, Any] | None = None
+        self._thread: threading.Thread | None = None
+        super().__init__(
+            edit={"text": text, "seq": 0},
+            options={"runs": call is not None, "name": name},
+            problems={"seq": -1, "stage": "", "items": [], "note": ""},
+        )
+        self.on_msg(self._answer)
+        self._check({"text": text, "seq": 0})
+
+    # -- the text ------------------------------------------------------------------------------------------------------
+
+    @property
+    def text(self) -> str:
+        """The PTX as it stands in the editor, a moment after the last key."""
+        return str(self.edit["text"])
+
+    @text.setter
+    def text(self, text: str) -> None:
+        self.edit = {"text": text, "seq": self.edit["seq"] + 1}
+
+    @property
+    def ptx(self) -> str:
+        """The same: an editor can stand wherever a kernel can."""
+        return self.text
+
+    @property
+    def module(self) -> Any:
+        """The parsed text; `PtxSyntaxError` while it is none."""
+        from ptxlab.text import parse
+
+        return parse(self.text)
+
+    def on_apply(self, callback: Callable[[str], Any]) -> None:
+        """Calls `callback(text)` when the button is pressed, or Ctrl+Enter."""
+        self._callbacks.append(callback)
+
+    def run(self) -> Cell:
+        """Runs the text as the button does, with the grid, block and arguments that the editor was opened with.
+
+        Every run begins with the arrays as they were then, and leaves its results in them.
+        """
+        grid, block, *args = self.call or (None, None)
+        for k, array in self._before.items():
+            args[k - 2][...] = array
+        self.cell = show(self.text, grid, block, *args, **self.launch_options)
+        return self.cell
+
+    # -- checking ------------------------------------------------------------------------------------------------------
+
+    @traitlets.observe("edit")
+    def _edited(self, change: Any) -> None:
+        if hasattr(self, "_lock"):
+            self._check(change["new"])
+
+    def _check(self, edit: dict[str, Any]) -> None:
+        """Asks for a text to be checked. One that waits is replaced; what a newer one overtakes is not published."""
+        with self._lock:
+            self._waiting = edit
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="ptxlab-editor", daemon=True)
+                self._thread.start()
+
+    def wait(self, timeout: float = 60.0) -> bool:
+        """Waits until the text is checked; False when that takes longer than `timeout` seconds."""
+        with self._lock:
+            return self._lock.wait_for(lambda: self._thread is None, timeout)
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                edit, self._waiting = self._waiting, None
+                if edit is None:
+                    self._thread = None
+                    self._lock.notify_all()
+                    return
+            found, module = language.read(edit["text"])
+            self._publish(edit, "read", found, "" if found else "no mistakes; assembling")
+            if module is not None and not found and self._is_newest(edit):
+                self._publish(edit, "assembled", *language.assembled(module, self.launch_options.get("arch")))
+
+    def _is_newest(self, edit: dict[str, Any]) -> bool:
+        return self._waiting is None and self.edit["seq"] == edit["seq"]
+
+    def _publish(self, edit: dict[str, Any], stage: str, found: list[Any], note: str) -> None:
+        if self._is_newest(edit):
+            items = [language.problem(error) for error in found]
+            self.problems = {"seq": edit["seq"], "stage": stage, "items": items, "note": note}
+
+    # -- questions of the page -----------------------------------------------------------------------------------------
+
+    def _answer(self, widget: Any, content: dict[str, Any], buffers: Any) -> None:
+        kind, text = content["kind"], content["text"]
+        if kind == "apply":
+            self._apply(content)
+        elif kind == "explain":
+            self.send({"id": content["id"], "value": language.explain(content["word"], text)})
+        elif kind == "complete":
+            word, options = language.complete(text[: content["at"]], text)
+            value = {"word": word, "options": [[o.word, o.kind, o.says] for o in options]}
+            self.send({"id": content["id"], "value": value})
+
+    def _apply(self, content: dict[str, Any]) -> None:
+        from ptxlab.lab import display
+
+        if self.text != content["text"]:
+            self.edit = {"text": content["text"], "seq": content["seq"]}
+        for callback in self._callbacks:
+            callback(self.text)
+        if self.call is None:
+            return
+        cell = self.run()
+        says = "stopped: see the message" if cell.error is not None else str(cell.run or "").partition("\n")[0]
+        html = display.cell_html(cell, listing=bool(self.launch_options.get("counters")))
+        self.result = {"seq": content["seq"], "html": html, "says": says}
+
+    # -- how it looks without a kernel ---------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"editor of {self.name or 'PTX'}, {len(self.text.splitlines())} lines"
+
+    def _ipython_display_(self) -> None:
+        """Two outputs, as the explorer has them: the widget, and a static copy for a notebook without a kernel."""
+        from IPython.display import display
+
+        data, metadata = self._repr_mimebundle_()
+        static = data.pop("text/html")
+        display(data, metadata=metadata, raw=True)
+        display({"text/html": static, "text/plain": ""}, raw=True)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        from ptxlab.lab import display
+
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
+        static = display.page(display.ptx_html(self.text), "<p>a copy; run the cell to edit</p>")
+        html = f'<div class="ptxlab-copy">{static}</div>'
+        return {**(data or {}), "text/plain": repr(self), "text/html": html}, metadata
+
+
+def editor(what: Any = START, grid: Any = None, block: Any = None, *args: Any, **options: Any) -> Editor:
+    """Opens an editor for PTX.
+
+    what: PTX text; anything that has PTX (a module, a kernel of the builder, of `pl.cuda`, another editor); the name of
+    a kernel of the library, with its parameters; by default a small kernel to begin with. grid, block, args, options:
+    as in `pl.show`; with them there is a button that runs the text and shows what became of it.
+
+    Raises `UnknownKernel`, which says what there is, for a name that no kernel has.
+    """
+    name = getattr(what, "name", "") or ""
+    library = (*kernels.names("prefill"), *kernels.names("decode"))
+    if isinstance(what, str) and "\n" not in what and what in library:
+        spec = kernels.get(what)
+        given = {key: options.pop(key) for key in tuple(options) if key in spec.parameters}
+        what = spec.build(**given)
+        name = what.name
+    elif isinstance(what, str) and "\n" not in what:
+        kernels.get(what)  # says what there is
+    call = None if grid is None and block is None else (grid, block, *args)
+    return Editor(ptx_of(what), call, str(name), **options)
