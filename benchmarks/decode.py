@@ -21,7 +21,7 @@ import ptxlab as pl
 from ptxlab import kernels, targets
 from ptxlab.buffers import memory_of
 from ptxlab.build import Builder, Ptr, b16, b32, kernel, u32, u64
-from ptxlab.decode import split_count
+from ptxlab.choice import split_count
 
 D, PAGE = 128, 16
 THREADS = 256

@@ -94,4 +94,5 @@ def check_lengths(counts: Sequence[int], key: Array, table: Array | None) -> Non
         wrong = np.flatnonzero((used < 0) | (used >= pages))
         if wrong.size:
             n = int(wrong[0])
-            raise LaunchError(f"block_table[{b}, {n}] is page {used[n]}; the pool has pages 0 to {pages - 1}")
+            has = f"pages 0 to {pages - 1}" if pages else "no pages"
+            raise LaunchError(f"block_table[{b}, {n}] is page {used[n]}; the pool has {has}")

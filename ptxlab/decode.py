@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import functools
 import html
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab import caches, reference, targets
+from ptxlab import caches, reference
 from ptxlab.attention import arch_of
-from ptxlab.buffers import const, memory_of, out
+from ptxlab.buffers import const, out
+from ptxlab.choice import auto, splits_for, suits_gqa
 from ptxlab.errors import LaunchError
 from ptxlab.launch import CHECKS, Run, launch, show_seconds
 from ptxlab.merge import split_states
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Row = tuple[int, int]
 """A query row: (sequence, query head)."""
-
-KEYS_A_SPLIT = 64
-"""A split is not worth its partial result for fewer keys."""
-SPLITTING = ("decode_split", "decode_gqa")
-"""The kernels that take `splits`."""
 
 
 @dataclass(eq=False)
@@ -92,18 +87,29 @@ class Decoded:
     @functools.cached_property
     def error(self) -> Error:
         """How far o and lse are from float64; the tolerance is that of the sequence with the largest error."""
-        q, key, value, table = self.inputs
         errors = []
-        for b, length in enumerate(self.lengths):
-            k, v = (caches.keys_of(x, b, int(length), table)[None] for x in (key, value))
+        for b in range(len(self.lengths)):
+            q, k, v = self.sequence(b)
             o, lse = self.o[b][None, :, None], self.lse[b][None, :, None]
-            errors.append(reference.measure(o, lse, q[b][None, :, None], k, v, scale=self.scale))
+            errors.append(reference.measure(o, lse, q, k, v, scale=self.scale))
         worst = max(errors, key=lambda e: (not e.ok, e.max))
         mean = float(np.mean([e.mean for e in errors]))
         return Error(
             max(e.max for e in errors), mean, max(e.ulp for e in errors), worst.tolerance, all(e.ok for e in errors),
             max(e.lse for e in errors), worst.lse_tolerance, (errors.index(worst), *worst.worst[1:]),
         )  # fmt: skip
+
+    def expected(self) -> Array:
+        """o in float64."""
+        return np.stack(
+            [reference.attention(*self.sequence(b), scale=self.scale).o[0, :, 0] for b in range(len(self.lengths))]
+        )
+
+    def sequence(self, b: int) -> tuple[Array, Array, Array]:
+        """q `[1, Hq, 1, D]` and the keys and values `[1, Hkv, length, D]` of a sequence."""
+        q, key, value, table = self.inputs
+        k, v = (caches.keys_of(x, b, int(self.lengths[b]), table)[None] for x in (key, value))
+        return q[b][None, :, None], k, v
 
     def parts(self, row: int) -> list[NDArray[np.int64]]:
         """Which keys each part of recorded row `row` took: those of a warp, or of a split."""
@@ -116,11 +122,10 @@ class Decoded:
 
     def exact(self, row: int) -> tuple[Array, Array]:
         """What `state` and `sums` of recorded row `row` should be, in float64; see `merge.split_states`."""
-        q, key, value, table = self.inputs
         b, h = self.rows[row]
-        k, v = (caches.keys_of(x, b, int(self.lengths[b]), table) for x in (key, value))
-        kv_head = h // (q.shape[1] // len(k))
-        return split_states(q[b, h], k[kv_head], v[kv_head], self.scale, self.parts(row))
+        q, k, v = self.sequence(b)
+        kv_head = h // (q.shape[1] // k.shape[1])
+        return split_states(q[0, h, 0], k[0, kv_head], v[0, kv_head], self.scale, self.parts(row))
 
     def _table(self) -> dict[str, str]:
         e = self.error
@@ -188,10 +193,10 @@ def decode(
 
     arch = arch_of(device)
     name = _name(kernel)
-    grouped = name == "decode_gqa" or (name == "auto" and _suits_gqa(dtype, dim, arch))
-    parts = _splits(splits, name, grouped, (batch, heads_q, heads_kv), counts, device)
+    grouped = name == "decode_gqa" or (name == "auto" and suits_gqa(dtype, dim, arch))
+    parts = splits_for(splits, name, grouped, (batch, heads_q, heads_kv), counts, device)
     if name == "auto":
-        name = _auto(grouped, parts, table)
+        name = auto(grouped, parts, table is not None)
     by_value = isinstance(lengths, int | np.integer)
     built = _kernel(kernel, name, key, table, dtype, by_value, parts, arch)
     if built.config.length == "value" and len(set(counts.tolist())) > 1:
@@ -234,24 +239,6 @@ def decode(
     )  # fmt: skip
 
 
-def split_count(blocks: int, processors: int, keys: int) -> int:
-    """Into how many parts to cut `keys` keys, if without cutting there are `blocks` blocks for so many processors.
-
-    None if the blocks fill 80 % of the processors. Otherwise the grid runs in waves, and the last wave is seldom full:
-    of all counts the smallest that keeps 85 % as many processors busy as the best one.
-    """
-    most = max(1, min(keys // KEYS_A_SPLIT, processors))
-    if blocks >= 0.8 * processors or most == 1:
-        return 1
-
-    def busy(splits: int) -> float:
-        waves = blocks * splits / processors
-        return waves / math.ceil(waves)
-
-    best = max(busy(n) for n in range(1, most + 1))
-    return next(n for n in range(1, most + 1) if busy(n) >= 0.85 * best)
-
-
 # -- what was asked for ------------------------------------------------------------------------------------------------
 
 
@@ -271,7 +258,7 @@ def _rows(state: bool | Sequence[Row], batch: int, heads: int) -> list[Row]:
     if isinstance(state, bool):
         return [(b, h) for b in range(batch) for h in range(heads)] if state else []
     rows: list[Row] = []
-    for item in state:
+    for item in state if isinstance(state, Iterable) else [state]:
         try:
             b, h = (int(x) for x in item)
         except (TypeError, ValueError):
@@ -298,47 +285,6 @@ def _name(kernel: Any) -> str:
         return kernel.spec.name
     what = getattr(kernel, "name", None) or type(kernel).__name__
     raise LaunchError(f"kernel: a name or a built decode kernel is wanted, got {what}")
-
-
-def _splits(
-    splits: int | None, name: str, grouped: bool, heads: tuple[int, int, int], counts: NDArray[np.int32], device: str
-) -> int:
-    """How many parts the keys are cut into; 1 for kernels that do not cut."""
-    if splits is not None:
-        if not isinstance(splits, int | np.integer) or not 1 <= splits <= 65535:
-            raise LaunchError(f"splits is a whole number from 1 to 65535, not {splits!r}")
-        if name not in (*SPLITTING, "auto") and splits > 1:
-            raise LaunchError(f"splits: {name} does not split the keys; write kernel='decode_split' or 'decode_gqa'")
-        return int(splits)
-    if name not in (*SPLITTING, "auto"):
-        return 1
-    batch, heads_q, heads_kv = heads
-    blocks = batch * (heads_kv * -(-(heads_q // heads_kv) // 16) if grouped else heads_q)
-    return split_count(blocks, _processors(device), int(counts.max(initial=0)))
-
-
-def _processors(device: str) -> int:
-    """Multiprocessors of the GPU, or of the one that the CPU machine stands for."""
-    if memory_of(device) == "gpu":
-        from ptxlab.gpu import device as gpu
-
-        return gpu.describe().multiprocessors
-    return targets.get("sm_80").gpus[0][1]
-
-
-def _suits_gqa(dtype: str, dim: int, arch: str) -> bool:
-    """Whether `decode_gqa` can be built for this."""
-    from ptxlab import kernels
-
-    wanted = {"dtype": dtype, "head_dim": dim, "arch": arch}
-    takes = kernels.get("decode_gqa", "decode").parameters
-    return all(takes[name].allows(value) for name, value in wanted.items())
-
-
-def _auto(grouped: bool, splits: int, table: Array | None) -> str:
-    if grouped:
-        return "decode_gqa"
-    return "decode_split" if splits > 1 else "decode_multiwarp" if table is None else "decode_paged"
 
 
 def _kernel(

@@ -8,8 +8,8 @@ import pytest
 from decode_cases import inputs, paged
 
 import ptxlab as pl
-from ptxlab import kernels, reference
-from ptxlab.decode import split_count
+from ptxlab import caches, kernels, reference
+from ptxlab.choice import split_count
 
 
 def test_result_has_the_promised_fields():
@@ -133,6 +133,39 @@ def test_lengths_and_pages_that_do_not_fit():
     assert refused(q, k, v, [3, 5], table[:1]) == "block_table has 1 rows; q has 2 sequences"
 
 
+def test_pools_that_do_not_fit():
+    q, k, v = arrays(k=(0, 4, 2, 32))
+    table = np.zeros((2, 1), np.int32)
+    assert refused(q, k, v, 1, table) == "block_table[0, 0] is page 0; the pool has no pages"
+    assert pl.decode(q, k, v, 0, table, device="cpu").error.ok
+    assert refused(*arrays(k=(3, 0, 2, 32)), 0, table) == "k_cache has pages of 0 keys; page_size is from 1 to 256"
+    assert refused(*arrays(k=(3, 257, 2, 32)), 0, table) == "k_cache has pages of 257 keys; page_size is from 1 to 256"
+
+
+def test_what_is_counted_in_32_bits():
+    """Keys of a sequence and slots of a pool; a cache of 2**31 keys is not made here, only said to be there."""
+    q = np.zeros((1, 1, 32), np.float32)
+    few = np.zeros(1, np.float32)
+
+    def large(*shape):
+        return np.broadcast_to(few, shape)
+
+    ends = "keys are counted in 32 bits, so it should be below 2**31"
+    key = large(1, 1, 2**31, 32)
+    assert caches_refuse(q, key, None) == f"k_cache: max_seq is {2**31}; {ends}"
+    key = large(2**23, 256, 1, 32)
+    table = np.zeros((1, 1), np.int32)
+    assert caches_refuse(q, key, table) == f"k_cache: num_pages * page_size is {2**31}; {ends}"
+    key, table = large(4, 256, 1, 32), np.broadcast_to(np.zeros(1, np.int32), (1, 2**23))
+    assert caches_refuse(q, key, table) == f"block_table: max_pages * page_size is {2**31}; {ends}"
+
+
+def caches_refuse(q, key, table):
+    with pytest.raises(pl.LaunchError) as caught:
+        caches.check_shapes(q, key, key, table)
+    return str(caught.value)
+
+
 def test_kernels_that_do_not_fit():
     q, k, v = arrays()
     assert refused(q, k, v, 3, kernel="decode_paged") == "kernel: decode_paged wants a block_table"
@@ -146,6 +179,15 @@ def test_kernels_that_do_not_fit():
     built = kernels.get("decode", "decode").build(head_dim=32, dtype="f16")
     assert refused(q, k, v, 3, kernel=built) == (
         "decode_f16_d32_indirect was built with dtype='f16', the call has dtype='f32'"
+    )
+    by_value = kernels.get("decode", "decode").build(head_dim=32, length="value")
+    assert refused(q, k, v, [3, 4], kernel=by_value) == (
+        "lengths: decode_f32_d32 takes one length for all; build it with length='pointer'"
+    )
+    assert pl.decode(q, k, v, [3, 3], kernel=by_value, device="cpu").error.ok
+    assert refused(q, k, v, 3, kernel=None) == "kernel: a name or a built decode kernel is wanted, got NoneType"
+    assert refused(q, k, v, 3, kernel=kernels.get("scalar").build()) == (
+        "kernel: a name or a built decode kernel is wanted, got scalar_f32_d64"
     )
     pools = arrays(k=(5, 4, 2, 32))
     table = np.zeros((2, 1), np.int32)
@@ -166,6 +208,8 @@ def test_rows_that_do_not_exist():
     q, k, v = arrays()
     assert refused(q, k, v, 3, state=[(2, 0)]) == "state: there is no row (2, 0); (sequence, head) are below (2, 4)"
     assert refused(q, k, v, 3, state=[(1, 0), (1, 0)]) == "state: row (1, 0) is listed twice"
+    assert refused(q, k, v, 3, state=[(1, 0, 0)]) == "state: True or pairs (sequence, head) are wanted, got (1, 0, 0)"
+    assert refused(q, k, v, 3, state=7) == "state: True or pairs (sequence, head) are wanted, got 7"
 
 
 def test_builds_that_do_not_fit():
@@ -176,6 +220,11 @@ def test_builds_that_do_not_fit():
         (
             {"head_dim": 256, "warps": 8},
             "decode_gqa: warps=8 and stages=2 with head_dim=256 need 270336 bytes of shared memory; sm_80 has 166912",
+        ),
+        ({"head_dim": 40}, "decode_gqa: head_dim is a whole number from 16 to 256 in steps of 16, not 40"),
+        (
+            {"partial": True, "probes": True},
+            "decode_gqa: with partial=True each split stores its state anyway; leave out probes",
         ),
         (
             {"causal": True},
@@ -219,6 +268,16 @@ def test_arguments_that_do_not_fit():
             {"key": Shape(2**27, 16, 2, 32), "value": Shape(2**27, 16, 2, 32)},
             "num_pages * page_size is 2147483648; it is counted in 32 bits and should be below 2**31",
         ),
+        (
+            {
+                "q": Shape(65536, 4, 32),
+                "o": Shape(65536, 4, 32),
+                "lse": Shape(65536, 4),
+                "lengths": Shape(65536),
+                "table": Shape(65536, 3),
+            },
+            "B is 65536; a grid has at most 65535 blocks there",
+        ),
     ):
         with pytest.raises(pl.LaunchError) as caught:
             built.arguments(**(given | change))
@@ -226,6 +285,26 @@ def test_arguments_that_do_not_fit():
     with pytest.raises(pl.LaunchError) as caught:
         built.arguments(**{name: x for name, x in given.items() if name not in ("scale", "o")})
     assert str(caught.value) == "decode_paged_f32_d32_page16 also wants o, scale"
+
+
+def test_splits_and_rows_that_overflow():
+    built = kernels.get("decode_split", "decode").build(head_dim=32)
+    given = {"q": Shape(2, 8, 32), "key": Shape(2, 8, 9, 32), "value": Shape(2, 8, 9, 32), "lengths": Shape(2)}
+    for splits, message in (
+        (65536, "splits is 65536; a grid has at most 65535 blocks there"),
+        (2**27, "B * Hq * splits is 2147483648; it is counted in 32 bits and should be below 2**31"),
+    ):
+        with pytest.raises(pl.LaunchError) as caught:
+            built.arguments(**given, partial=Shape(2, 8, splits, 34), scale=1.0)
+        assert str(caught.value) == f"decode_split_f32_d32: {message}"
+    dense = kernels.get("decode", "decode").build(head_dim=32)
+    cache = Shape(1, 1, 2**31, 32)
+    with pytest.raises(pl.LaunchError) as caught:
+        dense.arguments(q=Shape(1, 1, 32), key=cache, value=cache, length=Shape(1), o=Shape(1, 1, 32), lse=Shape(1, 1),
+                        scale=1.0)  # fmt: skip
+    assert str(caught.value) == (
+        "decode_f32_d32_indirect: max_seq is 2147483648; it is counted in 32 bits and should be below 2**31"
+    )
 
 
 # -- merge_states ------------------------------------------------------------------------------------------------------

@@ -279,9 +279,7 @@ def fit(config: DecodeConfig) -> DecodeConfig:
     than 3 stages each, one has the memory for itself; and where its rings do not fit either, two warps share it.
     """
     if config.partial and config.probes:
-        raise TargetError(
-            "decode_gqa: partial=True stores the state of each split itself; probes=True is for whole rows"
-        )
+        raise TargetError("decode_gqa: with partial=True each split stores its state anyway; leave out probes")
     target = targets.get(config.arch)
     limit, half = target.optin_shared, target.shared_per_sm // 2 - target.reserved_shared
     warps = (config.warps,) if config.warps else (4, 2)

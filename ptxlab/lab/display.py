@@ -287,6 +287,7 @@ def register(shell: Any) -> None:
         ("ptxlab.attention", "Result", result_html),
         ("ptxlab.text.model", "Module", module_html),
         ("ptxlab.kernels.spec", "Built", kernel_html),
+        ("ptxlab.kernels.decode_spec", "DecodeBuilt", kernel_html),
         ("ptxlab.build.kernel", "Kernel", kernel_html),
         ("ptxlab.build.kernel", "KernelFunction", kernel_html),
     ):

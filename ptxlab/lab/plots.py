@@ -9,51 +9,73 @@ from typing import Any
 import numpy as np
 
 from ptxlab import reference
+from ptxlab.decode import Decoded
 from ptxlab.errors import LaunchError
+from ptxlab.lab import merge_plot
 from ptxlab.lab.picture import SERIES
 
 
 def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
-    """m, l and rescale against the KV tile, from the kernel's probes, with numpy float64 drawn over them.
+    """The online-softmax state that a kernel stored, with numpy float64 drawn over it. Returns a matplotlib Figure.
 
-    result: of `pl.attention(..., state=True)`. row: which of `result.rows`. Returns a matplotlib Figure.
+    result: of `pl.attention(..., state=True)` or `pl.decode(..., state=True)`; row: which of `result.rows`. For
+    attention, and for the decode kernel with one warp, m, l and rescale against the KV tile or the key. For the other
+    decode kernels the states that the warps or splits held before the merge, and what each gave to the row.
     """
+    decoded = isinstance(result, Decoded)
     if result.state is None:
-        raise LaunchError("this result has no state; write pl.attention(..., state=True)")
+        raise LaunchError(f"this result has no state; write pl.{'decode' if decoded else 'attention'}(..., state=True)")
     if not 0 <= row < len(result.rows):
         raise LaunchError(f"row: there are {len(result.rows)} recorded rows, {row} is not one of them")
-    q, k, v = result.inputs
-    tile = result.kernel.tile_kv
-    place = result.rows[row]
-    exact = reference.attention(q, k, v, causal=result.causal, scale=result.scale, tile=tile, rows=[place]).state
+    if decoded and result.sums is not None:
+        figure = new_figure(figure, (6.4, 7.2))
+        merge_plot.draw(figure, result, row, _ink())
+        return figure
+    if decoded:
+        b, h = result.rows[row]
+        exact = reference.attention(*result.sequence(b), scale=result.scale, tile=1, rows=[(0, h, 0)]).state
+        tile, title = 1, f"{result.kernel.name}: sequence {b}, head {h}"
+    else:
+        q, k, v = result.inputs
+        tile, place = result.kernel.tile_kv, result.rows[row]
+        exact = reference.attention(q, k, v, causal=result.causal, scale=result.scale, tile=tile, rows=[place]).state
+        b, h, r = place
+        title = f"{result.kernel.name}: batch {b}, head {h}, row {r}"
     assert exact is not None
-    figure = new_figure(figure, (6.4, 4.8))
+    figure = newnew_figure(figure, (6.4, 4.8))
     axes = figure.subplots(3, 1, sharex=True)
     tiles = np.arange(len(exact[0]))
-    for i, (axis, (_, title, colour)) in enumerate(zip(axes, SERIES, strict=True)):
-        axis.plot(tiles, result.state[row, :, i], color=colour, marker=".", markersize=4, label="the kernel's probes")
-        axis.plot(tiles, exact[0, :, i], linestyle="none", marker="o", markerfacecolor="none", markeredgecolor="0.2",
+    for i, (axis, (_, name, colour)) in enumerate(zip(axes, SERIES, strict=True)):
+        stored = result.state[row, : len(tiles), i]
+        axis.plot(tiles, stored, color=colour, marker=".", markersize=4, label="the kernel's probes")
+        axis.plot(tiles, exact[0, :, i], linestyle="none", marker="o", markerfacecolor="none", markeredgecolor=_ink(),
                   markersize=7, markeredgewidth=0.8, label="numpy float64")  # fmt: skip
-        axis.set_ylabel(title)
+        axis.set_ylabel(name, fontsize="small")
         axis.grid(alpha=0.25)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")
     axes[-1].set_xlabel("key" if tile == 1 else f"KV tile of {tile} keys")
-    b, h, r = place
-    axes[0].set_title(f"{result.kernel.name}: batch {b}, head {h}, row {r}")
+    figure.suptitle(title, fontsize="medium")
     return figure
 
 
 def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = None) -> Any:
-    """|o - float64| of one (batch, head) as a map over query rows and columns. Returns a matplotlib Figure."""
+    """|o - float64| of one (batch, head) as a map over query rows and columns. Returns a matplotlib Figure.
+
+    Of a result of `pl.decode`, which has one row a head, all rows are shown: sequence 0's heads first.
+    """
     from matplotlib.colors import LogNorm
 
-    q, k, v = result.inputs
-    expected = reference.attention(q, k, v, causal=result.causal, scale=result.scale)
-    error = np.abs(result.o.reshape(q.shape).astype(np.float64) - expected.o)
-    b, h = head
-    if not (0 <= b < error.shape[0] and 0 <= h < error.shape[1]):
-        raise LaunchError(f"head: (batch, head) are below {error.shape[:2]}, {head} is not")
-    shown = error[b, h]
+    if isinstance(result, Decoded):
+        error = np.abs(result.o.astype(np.float64) - result.expected())
+        shown, rows_are = error.reshape(-1, error.shape[2]), "query head, sequence by sequence"
+    else:
+        q, k, v = result.inputs
+        expected = reference.attention(q, k, v, causal=result.causal, scale=result.scale)
+        error = np.abs(result.o.reshape(q.shape).astype(np.float64) - expected.o)
+        b, h = head
+        if not (0 <= b < error.shape[0] and 0 <= h < error.shape[1]):
+            raise LaunchError(f"head: (batch, head) are below {error.shape[:2]}, {head} is not")
+        shown, rows_are = error[b, h], "query row"
     figure = new_figure(figure, (6.4, 3.6))
     axis = figure.subplots()
     top = max(result.error.tolerance, 1e-300)
@@ -64,11 +86,18 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
         axis.plot(rows, columns, "x", color="crimson", markersize=4, label="over the tolerance")
         axis.legend(loc="best", fontsize="small")
     figure.colorbar(image, label="|error|, up to the tolerance")
-    axis.set_xlabel("query row")
+    axis.set_xlabel(rows_are)
     axis.set_ylabel("column")
     e = result.error
     axis.set_title(f"{result.kernel.name}: max {e.max:.2e}, mean {e.mean:.2e}, {'pass' if e.ok else 'FAIL'}")
     return figure
+
+
+def _ink() -> str:
+    """The colour of text in the style that is set: dark on white, or light with `plt.style.use("dark_background")`."""
+    import matplotlib
+
+    return str(matplotlib.rcParams["text.color"])
 
 
 def new_figure(figure: Any, size: tuple[float, float]) -> Any:

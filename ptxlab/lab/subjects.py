@@ -83,7 +83,8 @@ def _prefill(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
 
 
 def _decode(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
-    from ptxlab.decode import SPLITTING, decode
+    from ptxlab.choice import SPLITTING
+    from ptxlab.decode import decode
 
     given = dict(parameters)
     merging = name == "decode_reduce"
