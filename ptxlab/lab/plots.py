@@ -42,7 +42,7 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
         b, h, r = place
         title = f"{result.kernel.name}: batch {b}, head {h}, row {r}"
     assert exact is not None
-    figure = newnew_figure(figure, (6.4, 4.8))
+    figure = new_figure(figure, (6.4, 4.8))
     axes = figure.subplots(3, 1, sharex=True)
     tiles = np.arange(len(exact[0]))
     for i, (axis, (_, name, colour)) in enumerate(zip(axes, SERIES, strict=True)):
