@@ -209,7 +209,8 @@ class Lanes:
         return a.astype(np.float32)
 
     def half_to_float(self, a: Value) -> Value:
-        return a.view(np.float16).astype(np.float32)
+        d = a.view(np.float16).astype(np.float32)
+        return np.where(np.isnan(d), d.view(np.uint32) | np.uint32(1 << 22), d.view(np.uint32)).view(np.float32)
 
     def float_to_half(self, a: Value) -> Value:
         return a.astype(np.float16).view(np.uint16)

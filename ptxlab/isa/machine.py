@@ -138,7 +138,7 @@ class Machine(Protocol):
         """f64 to f32, nearest even."""
 
     def half_to_float(self, a: Value) -> Value:
-        """f16 bits (i16) to f32, exact."""
+        """f16 bits (i16) to f32, exact; a signalling NaN becomes quiet."""
 
     def float_to_half(self, a: Value) -> Value:
         """f32 to f16 bits (i16), nearest even."""

@@ -9,7 +9,7 @@ from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.helpers import grid, helpers
+from ptxlab.emulate.jit.helpers import fill, grid, helpers
 from ptxlab.emulate.jit.instruments import Instruments, emitters, instrument_helpers
 from ptxlab.emulate.jit.tracing import start
 from ptxlab.emulate.jit.values import BITS
@@ -130,6 +130,8 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
         _ALWAYS, declared, helpers(program, warp.sites),
         *warp.helpers_needed.values(), *instrument_helpers(instruments, program), function,
     ]  # fmt: skip
+    if cpu.without_halves and any(" half" in part for part in parts):
+        parts.append(fill("half.ll"))
     if not slow:
         parts.append(
             grid(

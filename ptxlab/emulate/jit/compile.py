@@ -12,6 +12,7 @@ import functools
 import hashlib
 import json
 import os
+import platform
 import sys
 import tempfile
 import weakref
@@ -32,6 +33,11 @@ class Cpu:
 
     name: str
     features: str
+
+    @property
+    def without_halves(self) -> bool:
+        """Whether it is an x86 CPU that is not known to have F16C; LLVM then calls functions to convert halves."""
+        return platform.machine().lower() in ("x86_64", "amd64", "i686") and "+f16c" not in self.features
 
     @property
     def wide(self) -> bool:
