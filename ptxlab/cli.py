@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; the exit status is 0 when all went well, 1 when a result is out of tolerance, 2 for errors."""
     parser = _parser()
     options, more = parser.parse_known_args(argv)
-    if more and options.run is not _lab:
+    if more and options.run not in (_lab, _course):
         parser.error(f"unrecognized arguments: {' '.join(more)}")
     options.more = more
     try:
@@ -82,37 +82,15 @@ def _parser() -> argparse.ArgumentParser:
     static.add_argument("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory of a block")
     static.add_argument("--lines", action="store_true", help="the text with the registers alive at each line")
     _json(static)
-    _course_commands(command("course", _course, "the course: its exercises, what a class is given, and its marks"))
+    course = "the course: its exercises, what a class is given, and its marks"
+    commands.add_parser("course", help=course, add_help=False).set_defaults(run=_course)
     return parser
-
-
-def _course_commands(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="course")
-    listed = commands.add_parser("list", help="the exercises")
-    listed.add_argument("notebooks", nargs="*", metavar="NN", help="of these notebooks; by default all")
-    _json(listed)
-    release = commands.add_parser("release", help="write the students' notebooks into a new folder")
-    release.add_argument("folder", type=Path, metavar="DIR")
-    release.add_argument("--notebooks", nargs="+", default=(), metavar="NN", help="by default all")
-    release.add_argument("--nbgrader", type=Path, metavar="DIR", help="write a teacher's course for nbgrader, too")
-    release.add_argument("--seed", type=int, metavar="N", help="of the hidden cases in the teacher's course")
-    grade = commands.add_parser("grade", help="grade a folder of submissions: notebooks, .py files, or folders of them")
-    grade.add_argument("folder", type=Path, metavar="DIR")
-    grade.add_argument("--exercises", nargs="+", default=(), metavar="NAME", help="names, or beginnings such as 01")
-    grade.add_argument("--csv", type=Path, default=Path("marks.csv"), metavar="FILE")
-    grade.add_argument("--html", type=Path, default=Path("marks.html"), metavar="FILE")
-    grade.add_argument("--seed", type=int, metavar="N", help="of the hidden cases; by default one at random")
-    grade.add_argument("--seconds", type=float, default=120.0, metavar="S", help="time of a submission")
-    grade.add_argument("--each", type=float, default=30.0, metavar="S", help="time of one exercise")
-    grade.add_argument("--memory", type=float, default=6.0, metavar="GIB", help="of a submission's process")
-    grade.add_argument("--jobs", type=int, metavar="N", help="submissions at a time; by default one a core")
-    grade.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def _course(options: argparse.Namespace) -> int:
     from ptxlab.course import command
 
-    return command.main(options)
+    return command.main(options.more)
 
 
 def _json(parser: argparse.ArgumentParser) -> None:

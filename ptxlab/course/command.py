@@ -6,17 +6,50 @@ import argparse
 import json
 import secrets
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
-from ptxlab.course.check import catalogue
 from ptxlab.errors import PtxlabError
 
 
-def main(options: argparse.Namespace) -> int:
-    """Runs one command; `options` are those of `ptxlab.cli`."""
-    return {"list": _list, "release": _release, "grade": _grade}[options.course](options)
+def main(argv: Sequence[str]) -> int:
+    """Runs one command of `ptxlab course`; the exit status is 0 when all went well."""
+    options = _parser().parse_args(argv)
+    status: int = options.run(options)
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="ptxlab course", description="Exercises, notebooks for a class, its marks.")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    listed = commands.add_parser("list", help="the exercises")
+    listed.set_defaults(run=_list)
+    listed.add_argument("notebooks", nargs="*", metavar="NN", help="of these notebooks; by default all")
+    listed.add_argument("--json", action="store_true", help="for programs to read")
+    release = commands.add_parser("release", help="write the students' notebooks into a new folder")
+    release.set_defaults(run=_release)
+    release.add_argument("folder", type=Path, metavar="DIR")
+    release.add_argument("--notebooks", nargs="+", default=(), metavar="NN", help="by default all")
+    release.add_argument("--nbgrader", type=Path, metavar="DIR", help="write a teacher's course for nbgrader, too")
+    release.add_argument("--seed", type=int, metavar="N", help="of the hidden cases in the teacher's course")
+    grade = commands.add_parser("grade", help="grade a folder of submissions: notebooks, .py files, or folders of them")
+    grade.set_defaults(run=_grade)
+    grade.add_argument("folder", type=Path, metavar="DIR")
+    grade.add_argument("--exercises", nargs="+", default=(), metavar="NAME", help="names, or beginnings such as 01")
+    grade.add_argument("--csv", type=Path, default=Path("marks.csv"), metavar="FILE")
+    grade.add_argument("--html", type=Path, default=Path("marks.html"), metavar="FILE")
+    grade.add_argument("--seed", type=int, metavar="N", help="of the hidden cases; by default one at random")
+    grade.add_argument("--seconds", type=float, default=120.0, metavar="S", help="time of a submission")
+    grade.add_argument("--each", type=float, default=30.0, metavar="S", help="time of one exercise")
+    grade.add_argument("--memory", type=float, default=6.0, metavar="GIB", help="of a submission's process")
+    grade.add_argument("--jobs", type=int, metavar="N", help="submissions at a time; by default one a core")
+    grade.add_argument("--quiet", action="store_true", help="no progress bar")
+    return parser
 
 
 def _list(options: argparse.Namespace) -> int:
+    from ptxlab.course.check import catalogue
+
     chosen = [e for e in catalogue().values() if not options.notebooks or e.notebook in options.notebooks]
     if options.json:
         print(json.dumps([

@@ -16,14 +16,25 @@ if TYPE_CHECKING:
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #1f2328; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; } th, td { padding: 3px 9px; text-align: right; }
-th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #d0d7de; } td:first-child, th:first-child {
-text-align: left; } tr:nth-child(even) td { background: #f6f8fa; } td.full { color: #1a7f37; }
-td.none { color: #b35900; } details { border-left: 3px solid #d0d7de; margin: 6px 0; padding: 2px 12px; } summary { cursor: pointer; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 4px 0; font-size: 13px; } .ok { color: #1a7f37; }
-.not { color: #b35900; } .bar { display: inline-block; height: .8em; background: #0969da; vertical-align: baseline; }
-@media (prefers-color-scheme: dark) { body { background: #0d1117; color: #e6edf3; } th { background: #0d1117; }
-tr:nth-child(even) td { background: #161b22; } td.full, .ok { color: #3fb950; } td.none, .not { color: #e3b341; } }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 3px 9px; text-align: right; }
+th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #d0d7de; }
+td:first-child, th:first-child { text-align: left; }
+tr:nth-child(even) td { background: #f6f8fa; }
+td.full, .ok { color: #1a7f37; }
+td.none, .not { color: #b35900; }
+details { border-left: 3px solid #d0d7de; margin: 6px 0; padding: 2px 12px; }
+summary { cursor: pointer; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 4px 0; font-size: 13px; }
+.bar { display: inline-block; height: .8em; background: #0969da; vertical-align: baseline; }
+@media (prefers-color-scheme: dark) {
+  body { background: #0d1117; color: #e6edf3; }
+  th { background: #0d1117; }
+  tr:nth-child(even) td { background: #161b22; }
+  td.full, .ok { color: #3fb950; }
+  td.none, .not { color: #e3b341; }
+  a { color: #4493f8; }
+}
 """
 
 

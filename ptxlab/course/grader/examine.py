@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import ptxlab
 from ptxlab.course.check import find, judge
 from ptxlab.course.exercise import Feedback, Part
 from ptxlab.course.grader.isolation import Limits
@@ -25,7 +24,7 @@ KEPT = 2000
 """Characters of an answer's own output that are kept; the rest is read and forgotten."""
 STARTING = 30.0
 """Seconds that a process may take to start."""
-PACKAGE = Path(ptxlab.__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[2]
 SECRET = PACKAGE / "course" / "exercises"
 """What an answer may not read: the solutions."""
 

@@ -137,9 +137,9 @@ _MACHINES = {
         "kill": 62, "tkill": 200, "tgkill": 234, "pidfd_send_signal": 424, "rt_sigqueueinfo": 129,
         "rt_tgsigqueueinfo": 297, "fork": 57, "vfork": 58, "execve": 59, "execveat": 322, "ptrace": 101,
         "process_vm_readv": 310, "process_vm_writev": 311, "socket": 41, "socketpair": 53, "setsid": 112,
-        "setpgid": 109, "io_uring_setup": 425, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "mount": 165, "unshare": 272,
-        "setns": 308, "keyctl": 250, "prlimit64": 302, "setpriority": 141, "sched_setaffinity": 203, "pidfd_open": 434,
-        "pidfd_getfd": 438, "setrlimit": 160,
+        "setpgid": 109, "io_uring_setup": 425, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "mount": 165,
+        "unshare": 272, "setns": 308, "keyctl": 250, "prlimit64": 302, "setpriority": 141, "sched_setaffinity": 203,
+        "pidfd_open": 434, "pidfd_getfd": 438, "setrlimit": 160,
     }),
     "aarch64": (0xC00000B7, 220, 435, {
         "kill": 129, "tkill": 130, "tgkill": 131, "pidfd_send_signal": 424, "rt_sigqueueinfo": 138,

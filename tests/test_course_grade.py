@@ -1,0 +1,265 @@
+"""Grading a class: what a submission does costs it alone, and nothing that it does is lost or changes a mark."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ptxlab.course import build, catalogue
+from ptxlab.course.grade import Graded, collect, grade
+from ptxlab.course.grader import submission, wire
+from ptxlab.course.report import write_csv, write_html
+from ptxlab.errors import PtxlabError
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="grading in processes with limits is tested on Linux")
+
+RIGHT = "import math\n" + catalogue()["01-predict"].solution
+HEAD = "# %% [exercise] 01-predict\n"
+FULL = 1.0
+
+MISCHIEF = {
+    # what a submission does -> (its mark, a phrase of its feedback)
+    "good": ("", FULL, "Thread 0 rescaled"),
+    "loud": ("print('x' * 10_000_000)", FULL, "Thread 0 rescaled"),
+    "loud-errors": ("import sys; sys.stderr.write('y' * 1_000_000)", FULL, "Thread 0 rescaled"),
+    "own-files": ("open('mine.txt', 'w').write('hello')", FULL, "Thread 0 rescaled"),
+    "endless": ("while True: pass", 0, "Is there an endless loop in it?"),
+    "sleeper": ("import time; time.sleep(1000)", 0, "Is there an endless loop in it?"),
+    "gone": ("import os; os._exit(0)", 0, "The process of your code ended while it ran"),
+    "exit": ("import sys; sys.exit('bye')", 0, "SystemExit: bye"),
+    "raises": ("1 / 0", 0, "ZeroDivisionError: division by zero\npart 2:2: 1 / 0"),
+    "no-module": ("import not_there", 0, "ModuleNotFoundError: No module named 'not_there'"),
+    "not-python": ("def (", 0, "SyntaxError: invalid syntax"),
+    "segfault": ("import ctypes; ctypes.string_at(0)", 0, "The process of your code ended while it ran"),
+    "memory": ("x = bytearray(1 << 40)", 0, "MemoryError"),
+    "recursion": ("f = lambda: f()\nf()", 0, "RecursionError"),
+    "big-file": ("open('big', 'wb').write(bytes(1 << 26))", 0, "File too large"),
+    "fork": ("import os\nfor i in range(1000): os.fork()", 0, "PermissionError"),
+    "kill-parent": ("import os; os.kill(os.getppid(), 9)", 0, "PermissionError"),
+    "kill-all": ("import os; os.kill(-1, 9)", 0, "PermissionError"),
+    "network": ("import socket; socket.socket()", 0, "PermissionError"),
+    "shell": ("import os; os.system('true') and 1 / 0", 0, "ZeroDivisionError"),
+    "limits": ("import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 50, 1 << 50))", 0, "rror"),
+}
+
+
+def hand_in(folder: Path, student: str, mischief: str) -> None:
+    """A right answer to 01-predict, with something else in its cell before it."""
+    (folder / f"{student}.py").write_text(f"{HEAD}{mischief}\n{RIGHT}", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def marks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Graded]:
+    """The class of `MISCHIEF`, graded once."""
+    folder = tmp_path_factory.mktemp("class")
+    for student, (code, _, _) in MISCHIEF.items():
+        hand_in(folder, student, code)
+    secret = folder / "secret.txt"
+    secret.write_text("the teacher's", encoding="utf-8")
+    hand_in(folder, "writes-others", f"open({str(folder / 'good.py')!r}, 'w')")
+    hand_in(folder, "reads-others", f"open({str(folder / 'good.py')!r}).read()")
+    hand_in(folder, "reads-solutions", "from ptxlab.course.exercises import e01_online")
+    hand_in(folder, "patches-grader", "import ptxlab.course.check as c\nc.judge = lambda *a, **k: None\n"
+            "import ptxlab.course.exercise as e\ne.Feedback.score = 1.0\nraise SystemExit")  # fmt: skip
+    hand_in(folder, "writes-pipe", "import os\nfor f in range(3, 64):\n    try: os.write(f, b'\\xff' * 64)\n"
+            "    except OSError: pass")  # fmt: skip
+    found = grade(folder, seed=11, each=12, seconds=60, jobs=2, progress=False)
+    assert secret.read_text(encoding="utf-8") == "the teacher's"
+    return {g.student: g for g in found}
+
+
+def confined(marks: dict[str, Graded], what: str) -> bool:
+    """Whether this machine can do a part of the isolation."""
+    return what in " ".join(marks["good"].in_force)
+
+
+@pytest.mark.parametrize("student", MISCHIEF)
+def test_a_submission_costs_itself_alone(marks: dict[str, Graded], student: str) -> None:
+    _, score, phrase = MISCHIEF[student]
+    if phrase == "PermissionError" and not confined(marks, "no other processes"):
+        pytest.skip("this machine has no seccomp")
+    mark = marks[student].marks["01-predict"]
+    assert phrase in "\n".join(mark.says), mark
+    assert mark.score == score
+
+
+def test_nobody_is_lost(marks: dict[str, Graded]) -> None:
+    assert len(marks) == len(MISCHIEF) + 5
+    assert marks["good"].total == FULL
+
+
+@pytest.mark.parametrize("student", ["writes-others", "reads-others", "reads-solutions"])
+def test_files_of_others_are_out_of_reach(marks: dict[str, Graded], student: str) -> None:
+    if not confined(marks, "files: its own folder only"):
+        pytest.skip("this machine has no Landlock")
+    mark = marks[student].marks["01-predict"]
+    assert mark.score == 0
+    assert "PermissionError" in mark.says[0]
+
+
+@pytest.mark.parametrize("student", ["patches-grader", "writes-pipe"])
+def test_a_mark_cannot_be_forged(marks: dict[str, Graded], student: str) -> None:
+    assert marks[student].marks["01-predict"].score == 0
+
+
+def test_kernels_functions_and_notebooks_come_across(tmp_path: Path) -> None:
+    source = build.sources()[1]
+    (tmp_path / "ann.ipynb").write_text(build.text_of(build.notebook(source, solved=True)), encoding="utf-8")
+    (tmp_path / "ben").mkdir()
+    (tmp_path / "ben" / source.with_suffix(".ipynb").name).write_text(
+        build.text_of(build.notebook(source)), encoding="utf-8"
+    )
+    found = {g.student: g for g in grade(tmp_path, seed=3, jobs=2, progress=False)}
+    names = build.exercises_in(source)
+    assert {n: m.score for n, m in found["ann"].marks.items()} == dict.fromkeys(names, 1.0)
+    assert all(m.score < 1 for m in found["ben"].marks.values())
+    window = found["ben"].marks["01-window"].says
+    assert window[0].startswith("Thread 0 may see key 0; it also read key 1")
+    assert window[1].startswith("cell ")
+    assert "ld.global.f32" in window[1]
+
+
+def test_an_endless_exercise_costs_that_exercise(tmp_path: Path) -> None:
+    code = "# %% [exercise] 01-rescale\nwhile True: pass\n" + HEAD + RIGHT
+    (tmp_path / "zoe.py").write_text(code, encoding="utf-8")
+    (found,) = grade(tmp_path, exercises=["01-rescale", "01-predict"], seed=3, each=6, progress=False)
+    assert (found.points("01-predict"), found.points("01-rescale")) == (1.0, 0.0)
+
+
+def test_the_time_of_a_submission(tmp_path: Path) -> None:
+    (tmp_path / "zoe.py").write_text("# %% [exercise] 01-predict\nwhile True: pass\n", encoding="utf-8")
+    (found,) = grade(tmp_path, exercises=["01-predict", "01-lse"], seed=3, seconds=3, progress=False)
+    assert found.seconds < 8
+    assert {m.says[0] for m in found.marks.values()} == {"The time for the whole submission was up (3 s)."}
+
+
+# -- what is handed in -------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_a_submission(tmp_path: Path) -> None:
+    with pytest.raises(PtxlabError, match="no submission in it"):
+        collect(tmp_path)
+    (tmp_path / "ann.py").write_text("x = 1", encoding="utf-8")
+    (tmp_path / "ann.ipynb").write_text("{}", encoding="utf-8")
+    with pytest.raises(PtxlabError, match="two submissions of ann; put the files of a student into a folder"):
+        collect(tmp_path)
+    (tmp_path / "ann.ipynb").unlink()
+    (tmp_path / "bob.py").symlink_to("/etc/passwd")
+    (tmp_path / "cleo").mkdir()
+    notes = {h.student: h.note for h in collect(tmp_path)}
+    assert notes == {
+        "ann": "", "bob": "bob.py is a link; links are not followed", "cleo": "there is no .ipynb or .py file in it",
+    }  # fmt: skip
+    with pytest.raises(PtxlabError, match="no submission has a cell for an exercise"):
+        grade(tmp_path, progress=False)
+    with pytest.raises(PtxlabError, match="there is no exercise '99'"):
+        grade(tmp_path, exercises=["99"], progress=False)
+
+
+def cells(*sources: str) -> submission.Submission:
+    """A submission with these cells."""
+    made = [{"cell_type": "code", "source": s, "metadata": {}} for s in sources]
+    return submission.read("x.ipynb", json.dumps({"cells": made}).encode())
+
+
+def test_the_cells_that_an_exercise_needs() -> None:
+    found = cells("import math", "import matplotlib.pyplot as plt", "plt.plot([1])", "D = 4", "table = []",
+                  "table.append(D)", "D = 8", "def f(x):\n    return math.pi * x + len(table)", "check('01-lse', f)",
+                  "check('02-x', table)")  # fmt: skip
+    assert found.cell_of("01-lse", "f") == 8
+    assert found.needed(8) == [0, 3, 4, 5, 7, 8]
+    assert found.cell_of("03-none", "f") == 7
+    assert found.cell_of("03-none", "g") is None
+
+
+def test_magics_do_not_count() -> None:
+    found = cells("%load_ext ptxlab\nx = 1", "%%ptx --block 32\n.version 7.0", "!ls\ny = x")
+    assert [cell.source for cell in found.cells] == ["\nx = 1", "", "\ny = x"]
+
+
+@pytest.mark.parametrize("raw", [b"garbage", b"{}", b"[]", b'{"cells": 3}', b"\xff\xfe", b"[" * 100_000])
+def test_a_damaged_notebook_says_so(raw: bytes) -> None:
+    with pytest.raises(ValueError, match=r"x\.ipynb is not "):
+        submission.read("x.ipynb", raw)
+
+
+# -- the wire ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 3, -(1 << 70), 2.5, float("inf"), "é\n", b"\x00\xff", [1, [2.0, "x"]], (1, (2,)), {1, 2},
+     range(2, 9, 3),
+     {1: "a", (2, 3): [None]}, {"<float>": 1}],
+    ids=repr,
+)  # fmt: skip
+def test_plain_data_arrives_as_it_was(value: Any) -> None:
+    found = wire.decode(json.loads(json.dumps(wire.encode(value))))
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "uint8", "bool", "bfloat16"])
+def test_arrays_arrive_as_they_were(dtype: str) -> None:
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        array = np.arange(6).astype(ml_dtypes.bfloat16).reshape(2, 3)
+    else:
+        array = np.arange(6).astype(dtype).reshape(2, 3)
+    found = wire.decode(json.loads(json.dumps(wire.encode(array))))
+    assert found.dtype == array.dtype
+    assert np.array_equal(found, array)
+    assert wire.decode(json.loads(json.dumps(wire.encode(array[0, 1])))) == array[0, 1]
+
+
+@pytest.mark.parametrize("value", [object(), lambda: 1, np.array([object()]), 1 << 300, {1: {2: open}}])
+def test_other_things_are_refused(value: Any) -> None:
+    with pytest.raises(wire.WireError, match="cannot be sent"):
+        wire.encode(value)
+
+
+def test_a_value_that_is_nested_too_deep_is_refused() -> None:
+    value: list[Any] = []
+    value.append(value)
+    with pytest.raises(wire.WireError, match="nested more than 40 deep"):
+        wire.encode(value)
+
+
+@pytest.mark.parametrize("raw", [b"", b"xx", b"\xff\xff\xff\x7f{}", b"\x02\x00\x00\x00[]", b"\x04\x00\x00\x00\xff{}}"])
+def test_what_is_no_message_is_an_error(raw: bytes) -> None:
+    read, write = os.pipe()
+    os.write(write, raw)
+    os.close(write)
+    with pytest.raises(wire.WireError):
+        wire.Channel(read, -1).receive(1.0)
+    os.close(read)
+
+
+# -- the report --------------------------------------------------------------------------------------------------------
+
+
+def test_the_report(marks: dict[str, Graded], tmp_path: Path) -> None:
+    graded = sorted(marks.values(), key=lambda g: g.student)
+    graded[0].student = '=1+1<script>"'
+    write_csv(graded, tmp_path / "marks.csv")
+    write_html(graded, tmp_path / "marks.html", title="A & B", seed=11)
+    with (tmp_path / "marks.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(marks)
+    assert rows[0]["student"] == "'=1+1<script>\""
+    by_name = {row["student"]: row for row in rows}
+    assert (by_name["good"]["01-predict"], by_name["good"]["percent"]) == ("1", "100.0")
+    assert by_name["raises"]["total"] == "0"
+    page = (tmp_path / "marks.html").read_text(encoding="utf-8")
+    assert "A &amp; B" in page
+    assert "<script>" not in page
+    assert "ZeroDivisionError: division by zero" in page
+    assert page.count("<details") == len(marks)
