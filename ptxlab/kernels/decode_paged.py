@@ -4,11 +4,11 @@ Nobody knows how long an answer will be. A cache of max_seq keys for each sequen
 cut memory into pages of a few keys, as operating systems do, and give a sequence a page when it needs one. A block
 table lists each sequence's pages: key j is slot j % page_size of page table[b, j // page_size].
 
-What a page costs is a load that must come back before the key's own load can start, and a division, which is a shift
-where page_size is a power of two (the assembler sees to that: page_size is a constant here). The last page is partly
-empty. What lies in its unused slots is not zero but whatever was there before, possibly NaN, and a weight of 0 does not
-help against NaN: the kernel checks every key against the length and never reads beyond the last one. Pages that two
-sequences share, because their prompts begin alike, need nothing new.
+What a page costs is a load that must come back before the key's own load can start, and a division, which is written
+as a shift where page_size is a power of two: the assembler does not see to that, though page_size is a constant here.
+The last page is partly empty. What lies in its unused slots is not zero but whatever was there before, possibly NaN,
+and a weight of 0 does not help against NaN: the kernel checks every key against the length and never reads beyond the
+last one. Pages that two sequences share, because their prompts begin alike, need nothing new.
 
 The same kernel can be built for caches of their own (`cache="pointers"`): key and value are then lists of addresses,
 one for each sequence. That is a block table with one page a sequence.
@@ -81,7 +81,7 @@ def rows_of(
 
     `width` is max_pages of a paged cache, otherwise max_seq. Addresses have 64 bits: a pool can be larger than 4 GiB.
     """
-    D = config.head_dim
+    D, P = config.head_dim, config.page_size
     if config.cache == "paged":
         pages = table + batch * width
         kv_start = kv_head * D
@@ -89,8 +89,11 @@ def rows_of(
         slot_size = Hkv * D  # elements from one slot of a page to the next
 
         def through_pages(j: u32) -> tuple[Ptr[Any], Ptr[Any]]:
-            page = k.bitcast(u32, pages[j // config.page_size])
-            slot = k.mad(page, config.page_size, j % config.page_size)  # counted over the pool
+            if P & (P - 1):
+                at, inside = j // P, j % P
+            else:  # the assembler would divide, some twenty instructions
+                at, inside = j >> (P.bit_length() - 1), j & (P - 1)
+            slot = k.mad(k.bitcast(u32, pages[at]), P, inside)  # counted over the pool
             offset = k.mul(slot, slot_size, wide=True)
             return k_head + offset, v_head + offset
 
