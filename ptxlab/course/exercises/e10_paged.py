@@ -1,0 +1,362 @@
+"""The exercises of notebook 10: where a key lies, slots past the end, appending to a page, one look at the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab import reference
+from ptxlab.build import Builder, Ptr, f32, kernel, s32, u32
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.grading import Grading
+from ptxlab.launch import launch
+from ptxlab.paged import PagedCache
+
+# -- 10-offset ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _find(
+    k: Builder,
+    pool: Ptr[f32],
+    table: Ptr[s32],
+    found: Ptr[f32],
+    j: u32,
+    head: u32,
+    *,
+    P: int = 4,
+    H: int = 1,
+    D: int = 8,
+) -> None:
+    """found[0] = the first element of key j of a head: in a pool that is numbered through, its place."""
+    page = k.bitcast(u32, table[j // P])
+    slot = page * P + j % P
+    found[0] = pool[(slot * H + head) * D]
+
+
+def _offset(g: Grading, answer: Any) -> None:
+    def draw(rng: np.random.Generator) -> tuple[list[int], int, int, int, int, int]:
+        pages = [int(p) for p in rng.permutation(12)[:4]]
+        size, heads, dim = int(rng.choice([2, 4, 5, 8])), int(rng.integers(1, 5)), int(rng.choice([8, 16, 32]))
+        return pages, size, heads, dim, int(rng.integers(4 * size)), int(rng.integers(heads))
+
+    shown = (([3, 7, 1], 4, 1, 8, 5, 0), ([3, 7, 1], 4, 2, 8, 9, 1), ([5], 16, 4, 64, 15, 2))
+    for pages, size, heads, dim, j, head in g.vary(shown, hidden=draw, count=3):
+        pool = np.arange(12 * size * heads * dim, dtype=np.float32)
+        found = np.zeros(1, np.float32)
+        built = _find(P=size, H=heads, D=dim)
+        launch(built, 1, 1, pool, np.array(pages, np.int32), found, j, head, device="step")
+        truth = int(found[0])
+        page, rest = divmod(truth, size * heads * dim)
+        says = (
+            f"A kernel read key {j} of head {head} from a pool that is numbered through and found the number "
+            f"{truth}: it is "
+            f"in page {page} of the pool, {rest} elements from its beginning."
+        )
+        g.predict(answer, (pages, size, heads, dim, j, head), truth, says)
+    g.note("Page, slot, head, element: one multiplication for each step down.")
+
+
+OFFSET = Exercise(
+    name="10-offset",
+    title="Where does a key lie?",
+    kind="predict",
+    level=1,
+    prompt="""
+A pool of keys is `[num_pages, page_size, heads, D]`, the last index runs fastest. `pages` lists the pages of one
+sequence. At which **element of the pool** (counted from its beginning) does the row of key `j` of head `head`
+start?
+
+The check asks a kernel that reads from a pool in which every element holds its own number.
+""",
+    starter='''
+def offset(pages, page_size, heads, D, j, head):
+    """The place in the pool of the first element of key j of a head."""
+    return j * D
+''',
+    solution='''
+def offset(pages, page_size, heads, D, j, head):
+    """The place in the pool of the first element of key j of a head."""
+    slot = pages[j // page_size] * page_size + j % page_size
+    return (slot * heads + head) * D
+''',
+    answer="offset",
+    hints=(
+        "In which entry of `pages` is key j, and in which slot of that page?",
+        "Count slots over the whole pool first: page * page_size + slot in the page. Each slot holds `heads` rows "
+        "of D.",
+        "((pages[j // page_size] * page_size + j % page_size) * heads + head) * D.",
+    ),
+    graded=("the place, for other tables, page sizes, numbers of heads and D",),
+    grade=_offset,
+)
+
+# -- the kernel of two exercises ---------------------------------------------------------------------------------------
+
+_ATTEND = '''
+@kernel
+def attend(
+    k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], o: Ptr[f32],
+    width: u32, scale: f32, *, P: int = 4, D: int = 32,
+):  # fmt: skip
+    """One warp = one sequence; lane d holds element d of every row. P keys a page; `width` entries a row of the "
+    "table."""
+    lane, b = k.tid.x, k.ctaid.x
+    keys = k.cvt(u32, lengths[b], sat=True)
+    pages = table + b * width
+    query = (q + b * D)[lane] * (scale * LOG2E)
+    acc, row_max, row_sum = k.var(f32, 0.0), k.var(f32, -math.inf), k.var(f32, 0.0)
+'''
+_STEP = """        score = k.var(f32, query * (key + row)[lane])
+        for distance in (16, 8, 4, 2, 1):
+            score += k.shfl(score, distance, 31, -1, mode="bfly")
+"""
+_SOFTMAX = """        new_max = k.max(row_max, score)
+        rescale = k.exp2(row_max - new_max)
+        weight = k.exp2(score - new_max)
+        row_sum.set(k.fma(row_sum, rescale, weight))
+        acc *= rescale
+        acc.set(k.fma(weight, (value + row)[lane], acc))
+        row_max.set(new_max)
+"""
+_END = "    (o + b * D)[lane] = acc / row_sum\n"
+
+
+def _cache(g: Grading, lengths: tuple[int, ...], size: int, spoil: float) -> PagedCache:
+    """A pool of rows of 32 with sequences of these lengths, their pages in any order, everything else `spoil`."""
+    needed = [-(-n // size) for n in lengths]
+    cache = PagedCache(sum(needed) + 3, size, 1, 32)
+    cache.k[:], cache.v[:] = spoil, spoil
+    cache._free = [int(p) for p in g.rng.permutation(cache.num_pages)]
+    for n in lengths:
+        rows = (g.rng.standard_normal((n, 1, 32)).astype(np.float32) for _ in range(2))
+        cache.append(cache.new(), *rows)
+    return cache
+
+
+def _expected(q: Any, cache: PagedCache) -> Any:
+    """The output of each sequence in float64."""
+    out = []
+    for b, sequence in enumerate(cache.sequences):
+        pages, n = list(cache.pages(sequence)), cache.length(sequence)
+        k, v = (pool[pages].reshape(-1, 32)[:n][None, None] for pool in (cache.k, cache.v))
+        out.append(reference.attention(q[b][None, None, None], k, v).o[0, 0, 0])
+    return np.array(out)
+
+
+def _lengths(rng: np.random.Generator) -> tuple[tuple[int, ...], int]:
+    return tuple(int(n) for n in rng.integers(1, 30, 3)), int(rng.choice([3, 4, 8]))
+
+
+# -- 10-last -----------------------------------------------------------------------------------------------------------
+
+
+def _last(g: Grading, answer: Any) -> None:
+    spoils = iter((0.0, np.nan, np.inf, np.nan))
+    for lengths, size in g.vary((((8, 4), 4), ((6, 1), 4)), hidden=_lengths):
+        spoil = next(spoils)
+        cache = _cache(g, lengths, size, spoil)
+        q = 2 * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
+        o, table = np.full_like(q, np.nan), cache.block_table()
+        run = g.launch(
+            answer, len(lengths), 32, q, cache.k, cache.v, table, cache.lengths(), o, table.shape[1], 32**-0.5,
+            build={"P": size},
+        )  # fmt: skip
+        if run is None:
+            continue
+        want = _expected(q, cache)
+        lost = ~np.isfinite(o).all(axis=1)
+        b = int(lost.argmax()) if lost.any() and np.allclose(o[~lost], want[~lost], rtol=1e-3, atol=1e-4) else None
+        says = f"Sequences of {lengths} keys in pages of {size}; unused slots hold {spoil}."
+        if b is not None:
+            past = -lengths[b] % size
+            says += (
+                f" Sequence {b} leaves {past} slots of its last page unused, and they were multiplied: "
+                f"0 * {spoil} is not 0."
+            )
+        g.close(f"lengths {lengths}, pages of {size}", o, want, rtol=1e-3, atol=1e-4, says=says)
+    g.note("Slots past the end held NaN and infinities, and none of them reached the sum.")
+
+
+_BY_PAGES = """    with k.loop((keys + (P - 1)) // P * P) as j:  # whole pages, so that all of them are alike
+        row = (k.bitcast(u32, pages[j // P]) * P + j % P) * D
+"""
+LAST = Exercise(
+    name="10-last",
+    title="The last page",
+    kind="fix",
+    level=2,
+    prompt="""
+This kernel goes through *whole* pages, and gives slots past the end a score of $-\\infty$, hence the weight 0.
+Every test with a fresh pool passes. In a pool that has been used for a while, rows turn into NaN.
+
+Mend it. A slot past the end must not count, whatever it holds. (The loop may go through whole pages or stop at
+the last key.)
+""",
+    starter=_ATTEND
+    + _BY_PAGES
+    + _STEP
+    + "        score.set(k.select(j < keys, score, -math.inf))  # past the end: weight 0\n"
+    + _SOFTMAX
+    + _END,
+    solution=_ATTEND
+    + "    with k.loop(keys) as j:  # the keys there are, and no slot more\n"
+    + _BY_PAGES.splitlines(keepends=True)[1]
+    + _STEP
+    + _SOFTMAX
+    + _END,
+    answer="attend",
+    hints=(
+        "The weight of such a slot is 0. What is 0 times NaN? And 0 times infinity?",
+        "Either the slot is never read, or what was read of V is replaced by 0 before it is multiplied.",
+        "The shortest way: with k.loop(keys) as j. Then there is no slot past the end, and no select.",
+    ),
+    graded=("all rows, with NaN and infinities in all unused slots", "any page size and lengths"),
+    grade=_last,
+)
+
+# -- 10-append ---------------------------------------------------------------------------------------------------------
+
+
+def _append(g: Grading, answer: Any) -> None:
+    for lengths, size in g.vary((((6, 3), 4), ((4, 8), 4)), hidden=_lengths):
+        cache = _cache(g, tuple(n + 1 for n in lengths), size, -7.0)
+        batch, table = len(lengths), cache.block_table()
+        new = g.rng.standard_normal((batch, 32)).astype(np.float32)
+        pool = cache.k.copy()
+        want = pool.copy()
+        for b, n in enumerate(lengths):
+            want[table[b, n // size], n % size, 0] = new[b]
+        counts = np.array(lengths, np.int32)
+        run = g.launch(
+            answer, batch, 32, new, pool, table, counts, table.shape[1], build={"P": size}, counters=True
+        )  # fmt: skip
+        if run is None:
+            continue
+
+        def tell() -> str:
+            page, slot = (int(x) for x in np.argwhere((pool != want).any(axis=(2, 3)))[0])
+            b, n = next(
+                ((b, n) for b, n in enumerate(lengths) if table[b, n // size] == page and n % size == slot), (-1, 0)
+            )
+            if b < 0:
+                return f"Slot {slot} of page {page} is none of the places for a new key, and it was changed."
+            return f"Sequence {b} has {n} keys: the new one belongs into slot {slot} of page {page}, entry {n // size}."
+
+        if g.equal(f"lengths {lengths}, pages of {size}", pool, want, says=tell):
+            g.at_most("one store a sequence", run, "global stores", batch)
+    g.note("One store of 128 bytes a sequence; everything else in the pool is as it was.")
+
+
+APPEND = Exercise(
+    name="10-append",
+    title="One key more",
+    kind="write",
+    level=2,
+    prompt="""
+After each token, each sequence has one new key. Write the kernel that puts them into the pool: `new` is `[B, D]`
+with `D` = 32, `pool` is `[num_pages, P, 1, D]`, and sequence `b` has `lengths[b]` keys *before* this one. Its
+table row has the page for the new key already, even if that page is new.
+
+One block of 32 threads is one sequence. Nothing else in the pool may change.
+""",
+    starter='''
+@kernel
+def append(
+    k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
+    *, P: int = 4, D: int = 32,
+):  # fmt: skip
+    """One warp = one sequence: its new key goes to the slot behind its last one."""
+    lane, b = k.tid.x, k.ctaid.x
+    element = (new + b * D)[lane]
+    (pool + b * D)[lane] = element  # not there
+''',
+    solution='''
+@kernel
+def append(
+    k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
+    *, P: int = 4, D: int = 32,
+):  # fmt: skip
+    """One warp = one sequence: its new key goes to the slot behind its last one."""
+    lane, b = k.tid.x, k.ctaid.x
+    element = (new + b * D)[lane]
+    n = k.bitcast(u32, lengths[b])
+    page = k.bitcast(u32, (table + b * width)[n // P])
+    (pool + (page * P + n % P) * D)[lane] = element
+''',
+    answer="append",
+    hints=(
+        "Keys are counted from 0. Which number does the new one have, if there are n?",
+        "Its page is entry n // P of the sequence's row of the table, its slot n % P. A row of the table has "
+        "`width` entries.",
+        "page = k.bitcast(u32, (table + b * width)[n // P]), and store to (pool + (page * P + n % P) * D)[lane].",
+    ),
+    graded=("the whole pool, also where a page is just full", "one store instruction a sequence"),
+    grade=_append,
+)
+
+# -- 10-lookup ---------------------------------------------------------------------------------------------------------
+
+
+def _lookup(g: Grading, answer: Any) -> None:
+    for lengths, size in g.vary((((13, 8), 4),), hidden=_lengths):
+        cache = _cache(g, lengths, size, float("nan"))
+        q = 2 * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
+        o, table = np.full_like(q, np.nan), cache.block_table()
+        run = g.launch(
+            answer, len(lengths), 32, q, cache.k, cache.v, table, cache.lengths(), o, table.shape[1], 32**-0.5,
+            build={"P": size}, counters=True,
+        )  # fmt: skip
+        if run is None:
+            continue
+        if g.close(f"lengths {lengths}, pages of {size}", o, _expected(q, cache), rtol=1e-3, atol=1e-4):
+            pages = sum(-(-n // size) for n in lengths)
+            g.at_most(
+                "one load of the table a page", run, "global loads", 2 * len(lengths) + 2 * sum(lengths) + pages,
+                f"Needed are a length and a query for each of {len(lengths)} sequences, a key and a value for each of "
+                f"{sum(lengths)} keys, and {pages} entries of the table.",
+            )  # fmt: skip
+    g.note("The table was read once a page: the dependent load has become rare.")
+
+
+LOOKUP = Exercise(
+    name="10-lookup",
+    title="Look once",
+    kind="optimise",
+    level=3,
+    prompt="""
+This kernel is right, and looks the page up for every key. With pages of 16 keys, fifteen of sixteen lookups give
+what is known already, and each is a load that the next one waits for.
+
+Load each entry of the table **once**: an outer loop over pages, an inner one over the keys in a page. The last
+page is shorter.
+""",
+    starter=_ATTEND
+    + "    with k.loop(keys) as j:\n"
+    + _BY_PAGES.splitlines(keepends=True)[1]
+    + _STEP
+    + _SOFTMAX
+    + _END,
+    solution=_ATTEND
+    + """    with k.loop((keys + (P - 1)) // P) as n:
+        first = k.bitcast(u32, pages[n]) * P
+        here = k.min(keys - n * P, P)  # keys in this page
+        with k.loop(here) as slot:
+            row = (first + slot) * D
+"""
+    + "".join("    " + line for line in (_STEP + _SOFTMAX).splitlines(keepends=True))
+    + _END,
+    answer="attend",
+    hints=(
+        "How many pages has a sequence of `keys` keys? How many keys are in its last one?",
+        "with k.loop((keys + (P - 1)) // P) as n: load pages[n] there; inside of it a loop over k.min(keys - n * P, "
+        "P) slots.",
+        "In the inner loop: row = (first + slot) * D, with first = page * P from the outer one. The rest stays as "
+        "it is.",
+    ),
+    graded=("all rows, for other lengths and page sizes", "global loads: one of the table for each page"),
+    grade=_lookup,
+)
+
+EXERCISES = (OFFSET, LAST, APPEND, LOOKUP)
