@@ -1,0 +1,67 @@
+"""Hover docs: every form that the CPU machine runs says what it does, word by word, and its operands by role."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+import ptxlab as pl
+from ptxlab import isa
+from ptxlab.isa import examples
+from ptxlab.isa.coverage import key
+from ptxlab.isa.table import TABLE, Op
+from ptxlab.lab import highlight, hover
+
+EXECUTED = [entry for entries in TABLE.values() for entry in entries if entry.executed]
+VAGUE = {"", ".", "read", "written"}
+
+
+def sentence(text: str) -> bool:
+    """Whether a text says something: a capital or a sign first, a full stop last, some words between."""
+    return len(text) > 12 and text.rstrip().endswith((".", ")", "`")) and text not in VAGUE
+
+
+def test_there_are_as_many_executed_entries_as_the_coverage_counts() -> None:
+    assert len(EXECUTED) == sum(row.executed for row in isa.coverage())
+    assert len(EXECUTED) >= 395
+
+
+@pytest.mark.parametrize("entry", EXECUTED, ids=key)
+def test_every_executed_form_is_explained(entry: Op) -> None:
+    """The entry with each word that a modifier can be: the form, every modifier, every operand."""
+    for opcode in examples.opcodes(entry):
+        doc = hover.opcode(opcode)
+        assert sentence(doc["says"]), (opcode, doc["says"])
+        assert doc["syntax"].startswith(entry.name)
+        assert doc["since"].startswith("PTX ")
+        words = opcode.split(".")[1:]
+        assert [part for part, _ in doc["parts"]] == [f".{w}" for w in words], opcode
+        for part, says in doc["parts"]:
+            assert sentence(says), (opcode, part, says)
+        assert len(doc["operands"]) == len(entry.operands), opcode
+        for name, says in doc["operands"]:
+            assert name.strip("[]{!}"), opcode
+            assert re.match(r"(written|read|accessed): .+\.", says), (opcode, name, says)
+
+
+def test_the_page_finds_the_doc_of_every_executed_form_by_its_text() -> None:
+    """The pane looks a doc up by the text of the highlighted opcode, and a modifier by the text inside it."""
+    for entry in EXECUTED:
+        opcode = key(entry)
+        (line,) = highlight.ptx_lines(f"    @%p1 {opcode} %r1, %r2;")
+        found = re.search(r'<span class="o">([^<]*(?:<span class="m">[^<]*</span>)*)</span>', line)
+        assert found is not None, line
+        assert html.unescape(re.sub(r"<[^>]*>", "", found[1])) == opcode, line
+        modifiers = re.findall(r'<span class="m">(\.[^<]*)</span>', found[1])
+        assert modifiers == [part for part, _ in hover.opcode(opcode)["parts"]], line
+
+
+def test_registers_special_registers_and_directives_of_a_kernel_are_explained() -> None:
+    module = pl.kernels.get("tiled").build(head_dim=16).module
+    words, registers = hover.words(module), hover.registers(module)
+    assert "%tid.x" in words
+    assert words[".entry"] == "A kernel: a function that the host can launch."
+    assert registers["%row_max"] == ".f32"
+    assert set(hover.opcodes(module)) == {i.opcode for f in module.functions for i in f.instructions()}
