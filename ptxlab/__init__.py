@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from ptxlab.frontends import cuda, triton
     from ptxlab.gpu import assemble, sass
-    from ptxlab.lab import debug, editor, explore, load_ipython_extension, plot_error, plot_state, show
+    from ptxlab.lab import debug, editor, explore, load_ipython_extension, plot_error, plot_roofline, plot_state, show
     from ptxlab.lab.diff import diff
     from ptxlab.merge import merge_states
     from ptxlab.paged import PagedCache
@@ -91,6 +91,7 @@ _HOMES = {
     "open_trace": "emulate.recording",
     "parse": "text",
     "plot_error": "lab",
+    "plot_roofline": "lab",
     "plot_state": "lab",
 }
 """Where each public name lives."""
@@ -136,6 +137,7 @@ __all__ = [
     "out",
     "parse",
     "plot_error",
+    "plot_roofline",
     "plot_state",
     "reference",
     "sass",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ptxlab.lab.explorer import explore
     from ptxlab.lab.magics import load_ipython_extension
     from ptxlab.lab.plots import plot_error, plot_state
+    from ptxlab.lab.roofline import plot_roofline
 
 _HOMES = {
     "debug": "debugger",
@@ -21,11 +22,22 @@ _HOMES = {
     "explore": "explorer",
     "load_ipython_extension": "magics",
     "plot_error": "plots",
+    "plot_roofline": "roofline",
     "plot_state": "plots",
     "show": "cell",
 }
 
-__all__ = ["debug", "diff", "editor", "explore", "load_ipython_extension", "plot_error", "plot_state", "show"]
+__all__ = [
+    "debug",
+    "diff",
+    "editor",
+    "explore",
+    "load_ipython_extension",
+    "plot_error",
+    "plot_roofline",
+    "plot_state",
+    "show",
+]
 
 
 def __getattr__(name: str) -> Any:

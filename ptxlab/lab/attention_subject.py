@@ -232,7 +232,7 @@ class Decode(Attention):
         mine = out.state[0].astype(np.float64)
         top = float(mine[:, 0].max())
         merged = {"m": _plain(top), "l": _plain((mine[:, 1] * mine[:, 2]).sum()), "numpy_m": _plain(m)}
-        exactly = self._parts(query[0, row, 0], k[0, row // (q.shape[1] // k.shape[1])], out.splits, parts, m)
+        exactly, _ = out.exact(0)
         return {**common, "kernel": series(out.state[0]), "numpy": series(exactly), "parts": True,
                 "merged": {**merged, "numpy_l": _plain(total)}}  # fmt: skip
 
@@ -244,21 +244,6 @@ class Decode(Attention):
             "rows": values["heads"], "keys": values["seq_k"], "tile_q": 1, "tile_kv": size, "causal": False,
             "row_name": "query head",
         }  # fmt: skip
-
-    def _parts(self, q: Any, k: Any, splits: int, parts: str, top: float) -> Any:
-        """numpy's m, l and factor of each split `[splits, 3]`, whose keys are known; NaN for warps, which take turns at
-        the keys."""
-        if parts != "split":
-            return np.full((1, 3), np.nan)
-        scores = k.astype(np.float64) @ q.astype(np.float64) * reference.default_scale(len(q))
-        size = -(-len(scores) // splits)
-        out = np.full((splits, 3), np.nan)
-        for n in range(splits):
-            mine = scores[n * size : (n + 1) * size]
-            if mine.size:
-                m = mine.max()
-                out[n] = m, np.exp(mine - m).sum(), np.exp(m - top)
-        return out
 
     def _inputs(self, config: Any, values: Values) -> tuple[Any, Any, Any, Any]:
         """q, the cache and, for a paged one, the block table, whose pages lie in no order."""

@@ -70,7 +70,9 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
         shown, rows_are = error.reshape(-1, error.shape[2]), "query head, sequence by sequence"
     else:
         q, k, v = result.inputs
-        expected = reference.attention(q, k, v, causal=result.causal, scale=result.scale)
+        kept = result.kernel.precision
+        seen = (q, k, v) if kept is None else (x.astype(kept) for x in (q, k, v))  # what the kernel saw
+        expected = reference.attention(*seen, causal=result.causal, scale=result.scale)
         error = np.abs(result.o.reshape(q.shape).astype(np.float64) - expected.o)
         b, h = head
         if not (0 <= b < error.shape[0] and 0 <= h < error.shape[1]):
