@@ -58,6 +58,17 @@ def ptx_lines(text: str) -> list[str]:
 
 @functools.lru_cache(maxsize=32)
 def _ptx_lines(text: str) -> tuple[str, ...]:
+    if "/*" not in text:  # no comment reaches over a line's end, so each line stands for itself
+        return tuple(map(_ptx_line, text.splitlines()))
+    return _ptx_text(text)
+
+
+@functools.lru_cache(maxsize=1 << 15)  # the lines of one kernel come again in the next
+def _ptx_line(line: str) -> str:
+    return "".join(_ptx_text(line))
+
+
+def _ptx_text(text: str) -> tuple[str, ...]:
     tokens = _with_opcodes(PtxLexer(stripnl=False, ensurenl=False).get_tokens(text))
     return tuple(_lines(tokens, _PTX, len(text.splitlines())))
 
@@ -83,9 +94,10 @@ def _opcode_html(word: str) -> str:
     return f'<span class="o">{first}{"".join(_span("m", f".{m}") for m in modifiers)}</span>'
 
 
-def python_lines(text: str) -> list[str]:
+@functools.lru_cache(maxsize=256)
+def python_lines(text: str) -> tuple[str, ...]:
     """The lines of Python as HTML, as many as `text.splitlines()`."""
-    return _lines(PythonLexer(stripnl=False, ensurenl=False).get_tokens(text), _PYTHON, len(text.splitlines()))
+    return tuple(_lines(PythonLexer(stripnl=False, ensurenl=False).get_tokens(text), _PYTHON, len(text.splitlines())))
 
 
 def _lines(tokens: Iterable[tuple[Any, str]], classes: Any, count: int) -> list[str]:
@@ -167,9 +179,10 @@ def _whole(source: list[str]) -> tuple[int, int, int]:
     return full[0], full[-1], 0
 
 
-def c_lines(text: str) -> list[str]:
+@functools.lru_cache(maxsize=64)
+def c_lines(text: str) -> tuple[str, ...]:
     """The lines of CUDA C++ as HTML, as many as `text.splitlines()`."""
-    return _lines(CudaLexer(stripnl=False, ensurenl=False).get_tokens(text), _PYTHON, len(text.splitlines()))
+    return tuple(_lines(CudaLexer(stripnl=False, ensurenl=False).get_tokens(text), _PYTHON, len(text.splitlines())))
 
 
 def _dedent(line: str, indent: int) -> str:

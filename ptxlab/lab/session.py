@@ -10,6 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from ptxlab.errors import PtxlabError
@@ -17,8 +18,8 @@ from ptxlab.lab import stages
 from ptxlab.lab.stages import Request, Version
 from ptxlab.lab.subject import Ran
 
-KEEP = 24
-"""How many results are kept."""
+KEEP = 32
+"""How many kernels, results and states are kept."""
 
 Publish = Callable[[str, Any], None]
 
@@ -32,7 +33,9 @@ class Session:
         self._lock = threading.Condition()
         self._waiting: Request | None = None
         self._thread: threading.Thread | None = None
+        self._versions: OrderedDict[Any, Version] = OrderedDict()
         self._outcomes: OrderedDict[Request, Ran | None] = OrderedDict()
+        self._states: OrderedDict[Request, dict[str, Any] | None] = OrderedDict()
         self.seq = 0
         self.request: Request | None = None
         self.version: Version | None = None
@@ -99,7 +102,8 @@ class Session:
     def _stages(self, request: Request, seq: int) -> Iterator[tuple[str, dict[str, Any] | None]]:
         """The parts of an answer in the order in which a reader wants them."""
         yield "status", {"text": "building", "busy": True}
-        version = stages.build(request)
+        request.check()
+        version = self._kept(self._versions, request.version_key, lambda: stages.build(request))
         if seq != self.seq:
             return
         if self.pinned is None:
@@ -120,10 +124,12 @@ class Session:
         yield "status", {"text": "running", "busy": True}
         fault: PtxlabError | None = None
         try:
-            ran, cached = self._outcome(version, request)
+            cached = request.result_key in self._outcomes
+            ran = self._kept(self._outcomes, request.result_key, lambda: stages.run(version, request))
             yield "run", {**stages.show_run(ran, request, version), "cached": cached}
             yield "status", {"text": "recording the softmax", "busy": True}
-            yield "state", stages.state(version, request, ran)
+            shown = self._kept(self._states, replace(request, sass=False), lambda: stages.state(version, request, ran))
+            yield "state", shown
         except PtxlabError as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:
@@ -132,15 +138,14 @@ class Session:
         if fault is not None:
             raise fault
 
-    def _outcome(self, version: Version, request: Request) -> tuple[Ran | None, bool]:
-        key = request.result_key
-        cached = key in self._outcomes
-        if not cached:
-            self._outcomes[key] = stages.run(version, request)
-        self._outcomes.move_to_end(key)
-        while len(self._outcomes) > KEEP:
-            self._outcomes.popitem(last=False)
-        return self._outcomes[key], cached
+    def _kept(self, shelf: OrderedDict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
+        """What was made before for this key, or is made now; the oldest of more than `KEEP` things are let go."""
+        if key not in shelf:
+            shelf[key] = make()
+        shelf.move_to_end(key)
+        while len(shelf) > KEEP:
+            shelf.popitem(last=False)
+        return shelf[key]
 
 
 def _pinned(version: Version) -> dict[str, Any]:

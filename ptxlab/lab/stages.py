@@ -40,6 +40,12 @@ class Request:
         return dict(self.values)
 
     @property
+    def version_key(self) -> tuple[Any, ...]:
+        """What the PTX depends on: the subject and the parameters that change it."""
+        names = {p.name for p in self.subject.building} | {"splits"}
+        return self.subject, tuple(pair for pair in self.values if pair[0] in names)
+
+    @property
     def result_key(self) -> Request:
         """The request without what only chooses a view of the result."""
         return replace(self, row=-1, head=(0, 0), sass=False)

@@ -6,7 +6,7 @@ function makePane(title, onselect) {
   const name = h("span.pl-pane-name");
   const note = h("span.pl-note");
   const el = h("section.pl-pane", { "aria-label": title }, h("header", null, h("h4", null, title), name, h("span.pl-spring"), note), body);
-  let current = 0;
+  let current = 0, filled = "";
 
   const row = (line) => body.querySelector(`[data-line="${line}"]`);
   function setCurrent(line, tell) {
@@ -43,6 +43,9 @@ function makePane(title, onselect) {
     el, body, name, note, row,
     /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing). */
     fill(lines, numbers) {
+      const now = lines.join("\n") + (numbers ? numbers.join() : "");
+      if (now === filled) return;
+      filled = now;
       const scroll = body.scrollTop;
       body.innerHTML = lines.map((html, k) =>
         `<div class="pl-line" role="option" aria-selected="false" data-line="${k + 1}"${html ? "" : ' data-blank="1"'}>` +
@@ -92,7 +95,7 @@ function makePane(title, onselect) {
       body.setAttribute("aria-label", text);
     },
     /** Words in place of lines. */
-    say(text) { body.replaceChildren(h("p.pl-blank", null, text)); },
+    say(text) { filled = ""; body.replaceChildren(h("p.pl-blank", null, text)); },
     clearComplaint() { body.querySelector(".pl-complaint")?.remove(); },
   };
 }

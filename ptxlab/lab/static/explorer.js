@@ -22,7 +22,7 @@ function render({ model, el }) {
   const state = makeStatePlot((key, tile) => { tiles.mark(model.get("state")?.row, data("run")?.tiles?.tile_kv > 1 || !model.get("state")?.parts ? tile : null); link(key, tile); });
   const tiles = makeTileMap((row, tile) => { chooseRow(row); if (tile >= 0 && model.get("state")?.tiles > tile) state.point(tile); });
   const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
-  let view = "code", words = new Map(), kernel = "", results = "error", chosen = "";
+  let view = "code", words = null, kernel = "", results = "error", chosen = "";
 
   const views = choice("view", [["code", "Code"], ["split", "Diff ⇄", "side by side with the pinned version"], ["unified", "Diff ↕", "unified with the pinned version"]],
     view, (key) => { view = key; showView(); });
@@ -142,9 +142,7 @@ function render({ model, el }) {
       ptx.start(c.links.length ? c.links[0][0] : 1);
       if (data("run")) showKind();
     }
-    words = new Map();
-    for (const span of ptx.body.querySelectorAll(".r"))
-      words.set(span.textContent, [...(words.get(span.textContent) || []), span]);
+    words = null;
     tip.hide();
     showView();
     paintStrip();
@@ -238,13 +236,26 @@ function render({ model, el }) {
     root.dataset.busy = now.busy ? "1" : "";
   }
 
-  hoverDocs(ptx, tip, code, () => words);
+  hoverDocs(ptx, tip, code, () => {
+    if (words) return words;
+    words = new Map();
+    for (const span of ptx.body.querySelectorAll(".r")) {
+      if (!words.has(span.textContent)) words.set(span.textContent, []);
+      words.get(span.textContent).push(span);
+    }
+    return words;
+  });
   hoverSass(sass, tip, () => data("sass")?.docs || {});
 
   const followers = [["code", () => { paintCode(); paintRun(); paintState(); paintSass(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintStrip],
     ["run", paintRun], ["state", paintState], ["sass", paintSass], ["problem", paintProblem], ["status", paintStatus]];
-  for (const [name, paint] of followers) {
-    model.on(`change:${name}`, paint);
+  for (const follower of followers) {
+    const [name, paint] = follower;
+    follower[1] = () => { // the event is for whoever measures
+      paint();
+      root.dispatchEvent(new CustomEvent("ptxlab:painted", { detail: { part: name, seq: model.get(name)?.seq ?? 0 } }));
+    };
+    model.on(`change:${name}`, follower[1]);
     paint();
   }
   const themes = new MutationObserver(() => requestAnimationFrame(() => { paintRun(); paintState(); }));
