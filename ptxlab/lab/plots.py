@@ -65,6 +65,8 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
     """
     from matplotlib.colors import LogNorm
 
+    if not hasattr(result, "inputs"):
+        raise LaunchError(f"result: one of pl.attention or pl.decode is wanted, got {type(result).__name__}")
     if isinstance(result, Decoded):
         error = np.abs(result.o.astype(np.float64) - result.expected())
         shown, rows_are = error.reshape(-1, error.shape[2]), "query head, sequence by sequence"
