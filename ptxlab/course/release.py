@@ -145,6 +145,7 @@ def _grade_cell(exercise: Exercise, seed: str) -> Any:
 
     call = f'score("{exercise.name}", {exercise.answer}, points={exercise.points}, seed=seed)'
     cell = new_code_cell(f"from ptxlab.course import score\n\n{seed}\n{call}")
+    cell.metadata |= {"deletable": False, "editable": False}
     cell.metadata["nbgrader"] = {
         "grade": True, "solution": False, "locked": True, "task": False, "points": exercise.points,
         "grade_id": f"grade-{exercise.name}", "schema_version": 3,
