@@ -237,6 +237,15 @@ def test_old_targets_run_on_the_oldest_known_gpu() -> None:
     )
 
 
+@pytest.mark.parametrize("arch", ["sm_8", "sm_08", "sm_0", "sm_80x1", "80"])
+def test_an_odd_name_of_a_gpu_does_not_end_the_process(arch: str) -> None:
+    """nvJitLink calls exit() for `sm_8`; a notebook's kernel would be gone."""
+    for text, given in ((ADD_ONE, arch), (ADD_ONE.replace("sm_80", arch), None)):
+        with pytest.raises(PtxlabError) as caught:
+            assemble(text, given)
+        assert given is None or f'does not assemble for arch="{arch}": it takes sm_75' in str(caught.value)
+
+
 def test_the_same_text_is_assembled_once() -> None:
     text = ADD_ONE + "// only here\n"
     first = assemble(text)

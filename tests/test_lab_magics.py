@@ -14,6 +14,7 @@ from traitlets.config import Config
 import ptxlab as pl
 from ptxlab.lab import show
 from ptxlab.lab.cell import Cell
+from ptxlab.lab.kept import KEPT
 
 SCALE = """\
 .version 7.0
@@ -51,6 +52,7 @@ def shell() -> Iterator[InteractiveShell]:
     InteractiveShell.clear_instance()
     shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
     shell.run_line_magic("load_ext", "ptxlab")
+    KEPT.clear()
     yield shell
     InteractiveShell.clear_instance()
 

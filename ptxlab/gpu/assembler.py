@@ -161,21 +161,27 @@ def _refuse_dangerous(source: Source) -> None:
             raise AssemblyError(f"a word of more than {LONGEST_WORD} characters", line=number, file=source.file)
 
 
+def _unknown(arch: str) -> TargetError:
+    number = ".".join(map(str, _nvjitlink().version()))
+    return TargetError(
+        f'nvJitLink {number} does not assemble for arch="{arch}": it takes {LOWEST}, sm_80, sm_86, sm_87, sm_89, '
+        f"sm_90, sm_90a, sm_100, sm_120 and others from {LOWEST} on"
+    )
+
+
 def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: bool) -> Assembly:
     nvjitlink = _nvjitlink()
     data = source.text.encode(errors="replace")
     start = time.perf_counter()
     options = [f"-arch={arch}", "-verbose", *(["-lineinfo"] if lineinfo else [])]
+    if not re.fullmatch(r"sm_[1-9]\d{1,3}[a-z]?", arch):  # a single digit ends the process
+        raise _unknown(arch)
     try:
         handle = nvjitlink.create(len(options), options)
     except nvjitlink.nvJitLinkError as error:
         if fallback and re.fullmatch(r"sm_[2-7]\d", arch) and arch < LOWEST:
             return _assemble(source, target, LOWEST, lineinfo, fallback=False)
-        number = ".".join(map(str, nvjitlink.version()))
-        raise TargetError(
-            f'nvJitLink {number} does not assemble for arch="{arch}": it takes {LOWEST}, sm_80, sm_86, sm_87, sm_89, '
-            f"sm_90, sm_90a, sm_100, sm_120 and others from {LOWEST} on"
-        ) from error
+        raise _unknown(arch) from error
     try:
         status = ""
         try:

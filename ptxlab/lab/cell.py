@@ -16,6 +16,7 @@ import numpy as np
 
 from ptxlab.errors import AssemblyError, PtxlabError, UnavailableError
 from ptxlab.lab.diff import Diff, diff
+from ptxlab.lab.kept import KEPT, Kept
 
 STUB = "this cell still holds its stub; write PTX in its place"
 
@@ -68,11 +69,13 @@ def show(
     against: Any = None,
     sass: bool = False,
     assemble: bool = True,
+    keep: str | None = None,
     **options: Any,
 ) -> Cell:
     """Reads, assembles and, given `grid` and `block`, runs PTX (text, module or built kernel), and shows all of it.
 
-    against: what to show a diff from. sass: also disassemble. args and options are those of `pl.launch`.
+    against: what to show a diff from, or a name that it was kept under. keep: a name to keep this text and its launch
+    under, for `against`, `pl.diff` and `pl.editor`. sass: also disassemble. args and options are those of `pl.launch`.
     """
     from ptxlab.lab.diff import ptx_of
 
@@ -82,6 +85,8 @@ def show(
         cell.module = _module(ptx, text)
         if against is not None:
             cell.diff = diff(against, text)
+        if keep:
+            _keep(keep, ptx, text, grid, block, args, options)
         if assemble:
             _assemble(cell, ptx, arch, sass)
         if cell.assembly is None:
@@ -93,6 +98,14 @@ def show(
     except PtxlabError as error:
         cell.error = error
     return cell
+
+
+def _keep(name: str, ptx: Any, text: str, grid: Any, block: Any, args: Any, options: dict[str, Any]) -> None:
+    """Notes the text and its launch, as far as that is asked for; of the options what a launch needs to be the same."""
+    if grid is not None or block is not None:
+        grid, block = 1 if grid is None else grid, 32 if block is None else block
+    same = {key: options[key] for key in ("entry", "shared") if options.get(key)}
+    KEPT[name] = Kept(ptx, text, grid, block, tuple(args), same)
 
 
 def _module(ptx: Any, text: str) -> Any:

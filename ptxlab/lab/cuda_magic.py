@@ -10,8 +10,8 @@ from IPython.core.magic_arguments import MagicArgumentParser
 from IPython.display import display
 
 from ptxlab.errors import PtxlabError
-from ptxlab.lab.cell import Cell
-from ptxlab.lab.magics import PtxMagics
+from ptxlab.lab.cell import STUB, Cell
+from ptxlab.lab.magics import STUBS, Mistake, PtxMagics
 
 _OWN = MagicArgumentParser("%%cuda", add_help=False)
 _OWN.add_argument("--option", metavar="FLAG", action="append", default=[])
@@ -45,6 +45,8 @@ class CudaMagics(Magics):
     def _compile(self, source: str, options: Any, flags: list[str]) -> Cell:
         from ptxlab.frontends import cuda
 
+        if STUBS.search(source):
+            return Cell(source, error=Mistake(STUB.replace("PTX", "CUDA C++")))
         try:
             kernel = cuda(source, options.arch or self.ptx.arch or None, options.entry, flags, file="cell.cu")
         except PtxlabError as error:

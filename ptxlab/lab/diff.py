@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
+from ptxlab.lab.kept import text_of
+
 Kind = Literal["same", "renamed", "changed", "added", "removed", "note"]
 
 _WORD = re.compile(
@@ -118,9 +120,9 @@ def diff(a: Any, b: Any, *, names: tuple[str, str] | None = None) -> Diff:
 
 
 def ptx_of(thing: Any) -> str:
-    """The PTX text of a text, a `Module`, or an object with `.ptx` or `.module`."""
+    """The PTX text of a text, a name that one was kept under, a `Module`, or an object with `.ptx` or `.module`."""
     if isinstance(thing, str):
-        return thing
+        return text_of(thing)
     text = getattr(thing, "ptx", None)
     if isinstance(text, str):
         return text

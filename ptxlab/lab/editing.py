@@ -20,6 +20,7 @@ from ptxlab import kernels
 from ptxlab.lab import assets, language
 from ptxlab.lab.cell import Cell, show
 from ptxlab.lab.diff import ptx_of
+from ptxlab.lab.kept import KEPT
 
 START = """.version 8.0
 .target sm_80
@@ -200,9 +201,9 @@ class Editor(anywidget.AnyWidget):
 def editor(what: Any = START, grid: Any = None, block: Any = None, *args: Any, **options: Any) -> Editor:
     """Opens an editor for PTX.
 
-    what: PTX text; anything that has PTX (a module, a kernel of the builder, of `pl.cuda`, another editor); the name of
-    a kernel of the library, with its parameters; by default a small kernel to begin with. grid, block, args, options:
-    as in `pl.show`; with them there is a button that runs the text and shows what became of it.
+    what: PTX text, or a name that it was kept under; anything that has PTX (a module, a kernel of the builder, of
+    `pl.cuda`, another editor); the name of a kernel of the library, with its parameters; by default a small kernel to
+    begin with. grid, block, args, options: as in `pl.show`; with them a button runs the text and shows the results.
 
     Raises `UnknownKernel`, which says what there is, for a name that no kernel has.
     """
@@ -213,6 +214,8 @@ def editor(what: Any = START, grid: Any = None, block: Any = None, *args: Any, *
         given = {key: options.pop(key) for key in tuple(options) if key in spec.parameters}
         what = spec.build(**given)
         name = what.name
+    elif isinstance(what, str) and what in KEPT:
+        name = what
     elif isinstance(what, str) and "\n" not in what:
         kernels.get(what)  # says what there is
     call = None if grid is None and block is None else (grid, block, *args)

@@ -20,11 +20,14 @@ from traitlets import Unicode
 from ptxlab.emulate.trace import Trace
 from ptxlab.errors import PtxlabError
 from ptxlab.lab.cell import STUB, Cell, show
+from ptxlab.lab.kept import KEPT, Kept
 
-_STUB = re.compile(r"^\s*(#+ *YOUR CODE HERE|raise NotImplementedError)", re.MULTILINE)
+STUBS = re.compile(r"^\s*(#+ *YOUR CODE HERE|raise NotImplementedError)", re.MULTILINE)
+_DEBUGGED = """a kernel of the library, a kept name, a trace file, or a variable with a run, a result, a fault or a
+    trace; by default what the last %%ptx --trace recorded"""
 
 
-class _Mistake(PtxlabError):
+class Mistake(PtxlabError):
     """An option that does not make sense; shown like any other error, without a traceback."""
 
 
@@ -40,10 +43,10 @@ class PtxMagics(Magics):
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
         self.names: dict[str, Any] = shell.user_ns
-        self.kept: dict[str, str] = {}
+        self.traced: Any = None
 
     @magic_arguments()
-    @argument("-k", "--keep", metavar="NAME", help="keep the text under a name that --diff takes")
+    @argument("-k", "--keep", metavar="NAME", help="keep text and launch under a name: for --diff and the other magics")
     @argument("--arch", help="target to assemble for and run as, such as sm_90; by default the PTX's own")
     @argument("--grid", metavar="X[,Y,Z]", help="blocks to launch; 1 if only --block or --args is given")
     @argument("--block", metavar="X[,Y,Z]", help="threads in a block; 32 if only --grid or --args is given")
@@ -51,11 +54,11 @@ class PtxMagics(Magics):
     @argument("--device", choices=("auto", "gpu", "cpu", "step"), help="where to run")
     @argument("--shared", metavar="BYTES", type=int, default=0, help="bytes of dynamic shared memory")
     @argument("--entry", metavar="KERNEL", help="which kernel, when the text has several")
-    @argument("--seed", type=int, help="shuffle the warp schedule with this seed")
+    @argument("--seed", metavar="N", type=int, help="shuffle the warp schedule with this seed")
     @argument("--budget", metavar="N", type=int, help="stop after this many warp-instructions")
     @argument("--checks", metavar="NAMES", help="checks to run with, such as memcheck")
     @argument("--counters", action="store_true", help="count instructions and show the heat of each line")
-    @argument("--trace", action="store_true", help="record the steps of block 0 for %%ptx_debug, with -o VAR")
+    @argument("--trace", action="store_true", help="record the steps of block 0; %%ptx_debug opens them")
     @argument("--diff", metavar="NAME", help="show what changed from the text kept under NAME, or from a variable")
     @argument("--sass", action="store_true", help="show the machine code that the assembler made")
     @argument("-o", "--out", metavar="VAR", help="put the Run (or, without a launch, the Module) into this variable")
@@ -74,8 +77,8 @@ class PtxMagics(Magics):
 
     def show(self, options: Any, text: str, kernel: Any = None) -> Cell:
         """The cell of a text under the options of `%%ptx`; `kernel` is what to launch if that is more than the text."""
-        if _STUB.search(text):
-            return Cell(text, error=_Mistake(STUB))
+        if STUBS.search(text):
+            return Cell(text, error=Mistake(STUB))
         try:
             against = self._against(options.diff) if options.diff else None
             arguments = self._arguments(options.args) if options.args else []
@@ -87,14 +90,17 @@ class PtxMagics(Magics):
             if options.checks:
                 launch["checks"] = tuple(filter(None, re.split(r"[,\s]+", options.checks)))
             sizes: list[Any] = [_size("--grid", options.grid), _size("--block", options.block)]
-        except _Mistake as mistake:
+        except Mistake as mistake:
             return Cell(text, error=mistake)
         if options.args is not None and sizes == [None, None]:
             sizes = [1, 32]
-        if options.keep:
-            self.kept[options.keep] = text
         arch = options.arch or self.arch or None
-        return show(kernel or text, *sizes, *arguments, arch=arch, against=against, sass=options.sass, **launch)
+        launch |= {"arch": arch, "against": against, "sass": options.sass, "keep": options.keep}
+        cell = show(kernel or text, *sizes, *arguments, **launch)
+        traced = cell.run if cell.run is not None else cell.error
+        if getattr(traced, "trace", None) is not None:
+            self.traced = traced
+        return cell
 
     def _arguments(self, words: str) -> list[Any]:
         out: list[Any] = []
@@ -107,19 +113,19 @@ class PtxMagics(Magics):
             else:
                 arrays = [k for k, v in self.names.items() if isinstance(v, np.ndarray) and k[0] != "_"]
                 there = f"; its arrays are {', '.join(arrays)}" if arrays else ""
-                raise _Mistake(f"--args: there is no variable {word!r} in the notebook{there}")
+                raise Mistake(f"--args: there is no variable {word!r} in the notebook{there}")
         return out
 
     def _against(self, name: str) -> Any:
-        if name in self.kept:
-            return self.kept[name]
+        if name in KEPT:
+            return name
         if name in self.names:
             return self.names[name]
-        kept = f"; kept are {', '.join(self.kept)}" if self.kept else "; keep one with %%ptx -k NAME"
-        raise _Mistake(f"--diff: no text {name!r} was kept and there is no such variable{kept}")
+        kept = f"; kept are {', '.join(KEPT)}" if KEPT else "; keep one with %%ptx -k NAME"
+        raise Mistake(f"--diff: no text {name!r} was kept and there is no such variable{kept}")
 
     @magic_arguments()
-    @argument("kernel", nargs="?", default="scalar", help="which kernel; `ptxlab list` names them")
+    @argument("kernel", nargs="?", default="scalar", help="a kernel of the library, a variable or a kept name")
     @argument("parameters", nargs="*", help="parameters to start with, such as head_dim=32 causal=True seq_q=100")
     @line_magic
     def ptx_explore(self, line: str) -> Any:
@@ -130,22 +136,32 @@ class PtxMagics(Magics):
         kernel, words = options.kernel, list(options.parameters)
         if "=" in kernel:
             kernel, words = "scalar", [kernel, *words]
-        try:
-            return explore(kernel, **_named(words))
-        except PtxlabError as error:
-            raise UsageError(str(error)) from None
+        return self._open(explore, self._meant(kernel), _named(words))
 
     @magic_arguments()
-    @argument("what", help="a variable with a run, a fault or a trace; a trace file; or a kernel of the library")
+    @argument("what", nargs="?", help=_DEBUGGED)
     @argument("parameters", nargs="*", help="of a kernel of the library, such as head_dim=16 seq_len=32 warps=0")
     @line_magic
     def ptx_debug(self, line: str) -> Any:
-        """Opens the debugger: %ptx_debug run, %ptx_debug kernel.trace, %ptx_debug scalar head_dim=16 seq_len=32"""
+        """Opens the debugger: %ptx_debug, %ptx_debug run, %ptx_debug scalar head_dim=16 seq_len=32"""
         from ptxlab.lab.debugger import debug
 
         options = parse_argstring(self.ptx_debug, line)
+        if options.what is None and self.traced is None:
+            raise UsageError("no cell has recorded steps; write %%ptx --trace, or name what to open: %ptx_debug scalar")
+        what = self.traced if options.what is None else self._meant(options.what)
+        return self._open(debug, what, _named(options.parameters))
+
+    def _meant(self, word: str) -> Any:
+        """What a word of a magic's line stands for: something kept, a variable, or a name that ptxlab knows."""
+        return KEPT.get(word, self.names.get(word, word))
+
+    def _open(self, view: Any, what: Any, parameters: dict[str, Any]) -> Any:
+        """Opens the explorer or the debugger; a mistake is one line, without a traceback."""
         try:
-            return debug(self.names.get(options.what, options.what), **_named(options.parameters))
+            if isinstance(what, Kept):
+                return view(what.kernel, *what.call, **what.options, **parameters)
+            return view(what, **parameters)
         except PtxlabError as error:
             raise UsageError(str(error)) from None
 
@@ -173,7 +189,7 @@ def _number(word: str) -> int | float | None:
     try:
         return float(word)
     except ValueError:
-        raise _Mistake(f"--args: {word!r} is neither a number nor a variable") from None
+        raise Mistake(f"--args: {word!r} is neither a number nor a variable") from None
 
 
 def _size(option: str, words: str | None) -> tuple[int, ...] | None:
@@ -181,15 +197,17 @@ def _size(option: str, words: str | None) -> tuple[int, ...] | None:
         return None
     parts = words.replace("x", ",").split(",")
     if not 1 <= len(parts) <= 3 or not all(p.strip().isdigit() and int(p) > 0 for p in parts):
-        raise _Mistake(f"{option}: one to three positive whole numbers are wanted, as in {option} 4,2; found {words!r}")
+        raise Mistake(f"{option}: one to three positive whole numbers are wanted, as in {option} 4,2; found {words!r}")
     return tuple(int(p) for p in parts)
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Registers the magics and how ptxlab's objects look in a notebook: `%load_ext ptxlab`."""
+    from ptxlab.lab import completion
     from ptxlab.lab.cuda_magic import CudaMagics
     from ptxlab.lab.display import register
 
     magics = PtxMagics(shell)
     shell.register_magics(magics, CudaMagics(shell, magics))
     register(shell)
+    completion.install(shell, magics)

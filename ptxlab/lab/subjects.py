@@ -15,6 +15,8 @@ PREFILL = {"seq_q": 32, "seq_k": 32, "batch": 1, "heads": 1, "kv_heads": None, "
 """Sizes of the random inputs for a prefill kernel, where nothing is said; kv_heads is then heads."""
 DECODE = {"seq_k": 48, "batch": 1, "heads": 2, "kv_heads": None, "sigma": 1.0, "seed": 0}
 """The same for a decode kernel: seq_k keys for every sequence."""
+MOST = 1 << 16
+"""The largest of these sizes: a trace is capped, the inputs are not."""
 OPTIONS = ("device", "checks", "budget")
 """What is passed on to the launch of a prefill kernel."""
 
@@ -65,6 +67,15 @@ def _sizes(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     sizes = {key: given.pop(key, default) for key, default in defaults.items()}
     if sizes["kv_heads"] is None:
         sizes["kv_heads"] = sizes["heads"]
+    for key, value in sizes.items():
+        kind, least = (int | float, 0) if key == "sigma" else (int, 0 if key == "seed" else 1)
+        if not isinstance(value, kind) or isinstance(value, bool) or not least <= value <= MOST:
+            what = "a number" if key == "sigma" else "a whole number"
+            raise LaunchError(f"{key}: {what} from {least} to {MOST} is wanted, found {value!r}")
+    if sizes["heads"] % sizes["kv_heads"]:
+        raise LaunchError(
+            f"kv_heads: {sizes['heads']} query heads cannot share {sizes['kv_heads']} heads of keys evenly"
+        )
     return sizes
 
 
