@@ -198,11 +198,11 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
     def run(w: Warp) -> int | None:
         partners: list[Part] = []
         if w.apart:
-            named = members(w)[int(w.mask.argmax())]
-            found = _gather(w, code, (named >> w.lane_id() & np.uint32(1)).astype(DTYPE["i1"]))
-            if found is None:
+            named = members(w)
+            for word in np.unique(named[w.mask]):  # several groups of lanes may have come here together
+                partners += _gather(w, code, w.mask & (named == word), word)
+            if not w.mask.any():
                 return GONE
-            partners = found
         if sem is not None:
             values = [read(w) for read in readers]
             if not partners:
@@ -216,10 +216,11 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
     return run if code.guard is None else parted(run, t.following[code.index], *code.guard)
 
 
-def _gather(w: Warp, code: Code, members: np.ndarray) -> list[Part] | None:
-    """Joins the lanes that wait here. Parts that wait at another instruction of the same kind are given back; None when
-    named lanes are still missing, and then the running lanes wait."""
+def _gather(w: Warp, code: Code, group: np.ndarray, word: int) -> list[Part]:
+    """Joins the lanes that wait here for `group`, running lanes that name the lanes in `word`. Parts that wait at
+    another instruction of the same kind are given back. While named lanes are missing the group waits."""
     assert code.form is not None
+    members = (np.uint32(word) >> w.lane_id() & np.uint32(1)).astype(DTYPE["i1"])
     missing = members & w.live & ~w.mask
     if not missing.any():
         return []
@@ -233,8 +234,9 @@ def _gather(w: Warp, code: Code, members: np.ndarray) -> list[Part] | None:
         elif wait.code.form is not None and wait.code.form.opcode == code.form.opcode:
             partners.append(part)
     if (missing & ~_union([*same, *partners])).any():
-        w.wait(Wait(code, members=members), code.index)
-        return None
+        w.others.append(Part(code.index, group, Wait(code, members=members)))
+        w.run_lanes(w.mask & ~group)
+        return []
     for part in same:
         w.others.remove(part)
     if same:
