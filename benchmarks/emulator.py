@@ -141,7 +141,7 @@ def matmul(name: str, block: int) -> Prepared:
 
 CHILD = """
 import sys, time, numpy as np, ptxlab as pl
-import llvmlite.binding, ptxlab.isa, ptxlab.emulate.jit, ptxlab.text, ptxlab.launch as _
+import llvmlite.binding, ptxlab.isa, ptxlab.emulate.jit, ptxlab.emulate.lowering, ptxlab.text, ptxlab.launch as _
 ptx = open(sys.argv[1]).read()
 x = np.ones(32, np.float32)
 start = time.perf_counter()
