@@ -1,0 +1,331 @@
+"""The exercises of notebook 11: where a part begins and ends, the tail, the merge of the parts, each factor once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab.build import Builder, Ptr, kernel, u32
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.grading import Grading
+from ptxlab.kernels.decode_split import part
+from ptxlab.launch import launch
+
+# -- 11-part -----------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _bounds(k: Builder, found: Ptr[u32], keys: u32, splits: u32) -> None:
+    """found[2 * split] and [2 * split + 1]: where the library's part begins and ends."""
+    split = k.tid.x
+    first, last = part(k, keys, splits, split)
+    found[split * 2] = first
+    (found + 1)[split * 2] = last
+
+
+def _part(g: Grading, answer: Any) -> None:
+    def draw(rng: np.random.Generator) -> tuple[int, int, int]:
+        splits = int(rng.integers(2, 16))
+        return int(rng.integers(0, 3 * splits + 2)), splits, int(rng.integers(splits // 2, splits))
+
+    for keys, splits, split in g.vary(((10, 4, 0), (10, 4, 3), (8, 4, 3), (3, 4, 1)), hidden=draw, count=5):
+        found = np.zeros(2 * splits, np.uint32)
+        launch(_bounds, 1, splits, found, keys, splits, device="step")
+        truth = (int(found[2 * split]), int(found[2 * split + 1]))
+        sizes = [int(found[2 * s + 1] - found[2 * s]) for s in range(splits)]
+        says = f"In a run, the {splits} parts of {keys} keys had {', '.join(map(str, sizes))} keys."
+        g.predict(answer, (keys, splits, split), truth, says)
+    g.note("Rounded up, and cut off at the end: every key has one owner, and late parts may be empty.")
+
+
+PART = Exercise(
+    name="11-part",
+    title="Which keys are mine?",
+    kind="predict",
+    level=1,
+    prompt="""
+`decode_split` cuts `keys` keys into `splits` parts. Write the function that says where part `split` begins and
+where it ends (the first key that is not in it), as a pair. Do not forget the parts behind the last key: the
+kernel says where *they* begin, too.
+
+The check runs the library's own lines on the machine.
+""",
+    starter='''
+def bounds(keys, splits, split):
+    """(first, last) of a part of the keys, as the kernel has them."""
+    size = keys // splits
+    return split * size, (split + 1) * size
+''',
+    solution='''
+def bounds(keys, splits, split):
+    """(first, last) of a part of the keys, as the kernel has them."""
+    size = -(-keys // splits)
+    first = min(split * size, keys)
+    return first, min(first + size, keys)
+''',
+    answer="bounds",
+    hints=(
+        "With 10 keys and 4 parts of 10 // 4 = 2 keys: who has the keys 8 and 9?",
+        "Round the size up. What is then wrong with the last parts?",
+        "Neither end may be behind the last key: first = min(split * size, keys), last = min(first + size, keys).",
+    ),
+    graded=("both ends, for other numbers of keys and parts, fewer keys than parts among them",),
+    grade=_part,
+)
+
+# -- 11-tail -----------------------------------------------------------------------------------------------------------
+
+
+def _tail(g: Grading, answer: Any) -> None:
+    def draw(rng: np.random.Generator) -> tuple[int, int]:
+        return int(rng.integers(1, 90)), int(rng.integers(2, 9))
+
+    for keys, splits in g.vary(((32, 4), (35, 4), (3, 4)), hidden=draw, count=3):
+        score = (3 * g.rng.standard_normal(keys)).astype(np.float32)
+        state = np.full((splits, 2), np.nan, np.float32)
+        run = g.launch(answer, splits, 32, score, state, keys, splits)
+        if run is None:
+            continue
+        seen = np.where(np.isneginf(state[:, 0]), 0.0, state[:, 1].astype(float) * np.exp2(state[:, 0].astype(float)))
+        total, whole = float(np.nansum(seen)), float(np.exp2(score.astype(float)).sum())
+        size = keys // splits
+        lost = np.exp2(score[size * splits :].astype(float)).sum()
+        says = [f"{keys} keys, {splits} splits. All weights together are {whole:.5g}, the parts' {total:.5g}."]
+        if lost and np.isclose(total, whole - lost, rtol=1e-4):
+            says.append(
+                f"Missing is exactly what the keys {size * splits} to {keys - 1} weigh: {keys} // {splits} = "
+                f"{size}, and "
+                f"{splits} * {size} = {size * splits}."
+            )
+        elif total > whole * 1.0001:
+            says.append("That is too much: some key was counted twice.")
+        nan = np.argwhere(np.isnan(state))
+        if len(nan):
+            says = [f"Part {nan[0][0]} of {splits} stored a NaN: it has no key. (-inf, 0) is wanted of it."]
+        right = g.part(f"{keys} keys in {splits} parts: nothing lost", np.isclose(total, whole, rtol=1e-4), says)
+        if right:
+            g.part(
+                f"{keys} keys in {splits} parts: empty parts are (-inf, 0)",
+                bool((np.isneginf(state[:, 0]) == (state[:, 1] == 0)).all()) and not np.isnan(state).any(), says,
+            )  # fmt: skip
+    g.note("Every key has exactly one owner, and empty parts leave the neutral element.")
+
+
+_TAIL = '''
+@kernel
+def parts(k: Builder, score: Ptr[f32], state: Ptr[f32], keys: u32, splits: u32):
+    """One warp = one part of the scores; state[part] = (their maximum, the sum of 2^(score - maximum))."""
+    lane, split = k.tid.x, k.ctaid.x
+    size = {size}
+    first = {first}
+    last = {last}
+    row_max = k.var(f32, -math.inf)
+    with k.loop(last, start=first + lane, step=32) as j:
+        row_max.set(k.max(row_max, score[j]))
+    for distance in (16, 8, 4, 2, 1):
+        row_max.set(k.max(row_max, k.shfl(row_max, distance, 31, -1, mode="bfly")))
+    row_sum = k.var(f32, 0.0)
+    with k.loop(last, start=first + lane, step=32) as j:
+        row_sum += k.exp2(score[j] - row_max)
+    for distance in (16, 8, 4, 2, 1):
+        row_sum += k.shfl(row_sum, distance, 31, -1, mode="bfly")
+    with k.guard(lane == 0):
+        state[split * 2] = row_max
+        (state + 1)[split * 2] = row_sum
+'''
+
+TAIL = Exercise(
+    name="11-tail",
+    title="The keys that nobody has",
+    kind="fix",
+    level=1,
+    prompt="""
+Each block takes its part of some scores and stores the part's maximum and sum (powers of two). With 32 keys and 4
+splits all is well. With 35 keys something is missing, and with 3 keys everything is.
+
+Mend the three lines that say where a part begins and ends. Mind the last parts, which may be empty: they must not
+read past the end.
+""",
+    starter=_TAIL.format(size="keys // splits", first="split * size", last="first + size"),
+    solution=_TAIL.format(
+        size="(keys + (splits - 1)) // splits", first="k.min(split * size, keys)", last="k.min(first + size, keys)"
+    ),
+    answer="parts",
+    hints=(
+        "What is 35 // 4, and what is four times that?",
+        "Round up: (keys + (splits - 1)) // splits. Now the parts reach past the last key; what must be cut?",
+        "first = k.min(split * size, keys) and last = k.min(first + size, keys).",
+    ),
+    graded=(
+        "the weights of all parts add up to those of all keys",
+        "empty parts are (-inf, 0)",
+        "no read past the end",
+    ),
+    grade=_tail,
+)
+
+# -- partial results for two exercises ---------------------------------------------------------------------------------
+
+
+def _partial(g: Grading, rows: int, splits: int, dim: int) -> tuple[Any, Any, Any]:
+    """(partial results [rows, splits, D + 2] as `decode_split` stores them, o, lse in float64); some parts are "
+    "empty."""
+    partial = np.zeros((rows, splits, dim + 2), np.float32)
+    partial[..., :dim] = g.rng.standard_normal((rows, splits, dim)) * 3
+    partial[..., dim] = 4 * g.rng.standard_normal((rows, splits))
+    partial[..., dim + 1] = g.rng.uniform(1, 5, (rows, splits))
+    gone = g.rng.random((rows, splits)) < 0.25
+    gone[:, 0] = splits > 1
+    gone[:, -1] = False
+    partial[gone] = 0
+    partial[gone, dim] = -np.inf
+    exact = partial.astype(float)
+    m = exact[..., dim].max(axis=1)
+    factor = np.exp(exact[..., dim] - m[:, None])
+    total = (exact[..., dim + 1] * factor).sum(axis=1)
+    o = (exact[..., :dim] * factor[..., None]).sum(axis=1) / total[:, None]
+    return partial, o, m + np.log(total)
+
+
+# -- 11-merge ----------------------------------------------------------------------------------------------------------
+
+
+def _merge(g: Grading, answer: Any) -> None:
+    def draw(rng: np.random.Generator) -> tuple[int, int, int]:
+        return int(rng.integers(1, 5)), int(rng.integers(1, 20)), int(rng.choice([32, 64, 96]))
+
+    for rows, splits, dim in g.vary(((1, 1, 32), (2, 5, 32)), hidden=draw):
+        partial, want, want_lse = _partial(g, rows, splits, dim)
+        o, lse = np.full((rows, dim), np.nan, np.float32), np.full(rows, np.nan, np.float32)
+        run = g.launch(answer, rows, dim, partial, o, lse, splits, build={"D": dim})
+        if run is None:
+            continue
+        divided = (partial[0, :, :dim].sum(axis=0) / partial[0, :, dim + 1].sum())[0]
+        says = f"Row 0 has the maxima {', '.join(f'{m:.3g}' for m in partial[0, :, dim])}."
+        if splits > 1 and np.isclose(o[0, 0], divided, rtol=1e-4):
+            says += " The sums were added as if all maxima were the same."
+        if g.close(f"{splits} splits of {dim}: o", o, want, rtol=1e-4, atol=1e-4, says=says):
+            g.close(f"{splits} splits of {dim}: lse", lse, want_lse, rtol=1e-4, atol=1e-4, says=says)
+    g.note("Largest maximum first, then sums, each scaled by its part's factor.")
+
+
+_REDUCE = '''
+@kernel
+def reduce(k: Builder, partial: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], splits: u32, *, D: int = 32):
+    """One block = one row, thread d = element d. partial[row, split] has D sums, a maximum (natural) and a sum of "
+    "weights."""
+    row, d = k.ctaid.x, k.tid.x
+    parts = partial + row * splits * (D + 2)
+    m = k.var(f32, -math.inf)
+    with k.loop(splits) as s:
+        m.set(k.max(m, (parts + D)[s * (D + 2)]))
+'''
+_MERGE_END = """    o[row * D + d] = total / l
+    with k.guard(d == 0):
+        lse[row] = m + k.log2(l) * LN2
+"""
+MERGE = Exercise(
+    name="11-merge",
+    title="The second kernel",
+    kind="fill",
+    level=2,
+    prompt="""
+The merge of the splits. `partial` is `[rows, splits, D + 2]`: for each part `D` sums that are **not divided**,
+its maximum (in natural units) and its sum of weights. The first pass, which finds the largest maximum, is there.
+So is the division at the end.
+
+Write the second pass: how does each part enter `total` and `l`? Parts without keys are $(0, -\\infty, 0)$; each
+row has at least one key.
+""",
+    starter=_REDUCE
+    + """    total, l = k.var(f32, 0.0), k.var(f32, 0.0)
+    with k.loop(splits) as s:
+        part = parts + s * (D + 2)
+        total += part[d]
+        l += part[D + 1]
+"""
+    + _MERGE_END,
+    solution=_REDUCE
+    + """    total, l = k.var(f32, 0.0), k.var(f32, 0.0)
+    with k.loop(splits) as s:
+        part = parts + s * (D + 2)
+        factor = k.exp2((part[D] - m) * LOG2E)
+        total.set(k.fma(part[d], factor, total))
+        l.set(k.fma(part[D + 1], factor, l))
+"""
+    + _MERGE_END,
+    answer="reduce",
+    hints=(
+        "The sums of a part are in units of exp(its own maximum). In which units is the result?",
+        "Each part is multiplied by exp(its maximum - m), both its row and its sum. There is only exp2.",
+        "factor = k.exp2((part[D] - m) * LOG2E); then total.set(k.fma(part[d], factor, total)), and l alike with "
+        "part[D + 1].",
+    ),
+    graded=("o and lse, for other numbers of splits and D, empty parts among them",),
+    grade=_merge,
+)
+
+# -- 11-factors --------------------------------------------------------------------------------------------------------
+
+
+def _factors(g: Grading, answer: Any) -> None:
+    def draw(rng: np.random.Generator) -> tuple[int, int, int]:
+        return int(rng.integers(1, 4)), int(rng.integers(2, 32)), int(rng.choice([64, 128]))
+
+    for rows, splits, dim in g.vary(((2, 8, 64),), hidden=draw, count=3):
+        partial, want, want_lse = _partial(g, rows, splits, dim)
+        o, lse = np.full((rows, dim), np.nan, np.float32), np.full(rows, np.nan, np.float32)
+        run = g.launch(answer, rows, dim, partial, o, lse, splits, build={"D": dim}, counters=True)
+        if run is None:
+            continue
+        right = g.close(f"{splits} splits of {dim}: o", o, want, rtol=1e-4, atol=1e-4)
+        if right and g.close(f"{splits} splits of {dim}: lse", lse, want_lse, rtol=1e-4, atol=1e-4):
+            g.at_most(
+                f"each factor is computed once: {splits} splits of {dim}", run, "exponentials", rows * splits,
+                f"{rows} rows of {splits} splits have {rows * splits} factors. One thread of a block can compute "
+                f"one, and "
+                "the others read it.",
+            )  # fmt: skip
+    g.note("One thread a factor, shared memory to pass them on, a barrier between the two.")
+
+
+FACTORS = Exercise(
+    name="11-factors",
+    title="Each factor once",
+    kind="optimise",
+    level=3,
+    prompt="""
+In the merge of the last exercise all `D` threads of a block compute the same factor for each split: `D * splits`
+exponentials where `splits` would do. The unit for exponentials is the slowest of a multiprocessor.
+
+Let **each factor be computed by one thread**: thread `s` that of split `s` (there are at most 32 splits, and `D`
+is at least 64). The others read it from shared memory. The budget: as many exponentials, counted over threads, as
+there are splits.
+""",
+    starter=MERGE.solution,
+    solution=_REDUCE
+    + """    factors = k.shared(f32, 32)
+    with k.if_(d < splits):
+        factors[d] = k.exp2(((parts + D)[d * (D + 2)] - m) * LOG2E)
+    k.barrier()
+    total, l = k.var(f32, 0.0), k.var(f32, 0.0)
+    with k.loop(splits) as s:
+        part = parts + s * (D + 2)
+        factor = factors[s]
+        total.set(k.fma(part[d], factor, total))
+        l.set(k.fma(part[D + 1], factor, l))
+"""
+    + _MERGE_END,
+    answer="reduce",
+    hints=(
+        "Which threads shall compute, and what must be between their writing and the others' reading?",
+        "factors = k.shared(f32, 32); in k.if_(d < splits) thread d writes factors[d]; then a barrier; then the "
+        "loop reads.",
+        "The maximum of split d is (parts + D)[d * (D + 2)]. The barrier stands behind the if, not in it.",
+    ),
+    graded=("o and lse, for other numbers of splits and D", "exponentials: one a split and row", "no race"),
+    grade=_factors,
+)
+
+EXERCISES = (PART, TAIL, MERGE, FACTORS)
