@@ -1,0 +1,419 @@
+"""Exercises of notebook 05: fragments whose layout is known."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ptxlab.build import Builder, Ptr, b32, f16, f32, kernel
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.grading import Grading
+from ptxlab.launch import Run, launch
+
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+
+
+def _executed(run: Run, prefix: str) -> int:
+    """Warp-instructions whose opcode begins so."""
+    assert run.counters is not None
+    return sum(warps for opcode, (warps, _) in run.counters.opcodes.items() if opcode.startswith(prefix))
+
+
+def _half(g: Grading, *shape: int) -> Any:
+    """Small whole numbers, whose products and sums are exact."""
+    return g.rng.integers(-2, 3, shape).astype(np.float16)
+
+
+# -- 05-holder ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def marks(k: Builder, b: Ptr[f16], c: Ptr[f32]) -> None:
+    """Block n multiplies an A that is 0 but for a 1 in half n % 2 of register n // 2 % 4 of lane n // 8."""
+    lane, block = k.tid.x, k.ctaid.x
+    g, t = lane // 4, lane % 4
+    b_pairs = b.cast(b32)
+    one = k.select(block % 2 == 0, 0x00003C00, 0x3C000000, type=b32)  # 1.0 in the lower or the upper half
+    left = [k.select((block // 8 == lane) & (block // 2 % 4 == i), one, 0) for i in range(4)]
+    right = [b_pairs[g * 8 + t + down] for down in (0, 4)]
+    total: Any = k.vars(f32, 4, 0.0)
+    k.op(MMA, left, right, total, into=total)
+    for i, (down, odd) in enumerate(((0, 0), (0, 1), (8, 0), (8, 1))):
+        c[block * 128 + (g + down) * 8 + t * 2 + odd] = total[i]
+
+
+@functools.cache
+def _holders() -> dict[tuple[int, int], tuple[int, int, int]]:
+    """For each element of A who holds it: the product with a B whose row r is full of r + 1 says where a 1 was."""
+    b = np.tile(np.arange(1, 17, dtype=np.float16), (8, 1))  # column by column
+    c = np.zeros((256, 16, 8), np.float32)
+    launch(marks, 256, 32, b, c, device="cpu")
+    found = {}
+    for n in range(256):
+        row = int(np.flatnonzero(c[n, :, 0])[0])
+        found[row, int(c[n, row, 0]) - 1] = (n // 8, n // 2 % 4, n % 2)
+    return found
+
+
+def _holder(g: Grading, answer: Any) -> None:
+    shown = ((0, 0), (1, 3), (9, 2), (0, 8), (15, 15))
+    for row, column in g.vary(shown, hidden=lambda r: (int(r.integers(16)), int(r.integers(16))), count=6):
+        lane, register, half = _holders()[row, column]
+        says = f"With a 1 there and 0 elsewhere, row {row} of the product was row {column} of B."
+        if g.predict(answer, (row, column), (lane, register, half), says):
+            g.note(f"({row}, {column}) lies in lane {lane}, register {register}, half {half}.")
+
+
+HOLDER = Exercise(
+    name="05-holder",
+    title="Who holds it?",
+    kind="predict",
+    level=1,
+    prompt="""
+In which lane, in which of its four registers, and in which half of it (0 the lower, 1 the upper 16 bits) lies element
+`(row, column)` of the 16 × 16 matrix **A** of `mma.m16n8k16`? Write a function that returns the three.
+
+The machine finds out by multiplying: it puts a 1 into one half of one register of one lane, 0 everywhere else, and
+looks which element of the product is not 0. Shown cases: (0, 0), (1, 3), (9, 2), (0, 8), (15, 15).
+""",
+    starter='''
+def holder(row, column):
+    """(lane, register, half) of an element of A."""
+    return 0, 0, 0
+''',
+    solution='''
+def holder(row, column):
+    """(lane, register, half) of an element of A."""
+    lane = 4 * (row % 8) + column % 8 // 2
+    register = row // 8 + 2 * (column // 8)  # down first, then to the right
+    return lane, register, column % 2
+''',
+    answer="holder",
+    hints=(
+        "the lane is 4 g + t: g comes from the row, t from the column",
+        "rows 8 to 15 repeat the lanes of rows 0 to 7, columns 8 to 15 those of columns 0 to 7: other registers",
+        "lane 4 * (row % 8) + column % 8 // 2, register row // 8 + 2 * (column // 8), half column % 2",
+    ),
+    graded=(
+        "lane, register and half as the machine found them, for five elements that you see and six that you do not",
+    ),
+    grade=_holder,
+)
+
+
+# -- 05-address --------------------------------------------------------------------------------------------------------
+
+
+def _address(g: Grading, answer: Any) -> None:
+    for D in g.vary((16, 48), hidden=lambda r: 16 * int(r.integers(2, 7))):
+        q, key, s = _half(g, 16, D), _half(g, 16, D), np.full((16, 16), np.nan, np.float32)
+        run = g.launch(answer, 1, 32, q, key, s, build={"D": D}, counters=True)
+        if run is None:
+            continue
+        right = q.astype(np.float32) @ key.astype(np.float32).T
+        if g.equal(f"right for D = {D}", s, right, run=run,
+                   says="Matrix j goes into register j of every lane, and b[:2] are to be keys 0 to 7."):  # fmt: skip
+            found = _executed(run, "ldmatrix")
+            g.part(f"ldmatrix does it, D = {D}", found == D // 16,
+                   f"{found} ldmatrix were executed; {D // 16} are needed.")  # fmt: skip
+            g.note(f"D = {D}: one ldmatrix for two products.")
+
+
+_ADDRESS = '''
+@kernel
+def scores(k: Builder, q: Ptr[f16], key: Ptr[f16], s: Ptr[f32], *, D: int = 16):
+    """S = Q K' for 16 rows and 16 keys of D numbers; one warp. K goes through shared memory and ldmatrix."""
+    tile = k.shared(b32, 16 * D // 2)
+    lane = k.tid.x
+    g, t = lane // 4, lane % 4
+    q_pairs, key_pairs = q.cast(b32), key.cast(b32)
+    for n in range(0, 16 * D // 2, 32):
+        tile[lane + n] = key_pairs[lane + n]
+    k.op("bar.warp.sync", 0xFFFFFFFF)
+
+    # Whose address does this lane give? Row `row` (0 to 15) of the tile, and in each 16 numbers chunk 0 or chunk 1.
+{where}
+
+    total = [k.vars(f32, 4, 0.0) for _ in range(2)]  # keys 0 to 7, keys 8 to 15
+    for step in range(0, D // 2, 8):
+        a = [q_pairs[(g + down) * (D // 2) + t + right + step] for right in (0, 4) for down in (0, 8)]
+        b = k.op("ldmatrix.sync.aligned.m8n8.x4.shared.b16", tile + row * (D // 2) + chunk * 4 + step)
+        k.op(MMA, a, b[:2], total[0], into=total[0])
+        k.op(MMA, a, b[2:], total[1], into=total[1])
+
+    for side, c in enumerate(total):
+        for i, (down, odd) in enumerate(((0, 0), (0, 1), (8, 0), (8, 1))):
+            s[(g + down) * 16 + 8 * side + t * 2 + odd] = c[i]
+'''
+
+ADDRESS = Exercise(
+    name="05-address",
+    title="The address that a lane gives",
+    kind="fill",
+    level=2,
+    prompt="""
+One `ldmatrix.x4` is to bring two B fragments: `b[:2]` for keys 0 to 7 and `b[2:]` for keys 8 to 15, each 16 numbers
+deep. That is four 8 × 8 matrices, and lanes $8j$ to $8j + 7$ give the addresses of the rows of matrix $j$.
+
+Fill in `row` and `chunk`. What stands there is right for an A fragment, and wrong here. (A chunk is 8 numbers, 16
+bytes.)
+""",
+    starter=_ADDRESS.format(where="    row, chunk = lane % 16, lane // 16"),
+    solution=_ADDRESS.format(
+        where="    # matrices 0, 1: keys 0 to 7, chunks 0 and 1; matrices 2, 3: keys 8 to 15\n"
+        "    row, chunk = lane % 8 + lane // 16 * 8, lane // 8 % 2"
+    ),
+    answer="scores",
+    hints=(
+        "which matrix must be 0, 1, 2 and 3? b[0] is the upper half of the first B fragment, its first 8 numbers",
+        "matrices 0 and 1 are chunks 0 and 1 of keys 0 to 7; matrices 2 and 3 those of keys 8 to 15",
+        "with j = lane // 8: the key is lane % 8 + 8 * (j // 2), the chunk j % 2",
+    ),
+    graded=("the right scores for any D, exactly", "one ldmatrix for each 16 numbers"),
+    grade=_address,
+)
+
+
+# -- 05-trans ----------------------------------------------------------------------------------------------------------
+
+
+def _trans(g: Grading, answer: Any) -> None:
+    for N in g.vary((16, 32), hidden=lambda r: 16 * int(r.integers(1, 6))):
+        p, v, o = _half(g, 16, N), _half(g, N, 16), np.full((16, 16), np.nan, np.float32)
+        run = g.launch(answer, 1, 32, p, v, o, build={"N": N}, counters=True)
+        if run is None:
+            continue
+        p32, v32 = p.astype(np.float32), v.astype(np.float32)
+        swapped = p32.reshape(2, 8, N // 16, 2, 8).transpose(3, 1, 2, 0, 4).reshape(16, N)
+        blocks = v32.reshape(N // 8, 8, 2, 8).transpose(0, 3, 2, 1).reshape(N, 16)
+
+        def says() -> str:
+            if np.array_equal(o, p32 @ blocks):
+                return "What came out is the product with a V whose 8 x 8 blocks are transposed."
+            if np.array_equal(o, swapped @ v32):
+                return "What came out is the product with a P whose blocks top right and bottom left are exchanged."
+            return ""
+
+        if g.equal(f"right for {N} keys", o, p32 @ v32, run=run, says=says):
+            found = _executed(run, "ldmatrix")
+            g.part(
+                f"ldmatrix does it, {N} keys",
+                found == N // 16,
+                f"{found} ldmatrix were executed; {N // 16} are needed.",
+            )
+            g.note(f"{N} keys: nothing was transposed in memory.")
+
+
+_TRANS = '''
+@kernel
+def output(k: Builder, p: Ptr[f16], v: Ptr[f16], o: Ptr[f32], *, N: int = 16):
+    """O = P V for 16 rows, N keys and 16 columns; P and V row by row; one warp."""
+    tile = k.shared(b32, N * 8)
+    lane = k.tid.x
+    g, t = lane // 4, lane % 4
+    p_pairs, v_pairs = p.cast(b32), v.cast(b32)
+    for n in range(0, N * 8, 32):
+        tile[lane + n] = v_pairs[lane + n]
+    k.op("bar.warp.sync", 0xFFFFFFFF)
+
+    address = tile + lane % 16 * 8 + lane // 16 * 4  # columns 0 to 7 of 16 keys, then columns 8 to 15
+    total = [k.vars(f32, 4, 0.0) for _ in range(2)]
+    for step in range(0, N, 16):
+{body}
+        k.op(MMA, a, b[:2], total[0], into=total[0])
+        k.op(MMA, a, b[2:], total[1], into=total[1])
+
+    for side, c in enumerate(total):
+        for i, (down, odd) in enumerate(((0, 0), (0, 1), (8, 0), (8, 1))):
+            o[(g + down) * 16 + 8 * side + t * 2 + odd] = c[i]
+'''
+
+TRANS = Exercise(
+    name="05-trans",
+    title="Across the sum",
+    kind="fix",
+    level=2,
+    prompt="""
+$O = P V$ for 16 rows and `N` keys. V lies in shared memory key by key, and one `ldmatrix` brings two B fragments of
+it. Two things are wrong: one with how the registers of **P** are ordered, one with how **V** is loaded. Mend both.
+The addresses are right.
+""",
+    starter=_TRANS.format(
+        body="""        pairs = p_pairs + step // 2
+        a = [pairs[(g + down) * (N // 2) + t + right] for down in (0, 8) for right in (0, 4)]
+        b = k.op("ldmatrix.sync.aligned.m8n8.x4.shared.b16", address + step * 8)"""
+    ),
+    solution=_TRANS.format(
+        body="""        pairs = p_pairs + step // 2
+        a = [pairs[(g + down) * (N // 2) + t + right] for right in (0, 4) for down in (0, 8)]
+        b = k.op("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", address + step * 8)"""
+    ),
+    answer="output",
+    hints=(
+        "a[1] lies below a[0], not beside it; and in which direction must the pairs of B lie?",
+        "in P V the sum goes over keys, so a pair of B is two keys of one column; in memory they are a row apart",
+        "for right in (0, 4) for down in (0, 8), in this order; and ldmatrix...x4.trans",
+    ),
+    graded=("the right output for any number of keys, exactly", "one ldmatrix for each 16 keys"),
+    grade=_trans,
+)
+
+
+# -- 05-rowmax ---------------------------------------------------------------------------------------------------------
+
+
+def _rowmax(g: Grading, answer: Any) -> None:
+    for tiles in g.vary((1, 4), hidden=lambda r: int(r.integers(2, 9))):
+        s = g.rng.standard_normal((16, 8 * tiles)).astype(np.float32)
+        m = np.full(16, np.nan, np.float32)
+        run = g.launch(answer, 1, 32, s, m, build={"tiles": tiles}, counters=True)
+        if run is None:
+            continue
+        right = s.max(axis=1)
+        case = f"{8 * tiles} keys"
+        if not np.array_equal(m, right):
+            g.equal(f"right for {case}", m, right, run=run)
+            continue
+        few = g.at_most(f"four shuffles for {case}", run, "shuffles", 4)
+        if few:
+            g.at_most(f"no shared memory for {case}", run, "smsp__inst_executed_op_shared_ld.sum", 0,
+                      "The four lanes of a row can read each other's registers.")  # fmt: skip
+        g.note(f"{case}: {_executed(run, 'shfl')} shuffles for 16 rows.")
+
+
+_ROWMAX = '''
+@kernel
+def rowmax(k: Builder, s: Ptr[f32], m: Ptr[f32], *, tiles: int = 4):
+    """m[r] = the largest of row r of S, 16 x 8*tiles; one warp that holds S in C fragments."""
+    lane = k.tid.x
+    g, t = lane // 4, lane % 4
+    mine = s + t * 2
+    scores = [[mine[(g + down) * (8 * tiles) + 8 * n + odd] for down in (0, 8) for odd in (0, 1)] for n in range(tiles)]
+{body}'''
+
+ROWMAX = Exercise(
+    name="05-rowmax",
+    title="Four shuffles for sixteen rows",
+    kind="optimise",
+    level=2,
+    prompt="""
+A warp holds scores in C fragments: `scores[n][0]` and `[1]` are of row $g$, `[2]` and `[3]` of row $g + 8$. The
+kernel finds the maximum of each row the slow way: every lane writes what it has to shared memory, and sixteen lanes
+search there. Do it without shared memory, and with at most **four** shuffles for all sixteen rows.
+""",
+    starter=_ROWMAX.format(
+        body="""    tile = k.shared(f32, 16 * 8 * tiles)
+    for n, c in enumerate(scores):
+        for i, (down, odd) in enumerate(((0, 0), (0, 1), (8, 0), (8, 1))):
+            tile[(g + down) * (8 * tiles) + 8 * n + t * 2 + odd] = c[i]
+    k.op("bar.warp.sync", 0xFFFFFFFF)
+    with k.if_(lane < 16):
+        top = k.var(f32, -math.inf)
+        with k.loop(8 * tiles) as j:
+            top.set(k.max(top, tile[lane * (8 * tiles) + j]))
+        m[lane] = top
+"""
+    ),
+    solution=_ROWMAX.format(
+        body="""    for half, row in ((0, g), (2, g + 8)):
+        top = k.var(f32, -math.inf)
+        for c in scores:
+            top.set(k.max(top, k.max(c[half], c[half + 1])))
+        for bit in (1, 2):  # the four lanes of a row: t changes, g does not
+            top.set(k.max(top, k.shfl(top, bit, 31, 0xFFFFFFFF, mode="bfly")))
+        with k.if_(t == 0):
+            m[row] = top
+"""
+    ),
+    answer="rowmax",
+    hints=(
+        "first each lane alone: of row g it has c[0] and c[1] of every fragment, of row g + 8 c[2] and c[3]",
+        "which lanes have the rest of row g, and in which bits do their numbers differ?",
+        "two maxima a lane, and for each of them a butterfly with 1 and with 2; lane t == 0 of the group stores",
+    ),
+    graded=("the right maxima", "at most four shuffles", "no shared memory"),
+    grade=_rowmax,
+)
+
+
+# -- 05-chain ----------------------------------------------------------------------------------------------------------
+
+
+def _chain(g: Grading, answer: Any) -> None:
+    for N in g.vary((16, 48), hidden=lambda r: 16 * int(r.integers(2, 7))):
+        q, key, v = _half(g, 16, 16), _half(g, N, 16), _half(g, 16, N)
+        o = np.full((16, 16), np.nan, np.float32)
+        run = g.launch(answer, 1, 32, q, key, v, o, build={"N": N}, counters=True)
+        if run is None:
+            continue
+        s = q.astype(np.float32) @ key.astype(np.float32).T
+        if g.equal(f"right for {N} keys", o, np.maximum(s, 0) @ v.astype(np.float32).T, run=run):
+            found, needed = _executed(run, "mma."), 4 * (N // 16)
+            g.part(f"tensor cores do it, {N} keys", found == needed, f"{found} mma were executed; {needed} are needed.")
+            g.at_most(f"P stays in registers, {N} keys", run, "smsp__sass_data_bytes_mem_shared.sum", 0,
+                      "Nothing has to go through shared memory.")  # fmt: skip
+            g.at_most(f"and in its lane, {N} keys", run, "shuffles", 0)
+            g.note(f"{N} keys: {found} products, not a byte of shared memory, not a shuffle.")
+
+
+_CHAIN = '''
+@kernel
+def gate(k: Builder, q: Ptr[f16], key: Ptr[f16], v: Ptr[f16], o: Ptr[f32], *, N: int = 16):
+    """O = max(Q K', 0) V for 16 rows, N keys, 16 columns; q [16, 16], key [N, 16], v [16, N]: column by column."""
+    lane = k.tid.x
+    g, t = lane // 4, lane % 4
+    q_pairs, key_pairs, v_pairs = q.cast(b32), key.cast(b32), v.cast(b32)
+    out = [k.vars(f32, 4, 0.0) for _ in range(2)]  # columns 0 to 7, columns 8 to 15
+'''
+
+CHAIN = Exercise(
+    name="05-chain",
+    title="Attention with a gate",
+    kind="write",
+    level=3,
+    prompt="""
+$O = \\max(Q K^T, 0)\\, V$: attention with a gate instead of softmax, for 16 rows, `N` keys (a multiple of 16) and 16
+numbers a row. V is given column by column, so that the pairs that you need lie together. One warp, all on tensor
+cores, and P stays in registers: no shared memory, no shuffle.
+
+Go through the keys 16 at a time, and add to the same two fragments of O. `k.max(x, 0.0)` works on each element of C.
+""",
+    starter=_CHAIN,
+    solution=_CHAIN
+    + """
+    a = [q_pairs[(g + down) * 8 + t + right] for right in (0, 4) for down in (0, 8)]
+    for first in range(0, N, 16):
+        weights = []
+        for side in (0, 8):  # keys `first` to first + 7, then the next eight
+            s = k.vars(f32, 4, 0.0)
+            b = [key_pairs[(g + first + side) * 8 + t + down] for down in (0, 4)]
+            k.op(MMA, a, b, s, into=s)
+            weights.append([k.max(x, 0.0) for x in s])
+        p = [k.op("cvt.rn.f16x2.f32", c[row + 1], c[row]) for c in weights for row in (0, 2)]
+        for side, c in enumerate(out):
+            b = [v_pairs[(g + 8 * side) * (N // 2) + t + first // 2 + down] for down in (0, 4)]
+            k.op(MMA, p, b, c, into=c)
+
+    for side, c in enumerate(out):
+        for i, (down, odd) in enumerate(((0, 0), (0, 1), (8, 0), (8, 1))):
+            o[(g + down) * 16 + 8 * side + t * 2 + odd] = c[i]
+""",
+    answer="gate",
+    hints=(
+        "`chain` of the notebook is this without the gate, for 16 keys and 8 columns",
+        "for 16 keys: two products for S, eight max, four cvt, two products for O; the A fragment of Q is loaded once",
+        "p is [cvt(c[1], c[0]), cvt(c[3], c[2])] of the first fragment of S and then of the second",
+    ),
+    graded=(
+        "the right output for any number of keys, exactly",
+        "four products for each 16 keys",
+        "not a byte of shared memory, not a shuffle",
+    ),
+    grade=_chain,
+)
+
+SETUP = f'MMA = "{MMA}"'
+"""What the notebook has defined when the exercises come."""
+EXERCISES = (HOLDER, ADDRESS, TRANS, ROWMAX, CHAIN)

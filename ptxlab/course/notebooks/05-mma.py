@@ -1,0 +1,344 @@
+# %% [markdown]
+# # 05 · P stays in registers
+#
+# WMMA hid where the elements of a matrix lie, and more than half of the traffic through shared memory was the price.
+# The instruction below it, `mma.sync`, tells. That is more to learn: three layouts, one for each operand. And then a
+# small miracle happens.
+#
+# **Why is the C fragment of $Q K^T$ the A fragment of $P V$?** You will draw the layouts, multiply by hand, and chain
+# two products without a single byte of memory between them.
+
+# %%
+import inspect
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import ptxlab as pl
+from ptxlab import reference
+from ptxlab.build import Builder, Ptr, b32, f16, f32, kernel
+from ptxlab.course import check
+from ptxlab.isa import fragments
+from ptxlab.kernels import softmax
+
+# %load_ext ptxlab
+
+# %% [markdown]
+# ## Who holds what?
+#
+# `mma.sync.aligned.m16n8k16` multiplies a 16 × 16 matrix A by a 16 × 8 matrix B and adds the product to C, 16 × 8. A
+# warp holds them in pieces. Number the lanes as $4 g + t$: eight *groups* $g$ of four lanes $t$. The manual says:
+#
+# | matrix | registers a lane | what is in them |
+# |---|---|---|
+# | A, 16 × 16, 16 bits | 4, two elements each | rows $g$ and $g + 8$; columns $2t, 2t + 1$ and $2t + 8, 2t + 9$ |
+# | B, 16 × 8, 16 bits | 2, two elements each | column $g$; rows $2t, 2t + 1$ and $2t + 8, 2t + 9$ |
+# | C, 16 × 8, 32 bits | 4, one element each | rows $g$ and $g + 8$; columns $2t, 2t + 1$ |
+#
+# `ptxlab.isa.fragments` has the table that the CPU machine works by. In the pictures each element has the number of
+# its lane, and those of lane 5 ($g = 1$, $t = 1$) are framed and carry the number of their register.
+
+# %%
+layouts = {
+    "A": fragments.operand_a(16, 16, "f16"),
+    "B": fragments.operand_b(16, 8, "f16"),
+    "C": fragments.accumulator(16, 8, "f32"),
+}
+
+
+def draw(axis, layout, title, mine=5):
+    """A matrix with the lane of each element."""
+    lanes = np.zeros((layout.rows, layout.columns), int)
+    for register, position, lane in np.ndindex(layout.row.shape):
+        row, column = layout.element(lane, register, position)
+        lanes[row, column] = lane
+        if lane == mine:
+            axis.add_patch(plt.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, lw=1.5, zorder=2))
+            axis.text(column + 0.46, row - 0.42, register, ha="right", va="top", fontsize=6, color="C3", weight="bold")
+    axis.imshow(lanes // 4, cmap="Pastel1")
+    for (row, column), lane in np.ndenumerate(lanes):
+        axis.text(column, row, lane, ha="center", va="center", fontsize=6)
+    axis.set(title=title, xticks=range(0, layout.columns, 4), yticks=range(0, layout.rows, 4))
+
+
+figure, axes = plt.subplots(1, 3, figsize=(9, 4), width_ratios=[2, 1, 1], layout="constrained")
+for axis, (name, layout) in zip(axes, layouts.items(), strict=True):
+    draw(axis, layout, f"{name}, {layout.rows} × {layout.columns}")
+
+# %% [markdown]
+# A row of A or C belongs to the four lanes of a group (each colour is a group). In B it is a *column*.
+#
+# ## Can you multiply by hand?
+#
+# Yes: each lane loads its own elements, with the formulas of the table. Two neighbours of 16 bits make one load of 32
+# bits. B is given column by column, so that its pairs are neighbours, too.
+
+# %%
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+
+
+@kernel
+def product(k: Builder, a: Ptr[f16], b: Ptr[f16], c: Ptr[f32]):
+    """C = A B, A 16 x 16 row by row, B 16 x 8 column by column; one warp, every lane for itself."""
+    lane = k.tid.x
+    g, t = lane // 4, lane % 4
+    a_pairs, b_pairs = a.cast(b32), b.cast(b32)  # 8 pairs a row of A, and a column of B
+    left = [a_pairs[(g + down) * 8 + t + right] for right in (0, 4) for down in (0, 8)]
+    right = [b_pairs[g * 8 + t + down] for down in (0, 4)]
+    total = k.vars(f32, 4, 0.0)
+    k.op(MMA, left, right, total, into=total)
+    for i, (down, odd) in enumerate(((0, 0), (0, 1), (8, 0), (8, 1))):
+        c[(g + down) * 8 + t * 2 + odd] = total[i]
+
+
+random = np.random.default_rng(0)
+a, b = random.integers(-4, 5, (16, 16)).astype(np.float16), random.integers(-4, 5, (8, 16)).astype(np.float16)
+c = np.zeros((16, 8), np.float32)
+pl.launch(product, 1, 32, a, b, c)
+np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T)
+
+# %% [markdown]
+# (In the list of A's registers, the row changes first and the column second: `a[0]` is top left, `a[1]` below it,
+# `a[2]` top right, `a[3]` below that. It is the order in which people get this wrong.)
+#
+# ## What is the coincidence?
+#
+# $S = Q K^T$ comes out as C fragments, each 16 rows by 8 keys. $O = P V$ wants P as an A fragment: 16 rows by 16
+# keys. Lay two C fragments side by side, so that they are 16 × 16. Which lane has what?
+
+# %%
+side_by_side = np.zeros((16, 16), int)
+needed = np.zeros((16, 16), int)
+for lane in range(32):
+    for register in range(4):
+        row, column = layouts["C"].element(lane, register)
+        side_by_side[row, column] = side_by_side[row, column + 8] = lane
+        for position in range(2):
+            needed[layouts["A"].element(lane, register, position)] = lane
+print("every element lies in the lane that needs it:", np.array_equal(side_by_side, needed))
+
+# %% [markdown]
+# **All 256 of them.** The lane that computed the scores $S_{g,2t}$ and $S_{g,2t+1}$ is the lane that has to have the
+# weights $P_{g,2t}$ and $P_{g,2t+1}$, as a pair in one register. All that is left to do is to round two floats to 16
+# bits and to put them side by side. There is an instruction that does just that: `cvt.rn.f16x2.f32`.
+#
+# Is it luck? No. A product's result is the next product's input in most of what tensor cores do, and the instruction
+# was made for that.
+#
+# Two products, chained: $O = (A B) V$ for 16 × 16 matrices A and B and a 16 × 8 matrix V. Look for what is *not*
+# there.
+
+
+# %%
+@kernel
+def chain(k: Builder, a: Ptr[f16], b: Ptr[f16], v: Ptr[f16], o: Ptr[f32]):
+    """O = (A B) V; A 16 x 16 row by row, B 16 x 16 and V 16 x 8 column by column."""
+    lane = k.tid.x
+    g, t = lane // 4, lane % 4
+    a_pairs, b_pairs, v_pairs = a.cast(b32), b.cast(b32), v.cast(b32)
+    left = [a_pairs[(g + down) * 8 + t + right] for right in (0, 4) for down in (0, 8)]
+    halves = []
+    for side in (0, 8):  # columns 0 to 7 of A B, then 8 to 15
+        right = [b_pairs[(side + g) * 8 + t + down] for down in (0, 4)]
+        s = k.vars(f32, 4, 0.0)
+        k.op(MMA, left, right, s, into=s)
+        halves.append(s)
+
+    p = [k.op("cvt.rn.f16x2.f32", s[row + 1], s[row]) for s in halves for row in (0, 2)]  # C, C -> A
+
+    right = [v_pairs[g * 8 + t + down] for down in (0, 4)]
+    out = k.vars(f32, 4, 0.0)
+    k.op(MMA, p, right, out, into=out)
+    for i, (down, odd) in enumerate(((0, 0), (0, 1), (8, 0), (8, 1))):
+        o[(g + down) * 8 + t * 2 + odd] = out[i]
+
+
+b2, v = random.integers(-2, 3, (16, 16)).astype(np.float16), random.integers(-2, 3, (8, 16)).astype(np.float16)
+run = pl.launch(chain, 1, 32, a, b2, v, c, counters=True)
+print("right:", np.array_equal(c, a.astype(np.float32) @ b2.astype(np.float32).T @ v.astype(np.float32).T))
+print("bytes of shared memory moved:", run.counters["smsp__sass_data_bytes_mem_shared.sum"])
+
+# %% [markdown]
+# No shared memory, no shuffle, no barrier between the two products. In the debugger, go to the first `mma` and look
+# at C, then on to the second one and look at A: the same lanes.
+
+# %%
+pl.debug(chain, 1, 32, a, b2, v, c)
+
+# %% [markdown]
+# ## How do fragments get into registers?
+#
+# Loading pair by pair, as above, costs an instruction and an address for every 4 bytes. Out of shared memory there is
+# a better way: `ldmatrix.x4` loads four 8 × 8 matrices at once, which is an A fragment or two B fragments. It splits
+# the work in two:
+#
+# - **addresses**: lanes 0 to 7 give the addresses of the eight rows of matrix 0, lanes 8 to 15 those of matrix 1, and
+#   so on. A row is 16 bytes that lie together;
+# - **data**: every lane *receives* from all four matrices the pair that a fragment wants of it.
+#
+# So the lane that gives an address gets something else. Here it loads a 16 × 16 matrix of its own numbers.
+
+
+# %%
+@kernel
+def fetch(k: Builder, matrix: Ptr[b32], held: Ptr[b32], *, trans: bool = False):
+    """held[lane, register]: the pair of elements that ldmatrix.x4 gives to a lane, of a 16 x 16 matrix."""
+    tile = k.shared(b32, 128)
+    lane = k.tid.x
+    for n in range(0, 128, 32):
+        tile[lane + n] = matrix[lane + n]
+    k.op("bar.warp.sync", 0xFFFFFFFF)
+    row, half = lane % 16, lane // 16  # whose address this lane gives: matrices 0 and 1 left, 2 and 3 right
+    address = tile + row * 8 + half * 4
+    got = k.op(f"ldmatrix.sync.aligned.m8n8.x4{'.trans' if trans else ''}.shared.b16", address)
+    for n in range(4):
+        held[lane * 4 + n] = got[n]
+
+
+numbers = np.arange(256, dtype=np.uint16).reshape(16, 16)
+held = np.zeros((32, 4, 2), np.uint16)
+pl.launch(fetch, 1, 32, numbers.view(np.uint32), held.reshape(-1).view(np.uint32))
+wanted = layouts["A"].row * 16 + layouts["A"].column  # register, position, lane
+print("an A fragment:", np.array_equal(held.transpose(1, 2, 0), wanted))
+print("lane 5 holds", [f"({x // 16},{x % 16}) ({y // 16},{y % 16})" for x, y in held[5].tolist()])
+
+# %% [markdown]
+# ## Why does V need `.trans` and K not?
+#
+# In both products the right factor must come in pairs that lie *along the sum*. In $Q K^T$ the sum goes over the
+# elements $d$ of a key, and a key lies in memory as a row: $K_{j,d}$ and $K_{j,d+1}$ are neighbours. `ldmatrix` as it
+# is.
+#
+# In $P V$ the sum goes over the keys, and $V_{j,d}$ and $V_{j+1,d}$ are a whole row apart. With `.trans`, each 8 × 8
+# matrix is handed out transposed, and the pair comes together:
+
+# %%
+pl.launch(fetch(trans=True), 1, 32, numbers.view(np.uint32), held.reshape(-1).view(np.uint32))
+print("lane 5 holds", [f"({x // 16},{x % 16}) ({y // 16},{y % 16})" for x, y in held[5].tolist()])
+
+# %% [markdown]
+# Pairs of one column and two neighbouring rows. Nothing was transposed in memory, and it costs nothing.
+#
+# ## And softmax?
+#
+# Softmax now works on C fragments. A row belongs to four lanes, and each of them has two rows ($g$ and $g + 8$). Its
+# scores of a row are all in its own registers, but for the other three lanes: two shuffles, instead of four in
+# `tiled2d`. The sum waits until the end, as before. O is made of C fragments, too, so a row of it can be shrunk where
+# it lies.
+
+# %%
+print(inspect.getsource(softmax.update))
+
+# %% [markdown]
+# And the loop over the keys of `mma`, the fifth rung. `multiply` is the instruction, `matrix` is `ldmatrix`,
+# `rounded` is C, C → A.
+
+# %%
+spec = pl.kernels.get("mma")
+source = spec.source
+print(
+    source[
+        source.index("            scores = [k.vars") : source.index(
+            "            if slots is not None:\n                for n"
+        )
+    ]
+)
+
+# %% [markdown]
+# ## What has it bought?
+
+# %%
+inputs = reference.random_inputs(1, 1, 1, 128, 128, 64, dtype="float16", seed=1)
+for name in ("wmma", "mma"):
+    counters = pl.attention(*inputs, kernel=name, device="cpu", counters=True).counters
+    print(f"{name:5} {counters.warp_instructions:7,} instructions, {counters.flops['tensor']:,} operations on tensor cores, "
+          f"{counters['smsp__sass_data_bytes_mem_shared.sum'] // 1024:4} KiB through shared memory")  # fmt: skip
+
+# %% [markdown]
+# The same products, 40 % of the traffic, and little more than half of the instructions.
+#
+# ## Where is the catch?
+#
+# What is not in memory is in registers. Let us see how many are alive at each line of the PTX, and why.
+
+# %%
+figure, axis = plt.subplots(figsize=(8, 3), layout="constrained")
+for D in (32, 64, 128):
+    built = spec.build(head_dim=D)
+    _, block, shared = built.launch_shape(1, 1, 1, 64, 64)
+    look = pl.inspect(built, block[0], shared)
+    pressure = np.array(list(look.pressure.items()))
+    axis.plot((pressure[:, 0] - pressure[0, 0]) / np.ptp(pressure[:, 0]), pressure[:, 1], label=f"D = {D}")
+    print(f"D = {D:3}: O takes {D // 2:2} registers, S {64 // 2}, Q {D // 4:2}, and {look.pressure[look.peak]} are alive at most;"
+          f" {look.occupancy.blocks} blocks an SM")  # fmt: skip
+axis.axhline(255, color="k", lw=1, ls=":")
+axis.text(0, 250, "255, all that a thread can have", va="top", fontsize="small")
+axis.set(xlabel="place in the PTX, from the first line to the last", ylabel="registers alive")
+axis.legend()
+axis.grid(alpha=0.25)
+
+# %% [markdown]
+# A warp of 16 rows holds $16 D$ floats of O, that is $D / 2$ for each lane, and $T / 2$ of S, and Q as A fragments,
+# $D / 4$. At $D = 128$ half of what a thread can have is gone before the first address. At $D = 256$ it would not
+# fit, so there `mma` leaves Q in shared memory and loads its fragments again for each tile (`query_in_registers` in
+# the source), and halves the tile.
+#
+# Fewer blocks fit on an SM. That is not as bad as it looks: what fills the gaps here is not other warps but
+# independent instructions of the same warp, and there are many.
+#
+# ## What about bfloat16?
+#
+# `mma` takes both 16-bit types. bf16 has the range of an f32 and 8 significant bits; f16 has 11 bits and ends at
+# 65504.
+
+# %%
+for dtype in ("float16", "bfloat16"):
+    out = pl.attention(*reference.random_inputs(1, 1, 1, 64, 64, 64, dtype=dtype, seed=1), kernel="mma")
+    print(f"{dtype:8} mean error {out.error.mean:.1e}")
+
+# %% [markdown]
+# A factor of eight: three bits.
+#
+# There is something slow left in `mma`: look at its bank conflicts in the explorer. Every `ldmatrix` has them. Switch
+# to `swizzle`, and they are gone; the next notebook says how.
+
+# %%
+pl.explore("mma", head_dim=64, seq_len=64)
+
+# %% [markdown]
+# # Exercises
+
+# %% [exercise] 05-holder
+
+# %% [exercise] 05-address
+
+# %% [exercise] 05-trans
+
+# %% [exercise] 05-rowmax
+
+# %% [exercise] 05-chain
+
+# %% [markdown]
+# # What have you seen?
+#
+# - `mma.sync` documents who holds what: rows of A and C belong to groups of four lanes, columns of B as well.
+# - Two C fragments side by side, rounded in pairs, lie exactly as an A fragment does. So P never leaves the
+#   registers.
+# - `ldmatrix` separates who gives an address from who receives the data; `.trans` hands out 8 × 8 matrices
+#   transposed. K lies along the sum, V across it.
+# - Softmax on fragments: two shuffles for a maximum, and O is shrunk where it lies.
+# - The price is registers, $D/2 + T/2 + D/4$ and addresses.
+#
+# ## Further reading
+#
+# - NVIDIA: [*Parallel Thread Execution ISA*](https://docs.nvidia.com/cuda/parallel-thread-execution/), sections
+#   "Matrix Fragments for mma.m16n8k16 with floating point type" and "ldmatrix". Keep them open.
+# - T. Dao: *FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning*. ICLR 2024,
+#   [arXiv:2307.08691](https://arxiv.org/abs/2307.08691). Rows split over warps, so that no row has to be put together
+#   again.
+# - W. Sun, A. Li, T. Geng, S. Stuijk, H. Corporaal: *Dissecting Tensor Cores via Microbenchmarks: Latency, Throughput
+#   and Numeric Behaviors*. IEEE TPDS 2023, [arXiv:2206.02874](https://arxiv.org/abs/2206.02874). How fast `mma` and
+#   `ldmatrix` really are.
+# - NVIDIA: [*CUTLASS*](https://github.com/NVIDIA/cutlass), the headers `arch/mma_sm80.h` and `arch/memory_sm75.h`.
+#   The same instructions in C++.
