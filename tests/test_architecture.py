@@ -15,8 +15,8 @@ PACKAGE = ROOT / "ptxlab"
 
 EVERYTHING = {
     "isa", "text", "build", "emulate", "frontends", "gpu", "kernels", "launch", "arguments", "buffers", "targets",
-    "reference", "attention", "comparison", "caches", "choice", "decode", "merge", "paged", "lab", "course", "cli",
-    "doctor", "static", "errors", "findings", "check",
+    "reference", "attention", "comparison", "caches", "choice", "decode", "merge", "paged", "replay", "lab", "course",
+    "cli", "doctor", "static", "errors", "findings", "check",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets"}
 ARROWS: dict[str, set[str]] = {
@@ -38,6 +38,7 @@ ARROWS: dict[str, set[str]] = {
     "comparison": {"attention", "kernels", "launch", "static"},
     "caches": set(),
     "paged": set(),
+    "replay": {"launch", "arguments", "gpu"},
     "choice": {"kernels", "buffers", "gpu"},
     "decode": {"attention", "kernels", "launch", "merge", "reference", "buffers", "caches", "choice"},
     "merge": {"kernels", "launch", "buffers", "caches"},

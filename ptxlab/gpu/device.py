@@ -57,7 +57,7 @@ def describe() -> Description:
     """The GPU that launches run on. UnavailableError where there is none."""
     from cuda.bindings import driver
 
-    device = _device()
+    device = current()
     _, version = driver.cuDriverGetVersion()
     _, memory = driver.cuDeviceTotalMem(device.device_id)
     cuda = version // 1000, version % 1000 // 10
@@ -74,10 +74,10 @@ class Allocation:
         """A copy of the bytes."""
         from cuda.bindings import driver
 
-        _device()
+        current()
         host = np.empty(self.nbytes, np.uint8)
         if self.nbytes:
-            _check(driver.cuMemcpyDtoH(host.ctypes.data, self.address, self.nbytes))
+            check(driver.cuMemcpyDtoH(host.ctypes.data, self.address, self.nbytes))
         return host
 
     def write(self, data: NDArray[Any]) -> None:
@@ -86,9 +86,9 @@ class Allocation:
 
         if data.nbytes != self.nbytes or not data.flags.c_contiguous:
             raise ValueError(f"{self.nbytes} contiguous bytes are wanted, found {data.nbytes}")
-        _device()
+        current()
         if self.nbytes:
-            _check(driver.cuMemcpyHtoD(self.address, data.ctypes.data, self.nbytes))
+            check(driver.cuMemcpyHtoD(self.address, data.ctypes.data, self.nbytes))
 
     def free(self) -> None:
         """Gives the memory back to the GPU."""
@@ -97,7 +97,7 @@ class Allocation:
 
 def allocate(nbytes: int) -> Allocation:
     """GPU memory, aligned to 256 bytes, with undefined contents. UnavailableError where there is no GPU."""
-    device = _device()
+    device = current()
     with _named(f"{nbytes} bytes"):
         buffer = device.allocate(max(nbytes, 1), stream=device.default_stream)
         device.default_stream.sync()
@@ -132,24 +132,33 @@ def run(
     from cuda.bindings import driver
     from cuda.core import EventOptions
 
-    device = _device()
-    kernel = _load(ptx, entry, device)
-    if shared:
-        limit = device.properties.max_shared_memory_per_block_optin - kernel.attributes.shared_size_bytes
-        if shared > limit:
-            raise TargetError(f"shared: {device.name} has {limit} bytes for a block of {entry}, {shared} are asked for")
-        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        _check(driver.cuKernelSetAttribute(attribute, shared, int(kernel.handle), device.device_id))
+    device = current()
+    kernel = ready(ptx, entry, shared)
     stream = device.default_stream
     config = launch_config(grid, block, shared, cooperative, cluster)
     config.hStream = stream.handle
     pointers, _keep = parameter_block(values)
     start, end = (device.create_event(EventOptions(timing_enabled=True)) for _ in range(2))
     stream.record(start)
-    _check(driver.cuLaunchKernelEx(config, int(kernel.handle), ctypes.addressof(pointers), 0), entry)
+    check(driver.cuLaunchKernelEx(config, int(kernel.handle), ctypes.addressof(pointers), 0), entry)
     stream.record(end)
-    _wait(end, entry)
+    wait(end, entry)
     return float(end - start) / 1e3
+
+
+def ready(ptx: object, entry: str, shared: int) -> Any:
+    """The kernel, loaded, and allowed so many bytes of dynamic shared memory; errors as of `run`."""
+    from cuda.bindings import driver
+
+    device = current()
+    kernel = _load(ptx, entry, device)
+    if shared:
+        limit = device.properties.max_shared_memory_per_block_optin - kernel.attributes.shared_size_bytes
+        if shared > limit:
+            raise TargetError(f"shared: {device.name} has {limit} bytes for a block of {entry}, {shared} are asked for")
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        check(driver.cuKernelSetAttribute(attribute, shared, int(kernel.handle), device.device_id))
+    return kernel
 
 
 def launch_config(grid: Dim, block: Dim, shared: int, cooperative: bool, cluster: Dim | None) -> Any:
@@ -192,7 +201,7 @@ def _first_device() -> Any:
     return Device(0)
 
 
-def _device() -> Any:
+def current() -> Any:
     """The GPU, made current in this thread."""
     if not available():
         raise UnavailableError("there is no NVIDIA GPU here, or its driver is missing; write device='cpu'")
@@ -224,13 +233,13 @@ def _load(ptx: object, entry: str, device: Any) -> Any:
     return _loaded[key]
 
 
-def _check(result: tuple[Any, ...], entry: str = "") -> None:
+def check(result: tuple[Any, ...], entry: str = "") -> None:
     """Raises the error for a result of the driver API, whose first element is its CUresult."""
     if int(result[0]):
         raise fault(result[0], entry)
 
 
-def _wait(event: Any, entry: str) -> None:
+def wait(event: Any, entry: str) -> None:
     """Waits for the event in short slices, so that Ctrl-C is seen."""
     pause = 2e-5
     try:

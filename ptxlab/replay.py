@@ -1,0 +1,38 @@
+"""`record(steps)`: launches on buffers of the GPU, recorded as one CUDA graph and replayed without Python.
+
+graph = record([(kernel, grid, block, shared, args), ...])
+graph.replay()             # seconds; what is to differ next time is written into the buffers in between
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ptxlab import arguments
+from ptxlab.errors import LaunchError
+from ptxlab.launch import _function, _module, _parameters, _size
+
+if TYPE_CHECKING:
+    from ptxlab.gpu.graph import Graph
+
+Step = tuple[Any, Any, Any, int, Sequence[Any]]
+"""(kernel, grid, block, bytes of dynamic shared memory, arguments), as `launch` takes them."""
+
+
+def record(steps: Sequence[Step]) -> Graph:
+    """A graph of the launches in order. Arguments are device buffers of the GPU and numbers; `LaunchError` names one
+    that is an array, `UnavailableError` says that there is no GPU."""
+    from ptxlab.gpu.graph import Graph, Node
+
+    nodes = []
+    for kernel, grid, block, shared, args in steps:
+        module = _module(kernel)
+        function = _function(module, getattr(kernel, "name", None) or None)
+        bound = arguments.bind(function.name, _parameters(kernel, function), args)
+        for b in bound:
+            if b.array is not None or (b.buffer is not None and b.buffer.device != "gpu"):
+                raise LaunchError(f"{b.parameter}: a graph wants buffers of the GPU; write pl.to_device(array)")
+        values = [b.scalar if b.buffer is None else int(b.buffer.address).to_bytes(8, "little") for b in bound]
+        nodes.append(Node(kernel, function.name, _size("grid", grid), _size("block", block), values, shared))
+    return Graph(nodes)
