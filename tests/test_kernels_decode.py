@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from decode_cases import check, inputs, paged
+from decode_cases import check, inputs
 
 import ptxlab as pl
 from ptxlab import kernels, reference
@@ -116,106 +116,6 @@ def test_scale_is_the_public_one(name):
         out = pl.decode(q, k, v, (40,), kernel=name, scale=scale, device="cpu")
         assert out.error.ok, out.error
         assert out.scale == scale
-
-
-@pytest.mark.parametrize("warps", [2, 16])
-def test_any_number_of_warps(warps):
-    """Row E: 4 to 8 warps a head, and more; the length by value and by pointer."""
-    q, k, v = inputs((4, 2), 64, "f32", (75,))
-    for length in ("value", "pointer"):
-        built = kernels.get("decode_multiwarp", "decode").build(head_dim=64, warps=warps, length=length)
-        assert pl.decode(q, k, v, 75, kernel=built, device="cpu").error.ok
-        assert built.name == "decode_multiwarp_f32_d64" + ("_indirect" if length == "pointer" else "")
-
-
-@pytest.mark.parametrize("name", ["decode", "decode_multiwarp"])
-def test_length_by_pointer_follows_the_cache(name):
-    """Rows D and E: the same launch, its length read from memory, attends to more keys when the number has grown."""
-    q, k, v = inputs((4, 2), 32, "f32", (20,), spare=0)
-    built = kernels.get(name, "decode").build(head_dim=32)
-    length = pl.to_device(np.array([5], np.int32), device="cpu")
-    o, lse = np.empty_like(q), np.empty(q.shape[:2], np.float32)
-    args = built.arguments(
-        q=pl.const(q), key=pl.const(k), value=pl.const(v), o=o, lse=lse, length=length, scale=32**-0.5
-    )
-    for n in (5, 6, 20, 0):
-        length.copy_from_host(np.array([n], np.int32))
-        pl.launch(built, *built.launch_shape(1, 4, 2)[:2], *args, device="cpu")
-        expected = reference.attention(q[:, :, None], k[:, :, :n], v[:, :, :n])
-        np.testing.assert_allclose(o, expected.o[:, :, 0], atol=1e-5)
-        np.testing.assert_allclose(lse, expected.lse[:, :, 0], atol=1e-5)
-
-
-@pytest.mark.parametrize(("name", "dtype"), [("decode_paged", "f32"), ("decode_split", "f16"), ("decode_gqa", "bf16")])
-def test_caches_of_their_own(name, dtype):
-    """Row F: for each sequence the address of its cache `[Hkv, max_seq, D]`, and its length; grid (H, B)."""
-    lengths = (30, 0, 17)
-    q, k, v = inputs((4, 2), 64, dtype, lengths)
-    where = [[pl.to_device(x, device="cpu") for x in cache] for cache in (k, v)]
-    key, value = (np.array([b.address for b in buffers], np.uint64) for buffers in where)
-    built = kernels.get(name, "decode").build(head_dim=64, dtype=dtype, cache="pointers")
-    o, lse = np.empty_like(q), np.empty(q.shape[:2], np.float32)
-    partial = np.empty((3, 4, 1, 66), np.float32)
-    into = {"partial": pl.out(partial)} if name == "decode_split" else {"o": pl.out(o), "lse": pl.out(lse)}
-    into |= {"splits": 1} if name == "decode_gqa" else {}
-    args = built.arguments(
-        q=pl.const(q), key=key, value=value, lengths=np.array(lengths, np.int32), Hkv=2, width=k.shape[2], scale=0.1,
-        **into,
-    )  # fmt: skip
-    grid, block, shared = built.launch_shape(3, 4, 2)
-    pl.launch(built, grid, block, *args, device="cpu", shared=shared)
-    expected = pl.decode(q, k, v, lengths, kernel=name, scale=0.1, splits=1 if name != "decode_paged" else None,
-                         device="cpu") if name != "decode_paged" else None  # fmt: skip
-    expected = expected or pl.decode(q, k, v, lengths, kernel="decode_multiwarp", scale=0.1, device="cpu")
-    if name == "decode_split":
-        o = (partial[:, :, 0, :64] / np.maximum(partial[:, :, 0, 65:], 1e-30)).astype(o.dtype)
-        lse = expected.lse
-    np.testing.assert_array_equal(o, expected.o)
-    np.testing.assert_array_equal(lse, expected.lse)
-
-
-@pytest.mark.parametrize(("splits", "page"), [(1, None), (3, 4), (50, None)])
-def test_partial_results(splits, page):
-    """Row G: f32 [B, H, splits, D + 2]: the un-normalised output, the maximum and the sum; empty splits (-inf, 0)."""
-    lengths = (29, 0)
-    q, k, v = inputs((4, 2), 32, "f32", lengths)
-    cache = (
-        dict(zip(("key", "value", "table"), paged(k, v, lengths, page), strict=True))
-        if page
-        else {"key": k, "value": v}
-    )
-    if page:
-        cache["table"] = np.maximum(cache["table"], 0)
-    more = {"cache": "paged", "page_size": page} if page else {}
-    built = kernels.get("decode_split", "decode").build(head_dim=32, **more)
-    partial = np.empty((2, 4, splits, 34), np.float32)
-    args = built.arguments(q=q, **cache, lengths=np.array(lengths, np.int32), partial=pl.out(partial), scale=0.2)
-    run = pl.launch(built, *built.launch_shape(2, 4, 2, splits)[:2], *args, device="cpu")
-    assert run.findings == []
-    size = -(-29 // splits)
-    for h, s in itertools.product(range(4), range(splits)):
-        keys = slice(min(s * size, 29), min((s + 1) * size, 29))
-        scores = k[0, h // 2, keys].astype(float) @ q[0, h] * 0.2
-        m = scores.max(initial=-np.inf)
-        weights = np.exp(scores - m) if len(scores) else scores
-        np.testing.assert_allclose(partial[0, h, s, 33], weights.sum(), rtol=1e-5)
-        np.testing.assert_allclose(partial[0, h, s, 32], m, rtol=1e-5)
-        np.testing.assert_allclose(partial[0, h, s, :32], weights @ v[0, h // 2, keys].astype(float), atol=1e-5)
-    assert (partial[1, :, :, :32] == 0).all()
-    assert np.isneginf(partial[1, :, :, 32]).all()
-    assert (partial[1, :, :, 33] == 0).all()
-
-
-@pytest.mark.parametrize("page", [1, 64])
-def test_pages_change_nothing(page):
-    """Row I: page table, lengths, a pooled cache, GQA; the result is that of a dense cache, to the last bit."""
-    lengths = (100, 3, 64)
-    q, k, v = inputs((8, 2), 64, "f16", lengths)
-    dense = pl.decode(q, k, v, lengths, kernel="decode_multiwarp", device="cpu")
-    in_pages = pl.decode(q, *paged(k, v, lengths, page)[:2], lengths, paged(k, v, lengths, page)[2],
-                         kernel="decode_paged", device="cpu")  # fmt: skip
-    np.testing.assert_array_equal(dense.o, in_pages.o)
-    np.testing.assert_array_equal(dense.lse, in_pages.lse)
 
 
 @pytest.mark.parametrize("name", ["decode_split", "decode_gqa"])

@@ -9,6 +9,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab import buffers
+from ptxlab.build import Builder, Ptr, f32, kernel, u32, u64
 
 SAXPY = """.version 8.0
 .target sm_80
@@ -318,3 +319,25 @@ def test_on_a_gpu():
     np.testing.assert_allclose(result.copy_to_host(), y + 2 * x, rtol=1e-5, atol=1e-6)
     buffer.free()
     result.free()
+
+
+@pytest.mark.parametrize("device", ["cpu", "step"])
+def test_lanes_that_lie_more_than_4_gib_apart(device):
+    """Each round adds to numbers at both ends of one buffer: offsets into it need more than 32 bits."""
+
+    @kernel
+    def both_ends(k: Builder, data: Ptr[f32], far: u64, rounds: u32) -> None:
+        lane = k.tid.x
+        at = data + k.select(lane % 2 == 0, far, 0) + lane // 2
+        with k.loop(rounds):
+            at[0] = at[0] + 1.0
+
+    far = 2**30 + 4
+    data = pl.empty(far + 16, np.float32, device=device)
+    numbers = data.data.view(np.float32)
+    numbers[:16], numbers[far:] = np.arange(16), np.arange(100, 116)
+    pl.launch(both_ends, 1, 32, data, far, 3, device=device)
+    np.testing.assert_array_equal(numbers[:16], np.arange(16) + 3)
+    np.testing.assert_array_equal(numbers[far:], np.arange(100, 116) + 3)
+    del numbers
+    data.free()

@@ -263,8 +263,12 @@ finish:
   %lim2 = load i64, ptr %lim.q
   %bytes = shl i64 %lim2, %lg
   %big = icmp ugt i64 %bytes, 2147483000
-  %r = select i1 %big, i32 2, i32 %result
-  ret i32 %r
+  br i1 %big, label %far, label %near
+far: ; offsets in it need more than 32 bits: the site must not remember it, or the next access would use them
+  store i64 0, ptr %lim.q
+  ret i32 2
+near:
+  ret i32 %result
 bad:
   call void @record(ptr %ctx, ptr %ws, i32 ${OUT_OF_MEMORY_RANGE}, i32 %code, i32 %lane, i64 %addr)
   ret i32 1
