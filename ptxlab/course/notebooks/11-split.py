@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import ptxlab as pl
-from ptxlab.build import Builder, Ptr, f32, kernel, s32, u32
+from ptxlab.build import Builder, Ptr, f32, kernel, u32
 
 # %load_ext ptxlab
 
@@ -48,7 +48,8 @@ def part(keys, splits, split):
 
 
 for keys, splits in ((10, 4), (9, 4), (3, 4)):
-    print(f"{keys:2} keys, {splits} splits:", *(f"[{a}, {b})" for a, b in (part(keys, splits, s) for s in range(splits))))
+    parts = [part(keys, splits, s) for s in range(splits)]
+    print(f"{keys:2} keys, {splits} splits:", *(f"[{first}, {last})" for first, last in parts))
 
 # %% [markdown]
 # With 3 keys the last part is empty, and with 9 as well. That is no special case: a part without keys stores the
