@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import accessibility
 import lab_server
 import numpy as np
 import pytest
@@ -273,6 +274,7 @@ def test_light_dark_and_small(lab: Any, recording: Any) -> None:
         colour = lab.eval_on_selector(f"{DEBUGGER} .pl-registers", "e => getComputedStyle(e).backgroundColor")
         light = sum(int(x) for x in colour.removeprefix("rgb(").rstrip(")").split(",")[:3]) / 765
         assert (light > 0.9) if name == "light" else (light < 0.2)
+        assert accessibility.violations(lab, DEBUGGER) == []
     lab_server.use_theme(lab, "JupyterLab Light")
     lab.set_viewport_size({"width": 800, "height": 900})
     lab.wait_for_timeout(300)

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterator
 from typing import Any
 
+import accessibility
 import lab_server
 import numpy as np
 import pytest
@@ -255,6 +256,7 @@ def test_a_shuffle_is_drawn_as_arrows(viewer: Any) -> None:
     assert heads == ["lane", "gets from lane", "in range", "gave", "has got"]
     assert rows[27] == ["27", "31", "yes", "27", "31"]
     assert rows[28] == ["28", "28", "no", "28", "28"]
+    assert accessibility.violations(page, ".ptxlab-debugger") == []
     run_to(page, "shfl.sync.idx")
     assert page.inner_text(f"{EXCHANGE} .pl-readout").startswith("Each lane gets %t of a lane of its own choice.")
     assert [row[1] for row in rows_of(page, EXCHANGE)[1]] == [str((lane & 24) + lane % 2) for lane in range(32)]
@@ -290,6 +292,7 @@ def test_fragments_hold_the_product(viewer: Any) -> None:
         f"{EXCHANGE} figure:nth-of-type(2) .pl-cell text", "all => all.map(e => Number(e.textContent))"
     )
     assert sorted(cells) == sorted(int(layout.first[i, j]) % 32 for i in range(16) for j in range(16))
+    assert accessibility.violations(page, ".ptxlab-debugger") == []
     page.select_option(f"{EXCHANGE} select", "5")
     assert page.locator(f"{EXCHANGE} figure:nth-of-type(2) .pl-mine").count() == 8
     assert page.inner_text(f"{EXCHANGE} .pl-readout").startswith("Lane 5 holds D[1][2] = ")

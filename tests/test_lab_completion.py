@@ -144,7 +144,7 @@ def test_the_debugger_opens_what_was_recorded_last(shell: InteractiveShell) -> N
         "no cell has recorded steps; write %%ptx --trace, or name what to open: %ptx_debug scalar"
     )
     run(shell, f"%%ptx --args xs --trace\n{FILL}")
-    assert run(shell, "%ptx_debug").recording.steps == 6  # ret is not recorded
+    assert run(shell, "%ptx_debug").recording.steps == 6
     wrong = FILL.replace("add.u64 %at, %at, %x;", "mov.u64 %at, 4096;")
     run(shell, f"%%ptx --args xs --trace\n{wrong}")
     assert run(shell, "%ptx_debug").info["note"].startswith("memcheck: ")

@@ -62,7 +62,7 @@ function render({ model, el }) {
   const exchange = makeExchangeCard(info.exchange, registers, names);
   const problem = h("div.pl-problem", { role: "alert", hidden: !info.note }, h("b", null, "The kernel was stopped; this is what it did before"), h("pre", null, info.note));
   root.append(
-    h("header.pl-head", null, h("h3", null, info.kernel), h("code.pl-entry", null, `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${info.copy ? ` · ${info.copy}` : info.capped ? " · the trace was cut at its limit" : ""}`), h("span.pl-spring"), status),
+    h("header.pl-head", { role: "group" }, h("h3", null, info.kernel), h("code.pl-entry", null, `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${info.copy ? ` · ${info.copy}` : info.capped ? " · the trace was cut at its limit" : ""}`), h("span.pl-spring"), status),
     problem,
     h("div.pl-tools.pl-run", null,
       warps,

@@ -1,0 +1,150 @@
+"""The editor and completion in `%%ptx` cells in a real JupyterLab; axe-core on what the magics and the editor show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import accessibility
+import lab_server
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
+
+from ptxlab.lab.editing import START
+
+pytestmark = [pytest.mark.browser]
+
+EDITOR = ".ptxlab-editor"
+CELLS = (
+    "%load_ext ptxlab\nimport numpy as np\nimport ptxlab as pl\n\nx = np.zeros(32, np.uint32)\n"
+    "pl.editor(pl.lab.editing.START, 1, 32, x)",
+    f"%%ptx --args x --counters -k first\n{START}",
+    f"%%ptx --diff first\n{START.replace('%lane, 4;', '%lane, 8;')}",
+    f"%%ptx\n{START.replace('%lane, 4;', '%lane 4;')}",
+    "",
+)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+    """A page with an editor and the outputs of some cells."""
+    folder = tmp_path_factory.mktemp("lab")
+    lab_server.write_notebook(folder / "edit.ipynb", *CELLS)
+    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
+        page = browser.new_page(viewport={"width": 1200, "height": 1400})
+        page.set_default_timeout(60_000)
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        lab_server.open_notebook(page, url, token, "edit.ipynb")
+        lab_server.run_all(page)
+        page.wait_for_selector(f'{EDITOR}[data-checked^="0:"]')
+        page.wait_for_selector(".pl-error")
+        yield page
+        assert not errors, errors
+
+
+def line(page: Any, text: str) -> Any:
+    """The line of the editor that holds a text."""
+    return page.locator(f"{EDITOR} .cm-line", has_text=text).first
+
+
+def write(page: Any, text: str) -> None:
+    """Puts a text in place of all that stands in the editor."""
+    page.click(f"{EDITOR} .cm-content")
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(text)
+
+
+def idle(page: Any) -> None:
+    """Waits until Python has answered for the text as it stands."""
+    page.wait_for_selector(f"{EDITOR}:not([data-behind])")
+
+
+def test_mistakes_are_marked_as_they_are_typed(lab: Any) -> None:
+    write(lab, START.replace("%lane, 4;", "%lane 4;"))
+    lab.wait_for_selector(f"{EDITOR} .cm-lintRange-error")
+    idle(lab)
+    assert lab.inner_text(f"{EDITOR} .pl-status") == "1 problem"
+    assert lab.inner_text(f"{EDITOR} .pl-problems") == "line 12 expected ',' or ';' after '%lane'; found '4'"
+    assert lab.inner_text(f"{EDITOR} .cm-lintRange-error") == "4"
+    lab.hover(f"{EDITOR} .cm-lintRange-error")
+    tip = lab.wait_for_selector(f"{EDITOR} .cm-tooltip-lint")
+    assert "hint: mul.wide.u32  %at, %lane, 4;" in tip.inner_text()
+    lab_server.ARTIFACTS.mkdir(exist_ok=True)
+    lab.screenshot(path=str(lab_server.ARTIFACTS / "editor-mistake.png"))
+    lab.mouse.move(3, 3)
+    lab.click(f"{EDITOR} .pl-problems button")
+    lab.keyboard.insert_text(",")  # the cursor stands before the 4
+    lab.wait_for_selector(f"{EDITOR} .cm-lintRange-error", state="detached")
+    lab.wait_for_function(f"!document.querySelector('{EDITOR} .pl-problems').children.length")
+
+
+def test_the_mouse_explains_words(lab: Any) -> None:
+    write(lab, START)
+    lab.wait_for_selector(f'{EDITOR}:not([data-behind])[data-checked$="assembled"]')
+    line(lab, "mul.wide").locator(".o").hover()
+    says = lab.wait_for_selector(f"{EDITOR} .cm-tooltip .pl-doc").inner_text()
+    assert says.startswith("mul.wide.u32\n")
+    assert "The whole product, in a register of twice the width." in says
+    assert "d\nwritten: .u64." in says.replace("\n\n", "\n")
+    lab.mouse.move(3, 3)
+    lab.wait_for_selector(f"{EDITOR} .cm-tooltip .pl-doc", state="detached")
+    line(lab, "st.global").locator(".r").first.hover()
+    assert "A register of type .u64." in lab.wait_for_selector(f"{EDITOR} .cm-tooltip .pl-doc").inner_text()
+    lab.mouse.move(3, 3)
+
+
+def test_words_are_completed(lab: Any) -> None:
+    write(lab, START.replace("    ret;\n}\n", ""))
+    lab.keyboard.press("Control+End")
+    lab.keyboard.type("    fma.rn.f")
+    lab.wait_for_selector(f"{EDITOR} .cm-tooltip-autocomplete")
+    offered = lab.locator(f"{EDITOR} .cm-tooltip-autocomplete li").all_inner_texts()
+    assert any(text.startswith("fma.rn.f32") for text in offered)
+    lab.keyboard.type("3")
+    lab.wait_for_timeout(150)  # CodeMirror takes no key within 75 ms of opening its list
+    lab.keyboard.press("Enter")
+    assert lab.locator(f"{EDITOR} .cm-line", has_text="fma.rn.f32").count() == 1
+
+
+def test_what_stands_there_is_run(lab: Any) -> None:
+    write(lab, START.replace("%lane, 4;", "%lane, 4;\n    add.u32 %lane, %lane, 5;"))
+    lab.keyboard.press("Control+Enter")
+    lab.wait_for_selector(f"{EDITOR}[data-ran]")
+    assert "uint32 [32]: 5 6 7 8 9 10 11 12 ..." in lab.inner_text(f"{EDITOR} .pl-output")
+    write(lab, START.replace("%lane, 4;", "%lane, 400;"))
+    lab.click(f"{EDITOR} .pl-apply")
+    lab.wait_for_function(f"document.querySelector('{EDITOR} .pl-output').textContent.includes('memcheck: store')")
+    assert lab.inner_text(f"{EDITOR} .pl-status") == "stopped: see the message"
+
+
+def test_tab_in_a_ptx_cell(lab: Any) -> None:
+    cell = lab.locator(".jp-Cell").nth(4).locator(".cm-content")
+    for typed, wanted in (("%%ptx --de", "--device"), ("%%ptx\nshfl.sync.bf", "shfl.sync.bfly")):
+        cell.click()
+        lab.keyboard.press("Control+a")
+        lab.keyboard.insert_text(typed)
+        lab.keyboard.press("Tab")
+        lab.wait_for_function(
+            "wanted => document.querySelector('.jp-mod-completer-active, .jp-Completer') || "
+            "[...document.querySelectorAll('.jp-Cell')][4].textContent.includes(wanted)",
+            arg=wanted,
+        )
+        lab.wait_for_timeout(300)
+        done = wanted in cell.inner_text()
+        assert done or wanted in lab.locator(".jp-Completer").inner_text()
+        lab.keyboard.press("Escape")
+
+
+def test_axe_finds_nothing_serious(lab: Any) -> None:
+    write(lab, START.replace("%lane, 4;", "%lane 4;"))
+    lab.wait_for_selector(f"{EDITOR} .cm-lintRange-error")
+    for theme in ("Light", "Dark"):
+        lab_server.use_theme(lab, f"JupyterLab {theme}")
+        for part in (EDITOR, f".jp-OutputArea-output .ptxlab-view:not({EDITOR})"):
+            assert accessibility.violations(lab, part) == []
+        lab.eval_on_selector(".jp-Cell", "e => e.scrollIntoView({block: 'start'})")
+        lab.screenshot(path=str(lab_server.ARTIFACTS / f"editor-{theme.lower()}.png"))
+    lab_server.use_theme(lab, "JupyterLab Light")
