@@ -173,8 +173,8 @@ def main() -> int:
     marks = {g.student: g for g in graded}
     lines = [
         "# A class of synthetic submissions", "",
-        f"`python benchmarks/course_grading.py`: {len(handed)} submissions of {len(NAMES)} exercises, {options.each:g} s "
-        f"an exercise, {options.jobs or os.cpu_count()} at a time, {platform.system()} {platform.machine()}, Python "
+        f"`python benchmarks/course_grading.py`: {len(handed)} submissions of {len(NAMES)} exercises, {options.each:g} "
+        f"s an exercise, {options.jobs or os.cpu_count()} at a time, {platform.system()} {platform.machine()}, Python "
         f"{platform.python_version()}.", "",
         f"- graded: {len(graded)} of {len(handed)} in {wall:.0f} s ({wall / len(handed):.1f} s each; processor time "
         f"{spent:.0f} s)",
