@@ -24,7 +24,7 @@ from ptxlab.launch import launch
 if TYPE_CHECKING:
     from ptxlab import kernels, reference
     from ptxlab.buffers import DeviceBuffer, const, empty, out, to_device
-    from ptxlab.comparison import compare
+    from ptxlab.comparison import compare, compare_decode
     from ptxlab.course.gallery import gallery
     from ptxlab.emulate.recording import open_trace
     from ptxlab.emulate.trace import Trace
@@ -75,6 +75,7 @@ _HOMES = {
     "UnsupportedInstruction": "errors",
     "assemble": "gpu",
     "compare": "comparison",
+    "compare_decode": "comparison",
     "cuda": "frontends",
     "triton": "frontends",
     "gallery": "course.gallery",
@@ -118,6 +119,7 @@ __all__ = [
     "assemble",
     "attention",
     "compare",
+    "compare_decode",
     "const",
     "cuda",
     "debug",

@@ -1,6 +1,7 @@
-"""`compare(q, k, v, kernels=[...])`: several kernels on the same inputs and the same device, side by side.
+"""`compare` and `compare_decode`: several kernels on the same inputs and the same device, side by side.
 
 print(pl.compare(q, k, v, kernels=["mma", "swizzle", "pipelined"], causal=True, device="cpu"))
+print(pl.compare_decode(q, k_cache, v_cache, lengths, device="cpu"))
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ptxlab.attention import attention
+from ptxlab.attention import Result, attention
+from ptxlab.buffers import memory_of
+from ptxlab.choice import SPLITTING
+from ptxlab.decode import Decoded, decode
 from ptxlab.errors import TargetError
-from ptxlab.kernels import DTYPES, Built, get, names
-from ptxlab.launch import show_seconds
+from ptxlab.kernels import DTYPES, Built, DecodeBuilt, get, names
+from ptxlab.launch import Run, show_seconds
 from ptxlab.static import inspect
 
 Array = NDArray[Any]
@@ -107,27 +111,65 @@ def compare(
     machine the run also counts, and its time is that of the CPU.
     """
     entries, ran_on = [], device
+    counted = memory_of(device) == "cpu"
     for kernel in _all(q) if kernels is None else kernels:
-        counted = device in ("cpu", "step")
         out = attention(q, k, v, kernel=kernel, causal=causal, scale=scale, device=device, counters=counted)
-        built, counters, ran_on = out.kernel, out.counters, out.run.device
         q4, k4, _ = out.inputs
-        _, _, shared = built.launch_shape(q4.shape[0], q4.shape[1], k4.shape[1], q4.shape[2], k4.shape[2])
-        looked = inspect(built, built.config.threads, shared)
-        entries.append(
-            Entry(
-                built.name,
-                out.error.max,
-                out.error.ok and not out.run.findings,
-                counters.warp_instructions if counters else None,
-                sum(line.sectors for line in counters.by_line.values()) if counters else None,
-                sum(line.conflicts for line in counters.by_line.values()) if counters else None,
-                looked.registers,
-                looked.occupancy.share if looked.occupancy else 0.0,
-                out.seconds,
-            )
-        )
+        shape = out.kernel.launch_shape(q4.shape[0], q4.shape[1], k4.shape[1], q4.shape[2], k4.shape[2])
+        entries.append(_entry(out.kernel.name, out, [out.run], shape[2]))
+        ran_on = out.run.device
     return Comparison(tuple(entries), ran_on)
+
+
+def compare_decode(
+    q: Array,
+    k_cache: Array,
+    v_cache: Array,
+    lengths: int | Sequence[int] | Array,
+    block_table: Array | None = None,
+    *,
+    kernels: Sequence[str | DecodeBuilt] | None = None,
+    scale: float | None = None,
+    splits: int | None = None,
+    device: str = "auto",
+) -> Comparison:
+    """Runs each decode kernel on the same query and cache (see `decode`) and puts them side by side, as `compare` does.
+
+    kernels: names or built kernels; by default every one that takes q's type and head_dim and this kind of cache.
+    splits: for those that split the keys. The row of a kernel that leaves partial results counts `decode_reduce` in;
+    registers and occupancy are of the first kernel.
+    """
+    entries, ran_on = [], device
+    counted = memory_of(device) == "cpu"
+    for kernel in _all_decode(q, block_table) if kernels is None else kernels:
+        name = kernel if isinstance(kernel, str) else kernel.spec.name
+        parts = splits if name in SPLITTING else None
+        out = decode(
+            q, k_cache, v_cache, lengths, block_table,
+            kernel=kernel, scale=scale, splits=parts, device=device, counters=counted,
+        )  # fmt: skip
+        title = " + ".join(built.name for built in out.kernels)
+        entries.append(_entry(title, out, out.runs, out.kernel.launch_shape(1, 1, 1)[2]))
+        ran_on = out.run.device
+    return Comparison(tuple(entries), ran_on)
+
+
+def _entry(name: str, out: Result | Decoded, runs: Sequence[Run], shared: int) -> Entry:
+    """A row from a result and the launches that made it; shared: bytes that a block of the first asks for."""
+    counters = [run.counters for run in runs if run.counters is not None]
+    lines = [line for counted in counters for line in counted.by_line.values()]
+    looked = inspect(out.kernel, runs[0].block[0], shared)
+    return Entry(
+        name,
+        out.error.max,
+        out.error.ok and not any(run.findings for run in runs),
+        sum(counted.warp_instructions for counted in counters) if counters else None,
+        sum(line.sectors for line in lines) if counters else None,
+        sum(line.conflicts for line in lines) if counters else None,
+        looked.registers,
+        looked.occupancy.share if looked.occupancy else 0.0,
+        out.seconds,
+    )
 
 
 def _all(q: Array) -> list[str]:
@@ -140,4 +182,17 @@ def _all(q: Array) -> list[str]:
         except TargetError:
             continue  # not for this type or head_dim
         found.append(name)
+    return found
+
+
+def _all_decode(q: Array, table: Array | None) -> list[str]:
+    """The decode kernels that take q's type and head_dim, and a dense or a paged cache."""
+    dtype = next((short for short, name in DTYPES.items() if name == q.dtype.name), "")
+    wanted = {"head_dim": q.shape[-1], "dtype": dtype, "cache": "dense" if table is None else "paged"}
+    found = []
+    for name in names("decode"):
+        takes = get(name, "decode").parameters
+        fits = all(takes[what].allows(value) for what, value in wanted.items() if what in takes)
+        if name != "decode_reduce" and fits and ("cache" in takes or table is None):
+            found.append(name)
     return found

@@ -35,7 +35,7 @@ ARROWS: dict[str, set[str]] = {
     "launch": {"text", "emulate", "gpu", "arguments", "buffers"},
     "reference": set(),
     "attention": {"kernels", "launch", "reference", "buffers", "gpu"},
-    "comparison": {"attention", "kernels", "launch", "static"},
+    "comparison": {"attention", "choice", "decode", "kernels", "launch", "buffers", "static"},
     "caches": set(),
     "paged": set(),
     "replay": {"launch", "arguments", "gpu"},

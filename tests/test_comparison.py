@@ -30,3 +30,37 @@ def test_compare_takes_every_kernel_of_the_type():
     q, k, v = reference.random_inputs(1, 1, 1, 9, 9, 24)
     names = [e.kernel for e in pl.compare(q, k, v, device="cpu", causal=True).entries]
     assert names == ["scalar_f32_d24_causal", "tiled_f32_d24_causal"]
+
+
+def decode_inputs(dtype, dim=64):
+    q, k, v = reference.random_inputs(2, 8, 2, 1, 200, dim, dtype=dtype)
+    return q[:, :, 0], k, v
+
+
+def test_compare_decode_shows_what_reading_keys_once_is_worth():
+    found = pl.compare_decode(*decode_inputs(np.float16), [200, 77], splits=2, device="cpu")
+    names = [e.kernel for e in found.entries]
+    assert names == [
+        "decode_f16_d64_indirect",
+        "decode_multiwarp_f16_d64_indirect",
+        "decode_split_f16_d64 + decode_reduce_f16_d64",
+        "decode_gqa_f16_d64_partial + decode_reduce_f16_d64",
+    ]
+    assert all(e.ok and e.registers > 0 and 0 < e.occupancy <= 1 and e.seconds > 0 for e in found.entries)
+    one, several, _, grouped = found.entries
+    assert several.instructions < one.instructions
+    assert grouped.sectors < 0.35 * several.sectors
+    assert str(found).splitlines()[0] == "on cpu"
+
+
+def test_compare_decode_takes_what_the_cache_allows():
+    q, k, v = decode_inputs(np.float32, 40)
+    assert [e.kernel.split("_f32")[0] for e in pl.compare_decode(q, k, v, 9, device="cpu").entries] == [
+        "decode", "decode_multiwarp", "decode_split"]  # fmt: skip
+    pool = np.ascontiguousarray(k[:, :, :64].reshape(-1, 16, 2, 40))
+    table = np.array([[3, 1], [0, 2]], np.int32)
+    found = pl.compare_decode(q, pool, pool, [30, 5], table, device="cpu")
+    assert [e.kernel.split("_f32")[0] for e in found.entries] == ["decode_paged", "decode_split"]
+    assert all(e.ok for e in found.entries)
+    built = kernels.get("decode").build(head_dim=40, length="value")
+    assert pl.compare_decode(q, k, v, 9, kernels=[built], device="cpu").entries[0].kernel == "decode_f32_d40"
