@@ -35,7 +35,8 @@ class PagedCache:
     """`k` and `v`, pools `[num_pages, page_size, Hkv, D]`, and who owns which page.
 
     A page belongs to every sequence that lists it, and is free when none does. Slots that hold no key are NaN at first
-    and whatever was there before later: no kernel may look at them.
+    and whatever was there before later: no kernel may look at them. dtype: float32, float16 or bfloat16, numpy's or by
+    name; what is appended is converted to it.
     """
 
     def __init__(
@@ -43,8 +44,12 @@ class PagedCache:
     ) -> None:
         sizes = {"num_pages": num_pages, "page_size": page_size, "heads_kv": heads_kv, "head_dim": head_dim}
         for name, size in sizes.items():
-            if size < 1:
-                raise ValueError(f"{name} is at least 1, not {size}")
+            if not isinstance(size, int | np.integer) or size < 1:
+                raise ValueError(f"{name} is a whole number from 1 on, not {size!r}")
+        if isinstance(dtype, str) and dtype == "bfloat16":  # numpy learns of that from ml_dtypes
+            from ml_dtypes import bfloat16
+
+            dtype = bfloat16
         shape = (num_pages, page_size, heads_kv, head_dim)
         self.k: Array = np.full(shape, np.nan, dtype)
         self.v: Array = np.full(shape, np.nan, dtype)
@@ -151,7 +156,7 @@ class PagedCache:
     def block_table(self, sequences: Sequence[int] | None = None) -> NDArray[np.int32]:
         """The pages of each sequence, i32 `[B, max_pages]`, filled up with -1; of all sequences by default."""
         rows = [self._of(s) for s in (self.sequences if sequences is None else sequences)]
-        table = np.full((len(rows), max(1, *map(len, rows))), -1, np.int32)
+        table = np.full((len(rows), max([1, *map(len, rows)])), -1, np.int32)
         for row, pages in zip(table, rows, strict=True):
             row[: len(pages)] = pages
         return table

@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import ptxlab as pl
 from ptxlab.paged import OutOfPages, PagedCache, UnknownSequence
-
-PAGES, SIZE = 9, 3
 
 
 class Model(RuleBasedStateMachine):
@@ -19,9 +24,15 @@ class Model(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.cache = PagedCache(PAGES, SIZE, 1, 1)
         self.plain: dict[int, list[float]] = {}
         self.count = 0
+
+    @initialize(
+        pages=st.integers(1, 12), size=st.integers(1, 5), dtype=st.sampled_from(["float32", "float16", "bfloat16"])
+    )
+    def start(self, pages: int, size: int, dtype: str) -> None:
+        self.pages, self.size = pages, size
+        self.cache = PagedCache(pages, size, 1, 1, dtype)
 
     @rule()
     def new(self) -> None:
@@ -30,21 +41,23 @@ class Model(RuleBasedStateMachine):
         self.plain[sequence] = []
 
     @precondition(lambda self: self.plain)
-    @rule(data=st.data(), count=st.integers(0, 2 * SIZE + 1))
+    @rule(data=st.data(), count=st.integers(0, 11))
     def append(self, data: st.DataObject, count: int) -> None:
         sequence = data.draw(st.sampled_from(sorted(self.plain)))
-        keys = [float(self.count + n) for n in range(count)]
+        keys = [float((self.count + n) % 251) for n in range(count)]  # bfloat16 has no larger odd numbers
         self.count += count
         rows = np.array(keys, np.float32).reshape(-1, 1, 1)
-        before = self.cache.k.copy(), self.cache.block_table(), self.cache.free_pages
+        before = self.cache.k.tobytes(), self.cache.block_table(), self.cache.free_pages
         length, pages = len(self.plain[sequence]), self.cache.pages(sequence)
         others = {page for s in self.plain if s != sequence for page in self.cache.pages(s)}
-        needed = -(-(length + count) // SIZE) - len(pages)
-        needed += count > 0 and length % SIZE > 0 and pages[-1] in others  # the copy of a page that another has too
+        needed = -(-(length + count) // self.size) - len(pages)
+        needed += (
+            count > 0 and length % self.size > 0 and pages[-1] in others
+        )  # the copy of a page that another has too
         try:
             self.cache.append(sequence, rows, -rows)
         except OutOfPages:
-            np.testing.assert_array_equal(self.cache.k, before[0])  # nothing was changed
+            assert self.cache.k.tobytes() == before[0]  # nothing was changed
             np.testing.assert_array_equal(self.cache.block_table(), before[1])
             assert needed > before[2]
         else:
@@ -71,21 +84,36 @@ class Model(RuleBasedStateMachine):
         assert self.cache.sequences == tuple(self.plain)
         for sequence, keys in self.plain.items():
             pages = self.cache.pages(sequence)
-            assert len(pages) == -(-len(keys) // SIZE)
+            assert len(pages) == -(-len(keys) // self.size)
             assert len(set(pages)) == len(pages)
             k, v = (pool[list(pages)].reshape(-1)[: len(keys)] for pool in (self.cache.k, self.cache.v))
             assert k.tolist() == keys
             assert (-v).tolist() == keys
         assert self.cache.lengths().tolist() == [len(keys) for keys in self.plain.values()]
+        for row, sequence in zip(self.cache.block_table(), self.plain, strict=True):
+            pages = self.cache.pages(sequence)
+            assert row.tolist() == [*pages, *[-1] * (len(row) - len(pages))]
 
     @invariant()
     def every_page_is_used_or_free(self) -> None:
         used = {page for sequence in self.plain for page in self.cache.pages(sequence)}
-        assert len(used) + self.cache.free_pages == PAGES
+        assert len(used) + self.cache.free_pages == self.pages
+
+    def teardown(self) -> None:
+        """When all sequences have ended, all pages are free, each once."""
+        if self.plain:
+            for sequence in self.plain:
+                self.cache.free(sequence)
+            assert sorted(self.cache._free) == list(range(self.pages))
 
 
-Model.TestCase.settings = settings(max_examples=60, stateful_step_count=50)
+Model.TestCase.settings = settings(max_examples=100, stateful_step_count=40)
 test_any_sequence_of_steps = Model.TestCase
+
+
+@pytest.mark.slow
+def test_thousands_of_sequences_of_steps():
+    run_state_machine_as_test(Model, settings=settings(max_examples=3000, stateful_step_count=50))
 
 
 def keys(count, start=0):
@@ -130,8 +158,16 @@ def test_what_is_refused():
         cache.append(chat, rows.reshape(9, 2, 1), rows)
     with pytest.raises(ValueError, match=r"^k has 2 keys and v 3 values; both should have as many$"):
         cache.append(chat, rows[:2], rows[:3])
-    with pytest.raises(ValueError, match=r"^page_size is at least 1, not 0$"):
-        PagedCache(2, 0, 1, 1)
+    for sizes, message in (
+        ((2, 0, 1, 1), "page_size is a whole number from 1 on, not 0"),
+        ((2.5, 4, 1, 1), "num_pages is a whole number from 1 on, not 2.5"),
+        ((2, 4, -1, 1), "heads_kv is a whole number from 1 on, not -1"),
+    ):
+        with pytest.raises(ValueError) as caught:
+            PagedCache(*sizes)
+        assert str(caught.value) == message
+    assert PagedCache(2, 4, 1, 1).block_table().shape == (0, 1)
+    assert PagedCache(2, 4, 1, 1).lengths([]).shape == (0,)
 
 
 def test_a_growing_conversation():

@@ -12,17 +12,26 @@ from ptxlab import cli
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 SHELL = "".join(re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL))
+EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 COMMANDS = re.findall(r"^ptxlab (.+)$", SHELL, re.MULTILINE)
 
 
 def test_the_example_has_five_lines_and_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    example = EXAMPLES[0]
     assert len([line for line in example.splitlines() if line]) == 5
     exec(compile(example, "README.md", "exec"), {})
     out = capsys.readouterr().out
     assert "scalar_f32_d64_causal on " in out
     assert ": pass\n" in out
     assert ".visible .entry scalar_f32_d64_causal(" in out
+
+
+def test_the_other_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
+    for example in EXAMPLES[1:]:
+        exec(compile(example, "README.md", "exec"), {})
+    out = capsys.readouterr().out
+    assert "decode_gqa_f16_d64_page16_partial + decode_reduce_f16_d64\n" in out
+    assert "result      pass\n" in out
 
 
 @pytest.mark.parametrize("command", COMMANDS)
