@@ -24,8 +24,8 @@ def merge_states(o1: Array, lse1: Array, o2: Array, lse2: Array, *, device: str 
     """The attention over two sets of keys from the attention over each: (o, lse).
 
     o1 and o2 `[..., D]` of one type (float32, float64, float16 or bfloat16), lse1 and lse2 `[...]` natural logs,
-    float64 beside float64 and otherwise float32. A side that saw no key (lse = -inf) counts for nothing. The same in
-    numpy is `reference.merge_states`.
+    float64 beside float64 and otherwise float32. A side that saw no key (lse = -inf) counts for nothing, whatever its
+    o holds. The same in numpy is `reference.merge_states`.
     """
     from ptxlab.kernels import decode_merge, decode_spec
 

@@ -211,7 +211,8 @@ def _row_state(q: Array, k: Array, scale: float, visible: int, tile: int) -> Arr
 def merge_states(o1: Array, lse1: Array, o2: Array, lse2: Array) -> tuple[Array, Array]:
     """The attention over two sets of keys from the attention over each: o `[..., D]` and lse `[...]` (natural log).
 
-    Computed in float64, returned in the types of o1 and lse1. A side that saw no key (lse = -inf) counts for nothing.
+    Computed in float64, returned in the types of o1 and lse1. A side that saw no key (lse = -inf) counts for nothing,
+    whatever its o holds.
     """
     o1, o2, lse1, lse2 = map(np.asarray, (o1, o2, lse1, lse2))
     if o1.shape != o2.shape or lse1.shape != lse2.shape or o1.shape[:-1] != lse1.shape:
@@ -224,7 +225,8 @@ def merge_states(o1: Array, lse1: Array, o2: Array, lse2: Array) -> tuple[Array,
     w1, w2 = np.exp(lse1 - m), np.exp(lse2 - m)
     total = w1 + w2
     safe = np.where(total > 0, total, 1.0)[..., None]
-    o = (w1[..., None] * o1 + w2[..., None] * o2) / safe
+    w1, w2 = w1[..., None], w2[..., None]
+    o = (w1 * np.where(w1 > 0, o1, 0) + w2 * np.where(w2 > 0, o2, 0)) / safe
     with np.errstate(divide="ignore"):
         lse = m + np.log(total)
     return o.astype(o1.dtype), lse.astype(lse1.dtype)

@@ -1,14 +1,13 @@
-"""`pl.decode` and `pl.merge_states`: what they give back, and every message of what they refuse."""
+"""`pl.decode`: what it gives back, and every message of what it refuses."""
 
 from __future__ import annotations
 
-import ml_dtypes
 import numpy as np
 import pytest
 from decode_cases import inputs, paged
 
 import ptxlab as pl
-from ptxlab import caches, kernels, reference
+from ptxlab import caches, kernels
 from ptxlab.choice import split_count
 
 
@@ -305,55 +304,3 @@ def test_splits_and_rows_that_overflow():
     assert str(caught.value) == (
         "decode_f32_d32_indirect: max_seq is 2147483648; it is counted in 32 bits and should be below 2**31"
     )
-
-
-# -- merge_states ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16], ids=lambda t: t.__name__)
-def test_merge_states_of_two_halves_is_the_whole(dtype):
-    q, k, v = reference.random_inputs(2, 3, 3, 1, 50, 40, sigma=3, dtype=np.float64)
-    log = np.float64 if dtype == np.float64 else np.float32
-    halves = []
-    for part in (slice(0, 17), slice(17, 50)):
-        r = reference.attention(q, k[:, :, part], v[:, :, part])
-        halves += [r.o.astype(dtype), r.lse.astype(log)]
-    o, lse = pl.merge_states(*halves, device="cpu")
-    same, same_lse = reference.merge_states(*halves)
-    eps = {"float64": 1e-15, "float32": 3e-7, "float16": 1e-3, "bfloat16": 8e-3}[np.dtype(dtype).name]
-    np.testing.assert_allclose(o.astype(float), same.astype(float), atol=2 * eps)
-    np.testing.assert_allclose(lse, same_lse, rtol=4e-7 if log is np.float32 else 1e-15)
-    assert o.dtype == dtype
-    assert lse.dtype == log
-
-
-def test_merge_states_is_associative_and_nothing_is_its_zero():
-    random = np.random.default_rng(0)
-    a, b, c = ((random.standard_normal((7, 33)).astype(np.float32), random.standard_normal(7).astype(np.float32) * 9)
-               for _ in range(3))  # fmt: skip
-
-    def merge(x, y):
-        return pl.merge_states(*x, *y, device="cpu")
-
-    for left, right in zip(merge(merge(a, b), c), merge(a, merge(b, c)), strict=True):
-        np.testing.assert_allclose(left, right, rtol=1e-6, atol=2e-6)
-    nothing = np.zeros_like(a[0]), np.full(7, -np.inf, np.float32)
-    for left, right in zip(merge(nothing, a), a, strict=True):
-        np.testing.assert_allclose(left, right, rtol=1e-6)
-    o, lse = merge(nothing, nothing)
-    assert (o == 0).all()
-    assert np.isneginf(lse).all()
-
-
-def test_merge_states_of_what_does_not_fit():
-    o, lse = np.zeros((3, 4), np.float32), np.zeros(3, np.float32)
-    for args, message in (
-        ((o, lse, o[:2], lse), "o2 should be float32 [3, 4] beside o1 [3, 4], it is float32 [2, 4]"),
-        ((o, lse, o, lse[:2]), "lse2 should be float32 [3] beside o1 [3, 4], it is float32 [2]"),
-        ((o, lse.astype(float), o, lse), "lse1 should be float32 [3] beside o1 [3, 4], it is float64 [3]"),
-        ((o.astype(int), lse, o, lse), "o1 is int64; there are kernels for float32, float16, bfloat16, float64"),
-        ((o, lse, o, [1]), "lse2: a numpy array is wanted, got list"),
-    ):
-        with pytest.raises(pl.LaunchError) as caught:
-            pl.merge_states(*args, device="cpu")
-        assert str(caught.value) == message

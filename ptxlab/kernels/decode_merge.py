@@ -12,7 +12,7 @@ import math
 from typing import Any, TypeVar
 
 from ptxlab.build import Builder, Kernel, Ptr, bf16, f16, f32, f64, kernel, u32
-from ptxlab.kernels.decode_lanes import LOWEST, load_float
+from ptxlab.kernels.decode_lanes import load_float
 from ptxlab.kernels.decode_spec import ELEMENTS
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
@@ -46,14 +46,15 @@ def build(dtype: str = "f32", arch: str = "sm_80") -> Kernel:
         start = k.mul(row, D, wide=True)
         first, second = lse1[row], lse2[row]
         row_max = k.max(first, second)
-        shift = k.max(row_max, LOWEST)  # -inf - (-inf) would be NaN
+        shift = k.select(row_max > -math.inf, row_max, 0.0)  # -inf - (-inf) would be NaN
         w1 = k.exp2((first - shift) * LOG2E)
         w2 = k.exp2((second - shift) * LOG2E)
         total = w1 + w2
         divisor = k.select(total > 0.0, total, 1.0)  # two results without keys: o = 0 and lse = -inf
 
         with k.loop(D, start=k.tid.x, step=THREADS) as column:
-            a, b = number(k, o1 + start + column), number(k, o2 + start + column)
+            a = k.select(w1 > 0.0, number(k, o1 + start + column), 0.0)  # where no key was seen o may be anything:
+            b = k.select(w2 > 0.0, number(k, o2 + start + column), 0.0)  # 0 * NaN would be NaN
             mean = k.fma(w1, a, w2 * b) / divisor
             (o + start)[column] = mean if element is real else k.cvt(element, mean)
         with k.guard(k.tid.x == 0):
