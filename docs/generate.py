@@ -77,7 +77,15 @@ def isa_index() -> str:
         here = [name for name, entries in TABLE.items() if _room(entries[0]) == room.__name__]
         if here:
             says = (room.__doc__ or "").splitlines()[0]
-            out += [f"## {says.partition(':')[0].rstrip('.')}", "", _prose(says), "", "```{toctree}", ":maxdepth: 1", ""]
+            out += [
+                f"## {says.partition(':')[0].rstrip('.')}",
+                "",
+                _prose(says),
+                "",
+                "```{toctree}",
+                ":maxdepth: 1",
+                "",
+            ]
             out += [*here, "```", ""]
     return "\n".join(out)
 
