@@ -25,7 +25,7 @@ from ptxlab.isa.examples import line, opcodes
 from ptxlab.isa.table import TABLE, Op
 
 RUN_BY = {
-    "flow": "Control flow: the engines run it themselves, `ptxlab/emulate/flow.py` and `ptxlab/emulate/jit/control.py`.",
+    "flow": "Control flow, which each engine runs itself: `ptxlab/emulate/flow.py`, `ptxlab/emulate/jit/control.py`.",
     "none": "It changes nothing that a program can see on the CPU machine, so it does nothing there.",
     "warp": "A matrix instruction of a whole warp: `ptxlab/emulate/matrix.py` says how its numbers are computed, and "
     "`ptxlab/isa/fragments.py` which lane holds what.",
@@ -140,8 +140,8 @@ def how(entry: Op) -> str:
     if entry.sem is None:
         return RUN_BY.get(entry.kind, "")
     parts = list(dict.fromkeys(semantics(entry.sem)))
-    return ("Both engines run this text, with numpy lanes (`step`) or as LLVM (`jit`); `m` is the machine, `i` the form:"
-            "\n\n" + _fence("\n\n\n".join(parts), "python"))  # fmt: skip
+    says = "Both engines run this text, with numpy lanes (`step`) or as LLVM (`jit`); `m` is the machine, `i` the form:"
+    return f"{says}\n\n" + _fence("\n\n\n".join(parts), "python")
 
 
 def semantics(function: Callable[..., Any]) -> Iterator[str]:
