@@ -22,6 +22,8 @@ CLOCK = 256  # warp-instructions before this quantum
 RACE, RACE_STRIDE, RACE_OFFSET = 264, 272, 280
 CHECK, RANDOM = 288, 296  # pointer: what the checks note; state of the random numbers that shuffle warps, 0 without
 TRACE = 304  # pointer: where recorded warps write their steps
+BLOCK_ORDER = 320  # pointer: the blocks in the order in which they begin, 0: as they are
+PHASES = 312  # pointer: the function that the checks are told of mbarriers with
 CONTEXT_SIZE = 384
 
 # -- a CTA's record
