@@ -8,10 +8,12 @@ from typing import Any
 
 import cuda_programs
 import emulate_programs
+import ml_dtypes
 import numpy as np
 import planted_mbarriers  # noqa: F401  (adds to BUGS)
 import pytest
 import test_emulate_cuda as corpus
+import test_triton_programs as triton
 from emulate_programs import ENGINES
 from planted import BUGS
 
@@ -75,7 +77,7 @@ def test_repaired_twin(name: str) -> None:
 # -- silence -----------------------------------------------------------------------------------------------------------
 
 
-PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
+PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 
 
 @pytest.mark.parametrize(("name", "causal", "device"), [
@@ -182,6 +184,29 @@ def test_programs_are_silent(name: str, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(("name", "mode"), PROGRAMS)
 def test_all_programs_are_silent(name: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     silent_program(name, mode, DEVICES[-1], monkeypatch)
+
+
+def silent_triton(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Finding] = []
+    plain = pl.launch
+
+    def launch(*args: Any, **options: Any) -> Any:
+        run = plain(*args, checks=ALL, **options)
+        found.extend(run.findings)
+        return run
+
+    monkeypatch.setattr(pl, "launch", launch)
+    triton.test_kernel(file, engine)
+    assert [str(f) for f in found] == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("file", [
+    pytest.param(f, marks=[] if f.startswith(("softmax", "scan", "matmul_3", "histogram")) else [pytest.mark.slow])
+    for f in triton.LAUNCHES if f.endswith("sm_80")
+])  # fmt: skip
+def test_triton_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent_triton(file, engine, monkeypatch)
 
 
 # -- findings ----------------------------------------------------------------------------------------------------------

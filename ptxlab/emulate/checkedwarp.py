@@ -21,6 +21,18 @@ if TYPE_CHECKING:
     from ptxlab.emulate.checks import Checker
 
 
+Stored = tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Any, ...]]
+"""Memory before a store, and for each lane that stores its first byte there, its number, and what it stores."""
+
+
+def _leaves(stored: Stored, lane: int, word: int, granule: int) -> bool:
+    """Whether a store leaves one word of memory as it is."""
+    data, start, lanes, values = stored
+    first = int(start[np.flatnonzero(lanes == lane)[0]])
+    new = b"".join(v[lane].tobytes() for v in values)[word * granule - first :][:granule]
+    return data[word * granule : word * granule + granule].tobytes() == new
+
+
 class CheckedWarp(Warp):
     """A warp whose accesses are looked at."""
 
@@ -30,8 +42,8 @@ class CheckedWarp(Warp):
         return value
 
     def store(self, i: Form, address: Value, value: Any) -> None:
+        self._look(address, "store", value if isinstance(value, tuple) else (value,))  # what is there may be the same
         super().store(i, address, value)
-        self._look(address, "store", value if isinstance(value, tuple) else (value,))
 
     def atom(self, i: Form, address: Value, *values: Any) -> Any:
         self._look(address, "atomic", None)  # before it: afterwards it has written what it reads
@@ -87,8 +99,9 @@ class CheckedWarp(Warp):
             order.block << R.BLOCK | order.time << R.TIME | code.index << R.CODE | is_strong << R.STRONG
             | self.warp << R.WARP
         ) | lanes.astype(np.uint64)  # fmt: skip
+        stored = None if values is None else (region.data, start, lanes, values)
         words, count = start // checker.granule, -(-size // checker.granule)
-        collide = order.access(race, words, count, me, write=what != "load", note=self._hazard(code, address))
+        collide = order.access(race, words, count, me, write=what != "load", note=self._hazard(code, address, stored))
         if what != "load" and collide.any():
             self._same(code, race, start, lanes, collide, values, size, address)
         if is_strong and not is_mbarrier(code):
@@ -102,11 +115,13 @@ class CheckedWarp(Warp):
                 place = int(address[lane])
                 self.machine.checker.note(F.PENDING, code, self, lane, found[0], at=party, address=place)
 
-    def _hazard(self, code: Code, address: Value) -> R.Noted:
+    def _hazard(self, code: Code, address: Value, stored: Stored | None) -> R.Noted:
         checker = self.machine.checker
 
         def note(kind: int, me: int, record: int, at: int) -> None:
             lane = me & 31
+            if kind == F.WAW and stored is not None and _leaves(stored, lane, at, checker.granule):
+                return  # then it does not matter which write is the last
             party = (record >> R.BLOCK) - 1, record >> R.WARP & 31, record & 31
             checker.note(kind, code, self, lane, record >> R.CODE & 0x3FFFF, at=party, address=int(address[lane]))
 
