@@ -139,15 +139,6 @@ def test_whole_corpus_is_silent(file: str, engine: str, monkeypatch: pytest.Monk
     silent_corpus(file, engine, monkeypatch)
 
 
-EXPECTED = {
-    # a warp reads the totals of warps that the block does not have, and throws them away: unwritten all the same
-    "scan_shuffle": {("initcheck", "uninitialised read")},
-    # two blocks store the same values to the same elements
-    "stack_array": {("racecheck", "WAW")},
-}
-"""What the programs really do wrong."""
-
-
 def silent_program(name: str, mode: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Finding] = []
     plain = pl.launch
@@ -160,8 +151,7 @@ def silent_program(name: str, mode: str, device: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(pl, "launch", launch)
     outcome = cuda_programs.run(name, cuda_programs.ptx_of(name, mode, "sm_80"), device)
     assert outcome.verdict == "ok", outcome
-    kinds = {(f.check, f.kind) for f in found if f.check != "unwritten"}
-    assert kinds == EXPECTED.get(name, set()), "\n".join(map(str, found))
+    assert [str(f) for f in found if f.check != "unwritten"] == []
 
 
 PROGRAMS = [
@@ -174,7 +164,7 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("name", [
     "producer_consumer", "scan_lookback", "threadfence_reduce", "spin_lock", "grid_sync", "cas_loops", "barrier_copy",
-    "pipeline_copy", "warp_reductions", "scan_shuffle", "matmul_mma", "matmul_wmma", "sort_bitonic",
+    "pipeline_copy", "warp_reductions", "scan_shuffle", "stack_array", "matmul_mma", "matmul_wmma", "sort_bitonic",
 ])  # fmt: skip
 def test_programs_are_silent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     silent_program(name, "O3", DEVICES[-1], monkeypatch)
