@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 
 import ml_dtypes
@@ -11,6 +12,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab import kernels, reference
+from ptxlab.kernels import tiles
 
 KERNELS = ("tiled2d", "wmma", "mma", "swizzle", "pipelined")
 NUMPY = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
@@ -179,23 +181,82 @@ def counted(name, dim, **given):
     )
 
 
-@pytest.mark.parametrize("dim", [64, pytest.param(128, marks=pytest.mark.slow)])
-def test_bank_conflicts_are_what_the_rungs_claim(dim):
+FEW = [16, 64, *(pytest.param(dim, marks=pytest.mark.slow) for dim in range(32, 257, 16) if dim != 64)]
+
+
+@pytest.mark.parametrize("dim", FEW)
+def test_tiled2d_has_at_most_two_way_conflicts(dim):
     assert worst(counted("tiled2d", dim).counters.by_line.values()) <= 2
-    assert worst(lines(counted("mma", dim), "ldmatrix")) == 8
-    assert worst(counted("swizzle", dim).counters.by_line.values()) == 1
-    assert worst(counted("pipelined", dim).counters.by_line.values()) == 1
 
 
+@pytest.mark.parametrize("dim", FEW)
+def test_mma_has_conflicts_where_rows_begin_in_the_same_banks(dim):
+    """8-way where a row is a multiple of 128 bytes, 4-way for 64, else 2-way; and nowhere else than in ldmatrix."""
+    out = counted("mma", dim, tile_kv=16)
+    assert {c.wavefronts / c.ideal_wavefronts for c in lines(out, "ldmatrix")} == {math.gcd(dim // 8, 8)}
+
+
+@pytest.mark.parametrize("name", ["swizzle", "pipelined"])
+@pytest.mark.parametrize("dim", [80, *FEW[:2], *(d for d in FEW[2:] if d.values != (80,))])
+def test_the_swizzle_leaves_no_conflict(name, dim):
+    """At any head_dim, in any access: ldmatrix, the copies of tiles, and O on its way out."""
+    out = counted(name, dim, **({} if name == "pipelined" else {"tile_kv": 16}))
+    found = [c for c in out.counters.by_line.values() if c.ideal_wavefronts]
+    assert {c.opcode.split(".")[0] for c in found} >= {"ldmatrix", "st", "ld"}
+    assert [c for c in found if c.conflicts] == []
+
+
+@pytest.mark.parametrize("dim", range(16, 257, 16))
+def test_the_swizzle_meets_every_bank_group_once(dim):
+    """Counted by hand: eight rows of a chunk, and eight chunks in a row of a tile, and no chunk lies on another."""
+    layout = tiles.Layout(dim, swizzled=True)
+    chunks = layout.chunks
+    place = {(r, c): r * chunks + (c ^ layout.flip(r)) for r in range(128) for c in range(chunks)}
+    assert sorted(place.values()) == list(range(128 * chunks))
+    for first in range(0, 128, 8):
+        for c in range(chunks):
+            assert len({place[r, c] % 8 for r in range(first, first + 8)}) == 8
+    in_order = [place[divmod(i, chunks)] for i in range(128 * chunks)]
+    for i in range(0, len(in_order), 8):
+        assert len({at % 8 for at in in_order[i : i + 8]}) == 8
+
+
+@pytest.mark.parametrize("dim", FEW)
 @pytest.mark.parametrize("name", KERNELS)
-def test_global_accesses_of_full_tiles_are_ideal(name):
-    out = counted(name, 64)
+def test_global_accesses_of_full_tiles_are_ideal(name, dim):
+    out = counted(name, dim, **({} if name == "pipelined" else {"tile_kv": 16}))
     assert [c for c in out.counters.by_line.values() if c.sectors != c.ideal_sectors] == []
 
 
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
-def test_pipelined_reads_each_byte_of_k_and_v_once_a_block(causal):
-    built = kernels.get("pipelined").build(head_dim=64, tile_q=64, tile_kv=64, causal=causal)
+@pytest.mark.parametrize(
+    ("dim", "stages"), [(64, 2), (48, 3), *(pytest.param(d, 2, marks=pytest.mark.slow) for d in (80, 128, 256))]
+)
+def test_pipelined_reads_each_byte_of_k_and_v_once_a_block(dim, stages, causal):
+    built = kernels.get("pipelined").build(head_dim=dim, tile_q=64, tile_kv=64, stages=stages, causal=causal)
     out = check(built, (1, 1), (256, 256), counters=True, checks=("memcheck",))
-    tiles = 1 + 2 + 3 + 4 if causal else 4 * 4  # tiles above the diagonal are never touched
-    assert sum(c.sectors * 32 for c in lines(out, "cp.async.cg")) == tiles * 64 * 64 * 2 * 2
+    count = 1 + 2 + 3 + 4 if causal else 4 * 4  # tiles above the diagonal are never touched
+    assert sum(c.sectors * 32 for c in lines(out, "cp.async.cg")) == count * 64 * dim * 2 * 2
+    assert sum(c.sectors for c in lines(out, "ld.global.v4")) * 32 == 256 * dim * 2  # and Q once
+
+
+@pytest.mark.parametrize("keys", [1, 63, 65, 200])
+def test_pipelined_reads_no_key_that_is_not_there(keys):
+    built = kernels.get("pipelined").build(head_dim=16, tile_kv=32)
+    out = check(built, (1, 1), (100, keys), counters=True)
+    assert sum(c.sectors * 32 for c in lines(out, "cp.async.cg")) == keys * 16 * 2 * 2
+
+
+def test_pipelined_compares_and_masks_nothing_in_whole_tiles():
+    """What four further tiles cost a warp: products, exponentials and copies, and of comparisons those of the loop."""
+    built = kernels.get("pipelined").build(head_dim=32, tile_q=64, warps=4, tile_kv=32)
+    few, more = (check(built, (1, 1), (64, keys), counters=True).counters.opcodes for keys in (128, 256))
+    times = 4 * 4  # four tiles, four warps
+    cost = {name: (more[name][0] - few[name][0]) / times for name in more}
+    assert cost["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"] == 2 * 2 * 4  # Q K' and P V
+    assert cost["ex2.approx.ftz.f32"] == 2 * (32 // 4) + 2  # a lane has 8 scores of each of two rows, and two rescales
+    assert cost["cp.async.cg.shared.global"] == 2
+    assert cost["bar.sync"] == 1
+    assert cost["selp.f32"] == 0
+    assert cost["setp.ge.u32"] + cost.get("setp.lt.u32", 0) == 2  # whether to go round again, and which stage is next
+    assert sum(n for name, n in cost.items() if name.startswith("setp")) == 2

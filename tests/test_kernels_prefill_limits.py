@@ -70,7 +70,7 @@ def test_default_tiles_fit_every_target(name):
 
 def test_launch_shape_is_that_of_the_problem():
     built = kernels.get("pipelined").build(head_dim=64)
-    assert built.launch_shape(2, 8, 4, 129, 500) == ((2, 8, 2), (128, 1, 1), 32768)
+    assert built.launch_shape(2, 8, 4, 129, 500) == ((2, 8, 2), (128, 1, 1), 81920)
     assert kernels.get("tiled2d").build().launch_shape(1, 3, 3, 64, 0) == ((1, 3, 1), (256, 1, 1), 69632)
 
 
@@ -116,7 +116,12 @@ def test_auto_says_what_it_chose_and_why():
     assert "not pipelined: arch is one of" in repr(chosen)
     small = kernels.Config.auto(64, 20, 10)
     assert (small.tile_q, small.tile_kv, small.warps) == (32, 16, 1)
-    assert repr(small).endswith("  tile_q 32, not 128: there are 20\n  tile_kv 16, not 64: there are 10")
+    assert repr(small).splitlines()[1:] == [
+        "  32 query rows x 16 keys a tile, 1 warp, 2 stages",
+        "  8192 of 49152 bytes of shared memory",
+        "  tile_q 32, not 128: there are 20",
+        "  tile_kv 16, not 128: there are 10",
+    ]
     assert chosen.tiles(512, 500) == (8, 8)
     assert chosen.build() is kernels.get("swizzle").build(arch="sm_75")
 

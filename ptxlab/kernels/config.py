@@ -117,7 +117,8 @@ class Config:
 
     def __repr__(self) -> str:
         what = f"{self.dtype}, head_dim {self.head_dim}{', causal' if self.causal else ''}, {self.arch}"
-        rows = f"{self.tile_q} query rows x {self.tile_kv} keys a tile, {self.warps} warps"
+        warps = "1 warp" if self.warps == 1 else f"{self.warps} warps"
+        rows = f"{self.tile_q} query rows x {self.tile_kv} keys a tile, {warps}"
         if self.stages > 1:
             rows += f", {self.stages} stages"
         if not self.kernel:

@@ -11,7 +11,8 @@ fragments.py). Rung 4 sent both through shared memory.
 K is read row by row: a row of K is a column of K', which is what B wants. V is wanted by columns of its rows, so its
 8x8 matrices are transposed on the way (`.trans`).
 
-What is still slow here: the eight rows that ldmatrix reads lie a multiple of 128 bytes apart, in the same banks.
+What is still slow here: the eight rows that ldmatrix reads begin a multiple of 128 bytes apart, in the same banks (at
+head_dim 64, 128, 192 and 256; at 16, 48, 80, ... two of the eight meet, at 32, 96, 160 and 224 four).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import across, matrix, multiply, pair, rounded
 from ptxlab.kernels.softmax import LN2, RowState, factor_of, mask, sign_of, update
 from ptxlab.kernels.spec import NOWHERE, Parameter, Slots, Spec, entry_name
-from ptxlab.kernels.tiles import Copy, Layout
+from ptxlab.kernels.tiles import Layout, Share
 
 Half = TypeVar("Half", f16, bf16)
 """The type of every element: f16 or bf16."""
@@ -40,7 +41,6 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
     D, T, rows, causal = config.head_dim, config.tile_kv, config.tile_q, config.causal
     half: type[Any] = bf16 if config.dtype == "bf16" else f16
     resident = query_in_registers(config)
-    load_q, load_kv = Copy(layout, rows, config.threads), Copy(layout, T, config.threads)
 
     @kernel(name=entry_name(rung, config), arch=config.arch, probes=config.probes, types=types(config, half))
     def mma(
@@ -63,11 +63,12 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
         warp_row = warp * 16
         row = first_row + warp_row + group  # this lane's rows: this one and the one 8 below
         head_row = (batch * Hq + head) * Sq  # counted over all batches and heads
-        copy_row, copy_chunk = thread >> 3, thread & 7  # what this thread copies of a tile
-        q_start = k.mul(head_row + first_row + copy_row, D // 2, wide=True)  # in pairs of elements; 64 bits
-        kv_start = k.mul((batch * Hkv + kv_head) * Sk + copy_row, D // 2, wide=True)
-        keys = key.cast(b32) + kv_start + copy_chunk * 4
-        values = value.cast(b32) + kv_start + copy_chunk * 4
+        q_start = k.mul(head_row + first_row, D // 2, wide=True)  # in pairs of elements; 64 bits
+        kv_start = k.mul((batch * Hkv + kv_head) * Sk, D // 2, wide=True)
+        keys = key.cast(b32) + kv_start + thread * 4  # thread n copies the n-th 16 bytes, and more further on
+        values = value.cast(b32) + kv_start + thread * 4
+        q_share = Share.of(k, layout, q_tile, rows, thread, config.threads)
+        k_share = Share.of(k, layout, k_tile, T, thread, config.threads)
 
         factor = factor_of(k, scale)
         acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
@@ -89,14 +90,11 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
 
         # where this lane points ldmatrix: at row `lane % 8` of one of 2 x 2 matrices of 8 x 8
         row8, below8, beside8 = lane & 7, (lane >> 3) & 1, lane >> 4
-        to_tile = layout.spot(k, q_tile, copy_row, copy_chunk)
         query_at = layout.spot(k, q_tile, warp_row + below8 * 8 + row8, beside8)
         key_at = layout.spot(k, k_tile, beside8 * 8 + row8, below8)
         value_at = layout.spot(k, v_tile, below8 * 8 + row8, beside8)
-        to_key, to_value = layout.spot(k, k_tile, copy_row, copy_chunk), layout.spot(k, v_tile, copy_row, copy_chunk)
 
-        load_q.load(k, q.cast(b32) + q_start + copy_chunk * 4, to_tile, copy_row, copy_chunk, Sq - first_row,
-                    flip=sign_of(k, scale))  # fmt: skip
+        q_share.load(q.cast(b32) + q_start + thread * 4, Sq - first_row, flip=sign_of(k, scale))
         k.barrier()
         if resident:
             query = [matrix(k, query_at.moved(chunks=2 * step)) for step in range(D // 16)]
@@ -104,8 +102,8 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
         with k.loop(needed, step=T) as first:
             k.barrier()  # everyone has finished with the tile before
             tile_start = first * (D // 2)
-            load_kv.load(k, keys + tile_start, to_key, copy_row, copy_chunk, Sk - first)
-            load_kv.load(k, values + tile_start, to_value, copy_row, copy_chunk, Sk - first)
+            k_share.load(keys + tile_start, Sk - first)
+            k_share.load(values + tile_start, Sk - first, offset=layout.bytes(T))
             k.barrier()  # the tile is complete
 
             scores = [k.vars(f32, 4, 0.0) for _ in range(T // 8)]
@@ -150,7 +148,7 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
             with k.guard((row + below < Sq) & (in_group == 0)):
                 lse[head_row + row + below] = k.fma(state.row_max[n], factor, k.log2(divisor)) * LN2
         k.barrier()
-        load_q.store(k, o.cast(b32) + q_start + copy_chunk * 4, to_tile, copy_row, copy_chunk, Sq - first_row)
+        q_share.store(o.cast(b32) + q_start + thread * 4, Sq - first_row)
 
     return mma() if config.probes else mma(slots=None)
 

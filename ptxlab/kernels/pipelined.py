@@ -4,13 +4,18 @@ In rung 6 a block loads, waits, multiplies, and loads again: the tensor cores ar
 other way round. `cp.async` starts a copy from global to shared memory and goes on; the copies of a tile are closed into
 a group (`commit_group`), and `wait_group` waits until at most n younger groups are still on their way.
 
-    copies    | tile 0 | tile 1 | tile 2 |   ...        two stages: tile j lies in buffer j % 2
-    products           | tile 0 | tile 1 | tile 2 ...
-                       ^        ^
-    wait for tile j, then a barrier, then start the copies of tile j + 1
+    stage 0   | copy 0 | multiply 0      | copy 2          | multiply 2      |        two stages: tile j lies in
+    stage 1            | copy 1          | multiply 1      | copy 3          | ...    stage j % 2
+                       ^                 ^                 ^
+    wait_group: this thread's copies of the tile are here; barrier: so are everyone's, and everyone has finished with
+    the tile before; so its stage is free, and the copies of the next tile may start
 
-One barrier a tile does for both promises of rung 2: behind it, everyone's share of tile j has arrived, and everyone has
-finished with tile j - 1, whose buffer the next copies may overwrite.
+One barrier a tile does for both promises of rung 2.
+
+The loop over the tiles is there twice. The first takes the tiles of which all rows of the block see all keys, and which
+are followed by whole tiles: it compares and masks nothing, and is one run of instructions without a branch, through
+which the assembler can spread the products, the exponentials and the copies. The second takes the few that are left:
+the diagonal and the end of the keys.
 
 Two more ideas of FlashAttention-2. A warp takes 32 query rows, as two blocks of 16, and multiplies every piece of K and
 V that it loads with both: half as many loads a product. And with a causal mask, blocks near the end have most keys to
@@ -19,6 +24,7 @@ go through, so they are started first; tiles that no row of a block sees are nev
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -29,7 +35,7 @@ from ptxlab.kernels.fragments import across, matrix, multiply, pair, rounded
 from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS, types
 from ptxlab.kernels.softmax import LN2, RowState, factor_of, mask, sign_of, update
 from ptxlab.kernels.spec import NOWHERE, Parameter, Slots, Spec, entry_name
-from ptxlab.kernels.tiles import Copy, Layout
+from ptxlab.kernels.tiles import Layout, Share
 
 Half = TypeVar("Half", f16, bf16)
 """The type of every element: f16 or bf16."""
@@ -41,9 +47,9 @@ def make(config: Config) -> Kernel:
     half: type[Any] = bf16 if config.dtype == "bf16" else f16
     layout = Layout(D, swizzled=True)
     resident = query_in_registers(config)
-    copy_q, copy_kv = Copy(layout, rows, config.threads), Copy(layout, T, config.threads)
-    stage_bytes = 2 * layout.bytes(T)
-    blocks = range(rows // (16 * config.warps))  # of 16 rows, a warp
+    tile_bytes, stage_bytes = layout.bytes(T), 2 * layout.bytes(T)
+    warp_rows = rows // config.warps
+    blocks = range(warp_rows // 16)  # of 16 rows, a warp
 
     @kernel(name=entry_name("pipelined", config), arch=config.arch, probes=config.probes, types=types(config, half))
     def pipelined(
@@ -53,7 +59,7 @@ def make(config: Config) -> Kernel:
         """One warp = 16 or 32 query rows; the next tile of K and V is on its way while this one is multiplied."""
         k.launch_bounds(config.threads)
         k_tile = k.dynamic_shared(b32, align=128)  # the first stage: K, then V; the other stages behind it
-        v_tile = k_tile + layout.bytes(T) // 4
+        v_tile = k_tile + tile_bytes // 4
         q_tile = k_tile + (stages - 1 if resident else stages) * stage_bytes // 4
 
         thread = k.tid.x
@@ -64,37 +70,46 @@ def make(config: Config) -> Kernel:
         head, batch = k.ctaid.y, k.ctaid.z
         kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
 
-        warp_row = warp * (16 * len(blocks))
+        warp_row = warp * warp_rows
         row = first_row + warp_row + group  # this lane's rows: this one and the ones 8, 16 and 24 below
         head_row = (batch * Hq + head) * Sq  # counted over all batches and heads
-        copy_row, copy_chunk = thread >> 3, thread & 7  # what this thread copies of a tile
-        q_start = k.mul(head_row + first_row + copy_row, D // 2, wide=True)  # in pairs of elements; 64 bits
-        kv_start = k.mul((batch * Hkv + kv_head) * Sk + copy_row, D // 2, wide=True)
-        keys = key.cast(b32) + kv_start + copy_chunk * 4
-        values = value.cast(b32) + kv_start + copy_chunk * 4
+        q_start = k.mul(head_row + first_row, D // 2, wide=True)  # in pairs of elements; 64 bits
+        kv_start = k.mul((batch * Hkv + kv_head) * Sk, D // 2, wide=True)
+        keys = key.cast(b32) + kv_start + thread * 4  # thread n copies the n-th 16 bytes, and more further on
+        values = value.cast(b32) + kv_start + thread * 4
 
-        def seen_by(down: int) -> Any:
-            """How many keys a row sees: computed where it is wanted, since registers are scarcer than arithmetic."""
-            return k.min(k.max(row + Sk + (1 + down), Sq) - Sq, Sk) if causal else Sk
+        # how many of the keys from this lane's first column on its first row sees (as a signed number: it may be none)
+        seen = row + (Sk + 1) - Sq - in_group * 2 if causal else Sk - in_group * 2
 
-        needed = unmasked = Sk  # keys that any row of the block sees, keys that all rows of the warp see
+        def limits_of(first: u32, m: int) -> list[s32]:
+            """The same of the keys from `first` on, for the two rows of a block."""
+            return [k.bitcast(s32, seen + (16 * m + down if causal else 0) - first) for down in (0, 8)]
+
+        # Keys that any row of the block sees. Every block has a row; but where the assembler knows that all blocks go
+        # round as often, it counts in uniform registers, and then finds too few of the others for O.
+        needed = k.select(first_row < Sq, Sk, 0)
         if causal:
-            unmasked = k.max(first_row + warp_row + Sk + 1, Sq) - Sq
             needed = k.max(k.min(first_row + rows, Sq) + Sk, Sq) - Sq
+        # The tiles of the main loop: all rows see all of their keys, and the tiles fetched meanwhile are whole.
+        whole = k.max(needed, (stages - 1) * T) - (stages - 1) * T
+        if causal:
+            whole = k.min(whole, k.max(first_row + Sk + 1, Sq) - Sq)
+        whole = whole & -T
+        unmasked = k.max(first_row + warp_row + Sk + 1, Sq) - Sq if causal else Sk  # what the warp's first row sees
         if slots is not None:
             recorded = []
-            for down in range(0, 16 * len(blocks), 8):
+            for down in range(0, warp_rows, 8):
                 slot = slots[head_row + k.min(row + down, Sq - 1)]
                 recorded.append((slot, (slot != NOWHERE) & (row + down < Sq) & (in_group == 0)))
             tiles = (Sk + (T - 1)) // T
 
         # The first tiles are on their way before anything else is done.
-        to_key, to_value = layout.spot(k, k_tile, copy_row, copy_chunk), layout.spot(k, v_tile, copy_row, copy_chunk)
+        share = Share.of(k, layout, k_tile, T, thread, config.threads)
         for stage in range(stages - 1):
             left = k.max(needed, stage * T) - stage * T
-            to = k.mov(stage * stage_bytes, u32)
-            copy_kv.fetch(k, keys + stage * T * D // 2, to_key.shifted(to), copy_row, copy_chunk, left)
-            copy_kv.fetch(k, values + stage * T * D // 2, to_value.shifted(to), copy_row, copy_chunk, left)
+            to = share.shifted(k.mov(stage * stage_bytes, u32))
+            ahead = stage * T * D // 2
+            to.fetch([(keys + ahead, 0), (values + ahead, tile_bytes)], left)
             k.op("cp.async.commit_group")
 
         factor = factor_of(k, scale)
@@ -107,58 +122,75 @@ def make(config: Config) -> Kernel:
         key_at = layout.spot(k, k_tile, beside8 * 8 + row8, below8)
         value_at = layout.spot(k, v_tile, below8 * 8 + row8, beside8)
 
-        to_query = layout.spot(k, q_tile, copy_row, copy_chunk)
-        copy_q.load(k, q.cast(b32) + q_start + copy_chunk * 4, to_query, copy_row, copy_chunk, Sq - first_row,
-                    flip=sign_of(k, scale))  # fmt: skip
+        q_share = Share.of(k, layout, q_tile, rows, thread, config.threads)
+        q_share.load(q.cast(b32) + q_start + thread * 4, Sq - first_row, flip=sign_of(k, scale))
         k.barrier()
         if resident:
             query = [[matrix(k, query_at.moved(16 * m, 2 * step)) for step in range(D // 16)] for m in blocks]
 
         reading, writing = k.var(u32, 0), k.var(u32, (stages - 1) * stage_bytes)  # the stages' offsets
-        with k.loop(needed, step=T) as first:
+
+        def arrive(first: u32, masked: bool) -> None:
+            """Waits for the tile of keys from `first` on, and starts the copies of the one `stages - 1` further on."""
             k.op("cp.async.wait_group", stages - 2)  # this thread's copies of the tile have arrived
             k.barrier()  # and everyone's; and everyone has finished with the tile before
-            ahead = first + (stages - 1) * T
-            with k.if_(ahead < needed):
-                start = ahead * (D // 2)
-                copy_kv.fetch(k, keys + start, to_key.shifted(writing), copy_row, copy_chunk, needed - ahead)
-                copy_kv.fetch(k, values + start, to_value.shifted(writing), copy_row, copy_chunk, needed - ahead)
+            start = (first + (stages - 1) * T) * (D // 2)
+            both = [(keys + start, 0), (values + start, tile_bytes)]
+            if masked:
+                ahead = first + (stages - 1) * T
+                share.shifted(writing).fetch(both, k.max(needed, ahead) - ahead)
+            else:
+                share.shifted(writing).fetch(both)
             k.op("cp.async.commit_group")  # empty at the end, so that there is one group a tile
             writing.set(k.copy(reading))  # read now, free after the next barrier
-            key_here, value_here = key_at.shifted(reading), value_at.shifted(reading)
 
+        def multiplied(first: u32, masked: bool) -> None:
+            """One step of the online softmax: the scores of the tile, their weights, and what these add to O."""
+            query_here, key_here, value_here = query_at.here(), key_at.shifted(reading), value_at.shifted(reading)
             scores = [[k.vars(f32, 4, 0.0) for _ in range(T // 8)] for _ in blocks]
             for step in range(D // 16):  # S = Q K', 16 elements of a row and 16 keys at a time
-                a = [query[m][step] if resident else matrix(k, query_at.moved(16 * m, 2 * step)) for m in blocks]
+                a = [query[m][step] if resident else matrix(k, query_here.moved(16 * m, 2 * step)) for m in blocks]
                 for n in range(T // 16):
                     b = matrix(k, key_here.moved(rows=16 * n, chunks=2 * step))
                     for m in blocks:
                         multiply(k, scores[m][2 * n], a[m], b[:2], config.dtype)
                         multiply(k, scores[m][2 * n + 1], a[m], b[2:], config.dtype)
-
-            with k.if_(first + T > unmasked):  # only on the diagonal and in the last tile
-                for m in blocks:
-                    limits = [k.bitcast(s32, seen_by(16 * m + down) - first - in_group * 2) for down in (0, 8)]
-                    mask(k, scores[m], limits)
+            if masked:
+                # A branch saves comparisons where the warp sees all keys; with 32 rows a warp, registers are too few.
+                with nullcontext() if len(blocks) > 1 else k.if_(first + T > unmasked):
+                    for m in blocks:
+                        mask(k, scores[m], limits_of(first, m))
             shrinks = [update(k, scores[m], acc[m], states[m], factor) for m in blocks]
-
+            weights = [[rounded(k, scores[m][2 * step], scores[m][2 * step + 1], config.dtype)
+                        for step in range(T // 16)] for m in blocks]  # fmt: skip
             for step in range(T // 16):  # O += P V, 16 keys and 16 columns at a time
-                p = [rounded(k, scores[m][2 * step], scores[m][2 * step + 1], config.dtype) for m in blocks]
                 for n in range(D // 16):
                     b = matrix(k, value_here.moved(rows=16 * step, chunks=2 * n), trans=True)
                     for m in blocks:
-                        multiply(k, acc[m][2 * n], p[m], b[:2], config.dtype)
-                        multiply(k, acc[m][2 * n + 1], p[m], b[2:], config.dtype)
-
-            reading += stage_bytes
-            reading.set(k.select(reading < stages * stage_bytes, reading, 0))
+                        multiply(k, acc[m][2 * n], weights[m][step], b[:2], config.dtype)
+                        multiply(k, acc[m][2 * n + 1], weights[m][step], b[2:], config.dtype)
             if slots is not None:
                 for n, (slot, wanted) in enumerate(recorded):
                     m, down = divmod(n, 2)
+                    some = limits_of(first, m)[down] > 0
                     total = k.var(f32, k.copy(states[m].row_sum[down]))
                     across(k, total, "add")
-                    with k.guard(wanted & (seen_by(8 * n) > first)):
+                    with k.guard(wanted & some):
                         k.probe(slot, first // T, tiles, states[m].row_max[down] * factor, total, shrinks[m][down])
+
+        def next_stage() -> None:
+            """The stage that is read next."""
+            reading.set(reading + stage_bytes)
+            reading.set(k.select(reading < stages * stage_bytes, reading, 0))
+
+        with k.loop(whole, step=T) as first:  # nothing to compare, nothing to mask
+            arrive(first, masked=False)
+            multiplied(first, masked=False)
+            next_stage()
+        with k.loop(needed, start=whole, step=T) as first:  # the diagonal, and the end of the keys
+            arrive(first, masked=True)
+            multiplied(first, masked=True)
+            next_stage()
 
         # O goes through shared memory, so that it is written to global memory in whole rows.
         k.op("cp.async.wait_group", 0)
@@ -170,22 +202,27 @@ def make(config: Config) -> Kernel:
                 across(k, row_sum, "add")
                 # A row that saw no key has row_sum = 0 and row_max = -inf: dividing by 1 gives O = 0 and LSE = -inf.
                 divisor = k.select(row_sum > 0.0, row_sum, 1.0)
-                share = k.rcp(divisor, approx=True)
+                share_of_row = k.rcp(divisor, approx=True)
                 for column, c in enumerate(acc[m]):
-                    bits = pair(k, c[2 * n] * share, c[2 * n + 1] * share, config.dtype)
+                    bits = pair(k, c[2 * n] * share_of_row, c[2 * n + 1] * share_of_row, config.dtype)
                     k.op("st.shared.b32", out_at.moved(rows=down, chunks=column), bits)
                 with k.guard((row + down < Sq) & (in_group == 0)):
                     lse[head_row + row + down] = k.fma(states[m].row_max[n], factor, k.log2(divisor)) * LN2
         k.barrier()
-        from_tile = layout.spot(k, k_tile, copy_row, copy_chunk)
-        copy_q.store(k, o.cast(b32) + q_start + copy_chunk * 4, from_tile, copy_row, copy_chunk, Sq - first_row)
+        out_share = Share.of(k, layout, k_tile, rows, thread, config.threads)
+        out_share.store(o.cast(b32) + q_start + thread * 4, Sq - first_row)
 
     return pipelined() if config.probes else pipelined(slots=None)
 
 
 def query_in_registers(config: Config) -> bool:
-    """Whether Q's fragments stay in registers; where they would crowd out O and S they are loaded again every tile."""
-    return config.head_dim * config.tile_q <= 128 * 16 * config.warps
+    """Whether Q's fragments stay in registers; where they would crowd out O and S they are loaded again every tile.
+
+    For 16 rows a lane holds D / 2 registers of O, tile_kv / 2 of S, D / 4 of Q and 16 more, and some 20 for addresses.
+    It has 255 in all, and the assembler needs room to move.
+    """
+    blocks = config.tile_q // (16 * config.warps)
+    return 20 + blocks * (3 * config.head_dim // 4 + config.tile_kv // 2 + 16) <= 232
 
 
 def shared_bytes(config: Config) -> int:
@@ -203,16 +240,26 @@ def limits(config: Config) -> str:
     return ""
 
 
-def prefer(config: Config) -> Config:
-    """32 rows a warp while O and S of so many fit into registers, and tiles that let two blocks share a multiprocessor.
+TILES = {
+    48: ((128, 64, 4),),
+    64: ((128, 128, 4), (128, 64, 4)),
+    128: ((128, 64, 4), (128, 32, 4), (64, 32, 4)),
+    256: ((64, 64, 4), (64, 32, 4), (128, 32, 8), (128, 16, 8)),
+}
+"""(tile_q, tile_kv, warps) up to each head_dim, the largest first: large tiles have more to do for every byte."""
 
-    Targets with 100 KB of shared memory have half the tensor cores as well: 16 rows a warp keep them busy.
+
+def prefer(config: Config) -> Config:
+    """The largest tiles of which a multiprocessor holds eight warps: two for each of its parts, so that one multiplies
+    while the other exponentiates. More do not fit into its registers.
     """
-    dim, memory = config.head_dim, targets.get(config.arch).optin_shared
-    if dim > 64 and (dim > 128 or memory < 128 * 1024):
-        return replace(config, tile_q=64, tile_kv=32, warps=4, stages=2)
-    roomy = dim <= 64 or (dim in (80, 128) and memory > 192 * 1024)
-    return replace(config, tile_q=128, tile_kv=64 if roomy else 32, warps=4, stages=2)
+    target = targets.get(config.arch)
+    for rows, keys, warps in next(tiles for most, tiles in TILES.items() if config.head_dim <= most):
+        chosen = replace(config, tile_q=rows, tile_kv=keys, warps=warps, stages=2)
+        blocks = target.shared_per_sm // (shared_bytes(chosen) + target.reserved_shared)
+        if blocks * warps >= 8:
+            break
+    return chosen
 
 
 SPEC = Spec(

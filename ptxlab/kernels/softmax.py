@@ -21,6 +21,8 @@ from ptxlab.build import Builder, Var, b32, f32, s32
 from ptxlab.kernels.fragments import across
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
+LOWEST = -1e38
+"""Below every scaled score, and finite."""
 Scores = list[list[Var[f32]]]
 """C fragments side by side: 8 columns each."""
 
@@ -79,8 +81,7 @@ def update(k: Builder, scores: Scores, acc: Scores, state: RowState, factor: f32
             peak.set(k.max(peak, s))
         across(k, peak, "max")
         peak.set(k.max(peak, row_max))
-        top = k.select(peak > -math.inf, peak * factor, 0.0)  # a row that has seen no key yet: -inf - 0 is -inf
-        low = -top
+        low = -k.max(peak * factor, LOWEST)  # a row that has seen no key yet: -inf - LOWEST is -inf, not NaN
         grown = k.fma(row_max, factor, low)
         rescale = k.exp2(grown, ftz=True)
         row_max.set(peak)

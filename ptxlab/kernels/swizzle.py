@@ -6,7 +6,9 @@ one, for every `ldmatrix` of the kernel.
 
 Padding each row by 16 bytes would cure that, at the price of memory. The xor costs none, and it is its own inverse: as
 r & 7 goes through 0 to 7, c ^ (r & 7) does too, in another order. So eight rows of one chunk (what ldmatrix reads) and
-eight chunks of one row (what eight neighbouring threads write) both meet every bank once; the pictures are in tiles.py.
+eight chunks of one row (what eight neighbouring threads write) both meet every bank once. Rows that are no multiple of
+128 bytes, such as those of head_dim 80, do part of this by themselves and need fewer bits of r: the rule and its
+pictures are in tiles.py. It leaves no conflict at any head_dim.
 
 What it costs is arithmetic on addresses, and little of that: a lane always points at the same row of its 8x8 matrices,
 so what it xors is a constant of the lane, and stepping along the row flips bits of the address. Compare the PTX with

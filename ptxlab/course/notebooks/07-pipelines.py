@@ -158,8 +158,8 @@ print("without:", pl.launch(mirrored(meets=False), 1, 64, x, y, checks=CHECKS).f
 
 # %%
 source = pl.kernels.get("pipelined").source
-start = source.index("        with k.loop(needed, step=T) as first:")
-print(source[start : source.index("            scores = [[", start)].rstrip())
+start = source.index("        def arrive(")
+print(source[start : source.index("        def multiplied(", start)].rstrip())
 
 # %% [markdown]
 # One barrier in a round, and it keeps both promises. Behind it
@@ -178,9 +178,9 @@ print(source[start : source.index("            scores = [[", start)].rstrip())
 # zeros. With 0 bytes nothing is read at all, wherever the address points:
 
 # %%
-from ptxlab.kernels.tiles import Copy
+from ptxlab.kernels.tiles import Share
 
-print(inspect.getsource(Copy.fetch))
+print(inspect.getsource(Share.fetch))
 
 # %% [markdown]
 # ## Does the whole kernel compute the same, and what does it cost?
