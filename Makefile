@@ -7,6 +7,7 @@
 #   make check   ruff and mypy only                   make format: let ruff rewrite
 #   make bench   the benchmarks                       make clean: remove .venv and caches
 #   make notebooks: write notebooks/ anew from ptxlab/course/notebooks/
+#   make docs    the documentation, into docs/_build/html
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -18,7 +19,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile
 ROOT_OK := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: help lab quick test slow check format bench notebooks clean
+.PHONY: docs help lab quick test slow check format bench notebooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -48,6 +49,10 @@ format: $(VENV)/ready-test
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+docs: $(VENV)/ready-test
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "ptxlab: docs/_build/html/index.html"
+
 bench: $(VENV)/ready-test
 	@$(BIN)/python -m ptxlab bench $(ARGS)
 
@@ -55,7 +60,7 @@ notebooks: $(VENV)/ready-lab
 	@$(BIN)/python -m ptxlab.course.build $(ARGS)
 
 clean:
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	@rm -rf $(VENV) docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # -- set-up ------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 from emulator import Prepared, attention, best, matmul
 
-from ptxlab.emulate.jit import run
+from ptxlab.emulate.jit import Run
 from ptxlab.emulate.jit.build import prepare
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.report import Launch
@@ -23,18 +24,23 @@ from ptxlab.emulate.trace import Trace
 
 
 def seconds(prepared: Prepared, *, trace: Trace | None = None, **options: object) -> float:
-    """Of the best run with these options. A trace is written as it is while the kernel runs, and packed afterwards."""
+    """CPU time of the best run with these options, without the preparations, and without the packing of a trace
+    afterwards: while the kernel runs its steps are only written down."""
     launch = Launch(*prepared.size, prepared.params, shared=prepared.shared, workers=1, **options)  # type: ignore[arg-type]
 
     def once() -> float:
         this = launch
         if trace is not None:
             this = replace(launch, trace=trace.recorder(prepared.program, launch))
-        return run(prepared.program, this, prepared.memory).seconds
+        made = Run(prepared.program, built, this, prepared.memory)
+        begun = time.process_time()
+        made.wait()
+        return time.process_time() - begun
 
+    built = prepare(prepared.program, None, instruments_of(launch))[0]
     once()
-    prepare(prepared.program, None, instruments_of(launch))[0].improve()
-    return best(once, 9)
+    built.improve()
+    return best(once, 15)
 
 
 KERNELS: dict[str, Callable[[], Prepared]] = {

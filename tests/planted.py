@@ -48,7 +48,8 @@ TILE = ".shared .align 16 .b8 tile[4096];"
 
 @dataclass
 class Bug:
-    """A bug. out: "array" (initialised), "empty" or "out" (nothing written yet)."""
+    """A bug. out: "array" (initialised), "empty" or "out" (nothing written yet). stops: it ends in a fault, and the
+    findings are the fault's."""
 
     check: str
     kind: str
@@ -59,6 +60,8 @@ class Bug:
     shared: int = 0
     out: str = "array"
     one_line: bool = False
+    stops: bool = False
+    target: str = "sm_80"
 
     def text(self, repaired: bool) -> str:
         """The PTX, with or without the bug."""
@@ -70,7 +73,8 @@ class Bug:
                     body.append("    " + word[1:].strip())
             else:
                 body.append(line)
-        return kernel(PROLOGUE + "\n".join(body), self.before)
+        text = kernel(PROLOGUE + "\n".join(body), self.before)
+        return text if self.target == "sm_80" else text.replace("sm_80", self.target).replace("n 8.0", "n 8.6")
 
     def lines(self) -> tuple[int, int]:
         """The PTX lines marked //1 and //2; 0 where there is none. `one_line`: both parties stand at the first."""
@@ -90,10 +94,15 @@ class Bug:
         elif self.out == "out":
             out = pl.out(out)
         x = np.arange(4 * total + 64, dtype=np.uint32)
-        done = pl.launch(
-            self.text(repaired), self.blocks, self.threads, out, x, device=device, checks=checks, budget=100_000,
-            shared=self.shared, **options,
-        )  # fmt: skip
+        try:
+            done: Any = pl.launch(
+                self.text(repaired), self.blocks, self.threads, out, x, device=device, checks=checks, budget=100_000,
+                shared=self.shared, **options,
+            )  # fmt: skip
+        except pl.DeviceFault as fault:
+            if repaired or not self.stops:
+                raise
+            done = fault
         return done, np.asarray(out.array if self.out == "out" else out)
 
 

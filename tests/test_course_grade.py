@@ -23,6 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="grading in proc
 RIGHT = "import math\n" + catalogue()["01-predict"].solution
 HEAD = "# %% [exercise] 01-predict\n"
 FULL = 1.0
+SOURCES = [source for source in build.sources() if build.exercises_in(source)]
 
 MISCHIEF = {
     # what a submission does -> (its mark, a phrase of its feedback)
@@ -41,6 +42,11 @@ MISCHIEF = {
     "memory": ("x = bytearray(1 << 40)", 0, "MemoryError"),
     "recursion": ("f = lambda: f()\nf()", 0, "RecursionError"),
     "big-file": ("open('big', 'wb').write(bytes(1 << 26))", 0, "File too large"),
+    "many-files": (
+        "import time\nfor i in range(40): open(f'f{i}', 'wb').write(bytes(15 << 20))\ntime.sleep(60)",
+        0,
+        "; at most 268,435,456 are allowed.",
+    ),
     "fork": ("import os\nfor i in range(1000): os.fork()", 0, "PermissionError"),
     "kill-parent": ("import os; os.kill(os.getppid(), 9)", 0, "PermissionError"),
     "kill-all": ("import os; os.kill(-1, 9)", 0, "PermissionError"),
@@ -109,21 +115,54 @@ def test_a_mark_cannot_be_forged(marks: dict[str, Graded], student: str) -> None
     assert marks[student].marks["01-predict"].score == 0
 
 
-def test_kernels_functions_and_notebooks_come_across(tmp_path: Path) -> None:
-    source = build.sources()[1]
-    (tmp_path / "ann.ipynb").write_text(build.text_of(build.notebook(source, solved=True)), encoding="utf-8")
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Graded]:
+    """Every notebook with its solutions, handed in by a student of its own: the marks of its exercises."""
+    folder = tmp_path_factory.mktemp("solved")
+    for source in SOURCES:
+        text = build.text_of(build.notebook(source, solved=True))
+        (folder / f"{source.stem}.ipynb").write_text(text, encoding="utf-8")
+    return {g.student: g for g in grade(folder, seed=3, each=90, seconds=400, jobs=2, progress=False)}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_every_kind_of_answer_comes_across(solved: dict[str, Graded], source: Path) -> None:
+    marks = solved[source.stem].marks
+    for name in build.exercises_in(source):
+        assert marks[name].score == 1.0, marks[name]
+
+
+def test_starters_come_across_with_the_line_that_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "ben").mkdir()
-    (tmp_path / "ben" / source.with_suffix(".ipynb").name).write_text(
-        build.text_of(build.notebook(source)), encoding="utf-8"
-    )
-    found = {g.student: g for g in grade(tmp_path, seed=3, jobs=2, progress=False)}
-    names = build.exercises_in(source)
-    assert {n: m.score for n, m in found["ann"].marks.items()} == dict.fromkeys(names, 1.0)
-    assert all(m.score < 1 for m in found["ben"].marks.values())
-    window = found["ben"].marks["01-window"].says
+    notebook = build.notebook(SOURCES[0])
+    (tmp_path / "ben" / "01-scalar.ipynb").write_text(build.text_of(notebook), encoding="utf-8")
+    (found,) = grade(tmp_path, seed=3, jobs=1, progress=False)
+    assert found.student == "ben"
+    assert all(m.score < 1 for m in found.marks.values())
+    window = found.marks["01-window"].says
     assert window[0].startswith("Thread 0 may see key 0; it also read key 1")
     assert window[1].startswith("cell ")
     assert "ld.global.f32" in window[1]
+
+
+def test_answers_that_are_far_too_large(tmp_path: Path) -> None:
+    long = "def shrinks(scores):\n    return list(range(2_000_000))\n"
+    deep = "def shrinks(scores):\n    x = []\n    for i in range(99): x = [x]\n    return x\n"
+    more = "def shrinks(scores):\n    return ['x' * (1 << 20)] * 40\n"
+    text = "with_lse = '.version 8.0\\n.target sm_80\\n' + '.entry x() { ret; }\\n' * 200_000\n"
+    memory = ("with_lse = '.version 8.0\\n.target sm_80\\n.address_size 64\\n.global .b8 big[1000000000000];\\n"
+              ".entry x() { ret; }'\n")  # fmt: skip
+    for student, code in {"long": HEAD + long, "deep": HEAD + deep, "more": HEAD + more,
+                          "text": f"# %% [exercise] 01-lse\n{text}", "memory": f"# %% [exercise] 01-lse\n{memory}",
+                          "good": HEAD + RIGHT}.items():  # fmt: skip
+        (tmp_path / f"{student}.py").write_text(code, encoding="utf-8")
+    found = {g.student: g for g in grade(tmp_path, seed=3, each=25, jobs=2, progress=False)}
+    assert {student: g.total for student, g in found.items() if g.total} == {"good": 1.0}
+    assert "There is no key 8" in found["long"].marks["01-predict"].says[0]
+    assert "nested more than 40 deep" in found["deep"].marks["01-predict"].says[0]
+    assert "at most 33,554,432 are sent" in found["more"].marks["01-predict"].says[0]
+    for name in ("text", "memory"):
+        assert found[name].marks["01-lse"].says[0]
 
 
 def test_an_endless_exercise_costs_that_exercise(tmp_path: Path) -> None:

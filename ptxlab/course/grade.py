@@ -93,7 +93,7 @@ def grade(
     work = Path(tempfile.mkdtemp(prefix="ptxlab-grade-"))
     work.chmod(0o711)
     allowed = list(readable())
-    pool = _Pool(work, chosen, seed, each, seconds, isolation.Limits(int(min(seconds, each * 2)) + 5, memory), allowed)
+    pool = _Pool(work, chosen, seed, each, seconds, isolation.Limits(int(seconds) + 5, memory), allowed)
     try:
         return pool.run(handed, jobs or os.cpu_count() or 1, progress)
     finally:
@@ -174,6 +174,7 @@ class _Job:
     now: str = ""
     children: set[int] = field(default_factory=set)
     ends_now: float = 0.0
+    looked: float = 0.0
 
     def left(self) -> tuple[str, ...]:
         """The exercises without a mark so far."""
@@ -217,16 +218,21 @@ class _Pool:
 
     def _begin(self, at: int, handed: Handed) -> None:
         folder = self.work / f"{at:05}"
-        (folder / "home").mkdir(parents=True)
-        (folder / "cache").mkdir(mode=0o700)
-        user = isolation.user_for(at, self.allowed)
-        (folder / "home").chmod(0o700)
+        (folder / "cache").mkdir(parents=True, mode=0o700)
         folder.chmod(0o711)
-        if user is not None:
-            os.chown(folder / "home", user, user)
         graded = Graded(handed.student, {name: Mark() for name in self.exercises})
         now = time.monotonic()
-        self._start(_Job(handed, graded, folder, user, now, now + self.seconds))
+        user = isolation.user_for(at, self.allowed)
+        job = _Job(handed, graded, folder, user, now, now + self.seconds)
+        self._home(job)
+        self._start(job)
+
+    def _home(self, job: _Job) -> None:
+        """A new folder for the processes of a submission."""
+        home = job.folder / "home"
+        home.mkdir(mode=0o700)
+        if job.user is not None:
+            os.chown(home, job.user, job.user)
 
     def _start(self, job: _Job) -> None:
         """Starts a process that grades what is left of a submission."""
@@ -259,7 +265,13 @@ class _Pool:
                 self._told(job, line)
             if not part or len(job.buffer) > MESSAGE:
                 yield from self._ended(job, "The grader's process ended while it checked this answer.")
-        for job in [j for j in self.jobs.values() if time.monotonic() > j.ends_now]:
+        now = time.monotonic()
+        for job in [j for j in self.jobs.values() if now > j.looked + 1]:
+            job.looked = now
+            written = written_bytes(job.folder / "home")
+            if written > self.limits.disk:
+                yield from self._ended(job, f"It wrote {written:,} bytes; at most {self.limits.disk:,} are allowed.")
+        for job in [j for j in self.jobs.values() if now > j.ends_now]:
             whole = job.ends_now >= job.ends
             says = f"The time for the whole submission was up ({self.seconds:g} s)." if whole else "The time was up."
             yield from self._ended(job, says)
@@ -295,9 +307,11 @@ class _Pool:
                     pass
         os.waitpid(job.pid, 0)
         job.children.clear()
+        shutil.rmtree(job.folder / "home", ignore_errors=True)
         if job.now and not job.graded.marks[job.now].says:
             job.graded.marks[job.now] = Mark(says=[says])
         if job.left() and time.monotonic() < job.ends:
+            self._home(job)
             self._start(job)
             return
         for name in job.left():
@@ -305,6 +319,18 @@ class _Pool:
         job.graded.seconds = time.monotonic() - job.started
         shutil.rmtree(job.folder, ignore_errors=True)
         yield job
+
+
+def written_bytes(folder: Path) -> int:
+    """Bytes of all files in a folder, as far as they can be seen."""
+    found = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                found += os.lstat(os.path.join(place, name)).st_blocks * 512
+            except OSError:  # gone in the meantime
+                continue
+    return found
 
 
 def _child(task: Task, pipe: int, others: list[int]) -> None:
@@ -319,6 +345,7 @@ def _child(task: Task, pipe: int, others: list[int]) -> None:
         for handle in (0, 1, 2):
             os.dup2(null, handle)
         isolation.hide()
+        isolation.limit_memory(task.limits.memory)
         os.environ["PTXLAB_CACHE"] = os.environ["HOME"] = str(task.folder / "cache")
 
         def tell(message: dict[str, Any]) -> None:

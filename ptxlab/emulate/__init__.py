@@ -76,7 +76,7 @@ def execute(
         return report
     except DeviceFault as stopped:
         found = assertion(program, memory, stopped)
-        found.messages = messages(program, memory)
+        found.messages, found.findings = messages(program, memory), stopped.findings
         if recorder is not None:
             found.trace = recorder.finish()
         raise found from None

@@ -1,7 +1,8 @@
-"""The checks of the stepping engine: who wrote a byte, which accesses are ordered, who comes to a barrier and how.
+"""The checks of the stepping engine: what is noted, what is remembered of memory, and barriers and lanes that meet.
 
-`Checker` belongs to a launch, `BlockChecks` to a block; `CheckedWarp` is a warp whose loads, stores and atomics are
-looked at. What is noted becomes findings in `emulate/findings.py`; the rules of races are in `emulate/races.py`.
+`Checker` belongs to a launch; `blockchecks` has what the checks know of a block, `checkedwarp` the warp whose loads,
+stores and atomics are looked at. What is noted becomes findings in `emulate/findings.py`; the rules of races are in
+`emulate/races.py`, those of mbarriers in `emulate/phases.py`.
 """
 
 from __future__ import annotations
@@ -13,64 +14,19 @@ import numpy as np
 
 from ptxlab.emulate import findings as F
 from ptxlab.emulate import races as R
-from ptxlab.emulate.access import Region, Touch
+from ptxlab.emulate.access import Region
+from ptxlab.emulate.blockchecks import Copies
+from ptxlab.emulate.checkedwarp import CheckedWarp
 from ptxlab.emulate.findings import Note
 from ptxlab.emulate.lanes import LANES, mask_bits
+from ptxlab.emulate.mbarriers import is_mbarrier
 from ptxlab.emulate.program import Code, Literal, Program
-from ptxlab.emulate.rules import aligned, may_come, meets, releases, shuffle_source, strong, words_of
+from ptxlab.emulate.rules import aligned, may_come, meets, releases, shuffle_source, words_of
 from ptxlab.emulate.warp import Warp
-from ptxlab.isa.machine import Value
-from ptxlab.isa.table import Form
 
 if TYPE_CHECKING:
     from ptxlab.emulate.report import Launch
     from ptxlab.emulate.translate import Step, Translator
-
-
-class BlockChecks:
-    """What the checks know of one block."""
-
-    def __init__(self, checker: Checker, block: int) -> None:
-        self.block = block
-        self.order = R.Order(block, checker.published, checker.compares)
-        self.expected: dict[int, tuple[int, Code, int, int]] = {}
-        self.copies = Copies()
-
-
-class Copies:
-    """What `cp.async` is still copying: for each byte of shared memory the thread that asked for it, and in which of
-    its groups; for each thread the groups committed and those that it has waited for."""
-
-    def __init__(self) -> None:
-        self.pending: dict[int, tuple[int, int, int]] = {}  # byte -> code index, thread, group
-        self.committed: dict[int, int] = {}
-        self.finished: dict[int, int] = {}
-
-    def start(self, code: Code, thread: int, first: int, size: int) -> None:
-        """A thread asks for bytes."""
-        group = self.committed.get(thread, 0) + 1
-        self.pending.update(dict.fromkeys(range(first, first + size), (code.index, thread, group)))
-
-    def commit(self, thread: int) -> None:
-        """What a thread has asked for so far is a group."""
-        self.committed[thread] = self.committed.get(thread, 0) + 1
-
-    def wait(self, thread: int, left: int | None) -> None:
-        """A thread waits until `left` groups at most are under way; None: for all, committed or not."""
-        done = self.committed.get(thread, 0)
-        self.finished[thread] = done + 1 if left is None else max(done - left, self.finished.get(thread, 0))
-        if left is None:
-            self.committed[thread] = done + 1
-
-    def unfinished(self, first: int, size: int) -> tuple[int, int] | None:
-        """The copy (code index, thread) that has not been waited for and touches these bytes."""
-        for byte in range(first, first + size):
-            found = self.pending.get(byte)
-            if found is not None:
-                if self.finished.get(found[1], 0) < found[2]:
-                    return found[0], found[1]
-                del self.pending[byte]
-        return None
 
 
 class Checker:
@@ -147,7 +103,7 @@ class Checker:
                 look.append(lambda w, mask: w.spaces.check.order.together(w.warp))
         elif releases(code) and self.race:
             look.append(lambda w, mask: w.spaces.check.order.fence(w.warp))
-        if code.form is not None and code.form.op.kind in ("warp", "async"):
+        if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
         if code.name == "cp" and self.sync:
             look.append(self._at_copy(code))
@@ -192,9 +148,9 @@ class Checker:
             copies: Copies = w.spaces.check.copies
             for lane in np.flatnonzero(mask).tolist():
                 thread = w.warp * LANES + lane
-                if "commit_group" in words:
+                if "commit_group" in words or "mbarrier" in words:  # who waits for the mbarrier waits for these copies
                     copies.commit(thread)
-                elif "wait_all" in words or "mbarrier" in words:
+                elif "wait_all" in words:
                     copies.wait(thread, None)
                 elif "wait_group" in words:
                     source = code.sources[0]
@@ -253,7 +209,7 @@ class Checker:
         """A barrier lets these warps go."""
         checks = block.check
         checks.expected.pop(barrier, None)
-        if self.race:
+        if self.race or self.sync:
             checks.order.opened(barrier, [w.warp for w in warps], len(warps) == len(block.running))
         if not self.sync:
             return
@@ -315,126 +271,3 @@ class Checker:
                     self.note(F.SOURCE, code, w, lane, value=source)
 
         return look
-
-
-class CheckedWarp(Warp):
-    """A warp whose accesses are looked at."""
-
-    def load(self, i: Form, address: Value) -> Any:
-        value = super().load(i, address)
-        self._look(address, "load", None)
-        return value
-
-    def store(self, i: Form, address: Value, value: Any) -> None:
-        super().store(i, address, value)
-        self._look(address, "store", value if isinstance(value, tuple) else (value,))
-
-    def atom(self, i: Form, address: Value, *values: Any) -> Any:
-        self._look(address, "atomic", None)  # before it: afterwards it has written what it reads
-        return super().atom(i, address, *values)
-
-    def _look(self, address: Value, what: str, values: tuple[Any, ...] | None) -> None:
-        site, touches, self.touches = self.site, self.touches, None
-        self.machine.checker.begin()
-        for region, index, mask in self._located(site, address, what):
-            lanes = np.flatnonzero(self.mask if mask is None else mask)
-            start = index[lanes] << site.shift
-            self._accessed(site.code, what, region, start, lanes, site.size, address, values)
-        self.touches = touches
-
-    def look(self, code: Code, touch: Touch, what: str) -> None:
-        """An access of an instruction that goes to memory by itself."""
-        copied = code.name == "cp" and touch.what == "store"
-        for lane in np.flatnonzero(touch.mask).tolist():
-            at = int(touch.address[lane])
-            region = self._region(touch.space, at)
-            if region is None or region.lane_offset is not None:
-                continue
-            first = at - int(region.base)
-            one = np.array([lane])
-            self._accessed(code, what, region, np.array([first]), one, touch.size, touch.address, None)
-            if copied and self.machine.checker.sync:
-                self.spaces.check.copies.start(code, self.warp * LANES + lane, first, touch.size)
-
-    def _accessed(
-        self, code: Code, what: str, region: Region, start: np.ndarray, lanes: np.ndarray, size: int, address: Value,
-        values: tuple[Any, ...] | None,
-    ) -> None:  # fmt: skip
-        """Lanes have accessed `size` bytes each of a region, from byte `start` on."""
-        checker: Checker = self.machine.checker
-        is_strong, order = strong(code), self.spaces.check.order
-        race, written = checker.shadow(region)
-        if written is not None:
-            self._initialised(code, written, start, lanes, size, what, address)
-        if checker.sync and what == "load" and region.name == "shared memory" and self.spaces.check.copies.pending:
-            self._copied(code, start, lanes, size, address)
-        if race is None:
-            return
-        if releases(code):
-            order.fence(self.warp)
-        me = np.uint64(
-            order.block << R.BLOCK | order.time << R.TIME | code.index << R.CODE | is_strong << R.STRONG
-            | self.warp << R.WARP
-        ) | lanes.astype(np.uint64)  # fmt: skip
-        words, count = start // checker.granule, -(-size // checker.granule)
-        collide = order.access(race, words, count, me, write=what != "load", note=self._hazard(code, address))
-        if what != "load" and collide.any():
-            self._same(code, race, start, lanes, collide, values, size, address)
-        if is_strong:
-            order.acquire(self.warp)
-
-    def _copied(self, code: Code, start: np.ndarray, lanes: np.ndarray, size: int, address: Value) -> None:
-        for first, lane in zip(start.tolist(), lanes.tolist(), strict=True):
-            found = self.spaces.check.copies.unfinished(first, size)
-            if found is not None:
-                party = self.block_index, found[1] // LANES, found[1] % LANES
-                place = int(address[lane])
-                self.machine.checker.note(F.PENDING, code, self, lane, found[0], at=party, address=place)
-
-    def _hazard(self, code: Code, address: Value) -> R.Noted:
-        checker = self.machine.checker
-
-        def note(kind: int, me: int, record: int, at: int) -> None:
-            lane = me & 31
-            party = (record >> R.BLOCK) - 1, record >> R.WARP & 31, record & 31
-            checker.note(kind, code, self, lane, record >> R.CODE & 0x3FFFF, at=party, address=int(address[lane]))
-
-        return note
-
-    def _initialised(
-        self,
-        code: Code,
-        written: np.ndarray,
-        start: np.ndarray,
-        lanes: np.ndarray,
-        size: int,
-        what: str,
-        address: Value,
-    ) -> None:
-        """What is read must have been written; what is written is."""
-        bytes_ = start[:, None] + np.arange(size)
-        if what != "store" and self.machine.checker.init:
-            missing = ~written[bytes_].all(axis=1)
-            for k in np.flatnonzero(missing)[:1].tolist():
-                lane = int(lanes[k])
-                place = int(address[lane]) + int(np.argmin(written[bytes_[k]]))
-                self.machine.checker.note(F.UNINITIALISED, code, self, lane, address=place)
-        if what != "load":
-            written[bytes_] = 255
-
-    def _same(
-        self, code: Code, race: R.Shadow, start: np.ndarray, lanes: np.ndarray, collide: np.ndarray,
-        values: tuple[Any, ...] | None, size: int, address: Value,
-    ) -> None:  # fmt: skip
-        """Lanes of one store that wrote to one place: harmless if they wrote the same."""
-        checker = self.machine.checker
-        for k in np.flatnonzero(collide).tolist():
-            at = int(start[k])
-            first = int(np.flatnonzero(start == at)[0])
-            a, b = int(lanes[first]), int(lanes[k])
-            if values is not None and any(v[a].tobytes() != v[b].tobytes() for v in values):
-                party = self.block_index, self.warp, a
-                checker.note(F.SAME, code, self, b, code.index, at=party, address=int(address[b]))
-            else:
-                for word in range(-(-size // checker.granule)):
-                    race.writer[at // checker.granule + word] |= np.uint64(1 << R.MANY)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.report import Launch
 
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
+PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
 """The kinds of note an engine takes. SAME: two lanes in one store."""
 
 RULES: dict[int, tuple[str, str]] = {
@@ -26,6 +27,10 @@ RULES: dict[int, tuple[str, str]] = {
     COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
     GONE_LANE: ("synccheck", "mask names exited lane"), SOURCE: ("synccheck", "shuffle source"),
     RANGE: ("synccheck", "shuffle range"), PENDING: ("synccheck", "asynchronous copy"),
+    PHASE: ("synccheck", "mbarrier phase"), ENDLESS: ("synccheck", "mbarrier wait"),
+    MADE_AGAIN: ("synccheck", "mbarrier in use"), INVALID_IN_USE: ("synccheck", "mbarrier in use"),
+    UNMADE: ("synccheck", "mbarrier not initialised"), TOO_MANY: ("synccheck", "mbarrier arrivals"),
+    COMPLETES: ("synccheck", "mbarrier arrivals"), BAD_COUNT: ("synccheck", "mbarrier arrivals"),
 }  # fmt: skip
 """The check that a kind of note belongs to, and the name of the kind."""
 
@@ -102,11 +107,22 @@ def _did(code: Code) -> str:
         return f"changes {counted} atomically"
     if code.name in ("ldmatrix", "stmatrix", "wmma"):
         return "loads a matrix" if code.name == "ldmatrix" or "load" in form.opcode else "stores a matrix"
+    if code.name == "cp" and "mbarrier" in form.opcode:
+        return "has its copies arrive at the mbarrier"
     if code.name == "cp":
         return "copies asynchronously"
     if code.name in ("bar", "barrier"):
         return "arrives at the barrier"
+    for word, did in _MBARRIER:
+        if code.name == "mbarrier" and f".{word}" in form.opcode:
+            return did
     return f"executes {code.name}"
+
+
+_MBARRIER = (
+    ("init", "makes the mbarrier"), ("inval", "makes the mbarrier invalid"), ("arrive", "arrives at the mbarrier"),
+    ("test_wait", "asks the mbarrier"), ("try_wait", "waits for the mbarrier"), ("_tx", "counts bytes at the mbarrier"),
+)  # fmt: skip
 
 
 def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[str, str]:
@@ -127,6 +143,17 @@ _HAZARD = {
     RAW: "reads what another thread writes, and nothing makes the read come after the write",
     WAR: "overwrites what another thread reads, and nothing makes the write come after the read",
     WAW: "overwrites what another thread writes, and nothing says which write comes last",
+}
+
+
+_MBARRIERS = {
+    ENDLESS: "the wait does not end: phase {phase} of the mbarrier has not ended, and nobody arrives who could end it",
+    MADE_AGAIN: "an mbarrier that is in use is made again: mbarrier.inval has to come first, when nobody uses it",
+    INVALID_IN_USE: "an mbarrier is made invalid while another thread waits for it",
+    UNMADE: "a thread uses an mbarrier that does not exist: mbarrier.init has to come first, and be seen by all",
+    TOO_MANY: "more threads arrive in one phase than the mbarrier was made for",
+    COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
+    BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
 }
 
 
@@ -164,4 +191,19 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
             f"lane {note.lane} asks for lane {source}, but the clamp operand allows lanes up to {last} only, and it "
             "gets its own value (for a whole warp write 31)"
         )
-    return "a thread reads what cp.async is still copying: first comes cp.async.wait_group or wait_all"
+    if kind == PENDING:
+        return (
+            "a thread reads what cp.async is still copying: first comes cp.async.wait_group or wait_all, or a wait for "
+            "the mbarrier that the copies arrive at"
+        )
+    if kind == PHASE and note.value < 0:
+        return (
+            "the wait passes at once: no phase has ended, and its parity asks for the one before the first; the first "
+            "phase has parity 0"
+        )
+    if kind == PHASE:
+        return (
+            f"the wait passes at once: it asks for phase {note.value}, which this thread has waited for before, and so "
+            f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
+        )
+    return _MBARRIERS[kind].format(phase=note.value)

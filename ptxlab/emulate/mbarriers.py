@@ -96,13 +96,18 @@ def translate(t: Translator, code: Code) -> Step:
     def run(w: Warp) -> int | None:
         w.polled = True
         addresses = reads["a"](w).astype(np.uint64)
+        touch = Touch("atomic", code.space, addresses, 8, w.mask)
         if w.touches is not None:
-            w.touches.append(Touch("atomic", code.space, addresses, 8, w.mask))
+            w.touches.append(touch)
+        check = w.spaces.check
+        if check is not None:
+            check.touched(w, code, touch)
         arrivals, bytes_ = amount(w, what.arrivals), amount(w, what.bytes)
         state: Any = reads[what.state](w).astype(np.uint64) if what.state else None
         if what.state == "parity":
             state = state << np.uint64(mbarrier.PHASE_SHIFT)
         out = np.zeros(LANES, np.uint64)
+        words: list[tuple[int, int]] = []
         for lane in np.flatnonzero(w.mask).tolist():
             region, at = _find(w, code, int(addresses[lane]), lane)
             cell = region.data[at : at + 8].view(np.uint64)
@@ -122,10 +127,16 @@ def translate(t: Translator, code: Code) -> Step:
                 out[lane] = mbarrier.phase(before) ^ mbarrier.phase(int(state[lane]))
             if isinstance(after, mbarrier.Problem):
                 machine, thread = w.machine, w.warp * LANES + lane
+                if check is not None:
+                    check.operated(w, code, addresses, state, words)
+                    check.phases.refused(code, thread, int(addresses[lane]), after)
                 raise problem(machine.program, machine.launch, code, which=after, block=w.block_index, thread=thread)
             cell[0] = after
+            words.append((before, after))
         if code.dests:
             write(w, out.astype(np.bool_) if what.action == WAIT else out)
+        if check is not None and words:
+            check.operated(w, code, addresses, state, words)
         return None
 
     return run

@@ -13,6 +13,7 @@ fence. An access is ordered before another one
 - of the same thread, always (lanes that made an access in one instruction count as one thread to it);
 - of the same warp, if a `.sync` instruction (`bar.warp.sync`, a shuffle, a vote, a matrix instruction) lies between;
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;
+- of the same block, if its warp has arrived at an mbarrier since in a phase that the other warp has waited for;
 - of the same block, if its warp has executed a fence since, and the other's a strong access since that;
 - of another block, likewise: a fence here, a strong access there.
 
@@ -115,6 +116,17 @@ class Order:
         for warp in waiting:
             self.sync[warp] = np.maximum(self.sync[warp], known)
         self.arrived[barrier] = 0
+
+    def release(self, warp: int) -> np.ndarray:
+        """What a warp knows when it arrives at an mbarrier, with all that it has done until now."""
+        known: np.ndarray = self.sync[warp].copy()
+        known[warp] = self.tick()
+        return known
+
+    def learn(self, warp: int, known: np.ndarray) -> None:
+        """The warp has waited for those arrivals."""
+        self.simple = False
+        self.sync[warp] = np.maximum(self.sync[warp], known)
 
     def fence(self, warp: int) -> None:
         """What the warp has done is to be seen before what it does from now on."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.program import Code, Program
+from typing import Any
+
+from ptxlab.emulate.program import Code, Literal, Program, Reg
 
 STRONG_WORDS = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
 
@@ -20,7 +22,8 @@ def strong(code: Code) -> bool:
 
 def releases(code: Code) -> bool:
     """Whether what its thread did before is to be seen before this instruction's effect."""
-    return bool(words_of(code) & {"release", "acq_rel", "mbarrier"}) or code.name in ("fence", "membar")
+    words = words_of(code)
+    return (bool(words & {"release", "acq_rel"}) and "mbarrier" not in words) or code.name in ("fence", "membar")
 
 
 def meets(code: Code) -> bool:
@@ -33,6 +36,67 @@ def meets(code: Code) -> bool:
 def aligned(code: Code) -> bool:
     """Whether a barrier of the block wants whole warps."""
     return code.name == "bar" or "aligned" in words_of(code)
+
+
+def spins(program: Program, wait: Code) -> bool:
+    """Whether a thread whose wait for an mbarrier fails can do nothing but wait again: on the way back are branches on
+    its answer, and what computes with it alone."""
+    answer = wait.dests[0] if wait.dests else None
+    if not isinstance(answer, Reg) or wait.guard is not None:
+        return False
+    known: dict[int, Any] = {answer.index: False}
+
+    def value(source: Any) -> Any:
+        if isinstance(source, Literal):
+            return source.value
+        return known.get(source.index) if isinstance(source, Reg) else None
+
+    codes, blocks, at = program.codes, program.blocks, wait.index
+    for _ in range(24):
+        block = blocks[codes[at].block]
+        taken = False
+        code = codes[at]
+        if code is not wait:
+            held = True if code.guard is None else known.get(code.guard[0])
+            if held is None:
+                return False
+            runs = code.guard is None or held != code.guard[1]
+            given = [value(s) for s in code.sources]
+            if code.name == "bra":
+                taken = runs
+            elif runs and not _computes(code, given, known):
+                return False
+        if taken:
+            at = blocks[code.target].first
+        elif at + 1 < block.last:
+            at += 1
+        elif block.next >= 0:
+            at = blocks[block.next].first
+        else:
+            return False
+        if at == wait.index:
+            return True
+    return False
+
+
+def _computes(code: Code, given: list[Any], known: dict[int, Any]) -> bool:
+    """Does what a code in a loop around a wait does, if its sources are known; False where it is anything else."""
+    words, dest = words_of(code), code.dests[0] if code.dests else None
+    if code.name == "nanosleep":
+        return True
+    if not isinstance(dest, Reg) or len([d for d in code.dests if d is not None]) > 1 or None in given:
+        return False
+    if code.name == "selp":
+        known[dest.index] = given[0] if given[2] else given[1]
+    elif code.name == "mov":
+        known[dest.index] = given[0]
+    elif code.name == "not" and "pred" in words:
+        known[dest.index] = not given[0]
+    elif code.name == "setp" and len(given) == 2 and words & {"eq", "ne"}:
+        known[dest.index] = (given[0] == given[1]) == ("eq" in words)
+    else:
+        return False
+    return True
 
 
 def routines(program: Program) -> list[int]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.access import Spaces
-from ptxlab.emulate.checks import BlockChecks, CheckedWarp
+from ptxlab.emulate.blockchecks import BlockChecks
+from ptxlab.emulate.checkedwarp import CheckedWarp
 from ptxlab.emulate.faults import fault
 from ptxlab.emulate.flow import waiting_for
 from ptxlab.emulate.lanes import LANES
@@ -21,7 +22,11 @@ from ptxlab.emulate.warp import RUNS, STUCK, Part, Warp
 from ptxlab.errors import DeviceFault
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.warp import Wait
+    from ptxlab.emulate.program import Code
+
+
+POLL_SLICE = 16
+"""Instructions that a warp may run which has polled memory in its last turn."""
 
 
 class BlockRun:
@@ -31,7 +36,7 @@ class BlockRun:
         self.machine, self.index = machine, index
         spaces = Spaces(machine, index)
         checked = machine.checker is not None
-        self.check = spaces.check = BlockChecks(machine.checker, index) if checked else None
+        self.check = spaces.check = BlockChecks(machine.checker, self) if checked else None
         make = CheckedWarp if checked else Warp
         self.warps = [make(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
         self.running = list(self.warps)
@@ -48,15 +53,19 @@ class BlockRun:
         for warp in running:
             if warp.arrived != RUNS:
                 continue
-            run(warp, length if order is None else order.randint(1, length))
+            most = POLL_SLICE if warp.polled else length
+            warp.polled = False
+            run(warp, most if order is None else 1 << order.randrange(most.bit_length()))
             moved = True
             if warp.done:
                 self.running.remove(warp)
+                if self.check is not None and not self.running:
+                    self.check.phases.ended()
             else:
                 self._arrive(warp)
             self._open()
         if self.running and not moved:
-            raise self._deadlock()
+            raise self.deadlock()
         return not self.running
 
     # -- barriers ------------------------------------------------------------------------------------------------------
@@ -105,26 +114,34 @@ class BlockRun:
 
     # -- when nothing moves --------------------------------------------------------------------------------------------
 
-    def _deadlock(self) -> DeviceFault:
+    def deadlock(self) -> DeviceFault:
         """Names every warp that has not ended and what its lanes wait for."""
         lines = []
-        first: tuple[Warp, Part, Wait] | None = None
+        spinning = [] if self.check is None else list(self.check.phases.stuck())
+        first: tuple[Code, Warp, np.ndarray] | None = None
         for warp in self.warps:
             if warp.done:
                 continue
-            for part in sorted(warp.others, key=lambda p: p.pc):
+            for index, lanes, at, what in spinning:
+                if index == warp.warp:
+                    code = self.machine.program.codes[at]
+                    mask = np.isin(np.arange(LANES), lanes)
+                    place = f"({code.form.opcode}, line {code.line})"
+                    lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} {place}")
+                    first = first or (code, warp, mask)
+            for part in sorted((p for p in warp.others if p.wait is not None or not spinning), key=lambda p: p.pc):
                 what = waiting_for(part.wait) if part.wait is not None else "its turn"
                 lines.append(f"warp {warp.warp}, {lanes_in_words(part.mask)}: waits for {what}")
                 if first is None and part.wait is not None:
-                    first = warp, part, part.wait
+                    first = part.wait.code, warp, part.mask
         assert first is not None
-        warp, part, wait = first
+        code, warp, mask = first
         message = "no thread of the block can go on"
         if ended := [w.warp for w in self.warps if w.done]:
             lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(map(str, ended))}")
         return fault(
             self.machine.program, self.machine.launch, "deadlock", "\n    ".join([message, *lines]),
-            line=wait.code.line, block=self.index, thread=warp.warp * LANES + int(part.mask.argmax()),
+            line=code.line, block=self.index, thread=warp.warp * LANES + int(mask.argmax()),
         )  # fmt: skip
 
 

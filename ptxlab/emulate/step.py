@@ -27,9 +27,11 @@ from ptxlab.emulate.memory import PARAM_WINDOW
 from ptxlab.emulate.program import Group, Reg
 from ptxlab.emulate.report import Report
 from ptxlab.emulate.schedule import BlockRun
+from ptxlab.emulate.shuffling import MIXED, RESIDENT, block_order
 from ptxlab.emulate.translate import Translator
 from ptxlab.emulate.warp import GONE, Warp
 from ptxlab.errors import DeviceFault
+from ptxlab.findings import Finding
 
 if TYPE_CHECKING:
     from ptxlab.emulate.memory import Allocation, Memory
@@ -38,8 +40,8 @@ if TYPE_CHECKING:
 
 SLICE = 2048
 """Instructions a warp may run before the next one has its turn."""
-RESIDENT = 32
-"""Blocks that share the machine when the first of them do not end by themselves."""
+SHORT_SLICE = 256
+"""The same in a program that may wait for other threads."""
 PATIENT_ROUNDS = 16
 """Rounds that the blocks at work have to themselves before one more is admitted."""
 
@@ -92,6 +94,8 @@ class Machine:
         size = program.param_size
         self.parameters = Region(0, block, size, "parameters", writable=False)
         self.parameters_window = Region(PARAM_WINDOW, block, size, "parameters", writable=False)
+        self.slice = SHORT_SLICE if program.may_wait else SLICE
+        self.working: deque[tuple[BlockRun, Callable[[Warp, int], None]]] = deque()
         self.left = launch.budget
         self.now: Warp | None = None
         self._regions: dict[int, Region] = {}
@@ -106,22 +110,26 @@ class Machine:
     # -- running -------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Runs all blocks: in order, and a few at a time when they wait for each other."""
+        """Runs all blocks: in order, and a few at a time when they wait for each other or a seed mixes them."""
         launch = self.launch
         order = None if launch.seed is None else random.Random(launch.seed)
         recorder: Recorder | None = launch.trace
-        waiting = deque(range(launch.blocks))
-        working: deque[tuple[BlockRun, Callable[[Warp, int], None]]] = deque()
+        waiting = deque(block_order(self.program, launch))
+        working = self.working
         most = launch.blocks if launch.cooperative else RESIDENT
-        rounds = 0
+        rounds, mixed = 0, 1 if order is None else MIXED
         while waiting or working:
-            if waiting and (not working or launch.cooperative or (rounds >= PATIENT_ROUNDS and len(working) < most)):
+            while waiting and (
+                len(working) < mixed or launch.cooperative or (rounds >= PATIENT_ROUNDS and len(working) < most)
+            ):
                 block = BlockRun(self, waiting.popleft(), self.registers)
                 watched = recorder is not None and any(recorder.wants(block.index, w.warp) for w in block.warps)
                 working.append((block, self._run_recorded if watched else self._run))
                 rounds = 0
-            block, run = working.popleft()
-            if not block.advance(run, SLICE, order):
+            block, run = working[0]
+            ended = block.advance(run, self.slice, order)
+            working.popleft()
+            if not ended:
                 working.append((block, run))
             rounds += 1
 
@@ -187,6 +195,15 @@ class Machine:
             thread=w.warp * LANES + int(w.mask.argmax()), hint=hint,
         )  # fmt: skip
 
+    def found(self, *, stopped: bool = False) -> list[Finding]:
+        """What the checks noticed; stopped: before the launch's end."""
+        if self.checker is None:
+            return []
+        for block, _ in self.working if stopped else ():
+            if block.check is not None:
+                block.check.phases.unfinished()
+        return findings(self.program, self.launch, self.memory, self.checker.notes.values())
+
     def report(self, seconds: float) -> Report:
         """The counts, by PTX line. What lowering added (the copies around a call) does not count."""
         lines: dict[int, tuple[int, int]] = {}
@@ -222,10 +239,12 @@ def run(program: Program, launch: Launch, memory: Memory) -> Report:
         except KeyboardInterrupt:
             if machine.now is None:
                 raise
-            raise machine.stop(
-                "interrupt", f"stopped by hand after {sum(machine.issued):,} warp-instructions"
-            ) from None
+            stopped = machine.stop("interrupt", f"stopped by hand after {sum(machine.issued):,} warp-instructions")
+            stopped.findings = machine.found(stopped=True)
+            raise stopped from None
+        except DeviceFault as stopped:
+            stopped.findings = machine.found(stopped=True)
+            raise
     report = machine.report(time.perf_counter() - start)
-    if machine.checker is not None:
-        report.findings += findings(program, launch, memory, machine.checker.notes.values())
+    report.findings += machine.found()
     return report

@@ -9,6 +9,10 @@ Each warp has its own keys, 16 at a time, and its own ring of stages in shared m
 ahead. No other warp reads them, so there is no barrier of the block in the loop: `cp.async.wait_group` says that this
 lane's copies have arrived, `bar.warp.sync` that those of the other lanes have too, and that all lanes are done with the
 stage that is filled next. At the end the warps merge as in rung 11, and splits as in rung 13.
+
+How many bytes must be on their way? A load takes most of a microsecond, and in this time an H200 could bring 30 KB to
+each of its multiprocessors. At head_dim 128 a tile of keys and values has 8 KB; four warps with two or three tiles each
+ahead of the one that they multiply ask for 64 to 96 KB, and where two blocks fit on a multiprocessor for twice that.
 """
 
 from __future__ import annotations
@@ -19,11 +23,11 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ptxlab import targets
-from ptxlab.build import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32, u64
+from ptxlab.build import Builder, Kernel, Ptr, Var, b32, bf16, f16, f32, kernel, s32, u32, u64
 from ptxlab.errors import TargetError
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, key_count, rounded
-from ptxlab.kernels.decode_paged import rows_of
+from ptxlab.kernels.decode_paged import Rows, places_of
 from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Slots, Sums, Table, entry_name
 from ptxlab.kernels.decode_split import part
 from ptxlab.kernels.fragments import across, matrix, multiply
@@ -87,16 +91,15 @@ def make(config: DecodeConfig) -> Kernel:
         keys = key_count(k, lengths, batch)
         first, last = part(k, keys, splits, split)
 
-        where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
+        page_of, place = places_of(k, config, key, value, table, batch, kv_head, Hkv, width)
         to_key = layout.spot(k, ring, lane >> 3, lane & 7)
-        fetch = fetcher(k, layout, where, to_key, lane, last)
 
         # The ring: the first stages are asked for before anything else, because they take longest to come.
         step = config.warps * KEYS
         write, ahead = k.var(u32, 0), k.var(u32, first + warp * KEYS)
+        fetch = fetcher(k, layout, page_of, place, to_key, lane, ahead, step, last)
         with k.loop(config.stages - 1):
-            fetch(ahead, write)
-            ahead += step
+            fetch(write)
             write += 2 * tile_bytes
 
         # Meanwhile Q into shared memory; rows past the group become zeros.
@@ -124,8 +127,7 @@ def make(config: DecodeConfig) -> Kernel:
         with k.while_(lambda: k.vote(start < last, -1, mode="any")):
             k.op("cp.async.wait_group", config.stages - 2)  # this lane's part of the oldest tile is here
             k.op("bar.warp.sync", -1)  # so are the others' parts, and no lane reads the stage that is filled next
-            fetch(ahead, write)
-            ahead += step
+            fetch(write)
 
             k_at, v_at = key_at.shifted(read), value_at.shifted(read)
             scores = [k.vars(f32, 4, 0.0) for _ in range(KEYS // 8)]
@@ -208,30 +210,46 @@ def make(config: DecodeConfig) -> Kernel:
 
 
 def fetcher(
-    k: Builder, layout: Layout, where: Callable[[u32], tuple[Ptr[Any], Ptr[Any]]], to_key: Spot, lane: u32, last: u32
-) -> Callable[[Any, Any], None]:
-    """The function that starts the copies of the 16 keys and values from a key on into a stage of the ring.
+    k: Builder, layout: Layout, page_of: Callable[[Any], Any] | None, place: Callable[[Any, Any], Rows], to_key: Spot,
+    lane: u32, ahead: Var[u32], stride: int, last: u32,
+) -> Callable[[Any], None]:  # fmt: skip
+    """The function that starts the copies of the next 16 keys and values, those from `ahead` on, into a stage.
 
-    Eight lanes copy a row, so each lane has a piece of four rows. A row past the end is filled with zeros.
+    Eight lanes copy a row, so each lane has a piece of four rows. A row past the end is filled with zeros. The pages of
+    a paged cache are looked up one tile in advance: the table's answer has all the time of a tile to come back.
     """
     copy = Copy(layout, KEYS, WARP)
     row, chunk = lane >> 3, lane & 7
+    rows = range(0, KEYS, WARP // 8)
+    pages: list[Any] = [None for _ in rows] if page_of is None else k.vars(u32, len(rows), 0)
 
-    def fetch(first: Any, stage: Any) -> None:
-        with k.if_(first < last):
+    def key_of(down: int) -> Any:
+        """The lane's key of the next tile, `down` rows from its first; the last there is in place of those past it."""
+        return k.min(ahead + row + down, last - 1)
+
+    def look_up() -> None:
+        if page_of is not None:
+            with k.if_(ahead < last):
+                for page, down in zip(pages, rows, strict=True):
+                    page.set(page_of(key_of(down)))
+
+    def fetch(stage: Any) -> None:
+        with k.if_(ahead < last):
             key_to = to_key.shifted(stage)
             value_to = key_to.shifted(k.mov(layout.bytes(KEYS), u32))
-            for down in range(0, KEYS, WARP // 8):
-                j = first + row + down
-                size = k.select(j < last, CHUNK, 0, type=u32)
-                k_row, v_row = (p.cast(b32) + chunk * 4 for p in where(k.min(j, last - 1)))
+            for page, down in zip(pages, rows, strict=True):
+                size = k.select(ahead + row + down < last, CHUNK, 0, type=u32)
+                k_row, v_row = (p.cast(b32) + chunk * 4 for p in place(page, key_of(down)))
                 for step in copy.steps():
                     if step[0] == down:
                         inside = copy.inside(k, row, chunk, step)
                         for source, to in ((k_row, key_to), (v_row, value_to)):
                             start_copy(k, to.moved(*step), source + 4 * step[1], size, inside)
         k.op("cp.async.commit_group")
+        ahead.set(ahead + stride)
+        look_up()
 
+    look_up()
     return fetch
 
 

@@ -73,31 +73,50 @@ def make(config: DecodeConfig) -> Kernel:
     return decode_paged(**config.absent())
 
 
+Rows = tuple[Ptr[Any], Ptr[Any]]
+"""The addresses of a key and a value."""
+
+
 def rows_of(
     k: Builder, config: DecodeConfig, key: Ptr[Any], value: Ptr[Any], table: Any, batch: u32, kv_head: u32, Hkv: u32,
     width: u32,
-) -> Callable[[u32], tuple[Ptr[Any], Ptr[Any]]]:  # fmt: skip
-    """The function that gives the addresses of key and value j of a sequence, for any kind of cache.
+) -> Callable[[u32], Rows]:  # fmt: skip
+    """The function that gives the addresses of key and value j of a sequence, for any kind of cache."""
+    page_of, place = places_of(k, config, key, value, table, batch, kv_head, Hkv, width)
+
+    def where(j: u32) -> Rows:
+        page = None if page_of is None else page_of(j)
+        return place(page, j)
+
+    return where
+
+
+def places_of(
+    k: Builder, config: DecodeConfig, key: Ptr[Any], value: Ptr[Any], table: Any, batch: u32, kv_head: u32, Hkv: u32,
+    width: u32,
+) -> tuple[Callable[[u32], u32] | None, Callable[[u32 | None, u32], Rows]]:  # fmt: skip
+    """The two halves of `rows_of`: the function that looks up the page of key j, None where there are no pages, and the
+    one that gives addresses, from the page and j.
 
     `width` is max_pages of a paged cache, otherwise max_seq. Addresses have 64 bits: a pool can be larger than 4 GiB.
     """
-    D, P = config.head_dim, config.page_size
+    D = config.head_dim
     if config.cache == "paged":
         pages = table + batch * width
         kv_start = kv_head * D
         k_head, v_head = key + kv_start, value + kv_start
         slot_size = Hkv * D  # elements from one slot of a page to the next
 
-        def through_pages(j: u32) -> tuple[Ptr[Any], Ptr[Any]]:
-            if P & (P - 1):
-                at, inside = j // P, j % P
-            else:  # the assembler would divide, some twenty instructions
-                at, inside = j >> (P.bit_length() - 1), j & (P - 1)
-            slot = k.mad(k.bitcast(u32, pages[at]), P, inside)  # counted over the pool
+        def page_of(j: u32) -> u32:
+            page = k.bitcast(u32, pages[j // config.page_size])
+            return page
+
+        def in_a_page(page: Any, j: u32) -> Rows:
+            slot = k.mad(page, config.page_size, j % config.page_size)  # counted over the pool
             offset = k.mul(slot, slot_size, wide=True)
             return k_head + offset, v_head + offset
 
-        return through_pages
+        return page_of, in_a_page
 
     if config.cache == "pointers":
         element = spec.ELEMENTS[config.dtype]
@@ -108,11 +127,11 @@ def rows_of(
     cache_start = cache_row * D
     k_cache, v_cache = key + cache_start, value + cache_start
 
-    def in_a_row(j: u32) -> tuple[Ptr[Any], Ptr[Any]]:
+    def in_a_row(page: Any, j: u32) -> Rows:
         offset = k.mul(j, D, wide=True)
         return k_cache + offset, v_cache + offset
 
-    return in_a_row
+    return None, in_a_row
 
 
 SPEC = DecodeSpec(

@@ -22,6 +22,8 @@ from ptxlab.course.grader.wire import Channel, WireError
 
 KEPT = 2000
 """Characters of an answer's own output that are kept; the rest is read and forgotten."""
+SAID = 4000
+"""Characters of one sentence of feedback that are kept."""
 STARTING = 30.0
 """Seconds that a process may take to start."""
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -122,7 +124,7 @@ def readable() -> Iterator[Path]:
     """What an answer may read: the system's libraries, Python, its packages, and ptxlab without the solutions."""
     python = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values())
     places = {Path(p).resolve() for p in (str(PACKAGE.parent), *import_path(), *python)}
-    places |= {Path(p) for p in ("/usr", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev/urandom", "/dev/zero")}
+    places |= {Path(p) for p in ("/usr", "/lib", "/lib64", "/etc", "/sys", "/dev/urandom", "/dev/zero")}
     for place in sorted(places):
         if place.exists():
             yield from _without(place, SECRET)
@@ -149,7 +151,6 @@ def _package_and_siblings(place: Path, secret: Path) -> Iterator[Path]:
 
 def examine(task: Task, tell: Callable[[dict[str, Any]], None]) -> None:
     """Grades a submission and tells of each exercise as soon as it is done."""
-    (task.folder / "home").mkdir(exist_ok=True)
     process: Process | None = None
     for name in task.exercises:
         start = time.monotonic()
@@ -162,10 +163,13 @@ def examine(task: Task, tell: Callable[[dict[str, Any]], None]) -> None:
             feedback = _with_alarm(task.each + 5, lambda p=process, n=name: _judged(p.line, n, task.seed))  # type: ignore[misc]
         except (AnswerError, AnswerGone, WireError) as error:
             feedback = failed(name, str(error))
+        except Exception as error:  # the process for the answers sent something that nobody expects
+            feedback = failed(name, f"The answer is not what it should be: {type(error).__name__}: {error}")
         output = "" if process is None else process.output
-        tell({"exercise": name, "score": feedback.score, "ok": feedback.ok, "says": list(feedback.says)[:8],
-              "parts": [[p.name, p.ok] for p in feedback.parts], "output": output,
-              "seconds": time.monotonic() - start})  # fmt: skip
+        says = [sentence[:SAID] for sentence in feedback.says][:8]
+        parts = [[part.name[:200], part.ok] for part in feedback.parts][:200]
+        tell({"exercise": name, "score": feedback.score, "ok": feedback.ok, "says": says, "parts": parts,
+              "output": output, "seconds": time.monotonic() - start})  # fmt: skip
         if process is not None and not process.line.alive:
             process.stop()
             tell({"stopped": process.popen.pid})

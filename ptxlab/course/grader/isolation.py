@@ -21,11 +21,16 @@ FIRST_USER, USERS = 30_000, 30_000
 
 @dataclass(frozen=True)
 class Limits:
-    """seconds: processor time of a process; memory and file: bytes (address space, largest file it may write)."""
+    """seconds: processor time of a process. memory, file, disk: bytes (address space, largest file, all files)."""
 
     seconds: int = 60
     memory: int = 6 << 30
     file: int = 16 << 20
+    disk: int = 256 << 20
+
+
+OWN = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys")
+"""What a process may know of itself and of the machine."""
 
 
 def limit(limits: Limits) -> str:
@@ -43,6 +48,14 @@ def limit(limits: Limits) -> str:
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(which, (most, most))
     return "processor time, memory and file size limited"
+
+
+def limit_memory(most: int) -> None:
+    """Limits the address space of this process: a kernel may declare any amount of memory."""
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (most, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def confine(folder: Path, user: int | None, readable: Sequence[Path]) -> list[str]:
@@ -110,7 +123,7 @@ def _landlock(libc: ctypes.CDLL, folder: Path, readable: Sequence[Path]) -> bool
     ruleset = libc.syscall(444, ctypes.byref(ctypes.c_uint64(access)), 8, 0)
     if ruleset < 0:
         return False
-    rules = [(path, _EXECUTE | _READ_FILE | _READ_DIR) for path in readable]
+    rules = [(path, _EXECUTE | _READ_FILE | _READ_DIR) for path in (*readable, *map(Path, OWN))]
     rules += [(folder, access), (Path("/dev/null"), _READ_FILE | _WRITE_FILE)]
     try:
         for path, allowed in rules:
@@ -140,6 +153,7 @@ _MACHINES = {
         "setpgid": 109, "io_uring_setup": 425, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "mount": 165,
         "unshare": 272, "setns": 308, "keyctl": 250, "prlimit64": 302, "setpriority": 141, "sched_setaffinity": 203,
         "pidfd_open": 434, "pidfd_getfd": 438, "setrlimit": 160,
+        "shmget": 29, "semget": 64, "msgget": 68,
     }),
     "aarch64": (0xC00000B7, 220, 435, {
         "kill": 129, "tkill": 130, "tgkill": 131, "pidfd_send_signal": 424, "rt_sigqueueinfo": 138,
@@ -148,6 +162,7 @@ _MACHINES = {
         "io_uring_setup": 425, "bpf": 280, "perf_event_open": 241, "userfaultfd": 282, "mount": 40, "unshare": 97,
         "setns": 268, "keyctl": 219, "prlimit64": 261, "setpriority": 140, "sched_setaffinity": 122, "pidfd_open": 434,
         "pidfd_getfd": 438, "setrlimit": 164,
+        "shmget": 194, "semget": 190, "msgget": 186,
     }),
 }  # fmt: skip
 _ALLOW, _EPERM, _ENOSYS, _KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000

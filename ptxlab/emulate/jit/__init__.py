@@ -26,17 +26,18 @@ from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.counting import RECORD, tally
 from ptxlab.emulate.jit.faults import explain, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
+from ptxlab.emulate.jit.phases import Callback
 from ptxlab.emulate.jit.shadows import Watched
 from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.memory import Memory
 from ptxlab.emulate.program import Program
 from ptxlab.emulate.report import Launch, Report
+from ptxlab.emulate.shuffling import MIXED, RESIDENT, block_order
+from ptxlab.errors import DeviceFault
+from ptxlab.findings import Finding
 
 QUANTUM = 1 << 13
 """Instructions a warp may issue before its worker looks whether to stop."""
-
-RESIDENT = 32
-"""CTAs that share a worker when the first of them do not end by themselves."""
 
 _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
@@ -108,9 +109,16 @@ class Worker:
         ):  # fmt: skip
             put("q", self.context, offset, value)
         if launch.seed is not None:
-            put("q", self.context, S.RANDOM, random.Random(launch.seed).getrandbits(62) | 1)
+            draw = random.Random(launch.seed)
+            put("q", self.context, S.RANDOM, draw.getrandbits(62) | 1)
+            first = min(run.quantum, draw.randint(1, 255))
+            put("q", self.context, S.QUANTUM, first)
+            put("q", self.context, S.QUANTUM_SIZE, first)
+            put("q", self.context, S.BLOCK_ORDER, run.blocks.ctypes.data)
         if run.checks is not None:
             put("q", self.context, S.CHECK, run.checks.table.ctypes.data)
+        if run.callback is not None:
+            put("q", self.context, S.PHASES, run.callback.address)
         for k in range(3):
             put("i", self.context, S.GRID + 4 * k, launch.grid[k])
             put("i", self.context, S.BLOCK + 4 * k, launch.block[k])
@@ -150,6 +158,7 @@ class Run:
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.int64), np.zeros(1, np.int32)
         self.checks = Watched(program, launch) if built.instruments.checks else None
+        self.callback = Callback(self) if self.checks is not None else None
         alone = launch.seed is not None or self.checks is not None
         count = 1 if alone else launch.workers or os.cpu_count() or 1
         self.workers_wanted = max(1, min(count, launch.blocks))
@@ -159,6 +168,7 @@ class Run:
         self.params = aligned(max(program.param_size, 16) + 16)
         self.params[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
         self.order = np.arange(launch.warps, dtype=np.int32)  # with a seed, shuffled again for every round
+        self.blocks = np.array(block_order(program, launch) if launch.seed is not None else [], np.int64)
         live = [a for a in memory.live() if a.size]
         self.count = len(live)
         self.table = np.zeros((max(1, len(live)), S.ALLOC_SIZE // 8), np.uint64)
@@ -168,10 +178,12 @@ class Run:
         if self.checks is not None:
             self.checks.shadow(self.table, live)
         self._live = live  # keeps the buffers alive while compiled code points at them
-        self.resident = launch.blocks if launch.cooperative else min(RESIDENT if program.may_wait else 1, launch.blocks)
+        several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
+        self.resident = launch.blocks if launch.cooperative else min(several, launch.blocks)
         self.chosen = None if launch.trace is None else chosen(launch.trace, launch.blocks, launch.warps)
-        self.workers = [Worker(self) for _ in range(self.workers_wanted)]
         self.errors: list[BaseException] = []
+        self.workers: list[Worker] = []
+        self.workers += [Worker(self) for _ in range(self.workers_wanted)]
 
     def work(self, worker: Worker) -> None:
         """The body of a worker thread."""
@@ -224,12 +236,20 @@ class Run:
         waiting: list[str] = []
         if kind == S.DEADLOCK:
             states = worker.slot.states.reshape(self.launch.warps, -1)
-            warp, lane, code, waiting = who_waits(self.program, states)
+            spinning = [] if self.callback is None else self.callback.spinning(worker.slot)
+            warp, lane, code, waiting = who_waits(self.program, states, spinning)
         block = int(worker.slot.cta[S.LINEAR : S.LINEAR + 8].view(np.int64)[0])
         return explain(
             self.program, self.launch, self.memory, kind=kind, code=code, lane=lane,
             address=worker.get(S.FAULT_ADDRESS, np.uint64), block=block, warp=warp, waiting=waiting,
         )  # fmt: skip
+
+    def found(self, *, stopped: bool = False) -> list[Finding]:
+        """What the checks noticed; stopped: before the launch's end."""
+        if self.checks is None or self.callback is None:
+            return []
+        notes = [*self.checks.notes(), *self.callback.finish(stopped=stopped)]
+        return findings(self.program, self.launch, self.memory, notes)
 
     def report(self, seconds: float) -> Report:
         """The counts by PTX line. What lowering added (the copies around a call) does not count."""
@@ -266,13 +286,15 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     start = time.perf_counter()
     try:
         this.wait()
+    except DeviceFault as stopped:
+        stopped.findings = this.found(stopped=True)
+        raise
     finally:
         seconds = time.perf_counter() - start - this.compiling
         if launch.trace is not None:
             transcribe(launch.trace, program, [w.tape for w in this.workers if w.tape is not None])
     built.spent(seconds)
     report = this.report(seconds)
-    if this.checks is not None:
-        report.findings += findings(program, launch, memory, this.checks.notes())
+    report.findings += this.found()
     report.build_seconds, report.cached = build_seconds + this.compiling, cached
     return report

@@ -91,12 +91,30 @@ class CheckedAccesses(Control):
             return
         if self.race and rules.releases(seen.code):
             self.t.do("call void @race.fence(ptr %ctx, ptr %cta, ptr %ws)")
+        if self.race and seen.write:
+            self._spill(seen)
         if seen.uniform:
             self._observe_one(seen)
         else:
             self._observe_lanes(seen)
+        if self.race and seen.write:
+            self._told(STORED="ptr null")
         if self.race and rules.strong(seen.code):
             self.t.do("call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)")
+
+    def _told(self, **fields: str) -> None:
+        """What a store does, into the context; see `@race.same`."""
+        for name, value in fields.items():
+            p = self.t.let(f"getelementptr i8, ptr %ctx, i64 {getattr(S, name)}")
+            self.t.do(f"store {value}, ptr {p}")
+
+    def _spill(self, seen: Seen) -> None:
+        """What a store stores, into the buffer for data."""
+        step = seen.size // len(self._storing)
+        for k, value in enumerate(self._storing):
+            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}")
+            self.t.do(f"store <{W} x {LLVM[value.type]}> {self.vector(value)}, ptr {cell}, align 32")
+        self._told(STORED="ptr %data", STORE_ADDRS="ptr %addrs", STORE_STEP=f"i64 {step}")
 
     def _observe_one(self, seen: Seen) -> None:
         """All lanes at one address."""
@@ -108,6 +126,9 @@ class CheckedAccesses(Control):
         off = self._bytes_in[id(group)]
         if self.race:
             pieces = self._pieces(members)
+            if write:
+                first = t.let(f"add i64 {t.let(f'add i64 {start}, {seen.offset}')}, {off}")
+                self._told(STORE_START=f"i64 {first}", STORE_HOW="i64 0")
             t.do(
                 f"call void @race.one(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {race}, i64 {stride}, "
                 f"i64 {off}, i64 {start}, ptr {pieces}, i1 {int(write)})"
@@ -168,17 +189,12 @@ class CheckedAccesses(Control):
 
     def _collided(self, seen: Seen, race: str, start: str, lanes: str) -> None:
         """Lanes of one store have hit the same place; %addrs holds the offsets."""
-        t, count = self.t, len(self._storing)
+        t, count = self.t, len(self._storing)  # %data holds what they store
         step = seen.size // count
-        kept = dict(self._splats)  # what is made here does not dominate what follows
-        for k, value in enumerate(self._storing):
-            cell = t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}")
-            t.do(f"store <{W} x {LLVM[value.type]}> {self.vector(value)}, ptr {cell}, align 32")
         t.do(
             f"call void @race.collided(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, i32 {lanes}, ptr {race}, "
             f"ptr %addrs, i64 {seen.offset}, i64 {start}, ptr %data, i64 {step}, i64 {count}, i64 {seen.code.index})"
         )
-        self._splats = kept
 
     def _observe_lanes(self, seen: Seen) -> None:
         """32 addresses."""
@@ -194,6 +210,8 @@ class CheckedAccesses(Control):
             t.do(f"br i1 {t.let(f'icmp eq i32 {group.pattern}, 3')}, label %{each}, label %{near}, {COLD}")
             t.at(each)
             t.do(f"store <{W} x i64> {self._mixed_addresses[group.site]}, ptr %addrs, align 64")
+            if self.race and seen.write:
+                self._told(STORE_START=f"i64 {seen.offset}", STORE_HOW="i64 2")
             self._each(seen.offset, seen.size, code, int(seen.write))
             t.do(f"br label %{end}")
             t.at(near)
@@ -209,6 +227,9 @@ class CheckedAccesses(Control):
         t.do(f"store <{W} x i32> {group.offsets}, ptr %addrs, align 64")
         if self.race:
             pieces, rows = self._pieces(members), self._members(members)
+            if seen.write:
+                first = t.let(f"add i64 {start}, {seen.offset}")
+                self._told(STORE_START=f"i64 {first}", STORE_HOW="i64 1")
             lanes = t.let(
                 f"call i32 @race.group(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {race}, i64 {stride}, "
                 f"ptr %addrs, i32 {group.pattern}, i64 {start}, ptr {pieces}, ptr {rows}, i1 {int(seen.write)})"

@@ -33,6 +33,7 @@ def check_helpers(program: Program, checks: frozenset[str]) -> str:
     values: dict[str, object] = dict(shadows.CONSTANTS) | {name: getattr(F, name) for name in names}
     values |= {
         "SHARED_START": program.shared_start, "ONE_TICK": 1 << races.TIME, "LOG_GRANULE": grain.bit_length() - 1,
+        "GRANULE": grain, "GRANULE_BITS": 8 * grain,
         "SYNCHECK": "true" if "synccheck" in checks else "false",
         "INITCHECK": "true" if "initcheck" in checks else "false",
         "RISING16": _vector("i64", range(16)), "FALLING": _vector("i32", range(W - 1, -1, -1)),

@@ -7,10 +7,20 @@ import numpy as np
 from ptxlab.emulate import rules
 from ptxlab.emulate.jit.checking import COLD, CheckedAccesses
 from ptxlab.emulate.jit.copies import copies
+from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.shadows import CONSTANTS
 from ptxlab.emulate.jit.values import Value, constant
 from ptxlab.emulate.program import Code, Literal, Mem
 from ptxlab.isa import fragments
+
+_DONE = """
+  %stuck = call i32 @phases.done(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %action, i32 %code, ptr %addrs, ptr %xs, \
+ptr %out, ptr %before, ptr %after)
+  ret i32 %stuck"""
+_REFUSED = """
+  call void @phases.refused(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %lane, i64 %which, i32 %code, \
+ptr %addrs, ptr %xs, ptr %before, ptr %after)"""
 
 
 class CheckedTransfers(CheckedAccesses):
@@ -30,11 +40,10 @@ class CheckedTransfers(CheckedAccesses):
     def mbarrier(self, code: Code) -> None:
         self._wide_addresses(code, "a")
         self._each(0, 8, code, 1 if "init" in rules.words_of(code) else 2)
-        if self.race:
-            self._if_any(["call void @race.fence(ptr %ctx, ptr %cta, ptr %ws)",
-                          "call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)"])  # fmt: skip
         if code.name == "cp" and self.sync:
-            self._wait("-1")
+            self._wait("-2")  # who waits for the mbarrier waits for these copies
+        self.mbarrier_done, self.mbarrier_refused = _DONE, _REFUSED
+        self.helpers_needed.setdefault("phases", fill("phases.ll", **CONSTANTS))
         super().mbarrier(code)
 
     def _wait(self, left: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ptxlab.emulate.copies import copy_size
@@ -125,9 +127,11 @@ def _valid(program: Program, launch: Launch, memory: Memory, space: str, address
     return found is not None and address + size <= found.end and (found.writable or not write)
 
 
-def who_waits(program: Program, states: np.ndarray) -> tuple[int, int, int, list[str]]:
+def who_waits(
+    program: Program, states: np.ndarray, spinning: Sequence[tuple[int, list[int], int, str]] = ()
+) -> tuple[int, int, int, list[str]]:
     """For a deadlock: the first waiting warp and lane, the code index of what it waits at, and a line for each group of
-    lanes that waits together. `states`: the warps' states, uint8, one row each."""
+    lanes that waits together. `states`: the warps' states, uint8, one row each. spinning: who waits for an mbarrier."""
     lines: list[str] = []
     ended: list[str] = []
     first: tuple[int, int, int] | None = None
@@ -148,7 +152,8 @@ def who_waits(program: Program, states: np.ndarray) -> tuple[int, int, int, list
                 groups.setdefault((pc // 2, what), []).append(lane)
             elif barriers:
                 groups.setdefault((barrier_before(program, pc), f"barrier {barriers[0]}"), []).append(lane)
-        for (code, what), lanes in sorted(groups.items()):
+        waits = [(code, what, lanes) for index, lanes, code, what in spinning if index == warp]
+        for code, what, lanes in [*waits, *((code, what, lanes) for (code, what), lanes in sorted(groups.items()))]:
             first = first or (warp, lanes[0], code)
             form = program.codes[code].form
             place = f"{form.opcode if form is not None else 'bar.sync'}, line {program.codes[code].line}"

@@ -79,15 +79,25 @@ take:
   %halted = icmp ne i32 %halt, 0
   br i1 %halted, label %stopped, label %take.go
 take.go:
-  %n = atomicrmw add ptr %next, i64 1 seq_cst
-  %more = icmp ult i64 %n, %total
-  br i1 %more, label %start, label %rotate
+  %ticket = atomicrmw add ptr %next, i64 1 seq_cst
+  %more = icmp ult i64 %ticket, %total
+  br i1 %more, label %pick, label %rotate
+pick:
+  %blocks.p = getelementptr i8, ptr %ctx, i64 ${BLOCK_ORDER}
+  %blocks = load ptr, ptr %blocks.p
+  %in.order = icmp eq ptr %blocks, null
+  br i1 %in.order, label %start, label %drawn
+drawn:
+  %drawn.p = getelementptr i64, ptr %blocks, i64 %ticket
+  %drawn.n = load i64, ptr %drawn.p
+  br label %start
 finished:
   ret i32 ${DONE}
 stopped:
   ret i32 ${STOPPED}
 
 start:
+  %n = phi i64 [%ticket, %pick], [%drawn.n, %drawn]
   %linear.p = getelementptr i8, ptr %cta, i64 ${LINEAR}
   store i64 %n, ptr %linear.p
   %gx.p = getelementptr i8, ptr %ctx, i64 ${GRID}
@@ -288,7 +298,8 @@ patience:
   %sus = load i64, ptr %suspensions.p
   %sus1 = add i64 %sus, 1
   store i64 %sus1, ptr %suspensions.p
-  %sus.low = and i64 %sus1, 15
+  %sus.mask = select i1 %n.on, i64 0, i64 15
+  %sus.low = and i64 %sus1, %sus.mask
   %sus.long = icmp eq i64 %sus.low, 0
   %taken = load volatile i64, ptr %next
   %left.some = icmp ult i64 %taken, %total

@@ -1,8 +1,11 @@
 ; Operations on mbarriers, lane by lane; see ptxlab.isa.mbarrier. %action: 0 init, 1 inval, 2 update, 3 wait. %xs: arrivals
 ; (init: the count; wait: a word whose phase is asked for), %ys: bytes. %flags: 1 drop, 2 must not complete. %out: the
-; word before, or for a wait whether the phase is over. 0, or 1 when a fault has been recorded.
+; word before, or for a wait whether the phase is over. 0, or 1 when a fault has been recorded. Checked code tells of
+; each operation, after it (%before and %after: the words).
 define internal i32 @mbarrier(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %ys, ptr %out, i32 %action, i32 %flags, i32 %space, i32 %code) noinline nounwind {
 entry:
+  %before = alloca [32 x i64], align 64
+  %after = alloca [32 x i64], align 64
   %generic = icmp eq i32 %space, 5
   %drops0 = and i32 %flags, 1
   %drops = icmp ne i32 %drops0, 0
@@ -35,6 +38,8 @@ do:
   %op = getelementptr i64, ptr %out, i64 %lane64
   %w = load i64, ptr %p
   store i64 %w, ptr %op
+  %before.p = getelementptr i64, ptr %before, i64 %lane64
+  store i64 %w, ptr %before.p
   %tag0 = lshr i64 %w, ${TAG_SHIFT}
   %tag = and i64 %tag0, 3
   %valid = icmp eq i64 %tag, ${TAG}
@@ -96,9 +101,12 @@ wait.do:
   store i64 %over.bit, ptr %op
   br label %next
 next:
+  %after.w = load i64, ptr %p
+  %after.p = getelementptr i64, ptr %after, i64 %lane64
+  store i64 %after.w, ptr %after.p
   br label %loop
 finish:
-  ret i32 0
+${DONE_HERE}
 bad:
   call void @record(ptr %ctx, ptr %ws, i32 ${OUT_OF_MEMORY_RANGE}, i32 %code, i32 %lane, i64 %addr)
   ret i32 1
@@ -112,6 +120,7 @@ bad.count:
   br label %problem
 problem:
   %which = phi i64 [1, %bad.none], [2, %bad.many], [3, %bad.completes], [4, %bad.count]
+${REFUSED}
   call void @record(ptr %ctx, ptr %ws, i32 ${BAD_MBARRIER}, i32 %code, i32 %lane, i64 %which)
   ret i32 1
 }

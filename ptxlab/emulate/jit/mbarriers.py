@@ -15,7 +15,10 @@ from ptxlab.isa import mbarrier
 
 
 class Mbarriers(Copies):
-    """The part of a block's emitter that is about mbarriers."""
+    """The part of a block's emitter that is about mbarriers. mbarrier_done, mbarrier_refused: code for the end of an
+    operation, and for where one cannot be done."""
+
+    mbarrier_done, mbarrier_refused = "  ret i32 0", ""
 
     def mbarrier(self, code: Code) -> None:
         """An instruction that works on an mbarrier."""
@@ -24,7 +27,7 @@ class Mbarriers(Copies):
         self.helpers_needed.setdefault("mbarrier", fill(
             "mbarrier.ll", TAG=mbarrier.TAG, TAG_SHIFT=mbarrier.TAG_SHIFT, PHASE_SHIFT=mbarrier.PHASE_SHIFT,
             TX_SHIFT=mbarrier.TX_SHIFT, EXPECTED_SHIFT=mbarrier.EXPECTED_SHIFT, COUNT=mbarrier.COUNT, TX=mbarrier.TX,
-            FRESH=mbarrier.TAG << mbarrier.TAG_SHIFT,
+            FRESH=mbarrier.TAG << mbarrier.TAG_SHIFT, DONE_HERE=self.mbarrier_done, REFUSED=self.mbarrier_refused,
         ))  # fmt: skip
         names = [s.name for s in form.op.operands if s.role != "dst"]
         given: dict[str, Any] = {

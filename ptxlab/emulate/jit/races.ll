@@ -224,6 +224,60 @@ define internal i1 @race.compares(i64 %record) noinline nounwind {
   ret i1 %r
 }
 
+; Whether a store leaves a word as it is; what it stores is in the context. Then it does not matter which write is last.
+define internal i1 @race.same(ptr %ctx, ptr %cta, i64 %address, i64 %me) noinline nounwind {
+entry:
+  %data.p = getelementptr i8, ptr %ctx, i64 ${STORED}
+  %data = load ptr, ptr %data.p
+  %none = icmp eq ptr %data, null
+  br i1 %none, label %no, label %where
+where:
+  %lane = and i64 %me, 31
+  %lane32 = trunc i64 %lane to i32
+  %start.p = getelementptr i8, ptr %ctx, i64 ${STORE_START}
+  %start = load i64, ptr %start.p
+  %addrs.p = getelementptr i8, ptr %ctx, i64 ${STORE_ADDRS}
+  %addrs = load ptr, ptr %addrs.p
+  %how.p = getelementptr i8, ptr %ctx, i64 ${STORE_HOW}
+  %how = load i64, ptr %how.p
+  switch i64 %how, label %found [i64 1, label %narrow i64 2, label %wide]
+narrow:
+  %n.p = getelementptr i32, ptr %addrs, i64 %lane
+  %n32 = load i32, ptr %n.p
+  %n = zext i32 %n32 to i64
+  br label %found
+wide:
+  %w.p = getelementptr i64, ptr %addrs, i64 %lane
+  %w = load i64, ptr %w.p
+  br label %found
+found:
+  %base = phi i64 [0, %where], [%n, %narrow], [%w, %wide]
+  %first = add i64 %base, %start
+  %delta = sub i64 %address, %first
+  %step.p = getelementptr i8, ptr %ctx, i64 ${STORE_STEP}
+  %step = load i64, ptr %step.p
+  %component = udiv i64 %delta, %step
+  %within = urem i64 %delta, %step
+  %row = shl i64 %component, 5
+  %cell = add i64 %row, %lane
+  %cell.at = mul i64 %cell, %step
+  %new.at = add i64 %cell.at, %within
+  %new.p = getelementptr i8, ptr %data, i64 %new.at
+  %new = load i${GRANULE_BITS}, ptr %new.p, align 1
+  %is.offset = icmp ult i64 %address, ${WINDOW_SIZE}
+  %generic = add i64 %address, ${SHARED_WINDOW}
+  %at = select i1 %is.offset, i64 %generic, i64 %address
+  %p = call ptr @resolve(ptr %ctx, ptr %cta, ptr null, i32 %lane32, i64 %at, i64 ${GRANULE}, i64 ${LOG_GRANULE}, i32 5, i32 0, ptr null)
+  %p.no = icmp eq ptr %p, null
+  br i1 %p.no, label %no, label %compare
+compare:
+  %old = load i${GRANULE_BITS}, ptr %p, align 1
+  %same = icmp eq i${GRANULE_BITS} %old, %new
+  ret i1 %same
+no:
+  ret i1 false
+}
+
 ; What one access to one word collides with, noted.
 define internal void @race.hazard(ptr %ctx, ptr %cta, ptr %p, i64 %stride, i64 %address, i64 %me, i1 %write) noinline nounwind {
 entry:
@@ -242,6 +296,11 @@ w.look:
   %w.ok = call i1 @race.ordered(ptr %ctx, ptr %ck, i64 %w, i64 %me, i1 true)
   br i1 %w.ok, label %readers, label %w.bad
 w.bad:
+  br i1 %write, label %w.same, label %w.note
+w.same:
+  %same = call i1 @race.same(ptr %ctx, ptr %cta, i64 %address, i64 %me)
+  br i1 %same, label %readers, label %w.note
+w.note:
   %kind = select i1 %write, i64 ${WAW}, i64 ${RAW}
   call void @race.note(ptr %ctx, ptr %cta, i64 %kind, i64 %me, i64 %w, i64 %address)
   ret void

@@ -27,7 +27,9 @@ EXPECTED, EXPECTED_CODE, EXPECTED_BY = 576, 640, 704  # i32 for each barrier: co
 CAME = 1024  # i32 for each barrier and warp: when it arrived and went on
 SYNC = 4096  # i32 for each warp and warp: how far the first has seen the second
 COMMITTED, FINISHED, COPIES = 8192, 12288, 16384  # groups of cp.async, i32 for each thread; i64: copies so far
-CTA_RECORD = 16448
+POLLED = 16448  # 2 i64 for each warp: what its wait for an mbarrier was that failed last, and how often since
+UPDATES = 16960  # i64: operations on mbarriers that were no waits
+CTA_RECORD = 17024
 
 # -- what they know of the launch
 TIMES, SERIAL, LOST, BLOCKS_AT, MASK = 0, 8, 16, 24, 32

@@ -22,6 +22,11 @@ CLOCK = 256  # warp-instructions before this quantum
 RACE, RACE_STRIDE, RACE_OFFSET = 264, 272, 280
 CHECK, RANDOM = 288, 296  # pointer: what the checks note; state of the random numbers that shuffle warps, 0 without
 TRACE = 304  # pointer: where recorded warps write their steps
+BLOCK_ORDER = 320  # pointer: the blocks in the order in which they begin, 0: as they are
+# of a store while it is looked at: its values, its addresses, what is added to each, bytes of a component, and how the
+# addresses are held (0: the one that is added, 1: 32 i32, 2: 32 i64)
+STORED, STORE_ADDRS, STORE_START, STORE_STEP, STORE_HOW = 328, 336, 344, 352, 360
+PHASES = 312  # pointer: the function that the checks are told of mbarriers with
 CONTEXT_SIZE = 384
 
 # -- a CTA's record

@@ -10,8 +10,7 @@ extern "C" __global__ void scan_shuffle(const long long *x, long long *out, int 
     if (lane == 31) totals[warp] = v;
     __syncthreads();
     if (warp == 0) {
-        long long w = totals[lane];
-        if (lane >= blockDim.x / 32) w = 0;
+        long long w = lane < blockDim.x / 32 ? totals[lane] : 0;
         for (int d = 1; d < 32; d *= 2) {
             long long left = __shfl_up_sync(0xffffffff, w, d);
             if (lane >= d) w += left;

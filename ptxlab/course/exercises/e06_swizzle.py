@@ -1,0 +1,398 @@
+"""Exercises of notebook 06: banks, padding and swizzles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab.build import Builder, Ptr, f32, kernel
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.grading import Grading
+from ptxlab.errors import PtxlabError
+from ptxlab.launch import Run, launch
+from ptxlab.static import inspect
+
+
+def _conflicts(run: Run, prefix: str = "") -> int:
+    """Wavefronts that bank conflicts added, of opcodes that begin so."""
+    assert run.counters is not None
+    return sum(line.conflicts for line in run.counters.by_line.values() if line.opcode.startswith(prefix))
+
+
+def _shared(g: Grading, name: str, built: Any, limit: int) -> bool:
+    """A part: a kernel declares at most `limit` bytes of shared memory."""
+    try:
+        found = inspect(built).shared
+    except PtxlabError as error:
+        return g.part(name, False, str(error))
+    return g.part(name, found <= limit, f"The kernel declares {found} bytes of shared memory; {limit} are allowed.")
+
+
+# -- 06-wavefronts -----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def read(k: Builder, out: Ptr[f32], *, stride: int = 1, width: int = 1) -> None:
+    """The kernel of the notebook, with more room."""
+    tile = k.shared(f32, 32 * 96)
+    got = k.load(tile + k.tid.x * stride, width, vector=width)
+    for n, x in enumerate(got):
+        out[k.tid.x * width + n] = x
+
+
+def _wavefronts(g: Grading, answer: Any) -> None:
+    def hidden(r: np.random.Generator) -> tuple[int, int]:
+        width = int(r.choice((1, 2, 4)))
+        return width * int(r.integers(1, 96 // width)), width
+
+    for stride, width in g.vary(((1, 1), (6, 1), (32, 1), (2, 2), (8, 2), (4, 4), (12, 4), (32, 4)), hidden, count=8):
+        out = np.zeros(32 * width, np.float32)
+        counters = launch(read(stride=stride, width=width), 1, 32, out, device="step", counters=True).counters
+        assert counters is not None
+        truth = next(line.wavefronts for line in counters.by_line.values() if line.opcode.startswith("ld.shared"))
+        says = f"The 32 lanes ask for {128 * width} bytes, so {width} would be the least."
+        if g.predict(answer, (stride, width), truth, says):
+            g.note(f"stride {stride}, {width} floats a lane: {truth} wavefronts.")
+
+
+WAVEFRONTS = Exercise(
+    name="06-wavefronts",
+    title="How many wavefronts?",
+    kind="predict",
+    level=1,
+    prompt="""
+Each of 32 lanes loads `width` floats at once (1, 2 or 4), and those of lane $n$ begin at float `stride` $\\cdot\\, n$
+of shared memory; `stride` is a multiple of `width`, and not 0. How many wavefronts does the load take?
+
+With `width` 2 half a warp goes at a time, with 4 a quarter. Shown cases: `(stride, width)` = (1, 1), (6, 1), (32, 1),
+(2, 2), (8, 2), (4, 4), (12, 4), (32, 4). `math.gcd` is at hand.
+""",
+    starter='''
+def wavefronts_of(stride, width):
+    """Wavefronts of a load of `width` floats a lane."""
+    return width
+''',
+    solution='''
+def wavefronts_of(stride, width):
+    """Wavefronts of a load of `width` floats a lane."""
+    groups = 32 // width  # of banks, each `width` wide; as many lanes go at a time
+    return width * math.gcd(stride // width, groups)  # which is gcd(stride, 32), whatever the width
+''',
+    answer="wavefronts_of",
+    hints=(
+        "for one float a lane it is gcd(stride, 32): say that in terms of banks and lanes",
+        "with two floats there are 16 groups of two banks, 16 lanes at a time, and a stride of stride / 2 groups",
+        "width turns, each with gcd(stride // width, 32 // width) wavefronts; multiply it out and be surprised",
+    ),
+    graded=("the number that the machine counts, for eight cases that you see and eight that you do not",),
+    grade=_wavefronts,
+)
+
+
+# -- 06-pad, 06-xor ----------------------------------------------------------------------------------------------------
+
+
+def _transpose(g: Grading, answer: Any, room: int, why: str) -> None:
+    built = g.build(answer)
+    if built is None:
+        return
+    for blocks in g.vary((1, 3), hidden=lambda r: int(r.integers(1, 6))):
+        x = g.rng.standard_normal((blocks, 32, 32)).astype(np.float32)
+        y = np.full_like(x, np.nan)
+        run = g.launch(built, blocks, (32, 8), x, y, counters=True, seed=blocks)
+        if run is None:
+            continue
+        right = x.transpose(0, 2, 1)
+        if not np.array_equal(y, right):
+            g.equal(f"right for {blocks} matrices", y, right, run=run)
+            continue
+        if not g.at_most(f"each byte once, {blocks} matrices", run, "sectors", 2 * blocks * 128,
+                         "Lanes that are neighbours must read, and write, neighbours in global memory."):  # fmt: skip
+            continue
+        stores, loads = _conflicts(run, "st.shared"), _conflicts(run, "ld.shared")
+        g.part(f"no bank conflict, {blocks} matrices", stores == loads == 0,
+               f"{stores} wavefronts too many in stores to shared memory, {loads} in loads.", why)  # fmt: skip
+        g.note(f"{blocks} matrices: right, every sector full, no conflict.")
+    if not g.failed:
+        _shared(g, f"at most {room} bytes of shared memory", built, room)
+
+
+_TRANSPOSE = '''
+@kernel
+def {name}(k: Builder, x: Ptr[f32], y: Ptr[f32]):
+    """y = x transposed, a block of 32 x 8 threads for each matrix of 32 x 32; through shared memory, row by row."""
+    column, line = k.tid.x, k.tid.y  # this thread's column, and the first of its four rows: line, line + 8, ...
+    start = k.ctaid.x * 1024
+{body}
+'''
+
+PAD = Exercise(
+    name="06-pad",
+    title="A transpose that queues",
+    kind="fix",
+    level=1,
+    prompt="""
+To transpose a matrix, a block reads it row by row into shared memory and writes it out column by column: so global
+memory is read and written in whole sectors. The result is right, but each load from shared memory takes 32
+wavefronts. Mend it with one float more a row.
+""",
+    starter=_TRANSPOSE.format(
+        name="transpose",
+        body="""    tile = k.shared(f32, (32, 32))
+    for n in range(0, 32, 8):
+        tile[line + n, column] = x[start + (line + n) * 32 + column]
+    k.barrier()
+    for n in range(0, 32, 8):
+        y[start + (line + n) * 32 + column] = tile[column, line + n]""",
+    ),
+    solution=_TRANSPOSE.format(
+        name="transpose",
+        body="""    tile = k.shared(f32, (32, 33))  # a row of 33: going down a column, each row is one bank further
+    for n in range(0, 32, 8):
+        tile[line + n, column] = x[start + (line + n) * 32 + column]
+    k.barrier()
+    for n in range(0, 32, 8):
+        y[start + (line + n) * 32 + column] = tile[column, line + n]""",
+    ),
+    answer="transpose",
+    hints=(
+        "32 lanes read down a column of the tile: in which banks do its elements lie?",
+        "which row length turns each row by one bank?",
+        "tile = k.shared(f32, (32, 33)), and nothing else",
+    ),
+    graded=(
+        "the transpose, with full sectors in global memory",
+        "no bank conflict in stores or loads",
+        "at most 32 × 33 floats of shared memory",
+    ),
+    grade=lambda g, answer: _transpose(
+        g, answer, 32 * 33 * 4, "Going down a column, each row should be in another bank."
+    ),
+)
+
+XOR = Exercise(
+    name="06-xor",
+    title="The same without a byte more",
+    kind="write",
+    level=2,
+    prompt="""
+The same transpose, in exactly 32 × 32 floats of shared memory and without a bank conflict, neither in the stores (row
+by row) nor in the loads (column by column). Element `(r, c)` need not lie at place `(r, c)`: where do you put it, so
+that both a row and a column meet all 32 banks?
+""",
+    starter=_TRANSPOSE.format(
+        name="swizzled",
+        body="""    tile = k.shared(f32, (32, 32))
+    for n in range(0, 32, 8):
+        tile[line + n, column] = x[start + (line + n) * 32 + column]
+    k.barrier()
+    for n in range(0, 32, 8):
+        y[start + (line + n) * 32 + column] = tile[column, line + n]""",
+    ),
+    solution=_TRANSPOSE.format(
+        name="swizzled",
+        body="""    tile = k.shared(f32, (32, 32))
+    for n in range(0, 32, 8):
+        row = line + n
+        tile[row, column ^ row] = x[start + row * 32 + column]  # element (r, c) lies at place c ^ r of row r
+    k.barrier()
+    for n in range(0, 32, 8):
+        row = line + n
+        y[start + row * 32 + column] = tile[column, row ^ column]  # element (column, row)""",
+    ),
+    answer="swizzled",
+    hints=(
+        "a Latin square of 32 x 32: each place once in each row and in each column",
+        "element (r, c) at place c ^ r of row r; both the store and the load must know it",
+        "tile[line + n, column ^ (line + n)] = ..., and ... = tile[column, (line + n) ^ column]",
+    ),
+    graded=(
+        "the transpose, with full sectors in global memory",
+        "no bank conflict in stores or loads",
+        "at most 32 × 32 floats of shared memory",
+    ),
+    grade=lambda g, answer: _transpose(g, answer, 32 * 32 * 4, "Both a row and a column should meet all 32 banks."),
+)
+
+
+# -- 06-half -----------------------------------------------------------------------------------------------------------
+
+
+def _half(g: Grading, answer: Any) -> None:
+    for rows in g.vary((16, 32), hidden=lambda r: 16 * int(r.integers(1, 5))):
+        built = g.build(answer, rows=rows)
+        if built is None:
+            return
+        x = g.rng.integers(0, 65536, (rows, 32)).astype(np.uint16)
+        out = np.zeros((rows // 16, 2, 32, 4), np.uint32)
+        run = g.launch(built, 1, 32, x.view(np.uint32), out, counters=True)
+        if run is None:
+            continue
+        group, t = np.arange(32) // 4, np.arange(32) % 4
+        right = np.zeros_like(out)
+        for part, half, register in np.ndindex(rows // 16, 2, 4):
+            row = 16 * part + 8 * (register % 2) + group
+            first = 16 * half + 8 * (register // 2) + 2 * t
+            right[part, half, :, register] = x[row, first] | x[row, first + 1].astype(np.uint32) << 16
+        if not np.array_equal(out, right):
+            wrong = int((out != right).sum())
+            g.part(f"right for {rows} rows", False,
+                   f"{wrong} of {out.size} registers hold something else than their elements of the matrix: two chunks "
+                   "lie in one place, or a chunk is looked for where it was not put.")  # fmt: skip
+            continue
+        stores, loads = _conflicts(run, "st.shared"), _conflicts(run, "ldmatrix")
+        g.part(f"no conflict when it is written, {rows} rows", stores == 0,
+               f"{stores} wavefronts too many: eight neighbouring lanes write two rows of four chunks.")  # fmt: skip
+        g.part(f"no conflict when it is read, {rows} rows", loads == 0,
+               f"{loads} wavefronts too many: ldmatrix reads one chunk of eight rows, "
+               "and rows r and r + 2 begin in the same bank.")  # fmt: skip
+        if not g.failed:
+            _shared(g, f"no more than {rows} rows of 64 bytes", built, 64 * rows)
+        g.note(f"{rows} rows: no conflict, and not a byte is wasted.")
+
+
+_HALF = '''
+def place(row, chunk):
+    """Where chunk 0 to 3 of a row lies in its row, 0 to 3. row and chunk are numbers or registers: use & ^ >> only."""
+    return {place}
+
+
+@kernel
+def half(k: Builder, x: Ptr[b32], out: Ptr[b32], *, rows: int = 16):
+    """Rows of 64 bytes into shared memory, and out again as fragments: out[part, half, lane, register]."""
+    tile = k.shared(b32, rows * 16, align=128)
+    lane = k.tid.x
+    for first in range(0, rows, 8):  # eight rows at a time: four lanes a row, 16 bytes each
+        row, chunk = lane // 4 + first, lane % 4
+        four = k.load(x + row * 16 + chunk * 4, 4, vector=4)
+        k.store(tile + row * 16 + place(row, chunk) * 4, four, vector=4)
+    k.op("bar.warp.sync", 0xFFFFFFFF)
+    for part in range(rows // 16):
+        for side in range(2):
+            row, chunk = lane % 16 + 16 * part, lane // 16 + 2 * side
+            address = tile + row * 16 + place(row, chunk) * 4
+            got = k.op("ldmatrix.sync.aligned.m8n8.x4.shared.b16", address)
+            for n in range(4):
+                out[part * 256 + side * 128 + lane * 4 + n] = got[n]
+'''
+
+HALF = Exercise(
+    name="06-half",
+    title="Rows of half the length",
+    kind="fill",
+    level=3,
+    prompt="""
+With head dimension 32 a row has 64 bytes: four chunks, and two rows go once around all banks. `c ^ (r & 7)` does not
+work, for there is no chunk 7. Find the function `place(row, chunk)` with which neither the stores (eight neighbouring
+lanes write two rows) nor `ldmatrix` (the same chunk of eight rows) have a conflict, in no more memory than the rows
+have.
+
+Draw it first: eight groups of banks side by side, two rows in each line. Where may chunk 0 of rows 0 to 7 lie?
+""",
+    starter=_HALF.format(place="chunk"),
+    solution=_HALF.format(place="chunk ^ (row >> 1 & 3)  # rows 2 n and 2 n + 1 share a line; the line decides"),
+    answer="half",
+    hints=(
+        "even rows have the left four groups of banks, odd rows the right four: only four even rows compete",
+        "rows 0, 2, 4, 6 need four different places for the same chunk: what counts them 0, 1, 2, 3?",
+        "chunk ^ (row >> 1 & 3)",
+    ),
+    graded=(
+        "every register holds its elements",
+        "no bank conflict, in stores and in ldmatrix",
+        "no more shared memory than the rows have",
+    ),
+    grade=_half,
+)
+
+
+# -- 06-walk -----------------------------------------------------------------------------------------------------------
+
+
+def _walk(g: Grading, answer: Any) -> None:
+    built = g.build(answer)
+    if built is None:
+        return
+    for _ in g.vary((0, 1), hidden=lambda r: int(r.integers(100))):
+        x = g.rng.integers(-99, 100, (32, 32)).astype(np.float32)
+        y = np.full(32, np.nan, np.float32)
+        run = g.launch(built, 1, 32, x, y, counters=True)
+        if run is None:
+            continue
+        assert run.counters is not None
+        if not np.array_equal(y, x.sum(axis=1)):
+            g.equal("right", y, x.sum(axis=1), run=run)
+            continue
+        loads = [line for line in run.counters.by_line.values() if line.opcode.startswith("ld.shared")]
+        kept = g.part("the tile stays swizzled", sum(line.bytes for line in loads) >= 4096 and not _conflicts(run),
+                      f"{_conflicts(run)} bank conflicts; {sum(line.bytes for line in loads)} bytes were read from the "
+                      "tile, which has 4096.")  # fmt: skip
+        if kept:
+            g.at_most("at most 140 instructions", run, "warp instructions", 140,
+                      "The eight loads and 32 additions are 40 of them.")  # fmt: skip
+            g.note(f"{run.counters.warp_instructions} instructions.")
+
+
+_WALK = '''
+@kernel
+def walk(k: Builder, x: Ptr[f32], y: Ptr[f32]):
+    """y[r] = the sum of row r of x, 32 x 32; x lies swizzled in shared memory, chunk c of row r at c ^ (r & 7)."""
+    tile = k.shared(f32, 1024, align=128)
+    lane = k.tid.x
+    row, chunk = lane // 8, lane % 8
+    to = tile + row * 32
+    for n in range(0, 32, 4):  # four rows at a time, eight lanes a row
+        four = k.load(x + lane * 4 + n * 32, 4, vector=4)
+        k.store(to + n * 32 + (chunk ^ (row + n & 7)) * 4, four, vector=4)
+    k.op("bar.warp.sync", 0xFFFFFFFF)
+
+    total = k.var(f32, 0.0)
+{walk}
+    y[lane] = total
+'''
+
+WALK = Exercise(
+    name="06-walk",
+    title="A walk along a row",
+    kind="optimise",
+    level=3,
+    prompt="""
+Each lane adds up its row of a swizzled tile, chunk after chunk. The starter computes each place from scratch. Use
+that
+
+$$ (c \\oplus r) \\oplus d = (c \\oplus d) \\oplus r $$
+
+and that a row begins at a multiple of 128 bytes: the address of chunk $d$ is the address of chunk 0 with a *constant*
+xor. Get down from 173 instructions of the warp to **140**.
+
+`k.address(p)` is the address of a pointer as a number, `k.pointer(f32, address, "shared")` makes a pointer of it.
+""",
+    starter=_WALK.format(
+        walk="""    for d in range(8):
+        place = (lane & 7) ^ d
+        for v in k.load(tile + lane * 32 + place * 4, 4, vector=4):
+            total += v"""
+    ),
+    solution=_WALK.format(
+        walk="""    first = k.address(tile + lane * 32 + (lane & 7) * 4)  # chunk 0 of row `lane`
+    for d in range(8):
+        at = k.pointer(f32, first ^ d * 16, "shared") if d else k.pointer(f32, first, "shared")
+        for v in k.load(at, 4, vector=4):
+            total += v"""
+    ),
+    answer="walk",
+    hints=(
+        "beside the load and the additions, what does a turn of the second loop compute, and what of it depends on d?",
+        "the address of chunk 0 once, before the loop; the address of chunk d is one xor away",
+        "first = k.address(tile + lane * 32 + (lane & 7) * 4), then k.pointer(f32, first ^ d * 16, 'shared')",
+    ),
+    graded=(
+        "the right sums, exactly",
+        "all of the tile read, without a bank conflict",
+        "at most 140 instructions of the warp",
+    ),
+    grade=_walk,
+)
+
+EXERCISES = (WAVEFRONTS, PAD, XOR, HALF, WALK)

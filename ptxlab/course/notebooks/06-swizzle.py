@@ -1,0 +1,298 @@
+# %% [markdown]
+# # 06 · Thirty-two banks
+#
+# `mma` computes everything in registers, and yet the explorer shows thousands of *bank conflicts*: answers of shared
+# memory that take eight times as long as they should. The next rung, `swizzle`, is the same kernel with its tiles
+# laid out in another way. Not one instruction in its inner loop is different but for the addresses, and the conflicts
+# are gone.
+#
+# **Where do 8-way conflicts come from, and why does xor cure reads and writes?**
+
+# %%
+import inspect
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import ptxlab as pl
+from ptxlab import reference
+from ptxlab.build import Builder, Ptr, b32, f32, kernel
+from ptxlab.course import check
+from ptxlab.kernels import tiles
+
+# %load_ext ptxlab
+
+# %% [markdown]
+# ## What is a bank?
+#
+# Shared memory is 32 memories side by side, the *banks*. Word 0 (4 bytes) lies in bank 0, word 1 in bank 1, ..., word
+# 31 in bank 31, word 32 in bank 0 again. Each bank can give out one word at a time. 32 lanes that ask for words of 32
+# different banks are answered at once, in one *wavefront*. Lanes that ask for different words of the same bank queue.
+# (Lanes that ask for the *same* word share it: that is a broadcast, and it is free.)
+#
+# Let each lane read one float, `stride` floats apart from its neighbour.
+
+
+# %%
+@kernel
+def read(k: Builder, out: Ptr[f32], *, stride: int = 1, width: int = 1):
+    """Each lane loads `width` floats (1, 2 or 4) at once; those of neighbours begin `stride` floats apart."""
+    tile = k.shared(f32, 32 * 64 + 4)
+    got = k.load(tile + k.tid.x * stride, width, vector=width)
+    for n, x in enumerate(got):
+        out[k.tid.x * width + n] = x
+
+
+def wavefronts(built, opcode, *args):
+    """Wavefronts of one instruction of one warp."""
+    counters = pl.launch(built, 1, 32, *args, device="step", counters=True).counters
+    return next(line.wavefronts for line in counters.by_line.values() if line.opcode.startswith(opcode))
+
+
+strides = np.arange(34)
+measured = [wavefronts(read(stride=int(s)), "ld.shared", np.zeros(32, np.float32)) for s in strides]
+figure, axis = plt.subplots(figsize=(8, 2.8), layout="constrained")
+axis.bar(strides, measured)
+axis.set(xlabel="stride in floats", ylabel="wavefronts", xticks=strides[::2], yscale="log", yticks=(1, 2, 4, 8, 16, 32))
+axis.set_yticklabels((1, 2, 4, 8, 16, 32))
+print("the greatest common divisor of stride and 32:", measured[1:] == [math.gcd(int(s), 32) for s in strides[1:]])
+
+# %% [markdown]
+# Odd strides are perfect, whatever they are: as the lanes go on, they come by all 32 banks before they meet the first
+# one again. With stride 2 they come by the 16 even banks only, so two lanes share each: two wavefronts. With stride
+# 32 all lanes are in bank 0, and the load takes 32. In general it is $\gcd(\text{stride}, 32)$. (Stride 0 is the
+# broadcast.)
+#
+# So beware of powers of two. And what is the number of columns of a matrix mostly?
+#
+# ## What changes with 16 bytes a lane?
+#
+# One wavefront carries 128 bytes. When every lane asks for 16 bytes, that is 512, so it takes four at least: eight
+# lanes at a time. Within such a *quarter* of a warp the same game is played with eight groups of four banks.
+#
+# `ldmatrix` is such an access: the eight rows of an 8 × 8 matrix, 16 bytes each, make a quarter. Let the rows lie
+# some number of bytes apart, and look.
+
+
+# %%
+@kernel
+def matrix(k: Builder, out: Ptr[b32], *, row_bytes: int = 128):
+    """ldmatrix of four 8 x 8 matrices that lie side by side: chunks 0 to 3 of eight rows."""
+    tile = k.shared(b32, 8 * row_bytes // 4 + 16)
+    row, chunk = k.tid.x % 8, k.tid.x // 8
+    got = k.op("ldmatrix.sync.aligned.m8n8.x4.shared.b16", tile + row * (row_bytes // 4) + chunk * 4)
+    for n, x in enumerate(got):
+        out[k.tid.x * 4 + n] = x
+
+
+sizes = np.arange(64, 289, 16)
+measured = [wavefronts(matrix(row_bytes=int(s)), "ldmatrix", np.zeros(128, np.uint32)) for s in sizes]
+figure, axis = plt.subplots(figsize=(8, 2.8), layout="constrained")
+axis.bar(sizes, measured, width=11, color=["C3" if s in (128, 256) else "C0" for s in sizes])
+axis.axhline(4, color="k", lw=1, ls=":")
+axis.set(xlabel="bytes from row to row", ylabel="wavefronts", xticks=sizes)
+# %% [markdown]
+# Four is the best there can be (dotted). It is reached when a row is an *odd* number of chunks of 16 bytes. The red
+# bars are rows of 64 and of 128 elements of 16 bits, the head dimensions that everybody uses: **32 wavefronts, eight
+# times as many.** 128 bytes are once around all banks. The same chunk of eight rows lies in the same group of banks
+# eight times.
+#
+# The debugger shows it: step to the `ldmatrix` and look at the banks.
+
+# %%
+pl.debug(matrix(row_bytes=128), 1, 32, np.zeros(128, np.uint32))
+
+# %% [markdown]
+# ## Where is it in `mma`?
+
+# %%
+inputs = reference.random_inputs(1, 1, 1, 128, 128, 64, dtype="float16", seed=1)
+
+
+def by_opcode(name):
+    """opcode -> (wavefronts, wavefronts without conflicts) of a kernel's accesses to shared memory."""
+    counters = pl.attention(*inputs, kernel=name, device="cpu", counters=True).counters
+    found = {}
+    for line in counters.by_line.values():
+        if line.wavefronts:
+            words = line.opcode.split(".")
+            short = "ldmatrix.trans" if "trans" in words else "ldmatrix" if words[0] == "ldmatrix" else line.opcode
+            before = found.get(short, (0, 0))
+            found[short] = before[0] + line.wavefronts, before[1] + line.ideal_wavefronts
+    return found
+
+
+def show(names):
+    """Bars of the wavefronts that are needed, and of those that conflicts add."""
+    _, axes = plt.subplots(1, len(names), figsize=(9, 2.4), sharex=True, sharey=True, layout="constrained")
+    for axis, name in zip(np.atleast_1d(axes), names, strict=True):
+        found = by_opcode(name)
+        needed, all_of_them = [f[1] for f in found.values()], [f[0] for f in found.values()]
+        axis.barh(list(found), all_of_them, color="C3", label="conflicts")
+        axis.barh(list(found), needed, color="C0", label="needed")
+        axis.set(title=f"{name}: {sum(all_of_them):,} wavefronts", xlabel="wavefronts")
+    axis.invert_yaxis()
+    axis.legend()
+
+
+show(["mma"])
+
+# %% [markdown]
+# Every `ldmatrix`, of K, of V and of Q. And the store of O at the end, where a warp writes 4 bytes a lane into eight
+# rows: the same thing. The stores of the tiles (`st.shared.v4`) have none: eight neighbouring threads write one row,
+# all of its chunks.
+#
+# ## Cure 1: padding
+#
+# Let each row be 16 bytes longer than its contents: 144 instead of 128. The bars above say that this is perfect, and
+# `tiled2d` and `wmma` did it. What does it cost?
+
+# %%
+for D in (64, 128):
+    plain, padded = 2 * 64 * 2 * D, 2 * 64 * (2 * D + 16)
+    print(f"D = {D:3}: tiles of K and V of 64 keys take {plain} bytes, padded {padded}: {padded / plain - 1:.1%} more")
+
+# %% [markdown]
+# Some memory, which means fewer stages of a pipeline (notebook 07), and rows that no longer begin at multiples of 128
+# bytes. The engine of newer GPUs that copies whole tiles (TMA) cannot write such rows, and a tensor core that reads
+# shared memory itself cannot read them. It would be better to leave the size alone and to change only *where in its
+# row* a chunk lies.
+#
+# ## Cure 2: what do we want?
+#
+# Number the chunks of a row 0 to 7, and let chunk $c$ of row $r$ lie at place $p(r, c)$ of that row. The place
+# decides the group of banks. Two things shall be true:
+#
+# 1. **reading**: for every chunk $c$, the places of eight rows are all different (`ldmatrix`);
+# 2. **writing**: for every row $r$, the places of its eight chunks are all different (or two chunks would lie in the
+#    same spot!).
+#
+# Every place exactly once in each row and in each column: a *Latin square*, like a Sudoku without its boxes. Three
+# candidates:
+
+# %%
+rows, chunks = np.indices((8, 8))
+candidates = {"c": chunks, "(c + r) % 8": (chunks + rows) % 8, "c ^ r": chunks ^ rows}
+figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
+for axis, (name, place) in zip(axes, candidates.items(), strict=True):
+    read_ok = all(len(set(place[:, c])) == 8 for c in range(8))
+    write_ok = all(len(set(place[r])) == 8 for r in range(8))
+    axis.imshow(place, cmap="tab10", vmax=9, alpha=0.7)
+    for (r, c), p in np.ndenumerate(place):
+        axis.text(c, r, p, ha="center", va="center", fontsize=8)
+    axis.set(
+        title=f"place = {name}\nreads {'✓' if read_ok else '✗'}  writes {'✓' if write_ok else '✗'}", xlabel="chunk"
+    )
+axes[0].set_ylabel("row")
+# %% [markdown]
+# Read a column of a square: that is what one `ldmatrix` touches. Read a row: that is what eight threads write.
+#
+# Plain storage fails for reads. Rotating each row by its number works for both. So does **xor**, and here is why: for
+# a fixed $c$, $r \mapsto c \oplus r$ is one-to-one, because xor with $c$ again undoes it. The same for a fixed $r$.
+# That is the whole proof, and the answer to the second half of our question: *xor is its own inverse in either
+# argument, so it is a Latin square.*
+#
+# Then why xor, and not the sum? Because of what happens to *addresses*. A lane walks along its row: chunk $c$, then
+# $c \oplus 2$, then $c \oplus 4$. And
+#
+# $$ (c \oplus d) \oplus r = (c \oplus r) \oplus d , $$
+#
+# so the place moves by the same xor as the chunk, whatever $r$ is. One register for the first address of a lane, and
+# a constant to xor for each step. With a sum modulo 8 it would be an addition and an `and` for each.
+#
+# A tile has more than eight rows, so it is $r \mathbin{\&} 7$: the pattern repeats every eight rows, and `ldmatrix`
+# never looks at more than eight at once.
+#
+# ## How does the kernel say it?
+#
+# All of the difference between `mma` and `swizzle` is in one small class. `spot` is where a chunk lies, `moved` how
+# to go on from there.
+
+# %%
+print(inspect.getsource(tiles.Layout.spot))
+print(inspect.getsource(tiles.Spot.moved))
+
+# %% [markdown]
+# In PTX, at $D = 32$ and with small tiles, everything that `swizzle` changes is this. Look for `xor`.
+
+# %%
+small = {"head_dim": 32, "tile_q": 16, "tile_kv": 16}
+before, after = (pl.kernels.get(name).build(**small) for name in ("mma", "swizzle"))
+pl.diff(before, after)
+
+# %% [markdown]
+# ## Does it work?
+
+# %%
+show(["mma", "swizzle"])
+
+# %%
+pl.compare(*inputs, kernels=["mma", "swizzle"], device="cpu")
+
+# %% [markdown]
+# No conflict is left, neither in reads nor in writes, with the same shared memory. The price is some arithmetic on
+# addresses before the loop.
+#
+# What if a row is not 128 bytes? The library gives every row a multiple of 128 and leaves the rest unused. For
+# $D = 32$, rows of 64 bytes, that is half of the memory:
+
+# %%
+for D in (32, 64, 80, 128):
+    conflicts = {}
+    for name in ("mma", "swizzle"):
+        out = pl.attention(*reference.random_inputs(1, 1, 1, 64, 64, D, dtype="float16", seed=1), kernel=name,
+                           device="cpu", counters=True)  # fmt: skip
+        conflicts[name] = out.counters["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"]
+    shared = {name: pl.kernels.get(name).build(head_dim=D).launch_shape(1, 1, 1, 64, 64)[2] for name in conflicts}
+    print(f"D = {D:3}: conflicts {conflicts['mma']:5} -> {conflicts['swizzle']:2}, "
+          f"shared memory {shared['mma']:5} -> {shared['swizzle']:5} bytes")  # fmt: skip
+
+# %% [markdown]
+# (The 32 that are left at $D = 80$ are those of the last two chunks of each row of O on its way out, where most lanes have
+# nothing to do.) There is a swizzle for rows of 64 bytes that wastes nothing. Exercise 06-half asks you for it.
+#
+# In the explorer, switch between `mma` and `swizzle` with one pinned: the counters of both stand side by side. Then
+# look at what `head_dim` does to the conflicts of `mma`. Can you say why 80 is better than 64?
+
+# %%
+pl.explore("swizzle", head_dim=64, seq_len=64)
+
+# %% [markdown]
+# # Exercises
+
+# %% [exercise] 06-wavefronts
+
+# %% [exercise] 06-pad
+
+# %% [exercise] 06-xor
+
+# %% [exercise] 06-half
+
+# %% [exercise] 06-walk
+
+# %% [markdown]
+# # What have you seen?
+#
+# - Shared memory is 32 banks of 4 bytes. Different words of one bank queue; $\gcd(\text{stride}, 32)$ wavefronts for
+#   a stride.
+# - With 16 bytes a lane, eight lanes go together, over eight groups of banks. Rows of 128 bytes put the same chunk of
+#   eight rows into one group: 8-way conflicts in every `ldmatrix`.
+# - Padding cures that and costs memory and alignment.
+# - Place $c \oplus (r \mathbin{\&} 7)$ is a Latin square: each place once in each row (writes) and in each column
+#   (reads).
+# - Xor moves places and chunks alike, so walking along a row costs a constant xor.
+#
+# Now the kernel is limited by neither multipliers nor shared memory, but by *waiting*: for K and V to come from
+# global memory. Notebook 07 lets the next tile fly while this one is used.
+#
+# ## Further reading
+#
+# - NVIDIA: [*CUDA C++ Programming Guide*](https://docs.nvidia.com/cuda/cuda-c-programming-guide/), section "Shared
+#   Memory" of the chapter on performance and of the appendix on compute capabilities.
+# - NVIDIA: [*Kernel Profiling Guide*](https://docs.nvidia.com/nsight-compute/ProfilingGuide/) of Nsight Compute. What
+#   a wavefront is, and the counters whose names are used here.
+# - A. Kerr, D. Merrill, J. Demouth, J. Tran: [*CUTLASS: Fast Linear Algebra in CUDA
+#   C++*](https://developer.nvidia.com/blog/cutlass-linear-algebra-cuda/). NVIDIA Technical Blog, 2017.
+# - NVIDIA: [*CuTe, layout algebra*](https://github.com/NVIDIA/cutlass/tree/main/media/docs/cpp/cute), CUTLASS
+#   documentation. Swizzles as functions that can be composed.
