@@ -234,8 +234,10 @@ pl.compare(*inputs, kernels=["mma", "swizzle"], device="cpu")
 # No conflict is left, neither in reads nor in writes, with the same shared memory. The price is some arithmetic on
 # addresses before the loop.
 #
-# What if a row is not 128 bytes? The library gives every row a multiple of 128 and leaves the rest unused. For
-# $D = 32$, rows of 64 bytes, that is half of the memory:
+# What if a row is not 128 bytes? Then eight rows no longer begin in the same group of banks, and do a part of the work
+# by themselves. Rows of 64 bytes begin in two groups by turns, those of 160 bytes ($D = 80$) in four: of the row's
+# number fewer bits are left to be mixed in. That is the shift in `spot` above, and it is why nothing has to be added to
+# a row:
 
 # %%
 for D in (32, 64, 80, 128):
@@ -249,8 +251,7 @@ for D in (32, 64, 80, 128):
           f"shared memory {shared['mma']:5} -> {shared['swizzle']:5} bytes")  # fmt: skip
 
 # %% [markdown]
-# (The 32 that are left at $D = 80$ are those of the last two chunks of each row of O on its way out, where most lanes have
-# nothing to do.) There is a swizzle for rows of 64 bytes that wastes nothing. Exercise 06-half asks you for it.
+# Why just those bits? Exercise 06-half lets you find it out for rows of 64 bytes.
 #
 # In the explorer, switch between `mma` and `swizzle` with one pinned: the counters of both stand side by side. Then
 # look at what `head_dim` does to the conflicts of `mma`. Can you say why 80 is better than 64?
