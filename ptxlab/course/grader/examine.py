@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,7 @@ def examine(task: Task, tell: Callable[[dict[str, Any]], None]) -> None:
                 process = Process(task)
                 tell({"process": process.popen.pid, "in force": process.in_force})
             process.line.ends = start + task.each
-            feedback = _with_alarm(task.each + 5, lambda p=process, n=name: _judged(p.line, n, task.seed))  # type: ignore[misc]
+            feedback = _with_alarm(task.each + 5, partial(_judged, process.line, name, task.seed))
         except (AnswerError, AnswerGone, WireError) as error:
             feedback = failed(name, str(error))
         except Exception as error:  # the process for the answers sent something that nobody expects

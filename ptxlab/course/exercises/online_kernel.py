@@ -1,0 +1,222 @@
+"""Two exercises about the scalar kernel: what is left over at its end, 01-lse, and what it need not do, 01-thrift."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ptxlab import reference
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.grading import Grading
+
+BLOCK = 32
+
+
+# -- 01-lse ------------------------------------------------------------------------------------------------------------
+
+_LSE = '''
+@kernel
+def with_lse(
+    k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], n: u32, keys: u32, scale: f32,
+    *, D: int = 8,
+):  # fmt: skip
+    """One thread = one query row; also stores the natural logarithm of the row's sum of exponentials."""
+    row = k.thread_index()
+    k.return_if(row >= n)
+    scale_log2e = scale * LOG2E
+    query = k.load(q + row * D, D)
+    acc = k.vars(f32, D, 0.0)
+    row_max = k.var(f32, -math.inf)
+    row_sum = k.var(f32, 0.0)
+
+    with k.loop(keys) as j:
+        offset = j * D
+        key_row, value_row = key + offset, value + offset
+        score = k.var(f32, 0.0)
+        for d in range(D):
+            score.set(k.fma(query[d], key_row[d], score))
+        score *= scale_log2e
+        new_max = k.max(row_max, score)
+        rescale = k.exp2(row_max - new_max)
+        weight = k.exp2(score - new_max)
+        row_sum.set(k.fma(row_sum, rescale, weight))
+        for d in range(D):
+            acc[d] *= rescale
+            acc[d].set(k.fma(weight, value_row[d], acc[d]))
+        row_max.set(new_max)
+
+    o_row = o + row * D
+    for d in range(D):
+        o_row[d] = acc[d] / row_sum
+    {last}
+'''
+
+
+def _lse_case(rng: np.random.Generator) -> tuple[int, int, float, int]:
+    return int(rng.integers(33, 64)), int(rng.integers(2, 40)), float(rng.uniform(3, 8)), int(rng.integers(1 << 30))
+
+
+def _lse(g: Grading, answer: Any) -> None:
+    for rows, keys, sigma, seed in g.vary(((20, 24, 1.0, 3),), hidden=_lse_case):
+        dim = 4
+        q, k, v = (x[0, 0] for x in reference.random_inputs(1, 1, 1, rows, keys, dim, sigma=sigma, seed=seed))
+        o, lse = np.full_like(q, np.nan), np.full(rows, np.nan, np.float32)
+        run = g.launch(answer, -(-rows // BLOCK), BLOCK, q, k, v, o, lse, rows, keys, reference.default_scale(dim),
+                       build={"D": dim})  # fmt: skip
+        if run is None:
+            return
+        exact = reference.attention(q[None, None], k[None, None], v[None, None]).lse[0, 0]
+
+        def says(exact: Any = exact, lse: Any = lse, q: Any = q, k: Any = k, dim: int = dim) -> str:
+            m = (q.astype(np.float64) @ k.T.astype(np.float64) / math.sqrt(dim)).max(axis=1)
+            l2 = math.log2(math.e)
+            for wrong, told in (
+                (exact * l2, "That is the right number in base 2: the kernel keeps m in units of log2(e)."),
+                (m, "That is the maximum alone: the sum l is missing."),
+                (m * l2, "That is the maximum alone, in base 2: the sum l is missing."),
+                (m + (exact - m) * l2, "m is in natural units there, and log2(l) is not."),
+                (m * l2 + (exact - m), "log2(l) was brought to natural units there, and m was not."),
+            ):
+                if np.allclose(lse, wrong, rtol=1e-4, atol=1e-4):
+                    return told
+            return ""
+
+        g.close("the log-sum-exp", lse, exact, rtol=1e-4, atol=1e-4, run=run, says=says)
+        g.attention("the output", o, q, k, v, run=run)
+        g.note(f"{rows} rows over {keys} keys: LSE within {float(np.max(np.abs(lse - exact))):.1e} of float64.")
+
+
+LSE = Exercise(
+    name="01-lse",
+    title="the number that is left over",
+    kind="fill",
+    level=1,
+    prompt=r"""
+At the end of the loop a thread holds $m$ and $l$. Together they say how much weight the row's scores had in all: the
+*log-sum-exp*, $\mathrm{LSE} = \ln \sum_j e^{s_j} = m + \ln l$. Backward passes need it, and so does merging two
+halves of a row. Store it, in natural units, for each row: one line is missing at the end. (What units is `row_max` in?)
+""",
+    starter=_LSE.format(last="lse[row] = row_max  # and then?"),
+    solution=_LSE.format(
+        last="lse[row] = (row_max + k.log2(row_sum)) * LN2  # both are base 2 here: one factor for both"
+    ),
+    answer="with_lse",
+    hints=(
+        "which of the two numbers of the state is missing in what you store?",
+        "the kernel's weights are exp2(score - m): so m counts in units of log2(e), and l is a plain sum",
+        "log2 of the sum of 2^s is m + log2(l); ln(x) is log2(x) * LN2",
+    ),
+    graded=("the LSE of every row within 1e-4 of float64, for small and large logits", "the output is still right"),
+    grade=_lse,
+)
+
+
+# -- 01-thrift ---------------------------------------------------------------------------------------------------------
+
+_THRIFT_HEAD = '''
+@kernel
+def thrifty(k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], n: u32, scale: f32, *, D: int = 8):
+    """One thread = one query row."""
+    row = k.thread_index()
+    k.return_if(row >= n)
+'''
+_THRIFT_START = """    o_row = o + row * D
+    acc = k.vars(f32, D, 0.0)
+    row_max = k.var(f32, -math.inf)
+    row_sum = k.var(f32, 0.0)
+
+    with k.loop(n) as j:
+        offset = j * D
+        query_row, key_row, value_row = q + row * D, key + offset, value + offset
+        score = k.var(f32, 0.0)
+        for d in range(D):
+            score.set(k.fma(query_row[d], key_row[d], score))
+        score *= scale
+
+        new_max = k.max(row_max, score)
+        rescale = k.exp2((row_max - new_max) * LOG2E)
+        weight = k.exp2((score - new_max) * LOG2E)
+        row_sum.set(k.fma(row_sum, rescale, weight))
+        for d in range(D):
+            acc[d] *= rescale
+            acc[d].set(k.fma(weight, value_row[d], acc[d]))
+            o_row[d] = acc[d] / row_sum
+        row_max.set(new_max)
+"""
+_THRIFT_DONE = """    scale_log2e = scale * LOG2E  # one factor for both, and outside of the loop
+    query = k.load(q + row * D, D)  # a row meets all keys with the same query: it stays in registers
+    acc = k.vars(f32, D, 0.0)
+    row_max = k.var(f32, -math.inf)
+    row_sum = k.var(f32, 0.0)
+
+    with k.loop(n) as j:
+        offset = j * D
+        key_row, value_row = key + offset, value + offset
+        score = k.var(f32, 0.0)
+        for d in range(D):
+            score.set(k.fma(query[d], key_row[d], score))
+        score *= scale_log2e
+
+        new_max = k.max(row_max, score)
+        rescale = k.exp2(row_max - new_max)
+        weight = k.exp2(score - new_max)
+        row_sum.set(k.fma(row_sum, rescale, weight))
+        for d in range(D):
+            acc[d] *= rescale
+            acc[d].set(k.fma(weight, value_row[d], acc[d]))
+        row_max.set(new_max)
+
+    o_row = o + row * D
+    for d in range(D):
+        o_row[d] = acc[d] / row_sum  # once: every earlier quotient would be written over
+"""
+PER_KEY, PER_ROW = 18, 60
+"""Instructions that 01-thrift allows besides five for each element of a key, and besides six for one of the row."""
+
+
+def _thrift_case(rng: np.random.Generator) -> tuple[int, int, float, int]:
+    return int(rng.integers(20, 32)), int(rng.choice([4, 16])), float(rng.uniform(2, 8)), int(rng.integers(1 << 30))
+
+
+def _thrift(g: Grading, answer: Any) -> None:
+    for rows, dim, sigma, seed in g.vary(((32, 8, 4.0, 1),), hidden=_thrift_case):
+        q, k, v = (x[0, 0] for x in reference.random_inputs(1, 1, 1, rows, rows, dim, sigma=sigma, seed=seed))
+        o = np.full_like(q, np.nan)
+        run = g.launch(
+            answer, 1, BLOCK, q, k, v, o, rows, reference.default_scale(dim), build={"D": dim}, counters=True
+        )
+        if run is None:
+            return
+        g.attention(f"right for {rows} rows, D = {dim}", o, q, k, v, run=run)
+        assert run.counters is not None
+        allowed = rows * (5 * dim + PER_KEY) + 6 * dim + PER_ROW
+        g.at_most(f"few instructions for {rows} keys, D = {dim}", run, "warp instructions", allowed,
+                  says=f"Allowed are {5 * dim + PER_KEY} a key, and {6 * dim + PER_ROW} once.")  # fmt: skip
+        g.at_most("each result is stored once", run, "global stores", dim)
+        g.note(
+            f"{rows} keys, D = {dim}: {run.counters.warp_instructions} instructions for the warp, {allowed} allowed."
+        )
+
+
+THRIFT = Exercise(
+    name="01-thrift",
+    title="nothing twice",
+    kind="optimise",
+    level=2,
+    prompt="""
+This kernel is right and does much more than it needs to: some of it at every key, though once would do. Rewrite it so
+that a warp issues at most `5 * D + 18` instructions for each key, and `6 * D + 60` for all that happens once.
+""",
+    starter=_THRIFT_HEAD + _THRIFT_START,
+    solution=_THRIFT_HEAD + _THRIFT_DONE,
+    answer="thrifty",
+    hints=(
+        "the feedback names the PTX lines that are issued most often: which of them give the same result at every key?",
+        "the query does not change in the loop; k.load(pointer, D) brings a row into registers",
+        "scale and LOG2E are one factor; and only the last quotient stays in the output",
+    ),
+    graded=("the result, for sizes not shown", "the instructions that the warp issues", "each element is stored once"),
+    grade=_thrift,
+)
