@@ -1,0 +1,300 @@
+"""The exercises of notebook 14: a clamp in PTX, a sum that only one lane has, a row read once, rotary embedding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.grading import Grading
+
+# -- 14-clamp ----------------------------------------------------------------------------------------------------------
+
+
+def _clamp(g: Grading, answer: Any) -> None:
+    for n, limit in g.vary(
+        ((32, 1.0), (50, 0.5)), hidden=lambda r: (int(r.integers(1, 200)), float(r.uniform(0.2, 2)))
+    ):
+        x = (2 * g.rng.standard_normal(n)).astype(np.float32)
+        if n > 1:
+            x[:2] = 9.0, -9.0
+        want = np.clip(x, -np.float32(limit), np.float32(limit))
+        y = x.copy()
+        run = g.launch(answer, -(-n // 32), 32, y, n, limit)
+        if run is None:
+            continue
+        wrong = np.flatnonzero(y != want)
+        at = int(wrong[0]) if len(wrong) else 0
+        side = "above" if x[at] > limit else "below" if x[at] < -limit else "inside of"
+        says = f"{n} numbers, limit {limit:.3g}: x[{at}] was {x[at]:.4g}, {side} the limits."
+        g.equal(f"{n} numbers, limit {limit:.3g}", y, want, says=says)
+    g.note("A negation, a maximum, a minimum: no branch for the values, one for the threads past the end.")
+
+
+_CLAMP = '''
+clamp = """
+.version 7.0
+.target sm_80
+.address_size 64
+
+.visible .entry clamp(.param .u64 x, .param .u32 n, .param .f32 limit)
+{
+    .reg .pred  %outside;
+    .reg .u32   %block, %thread, %i, %n;
+    .reg .u64   %x;
+    .reg .f32   %v, %limit, %low;
+
+    ld.param.u64   %x, [x];
+    ld.param.u32   %n, [n];
+    ld.param.f32   %limit, [limit];
+    mov.u32        %block, %ctaid.x;
+    mov.u32        %thread, %tid.x;
+    mad.lo.u32     %i, %block, 32, %thread;
+MISSING    mad.wide.u32   %x, %i, 4, %x;
+    ld.global.f32  %v, [%x];
+LINES    st.global.f32  [%x], %v;
+    ret;
+}
+"""
+'''
+CLAMP = Exercise(
+    name="14-clamp",
+    title="Four lines of PTX",
+    kind="fill",
+    level=1,
+    prompt="""
+Write the missing lines of PTX: threads past the end leave before they touch memory (there are `n` elements,
+blocks of 32), and each element is clamped to the range from `-limit` to `limit`. The registers that you need are
+declared.
+
+Your answer is text, as it would stand in a `%%ptx` cell.
+""",
+    starter=_CLAMP.replace("MISSING", "    // threads past the end leave here\n").replace(
+        "LINES", "    // the clamp\n"
+    ),
+    solution=_CLAMP.replace("MISSING", "    setp.ge.u32    %outside, %i, %n;\n    @%outside ret;\n").replace(
+        "LINES",
+        "    neg.f32        %low, %limit;\n    max.f32        %v, %v, %low;\n    min.f32        %v, %v, %limit;\n",
+    ),
+    answer="clamp",
+    hints=(
+        "Notebook 00 has the first two lines. The clamp is a minimum and a maximum.",
+        "setp.ge.u32 compares, @%outside ret leaves. neg.f32 makes -limit; then max.f32 and min.f32.",
+        "setp.ge.u32 %outside, %i, %n;  @%outside ret;  neg.f32 %low, %limit;  max.f32 %v, %v, %low;  min.f32 %v, "
+        "%v, %limit;",
+    ),
+    graded=("every element, for other n and limits", "no access past the end"),
+    grade=_clamp,
+)
+
+# -- 14-down -----------------------------------------------------------------------------------------------------------
+
+
+def _norm(x: Any, w: Any, eps: float) -> Any:
+    """RMSNorm in float64."""
+    x = x.astype(np.float64)
+    return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + eps) * w
+
+
+def _down(g: Grading, answer: Any) -> None:
+    for rows, n in g.vary(((2, 64),), hidden=lambda r: (int(r.integers(1, 5)), int(r.integers(33, 200)))):
+        x = g.rng.standard_normal((rows, n)).astype(np.float32)
+        w, y = g.rng.standard_normal(n).astype(np.float32), np.full((rows, n), np.nan, np.float32)
+        run = g.launch(answer, rows, 32, x, w, y, n, 1e-5, allow=lambda finding: finding.check == "synccheck")
+        if run is None:
+            continue
+        want = _norm(x, w, 1e-5)
+        right = np.isclose(y, want, rtol=1e-3, atol=1e-4).all(axis=0)
+        says = [f"{rows} rows of {n}; element i is lane i % 32's."]
+        if right[0] and not right[1]:
+            says.append(
+                "Everything that lane 0 stored is right, what lane 1 stored is not: their sums differ. Which lanes "
+                "have the whole "
+                "sum after a shuffle *down*?"
+            )
+        g.close(f"{rows} rows of {n}", y, want, rtol=1e-3, atol=1e-4, says=says)
+    g.note("A butterfly leaves the sum in all lanes, a shuffle down only in lane 0.")
+
+
+_CUDA = '''
+fixed = pl.cuda("""
+extern "C" __global__ void rms_norm(const float *x, const float *w, float *y, int n, float eps) {{
+    const float *row = x + blockIdx.x * n;
+    float total = 0.0f;
+    for (int i = threadIdx.x; i < n; i += 32)
+        total += row[i] * row[i];
+    for (int distance = 16; distance; distance /= 2)
+        total += {shuffle};
+    float scale = rsqrtf(total / n + eps);
+    for (int i = threadIdx.x; i < n; i += 32)
+        y[blockIdx.x * n + i] = row[i] * scale * w[i];
+}}
+""")
+'''
+DOWN = Exercise(
+    name="14-down",
+    title="One lane knows",
+    kind="fix",
+    level=2,
+    prompt="""
+CUDA C++ this time. The sum of squares of a row is added up over the warp in the way that most tutorials show. Yet
+the result is right in one column of 32 only. Mend it; one word is enough.
+""",
+    starter=_CUDA.format(shuffle="__shfl_down_sync(0xffffffff, total, distance)"),
+    solution=_CUDA.format(shuffle="__shfl_xor_sync(0xffffffff, total, distance)"),
+    answer="fixed",
+    hints=(
+        "Compare the first 32 elements of a row with what they should be. Which ones are right, and which lane "
+        "stored them?",
+        "With shfl_down lane i receives from lane i + distance. What does lane 31 receive?",
+        "__shfl_xor_sync is the butterfly: all lanes end with the sum. (Or lane 0 tells the others, with __shfl_sync.)",
+    ),
+    graded=("all elements of all rows, for other lengths",),
+    grade=_down,
+)
+
+# -- 14-once -----------------------------------------------------------------------------------------------------------
+
+
+def _once(g: Grading, answer: Any) -> None:
+    for rows, n in g.vary(((4, 128),), hidden=lambda r: (int(r.integers(1, 6)), int(r.choice([64, 256, 384])))):
+        x = g.rng.standard_normal((rows, n)).astype(np.float32)
+        w, y = g.rng.standard_normal(n).astype(np.float32), np.full((rows, n), np.nan, np.float32)
+        run = g.launch(answer, rows, 32, x, w, y, 1e-5, build={"N": n}, counters=True)
+        if run is None:
+            continue
+        if g.close(f"{rows} rows of {n}", y, _norm(x, w, 1e-5), rtol=1e-3, atol=1e-4):
+            g.at_most(
+                f"x is read once: {rows} rows of {n}", run, "sectors", rows * 3 * n // 8,
+                f"x, w and y are {n // 8} sectors each for a row, {rows * 3 * n // 8} in all.",
+            )  # fmt: skip
+    g.note("The row stayed in registers between the sum and the scaling.")
+
+
+_ROW = '''
+@kernel
+def norm(k: Builder, x: Ptr[f32], w: Ptr[f32], y: Ptr[f32], eps: f32, *, N: int = 128):
+    """One warp = one row of N elements, N a multiple of 32."""
+    lane = k.tid.x
+    start = k.ctaid.x * N + lane
+    total = k.var(f32, 0.0)
+'''
+_ADD_UP = """    for distance in (16, 8, 4, 2, 1):
+        total += k.shfl(total, distance, 31, -1, mode="bfly")
+    scale = k.rsqrt(total * (1.0 / N) + eps, approx=True)
+"""
+ONCE = Exercise(
+    name="14-once",
+    title="Keep what you have read",
+    kind="optimise",
+    level=2,
+    prompt="""
+This RMSNorm reads each row twice. `N` is known when the kernel is written, so a lane knows how many elements it
+has: `N / 32`. Keep them. The budget allows `x`, `w` and `y` to go over the wire once for each row.
+""",
+    starter=_ROW
+    + """    for d in range(0, N, 32):
+        v = (x + start)[d]
+        total.set(k.fma(v, v, total))
+"""
+    + _ADD_UP
+    + """    for d in range(0, N, 32):
+        (y + start)[d] = (x + start)[d] * scale * (w + lane)[d]
+""",
+    solution=_ROW
+    + """    row = [(x + start)[d] for d in range(0, N, 32)]
+    for v in row:
+        total.set(k.fma(v, v, total))
+"""
+    + _ADD_UP
+    + """    for d, v in zip(range(0, N, 32), row, strict=True):
+        (y + start)[d] = v * scale * (w + lane)[d]
+""",
+    answer="norm",
+    hints=(
+        "Which lines load from x? What is in a Python list of registers?",
+        "Load all of a lane's elements into a list first; then one loop for the squares, and later one for the "
+        "results.",
+        "row = [(x + start)[d] for d in range(0, N, 32)], and use its elements in both loops.",
+    ),
+    graded=("all rows, for other N", "sectors: x once, w once a row, y once"),
+    grade=_once,
+)
+
+# -- 14-rope -----------------------------------------------------------------------------------------------------------
+
+
+def _rope(g: Grading, answer: Any) -> None:
+    for rows, half in g.vary(((3, 32),), hidden=lambda r: (int(r.integers(1, 6)), int(r.choice([16, 32, 64, 128])))):
+        x = g.rng.standard_normal((rows, 2 * half)).astype(np.float32)
+        angle = np.arange(rows)[:, None] * 100.0 ** (-np.arange(half) / half) + g.rng.uniform(0, 3)
+        cos, sin = np.cos(angle).astype(np.float32), np.sin(angle).astype(np.float32)
+        y = np.full_like(x, np.nan)
+        run = g.launch(answer, rows, half, x, cos, sin, y, half, counters=True)
+        if run is None:
+            continue
+        a, b = x[:, :half].astype(float), x[:, half:].astype(float)
+        want = np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=1)
+        back = np.concatenate([a * cos + b * sin, b * cos - a * sin], axis=1)
+        says = [f"{rows} rows of {2 * half}: element i of the first half turns with element i + {half}."]
+        if np.allclose(y, back, atol=1e-4):
+            says.append("Everything turned the wrong way round: look at the signs of the two sines.")
+        elif np.allclose(y[:, :half], want[:, :half], atol=1e-4):
+            says.append(
+                "The first half is right. Was the second computed from the old first element, or from the new one?"
+            )
+        if g.close(f"{rows} rows of {2 * half}", y, want, rtol=1e-4, atol=1e-5, says=says):
+            g.at_most(
+                f"everything is read once: {rows} rows of {2 * half}", run, "sectors", rows * 6 * half // 8,
+                f"x and y are {2 * half // 8} sectors a row, cos and sin {half // 8} each.",
+            )  # fmt: skip
+    g.note("Each thread turned one pair: two loads, two angles, two stores.")
+
+
+ROPE = Exercise(
+    name="14-rope",
+    title="Turn the queries",
+    kind="write",
+    level=3,
+    prompt="""
+Before attention, most models *rotate* queries and keys by an angle that depends on their place (rotary embedding,
+RoPE). A row `x` of $2h$ elements is seen as $h$ pairs, element $i$ with element $i + h$, and pair $i$ of row $r$
+is turned by its angle:
+
+$$ y_i = x_i \\cos_{r,i} - x_{i+h} \\sin_{r,i}, \\qquad y_{i+h} = x_{i+h} \\cos_{r,i} + x_i \\sin_{r,i} $$
+
+`cos` and `sin` are tables `[rows, h]`. Write it **in whatever language you like**: a function with `@kernel`, PTX
+text, or `pl.cuda(...)`. It is launched with a block of $h$ threads for each row, and the parameters `x, cos, sin,
+y, h`. Read nothing twice.
+""",
+    starter='''
+@kernel
+def rope(k: Builder, x: Ptr[f32], cos: Ptr[f32], sin: Ptr[f32], y: Ptr[f32], h: u32):
+    """One block = one row, one thread = one pair."""
+    i, row = k.tid.x, k.ctaid.x
+    y[row * h * 2 + i] = x[row * h * 2 + i]
+''',
+    solution='''
+@kernel
+def rope(k: Builder, x: Ptr[f32], cos: Ptr[f32], sin: Ptr[f32], y: Ptr[f32], h: u32):
+    """One block = one row, one thread = one pair."""
+    i, row = k.tid.x, k.ctaid.x
+    first = row * h * 2 + i
+    a, b = x[first], x[first + h]
+    c, s = cos[row * h + i], sin[row * h + i]
+    y[first] = a * c - b * s
+    y[first + h] = b * c + a * s
+''',
+    answer="rope",
+    hints=(
+        "Which two elements of x does thread i need, and which entry of the tables?",
+        "Load both elements of the pair before you store either, and keep them.",
+        "a = x[row * 2h + i], b = x[row * 2h + i + h], c and s from [row * h + i]; then y gets a c - b s and b c + "
+        "a s.",
+    ),
+    graded=("all rows, for other h", "every number is read once", "no check finds anything"),
+    grade=_rope,
+)
+
+EXERCISES = (CLAMP, DOWN, ONCE, ROPE)
