@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.text import Address, Instruction, Name
+from ptxlab.text import Address, Instruction, Name, parse
 
 if TYPE_CHECKING:
     from ptxlab.emulate.step import Step
@@ -128,9 +128,10 @@ def destinations(instruction: Instruction) -> list[str]:
 
 def place(kernel: Any, line: int) -> str:
     """Where a PTX line is: the line itself and the Python that wrote it. `In[7]:12, PTX line 40: ex2... ;`"""
-    source = str(kernel.module).splitlines()[line - 1].split("//")[0]
+    module = parse(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
+    source = str(module).splitlines()[line - 1].split("//")[0]
     words = f"PTX line {line}: {' '.join(source.split())}"
-    span = kernel.module.spans.get(line)
+    span = module.spans.get(line)
     if span is None:
         return words
     if Path(span.file).is_relative_to(PACKAGE):  # a kernel of the library, wherever it is installed
