@@ -24,7 +24,7 @@ WRONG = {
     ),
     "14-down": (
         (find("14-down").starter, "Which lanes have the whole sum after a shuffle *down*?"),
-        (_but("14-down", ("distance = 16", "distance = 8")), "y[0, 0] should be"),
+        (_but("14-down", ("distance = 16", "distance = 8")), "kernel.cu:11"),
         (_but("14-down", ("total / n", "total")), "element i is lane i % 32's"),
     ),
     "14-once": (
@@ -36,6 +36,6 @@ WRONG = {
         (_but("14-rope", ("a * c - b * s", "a * c + b * s"), ("b * c + a * s", "b * c - a * s")), "the wrong way round"),
         (_but("14-rope", ("y[first + h] = b * c + a * s", "y[first + h] = b * c + y[first] * s")), "The first half is right."),
         (_but("14-rope", ("c, s = cos[row * h + i], sin[row * h + i]", "c, s = cos[i], sin[i]")), "y[1, 0] should be"),
-        (_but("14-rope", ("a, b = x[first], x[first + h]", "a, b = x[first], x[first + h + h]")), "element i of the first half"),
+        (_but("14-rope", ("a, b = x[first], x[first + h]", "a, b = x[first], x[first + h + h]")), "past the end of"),
     ),
 }  # fmt: skip
