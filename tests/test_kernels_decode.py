@@ -69,7 +69,7 @@ def test_every_head_dim(name):
 @pytest.mark.parametrize("dim", DIMS)
 @pytest.mark.parametrize("name", ["decode", "decode_multiwarp", "decode_paged", "decode_split", "decode_gqa"])
 def test_against_float64_everywhere(name, dim):
-    """Every pair of heads with a batch of 1, 3, 3 and 12 in turn; every type, page size and number of splits in turn."""
+    """Each pair of heads with batches of 1, 3, 3 and 12 in turn; types, page sizes and numbers of splits in turn."""
     batches = [(1328,), (0, 1, 15), (16, 17, 127), (512, 1328, *LENGTHS[:6], 2, 33, 0, 3)]
     pages = itertools.cycle(PAGES if name == "decode_paged" else (None, *PAGES) if name in PAGED else (None,))
     splits = itertools.cycle((1, 7, 1500) if name in SPLITTING else (None,))
