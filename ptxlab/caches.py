@@ -23,6 +23,21 @@ def keys_of(cache: Array, sequence: int, length: int, table: Array | None = None
     return rows.transpose(1, 0, 2)
 
 
+def in_pages(key: Array, value: Array, page_size: int, *, seed: int = 0) -> tuple[Array, Array, NDArray[np.int32]]:
+    """Dense caches `[B, Hkv, S, D]` as pools of pages in a random order, with the block table; unused slots are NaN."""
+    batch, heads, keys, dim = key.shape
+    each = -(-keys // page_size)
+    table = np.random.default_rng(seed).permutation(batch * each).astype(np.int32).reshape(batch, each)
+    pools = []
+    for dense in (key, value):
+        whole = np.full((batch, each * page_size, heads, dim), np.nan, dense.dtype)
+        whole[:, :keys] = dense.swapaxes(1, 2)
+        pool = np.empty((batch * each, page_size, heads, dim), dense.dtype)
+        pool[table] = whole.reshape(batch, each, page_size, heads, dim)
+        pools.append(pool)
+    return pools[0], pools[1], table
+
+
 def array(name: str, x: Any) -> Array:
     """The array, contiguous; `LaunchError` if it is none."""
     if not isinstance(x, np.ndarray):

@@ -107,8 +107,10 @@ def _kernel_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _problem_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seq-len", type=int, default=128, metavar="S", help="query rows")
+    parser.add_argument("--seq-len", type=int, default=128, metavar="S", help="query rows; of a decode kernel the keys")
     parser.add_argument("--kv-len", type=int, metavar="S", help="keys; by default as many as rows")
+    parser.add_argument("--splits", type=int, metavar="N", help="parts of the keys, for decode kernels that split them")
+    parser.add_argument("--page-size", type=int, metavar="N", help="a paged cache, for decode kernels that take one")
     parser.add_argument("--batch", type=int, default=1, metavar="B")
     parser.add_argument("--heads", type=int, default=1, metavar="H", help="query heads")
     parser.add_argument("--kv-heads", type=int, metavar="H", help="key/value heads; by default as many as query heads")
@@ -172,25 +174,29 @@ def _run(options: argparse.Namespace) -> int:
     for name in ("seq_len", "batch", "heads"):
         if getattr(options, name) < 1:
             raise PtxlabError(f"--{name.replace('_', '-')} is at least 1, not {getattr(options, name)}")
-    kernels.get(options.kernel, "prefill")
-    built = _build(options)
+    decoding = kernels.get(options.kernel).phase == "decode"
+    built = _decode_build(options) if decoding else _build(options)
     keys = options.seq_len if options.kv_len is None else options.kv_len
-    heads_kv = options.kv_heads or options.heads
+    heads_kv, rows = options.kv_heads or options.heads, 1 if decoding else options.seq_len
     q, k, v = reference.random_inputs(
-        options.batch, options.heads, heads_kv, options.seq_len, keys, options.head_dim, sigma=options.sigma,
+        options.batch, options.heads, heads_kv, rows, keys, options.head_dim, sigma=options.sigma,
         dtype=kernels.DTYPES[built.config.dtype], seed=options.seed,
     )  # fmt: skip
-    where = {"device": options.device, "causal": options.causal, "scale": options.scale}
-    counted = options.device in ("cpu", "step") or not _gpu()
-    out = attention(q, k, v, kernel=built, counters=counted, **where)
+    where = {"device": options.device, "scale": options.scale, "kernel": built}
+    where["counters"] = options.device in ("cpu", "step") or not _gpu()
+    if decoding:
+        out = _decoded(q[:, :, 0], k, v, options, where)
+    else:
+        out = attention(q, k, v, causal=options.causal, **where)
     error, assembly = out.error, _assembly(built)
+    findings = out.findings if decoding else out.run.findings
     result = {
         "kernel": built.name,
         "arch": options.arch,
         "batch": options.batch,
         "heads": options.heads,
         "kv_heads": heads_kv,
-        "seq_len": options.seq_len,
+        "seq_len": rows,
         "kv_len": keys,
         "head_dim": options.head_dim,
         "causal": options.causal,
@@ -206,14 +212,43 @@ def _run(options: argparse.Namespace) -> int:
         "tolerance": error.tolerance,
         "lse_error": error.lse,
         "lse_tolerance": error.lse_tolerance,
-        "findings": [str(f) for f in out.run.findings],
-        "ok": error.ok and not out.run.findings,
+        "findings": [str(f) for f in findings],
+        "ok": error.ok and not findings,
     }
     if options.json:
         _print_json(result)
     else:
         _print_run(result)
     return 0 if result["ok"] else 1
+
+
+def _decode_build(options: argparse.Namespace) -> Any:
+    """A decode kernel as the command asks for it; it has one query row a head, and --seq-len keys."""
+    from ptxlab import kernels
+    from ptxlab.choice import SPLITTING
+
+    takes = kernels.get(options.kernel).parameters
+    splits = 1 if options.splits is None else options.splits
+    if options.kernel == "decode_reduce":
+        raise PtxlabError("decode_reduce merges what decode_split found; run decode_split")
+    if options.splits is not None and options.kernel not in SPLITTING:
+        raise PtxlabError(f"--splits: {options.kernel} does not split the keys; {' and '.join(SPLITTING)} do")
+    if options.page_size is not None and "page_size" not in takes:
+        raise PtxlabError(f"--page-size: {options.kernel} has a dense cache")
+    more: dict[str, Any] = {"partial": splits > 1} if "partial" in takes else {}
+    if options.page_size is not None:
+        more |= {"cache": "paged", "page_size": options.page_size}
+    return _build(options, **more)
+
+
+def _decoded(q: Any, k: Any, v: Any, options: argparse.Namespace, where: dict[str, Any]) -> Any:
+    from ptxlab import decode
+    from ptxlab.caches import in_pages
+
+    config, keys, table = where["kernel"].config, k.shape[2], None
+    if config.cache == "paged":
+        k, v, table = in_pages(k, v, config.page_size, seed=options.seed)
+    return decode(q, k, v, [keys] * len(q), table, splits=options.splits, **where)
 
 
 def _print_run(r: dict[str, Any]) -> None:
@@ -305,9 +340,12 @@ def _bench(options: argparse.Namespace) -> int:
     from ptxlab import kernels
 
     rows = []
+    for name in options.kernels:
+        if kernels.get(name).phase == "decode":
+            raise PtxlabError(f"{name}: bench times prefill kernels; `python benchmarks/decode.py` those for decode")
     if not options.json:
         print(f"{'kernel':<20}{'S':>6}{'device':>8}{'time':>12}{'GFLOP/s':>10}{'numpy f32':>12}{'ratio':>8}")
-    for name in options.kernels or [n for n in kernels.names() if kernels.get(n).phase == "prefill"]:
+    for name in options.kernels or kernels.names("prefill"):
         for length in options.seq_len:
             row = _measure(name, length, options.head_dim, options.device)
             rows.append(row)

@@ -194,6 +194,8 @@ def decode(
     arch = arch_of(device)
     name = _name(kernel)
     grouped = name == "decode_gqa" or (name == "auto" and suits_gqa(dtype, dim, arch))
+    if splits is None and not isinstance(kernel, str) and name == "decode_gqa" and not kernel.config.partial:
+        splits = 1  # that is how it was built
     parts = splits_for(splits, name, grouped, (batch, heads_q, heads_kv), counts, device)
     if name == "auto":
         name = auto(grouped, parts, table is not None)
@@ -307,8 +309,8 @@ def _kernel(
         wanted: dict[str, Any] = {"dtype": dtype, "cache": cache}
         if table is not None:
             wanted["page_size"] = key.shape[1]
-        if "partial" in spec.parameters:
-            wanted["partial"] = splits > 1
+        if "partial" in spec.parameters and splits > 1:
+            wanted["partial"] = True
         for what, wants in wanted.items():
             if getattr(config, what) != wants:
                 raise LaunchError(

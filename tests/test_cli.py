@@ -63,6 +63,32 @@ def test_run_passes(capsys):
     assert rows["result"] == "pass"
 
 
+@pytest.mark.parametrize(
+    ("argv", "kernel", "shape"),
+    [
+        ("decode --seq-len 20 --head-dim 24", "decode_f32_d24_indirect", "B=1 Hq=1 Hkv=1 Sq=1 Sk=20 D=24"),
+        (
+            "decode_paged --seq-len 20 --head-dim 24 --heads 6 --kv-heads 2 --page-size 7",
+            "decode_paged_f32_d24_page7",
+            "B=1 Hq=6 Hkv=2 Sq=1 Sk=20 D=24",
+        ),
+        (
+            "decode_gqa --kv-len 90 --head-dim 32 --heads 4 --kv-heads 1 --batch 2 --splits 3 --dtype bf16",
+            "decode_gqa_bf16_d32_partial",
+            "B=2 Hq=4 Hkv=1 Sq=1 Sk=90 D=32",
+        ),
+        ("decode_split --head-dim 32", "decode_split_f32_d32", "B=1 Hq=1 Hkv=1 Sq=1 Sk=128 D=32"),
+    ],
+)
+def test_run_decodes(capsys, argv, kernel, shape):
+    status, out, _ = run(capsys, "run", *argv.split(), "--device", "cpu")
+    rows = {line[:13].strip(): line[13:] for line in out.splitlines()}
+    assert status == 0
+    assert rows["kernel"] == f"{kernel} for sm_80"
+    assert rows["problem"] == f"{shape}, logits of sigma 1"
+    assert rows["result"] == "pass"
+
+
 def test_run_json(capsys):
     status, out, _ = run(capsys, *"run tiled --seq-len 33 --kv-len 70 --head-dim 16 --device cpu --json".split())
     result = json.loads(out)
@@ -93,6 +119,21 @@ def test_run_fails_when_out_of_tolerance(capsys, monkeypatch):
             "3 query heads cannot share 2 key/value heads; Hq should be a multiple of Hkv",
         ),
         ("ptx scalar --tile-kv 8", "scalar has no tile_kv; its parameters are head_dim, causal, dtype, arch, probes"),
+        (
+            "run decode --splits 2 --device cpu",
+            "--splits: decode does not split the keys; decode_split and decode_gqa do",
+        ),
+        ("run decode --page-size 3 --device cpu", "--page-size: decode has a dense cache"),
+        ("run decode_reduce", "decode_reduce merges what decode_split found; run decode_split"),
+        ("run decode --causal", "decode has no causal; its parameters are head_dim, dtype, arch, probes, length"),
+        (
+            "run decode --head-dim 50",
+            "decode: head_dim is a whole number from 8 to 256 in steps of 8, not 50",
+        ),
+        (
+            "bench decode",
+            "decode: bench times prefill kernels; `python benchmarks/decode.py` those for decode",
+        ),
         ("isa fmaa", "unknown instruction 'fmaa'"),
     ],
 )

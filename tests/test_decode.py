@@ -8,7 +8,7 @@ from decode_cases import inputs, paged
 
 import ptxlab as pl
 from ptxlab import caches, kernels
-from ptxlab.choice import split_count
+from ptxlab.choice import split_count, suits_gqa
 
 
 def test_result_has_the_promised_fields():
@@ -77,6 +77,20 @@ def test_a_wrong_result_is_noticed():
 def test_how_many_splits(blocks, processors, keys, splits):
     """None where 80 % are busy, never for fewer than 64 keys each, else the smallest of those that are nearly best."""
     assert split_count(blocks, processors, keys) == splits
+
+
+@pytest.mark.parametrize(
+    ("dtype", "dim", "arch", "suits"),
+    [
+        ("f16", 128, "sm_90", True),
+        ("bf16", 48, "sm_80", True),
+        ("f32", 128, "sm_90", False),
+        ("f16", 40, "sm_90", False),
+        ("f16", 128, "sm_75", False),
+    ],
+)
+def test_when_auto_takes_the_tensor_cores(dtype, dim, arch, suits):
+    assert suits_gqa(dtype, dim, arch) == suits
 
 
 def arrays(q=(2, 4, 32), k=(2, 2, 9, 32), v=None, dtype=np.float32):
@@ -188,6 +202,13 @@ def test_kernels_that_do_not_fit():
     assert refused(q, k, v, 3, kernel=kernels.get("scalar").build()) == (
         "kernel: a name or a built decode kernel is wanted, got scalar_f32_d64"
     )
+    halves = arrays(dtype=np.float16)
+    whole, part = (kernels.get("decode_gqa").build(head_dim=32, partial=partial) for partial in (False, True))
+    assert refused(*halves, 3, kernel=whole, splits=2) == (
+        "decode_gqa_f16_d32 was built with partial=False, the call has partial=True"
+    )
+    assert pl.decode(*halves, 3, kernel=whole, device="cpu").splits == 1
+    assert len(pl.decode(*halves, 3, kernel=part, splits=1, device="cpu").runs) == 2
     pools = arrays(k=(5, 4, 2, 32))
     table = np.zeros((2, 1), np.int32)
     assert refused(*pools, 3, table, kernel="decode") == (
