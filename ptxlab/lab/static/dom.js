@@ -113,3 +113,9 @@ function makeTooltip(root) {
     hide() { el.hidden = true; },
   };
 }
+
+/** A function that runs `work` once in the next frame, however often it is called before. */
+function onceAFrame(work) {
+  let frame = 0;
+  return () => { frame ||= requestAnimationFrame(() => { frame = 0; work(); }); };
+}

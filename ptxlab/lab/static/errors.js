@@ -29,7 +29,7 @@ function makeErrorMap(onpick) {
   const out = card("Output error, per element", picture, table);
   let data = null, cursor = null;
 
-  function draw() {
+  const draw = onceAFrame(() => {
     if (!data || !canvas.clientWidth) return;
     const ratio = devicePixelRatio || 1, w = canvas.clientWidth * ratio, hgt = canvas.clientHeight * ratio;
     canvas.width = w;
@@ -71,7 +71,7 @@ function makeErrorMap(onpick) {
       ctx.lineWidth = ratio;
       ctx.strokeRect(cursor[0] * dx - 1, cursor[1] * dy - 1, dx + 2, dy + 2);
     }
-  }
+  });
 
   function say() {
     if (!cursor || !data) return;

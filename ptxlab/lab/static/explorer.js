@@ -156,12 +156,22 @@ function render({ model, el }) {
 
   function paintSass() {
     const value = data("sass");
-    sass.el.classList.toggle("pl-stale", !!value && !fresh("sass"));
+    markStale();
     sass.note.textContent = value?.state === "ok" ? `${value.instructions} instructions` : "";
     sass.name.textContent = value?.arch || "";
     if (!value) sass.say("Being assembled …");
     else if (value.state === "missing") sass.say(value.note);
     else sass.fill(value.lines, value.lines.map(() => 0));
+  }
+
+  /** What answers an older request stands there greyed until its successor comes. */
+  function markStale() {
+    const old = (part) => !!data(part) && !fresh(part);
+    for (const page of Object.values(pages).flat()) page.classList.toggle("pl-stale", old("run"));
+    strip.classList.toggle("pl-stale", old("run"));
+    state.el.classList.toggle("pl-stale", old("state"));
+    sass.el.classList.toggle("pl-stale", old("sass"));
+    if (old("run")) paintHeat();
   }
 
   function fresh(part) {
@@ -172,7 +182,6 @@ function render({ model, el }) {
   function paintStrip() {
     const [assembly, run] = [model.get("assembly"), model.get("run")];
     strip.replaceChildren(...stripFigures(code(), assembly, run));
-    strip.classList.toggle("pl-stale", !!(run && !fresh("run")));
     occupancy.show(assembly);
   }
 
@@ -198,7 +207,7 @@ function render({ model, el }) {
     const run = model.get("run");
     paintStrip();
     paintHeat();
-    for (const page of Object.values(pages).flat()) page.classList.toggle("pl-stale", !!run && !fresh("run"));
+    markStale();
     ways.show(run);
     counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."));
     roofline.show(run?.roofline);
@@ -213,7 +222,7 @@ function render({ model, el }) {
 
   function paintState() {
     state.show(model.get("state"));
-    state.el.classList.toggle("pl-stale", !!model.get("state") && !fresh("state"));
+    markStale();
   }
 
   function paintProblem() {
@@ -247,13 +256,25 @@ function render({ model, el }) {
   });
   hoverSass(sass, tip, () => data("sass")?.docs || {});
 
-  const followers = [["code", () => { paintCode(); paintRun(); paintState(); paintSass(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintStrip],
+  const followers = [["code", () => { paintCode(); markStale(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintStrip],
     ["run", paintRun], ["state", paintState], ["sass", paintSass], ["problem", paintProblem], ["status", paintStatus]];
+  // Parts of an answer that arrive together are painted together, once a frame.
+  const due = new Map();
+  let frame = 0;
+  function paintDue() {
+    frame = 0;
+    const now = [...due];
+    due.clear();
+    for (const [name, paint] of now) {
+      paint();
+      root.dispatchEvent(new CustomEvent("ptxlab:painted", { detail: { part: name, seq: model.get(name)?.seq ?? 0 } })); // for whoever measures
+    }
+  }
   for (const follower of followers) {
     const [name, paint] = follower;
-    follower[1] = () => { // the event is for whoever measures
-      paint();
-      root.dispatchEvent(new CustomEvent("ptxlab:painted", { detail: { part: name, seq: model.get(name)?.seq ?? 0 } }));
+    follower[1] = () => {
+      due.set(name, paint);
+      frame ||= requestAnimationFrame(paintDue);
     };
     model.on(`change:${name}`, follower[1]);
     paint();
@@ -262,6 +283,7 @@ function render({ model, el }) {
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
   return () => {
     themes.disconnect();
+    cancelAnimationFrame(frame);
     for (const [name, paint] of followers) model.off(`change:${name}`, paint);
   };
 }

@@ -9,7 +9,7 @@ function makeRoofline() {
   let data = null;
 
   const flops = (y) => (y >= 1e12 ? `${short(y / 1e12)} TFLOP/s` : `${short(y / 1e9)} GFLOP/s`);
-  function draw() {
+  const draw = onceAFrame(() => {
     const width = holder.clientWidth, height = holder.clientHeight;
     if (!width) return;
     holder.replaceChildren();
@@ -43,7 +43,7 @@ function makeRoofline() {
     });
     text((left + width - right) / 2, height - 3, "FLOP a byte of memory", "middle");
     holder.append(root);
-  }
+  });
   new ResizeObserver(draw).observe(holder);
   return {
     el: out.el, draw,

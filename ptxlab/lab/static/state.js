@@ -19,7 +19,7 @@ function makeStatePlot(onpick) {
   const out = card("Online softmax, tile by tile", picture, table);
   let data = null, at = -1, series = 0, chosen = null; // chosen: [series, tile] that is linked to PTX lines
 
-  function draw() {
+  const draw = onceAFrame(() => {
     const width = holder.clientWidth, height = holder.clientHeight;
     if (!width) return; // not on the page now
     holder.replaceChildren();
@@ -88,7 +88,7 @@ function makeStatePlot(onpick) {
       return Math.max(0, Math.min(n - 1, Math.round(u * (n - 1))));
     };
     holder.which = (clientY) => Math.max(0, Math.min(2, Math.floor((clientY - holder.getBoundingClientRect().top) / (gap + each))));
-  }
+  });
   const unit = () => (data.tile_kv > 1 ? "tile" : data.unit);
   function move(k) {
     at = k;

@@ -12,7 +12,7 @@ function makeTileMap(onpick) {
   const seen = (r) => (data.causal ? Math.max(0, Math.min(data.keys, r + data.keys - data.rows + 1)) : data.keys);
   const count = () => Math.ceil(data.keys / data.tile_kv);
 
-  function draw() {
+  const draw = onceAFrame(() => {
     const width = holder.clientWidth, height = holder.clientHeight;
     if (!width) return;
     holder.replaceChildren();
@@ -43,7 +43,7 @@ function makeTileMap(onpick) {
     }
     holder.append(root);
     frame = { left, top, wide, high };
-  }
+  });
 
   function say() {
     if (!data) return;
