@@ -209,6 +209,135 @@ def test_the_error_map_chooses_the_row_and_every_picture_has_its_table(lab: Any)
         toggle.click()
 
 
+def selected(page: Any, pane: str) -> list[int]:
+    """The selected lines of a pane."""
+    return list(
+        page.eval_on_selector_all(
+            f"{EXPLORER} section[aria-label={pane}] [aria-selected=true]", "all => all.map(e => Number(e.dataset.line))"
+        )
+    )
+
+
+def ptx_line(page: Any, number: int) -> str:
+    """The text of a line of the PTX pane."""
+    return str(page.inner_text(f"{EXPLORER} section[aria-label=PTX] [data-line='{number}'] code"))
+
+
+def test_a_point_of_the_softmax_plot_leads_to_the_ptx_that_made_it(lab: Any) -> None:
+    plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot")
+    for height, opcode, name in ((0.2, "max.f32", "m"), (0.5, "fma.rn.f32", "l"), (0.85, "ex2.approx.f32", "rescale")):
+        box = plot.bounding_box()
+        plot.click(position={"x": 150, "y": height * box["height"]})
+        (line,) = selected(lab, "PTX")
+        assert opcode in ptx_line(lab, line)
+        assert f"makes {name}" in text(lab, ".pl-picked-line")
+        assert len(selected(lab, "Python")) == 1
+    assert lab.locator(f"{EXPLORER} .pl-plot .pl-chosen").count() == 1
+    assert lab.locator(f"{EXPLORER} .pl-tilemap .pl-tile").count() == 1
+    plot.press("ArrowUp")  # the same by keyboard: the chart above
+    assert "makes l" in text(lab, ".pl-picked-line")
+
+
+def test_an_element_of_the_error_map_leads_to_its_store_and_its_row(lab: Any) -> None:
+    before = number(lab)
+    canvas = lab.locator(f"{EXPLORER} canvas")
+    box = canvas.bounding_box()
+    canvas.click(position={"x": 0.305 * box["width"], "y": 0.11 * box["height"]})  # row 30, column 3
+    settle(lab, before)
+    (line,) = selected(lab, "PTX")
+    assert "st.global.f32" in ptx_line(lab, line)
+    assert "[%o_row+12]" in ptx_line(lab, line)
+    assert "accesses o" in text(lab, ".pl-picked-line")
+    assert "query row 30, block 0" in text(lab, "section[aria-label=Tiles] .pl-readout")
+
+
+def test_the_tile_map_chooses_row_and_key(lab: Any) -> None:
+    before = number(lab)
+    tiles = lab.locator(f"{EXPLORER} .pl-tilemap")
+    box = tiles.bounding_box()
+    tiles.click(position={"x": 40 + 0.1 * box["width"], "y": 0.9 * box["height"]})
+    settle(lab, before)
+    row = int(text(lab, "section[aria-label='Online softmax, tile by tile'] .pl-note").removeprefix("row "))
+    assert row > 60
+    assert f"query row {row}" in text(lab, "section[aria-label=Tiles] .pl-readout")
+
+
+def test_machine_code_is_linked_line_by_line(lab: Any) -> None:
+    before = number(lab)
+    lab.click(f"{EXPLORER} button.pl-toggle:has-text('SASS')")
+    settle(lab, before)
+    pane = lab.locator(f"{EXPLORER} section[aria-label=SASS]")
+    if "needs ptxlab[sass]" in pane.inner_text():
+        pytest.skip("needs NVIDIA's disassembler")
+    assert "instructions" in pane.locator(".pl-note").inner_text()
+    special = pane.locator(".pl-line:has(.o:has-text('MUFU.EX2'))").first
+    special.click()
+    (line,) = selected(lab, "PTX")
+    assert "ex2.approx.f32" in ptx_line(lab, line)
+    assert len(selected(lab, "Python")) == 1
+    lab.locator(f"{EXPLORER} section[aria-label=PTX] [data-line='{line}']").click()
+    assert len(selected(lab, "SASS")) >= 1
+    assert "machine instruction" in text(lab, ".pl-picked-line")
+    special.locator(".o").hover()
+    assert "Special functions" in text(lab, ".pl-tip")
+    shot(lab, "explorer-sass")
+    lab.click(f"{EXPLORER} button.pl-toggle:has-text('SASS')")
+    assert pane.is_hidden()
+
+
+def test_counters_roofline_and_occupancy_say_where_their_numbers_come_from(lab: Any) -> None:
+    lab.click(f"{EXPLORER} button:has-text('Counters')")
+    mix = text(lab, "section[aria-label='Instruction mix']")
+    assert "fma.rn.f32" in mix
+    assert "counted" in mix
+    assert "modelled" in mix
+    memory = text(lab, "section[aria-label='Memory and work']")
+    assert "global sectors" in memory
+    assert "FLOP, f32" in memory
+    lab.locator(f"{EXPLORER} section[aria-label='Lines that cost most'] button").first.click()
+    (line,) = selected(lab, "PTX")
+    assert "global.f32" in ptx_line(lab, line)
+    shot(lab, "explorer-counters")
+    lab.click(f"{EXPLORER} button:has-text('Roofline and occupancy')")
+    roofline = text(lab, "section[aria-label=Roofline]")
+    assert "NVIDIA A100 data sheet" in roofline
+    assert "modelled, every sector from memory" in roofline
+    assert lab.locator(f"{EXPLORER} section[aria-label=Roofline] .pl-point").count() == 2
+    assert "registers ◀ limits" in text(lab, "section[aria-label=Occupancy]")
+    assert lab.locator(f"{EXPLORER} .pl-warps .pl-full").count() == 20
+    shot(lab, "explorer-roofline")
+    lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
+    ways = text(lab, "section[aria-label='Three ways']")
+    assert "numpy float32" in ways
+    assert "CPU machine" in ways
+    assert "GPU" in ways
+
+
+def violations(page: Any) -> list[str]:
+    """What axe-core finds wrong with the explorer, of serious or critical impact."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python")
+    found = axe.Axe().run(page, context={"include": [[".ptxlab-explorer"]]}).response["violations"]
+    return [
+        f"{v['id']}: {v['help']}: {v['nodes'][0]['html'][:200]} {v['nodes'][0].get('failureSummary', '')[:300]}"
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_axe_finds_no_serious_violation(lab: Any, theme: str) -> None:
+    lab_server.use_theme(lab, theme)
+    try:
+        for view in ("Diff ⇄", "Diff ↕", "Code"):
+            lab.click(f"{EXPLORER} button:has-text('{view}')")
+            assert violations(lab) == []
+        for results in ("Counters", "Roofline and occupancy", "Error and softmax"):
+            lab.click(f"{EXPLORER} button:has-text('{results}')")
+            assert violations(lab) == []
+    finally:
+        lab_server.use_theme(lab, "JupyterLab Light")
+
+
 def test_another_kernel_brings_its_own_parameters(lab: Any) -> None:
     before = number(lab)
     lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select").select_option("tiled")
@@ -221,6 +350,19 @@ def test_another_kernel_brings_its_own_parameters(lab: Any) -> None:
     settle(lab, before)
     assert lab.locator(f"{EXPLORER} .pl-plot .pl-dot.pl-m").count() >= 2
     assert "KV tile of 16 keys" in lab.inner_text(f"{EXPLORER} .pl-plot")
+
+
+def test_a_decode_kernel_shows_its_parts_and_its_error(lab: Any) -> None:
+    before = number(lab)
+    lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select").select_option("decode_split")
+    settle(lab, before)
+    assert text(lab, ".pl-entry").startswith("decode_split_f32")
+    assert "✓ pass" in figures(lab)["tolerance"]
+    assert lab.locator(".ptxlab-parameters label:text-is('splits')").count() == 1
+    assert "split" in lab.inner_text(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot")
+    assert "Merged: m" in text(lab, "section[aria-label='Online softmax, tile by tile'] .pl-readout")
+    assert "query head →" in text(lab, "section[aria-label='Output error, per element']")
+    shot(lab, "explorer-decode")
 
 
 def test_dark_theme_and_small_windows(lab: Any) -> None:
@@ -256,3 +398,8 @@ def test_dark_theme_and_small_windows(lab: Any) -> None:
     wide = lab.eval_on_selector(EXPLORER, "e => e.scrollWidth > e.clientWidth + 1")
     assert not wide, "the explorer should not need sideways scrolling"
     shot(lab, "explorer-small")
+    lab.set_viewport_size({"width": 400, "height": 800})
+    lab.wait_for_timeout(300)
+    wide = lab.eval_on_selector(EXPLORER, "e => e.scrollWidth > e.clientWidth + 1")
+    assert not wide, "the explorer should not need sideways scrolling on a telephone"
+    shot(lab, "explorer-telephone")

@@ -48,7 +48,7 @@ function makePane(title, onselect) {
       filled = now;
       const scroll = body.scrollTop;
       body.innerHTML = lines.map((html, k) =>
-        `<div class="pl-line" role="option" aria-selected="false" data-line="${k + 1}"${html ? "" : ' data-blank="1"'}>` +
+        `<div class="pl-line" role="option" aria-selected="false" data-line="${k + 1}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
         `<span class="pl-no">${numbers ? numbers[k] || "" : k + 1}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`).join("");
       body.scrollTop = scroll;
     },

@@ -8,7 +8,7 @@ function origin(word) {
 
 /** A card whose content is a table anyway. */
 function tableCard(title, badge) {
-  const note = h("span.pl-note"), body = h("div.pl-table.pl-open");
+  const note = h("span.pl-note"), body = h("div.pl-table.pl-open", { tabIndex: 0, role: "group", "aria-label": `${title}, scrolls` });
   return { note, body, el: h("section.pl-card", { "aria-label": title }, h("header", null, h("h4", null, title), note, h("span.pl-spring"), badge || ""), body) };
 }
 
@@ -41,11 +41,11 @@ function makeCounters(online) {
     const most = Math.max(1, ...data.opcodes.map((r) => r[1])), busiest = Math.max(1, ...data.pipes.map((r) => r[1]));
     mix.note.textContent = `${count(data.instructions.warps)} warp-, ${count(data.instructions.threads)} thread-instructions`;
     mix.body.append(
-      table(["opcode", "", "warps", "threads"], data.opcodes.map(([name, warps, threads]) =>
+      table(["opcode", "share", "warps", "threads"], data.opcodes.map(([name, warps, threads]) =>
         h("tr", null, cell("td", "pl-left", h("code", null, name)), cell("td", "pl-barcell", bar(warps / most, 1)), cell("td", "", count(warps)), cell("td", "", count(threads))))),
-      table([h("span", null, "pipe ", origin("modelled")), "", "warps"], data.pipes.map(([name, warps, does]) =>
+      table([h("span", null, "pipe ", origin("modelled")), "share", "warps"], data.pipes.map(([name, warps, does]) =>
         h("tr", { title: does }, cell("td", "pl-left", name), cell("td", "pl-barcell", bar(warps / busiest, 1)), cell("td", "", count(warps))))));
-    memory.body.append(table(["what", "count", "ideal", ""], [...data.memory, ...data.work].map((r) =>
+    memory.body.append(table(["what", "count", "ideal", "origin"], [...data.memory, ...data.work].map((r) =>
       h("tr", { title: r.says }, cell("td", "pl-left", r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
         cell("td", "", r.unit === "s" ? duration(r.value) : `${whole(r.value)} ${r.unit}`.replace(/ (FLOP|turns|extra turns|sectors|warp accesses)$/, "")),
         cell("td", "", r.ideal === null ? "" : h("span", null, whole(r.ideal), r.value > r.ideal ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`) : h("b.pl-fine", null, " ✓"))),

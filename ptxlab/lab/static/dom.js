@@ -73,6 +73,9 @@ function card(title, picture, table) {
   const note = h("span.pl-note");
   const read = h("p.pl-readout", { "aria-live": "polite" });
   table.hidden = true;
+  table.tabIndex = 0;
+  table.setAttribute("role", "group");
+  table.setAttribute("aria-label", `${title}, as a table`);
   toggle.onclick = () => {
     table.hidden = !table.hidden;
     picture.hidden = !table.hidden;

@@ -80,7 +80,7 @@ function makeOccupancy() {
       out.body.append(
         h("p.pl-lead", null, h("b", null, `${o.warps} of ${o.most} warps`), ` an SM: ${o.blocks} block${o.blocks === 1 ? "" : "s"} of ${o.threads} threads, ${assembly.registers} registers a thread, ${assembly.shared_bytes} B shared`),
         boxes,
-        h("table", null, h("thead", null, h("tr", null, ["limit", "", "blocks an SM"].map((t) => h("th", { scope: "col" }, t)))),
+        h("table", null, h("thead", null, h("tr", null, ["limit", "share", "blocks an SM"].map((t) => h("th", { scope: "col" }, t)))),
           h("tbody", null, o.limits.map(([what, n]) => h(what === o.limiter ? "tr.pl-limiter" : "tr", null, h("td.pl-left", null, what, what === o.limiter ? h("b", null, " ◀ limits") : ""),
             h("td.pl-barcell", null, bar(Math.min(1, n / most), 1)), h("td", null, String(n)))))));
     },

@@ -33,7 +33,7 @@ function makeTileMap(onpick) {
       root.append(s("rect", { x: x(tile * data.tile_kv), y: top, width: Math.max(2, x(Math.min(data.keys, (tile + 1) * data.tile_kv)) - x(tile * data.tile_kv)), height: high, class: "pl-tile" }));
     const block = Math.floor(row / data.tile_q);
     root.append(s("rect", { x: left, y: y(block * data.tile_q), width: wide, height: y(Math.min(data.rows, (block + 1) * data.tile_q)) - y(block * data.tile_q), class: "pl-block" }));
-    root.append(s("rect", { x: left, y: y(row), width: wide, height: Math.max(2, high / data.rows), class: "pl-row" }));
+    root.append(s("rect", { x: left, y: y(row), width: wide, height: Math.max(2, high / data.rows), class: high / data.rows > 14 ? "pl-row pl-tall" : "pl-row" }));
     if (wide / count() >= 4) for (let k = 1; k < count(); k++) root.append(s("line", { x1: x(k * data.tile_kv), x2: x(k * data.tile_kv), y1: top, y2: top + high, class: "pl-cut" }));
     if (high / (data.rows / data.tile_q) >= 4) for (let k = data.tile_q; k < data.rows; k += data.tile_q) root.append(s("line", { x1: left, x2: left + wide, y1: y(k), y2: y(k), class: "pl-cut" }));
     for (const [text, tx, ty, anchor] of [["key →", left, 11, "start"], [data.keys - 1, left + wide, 11, "end"], [0, left - 4, top + 8, "end"], [data.rows - 1, left - 4, top + high, "end"]]) {
