@@ -316,3 +316,33 @@ def test_a_pool_of_more_than_4_gib(name):
     for pool in pools:
         pool.free()
     close(o, lse, expected(q, k, v, (20,)), "f16")
+
+
+@pytest.mark.parametrize("name", ["decode", "decode_multiwarp", "decode_split", "decode_gqa"])
+def test_a_dense_cache_of_more_than_4_gib(name):
+    """The last of 17 sequences of 256 MiB each, the others being empty."""
+    dtype, batch, room, count = np.float16, 17, 2**20 + 1, 20
+    q, k, v = inputs((2, 1), 128, "f16", (count,), spare=0)
+    q = np.concatenate([np.full((batch - 1, 2, 128), np.nan, dtype), q])
+    caches = [pl.empty((batch, 1, room, 128), dtype, device="cpu") for _ in range(2)]
+    for buffer, cache in zip(caches, (k, v), strict=True):
+        assert (batch - 1) * buffer.nbytes // batch > 2**32
+        buffer.data.view(dtype).reshape(buffer.shape)[-1, :, :count] = cache[0]
+    more = {"partial": True} if name == "decode_gqa" else {}
+    built = kernels.get(name, "decode").build(head_dim=128, dtype="f16", **more)
+    o, lse = np.empty_like(q), np.empty((batch, 2), np.float32)
+    partial = np.empty((batch, 2, 3, 130), np.float32)
+    lengths = np.array([0] * (batch - 1) + [count], np.int32)
+    splitting = name in ("decode_split", "decode_gqa")
+    into = {"partial": partial, "lengths": lengths} if splitting else {"o": o, "lse": lse, "length": lengths}
+    args = built.arguments(q=q, key=caches[0], value=caches[1], scale=128**-0.5, **into)
+    grid, block, shared = built.launch_shape(batch, 2, 1, 3 if splitting else 1)
+    pl.launch(built, grid, block, *args, shared=shared, device="cpu")
+    if splitting:
+        reduce = kernels.get("decode_reduce", "decode").build(head_dim=128, dtype="f16")
+        args = reduce.arguments(partial=partial, o=o, lse=lse)
+        pl.launch(reduce, *reduce.launch_shape(batch, 2, 1)[:2], *args, device="cpu")
+    for buffer in caches:
+        buffer.free()
+    assert (o[:-1] == 0).all()
+    close(o[-1:], lse[-1:], expected(q[-1:], k, v, (count,)), "f16")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab import kernels, reference
+from ptxlab import caches, kernels, reference
 from ptxlab.emulate.recording import Recording
 from ptxlab.emulate.trace import Trace
 from ptxlab.errors import DeviceFault, LaunchError
@@ -113,7 +113,7 @@ def _decode(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
     q, k, v = _inputs(p, 1, built.config)
     table = None
     if getattr(built.config, "cache", "dense") != "dense":
-        k, v, table = _paged(k, v, built.config.page_size, p["seed"])
+        k, v, table = caches.in_pages(k, v, built.config.page_size, seed=p["seed"])
     lengths: Any = np.full(p["batch"], p["seq_k"], np.int32)
     if getattr(built.config, "length", "pointer") == "value":
         lengths = p["seq_k"]
@@ -126,21 +126,6 @@ def _inputs(p: dict[str, Any], rows: int, config: Any) -> Any:
         p["batch"], p["heads"], p["kv_heads"], rows, p["seq_k"], config.head_dim, sigma=p["sigma"],
         dtype=np.dtype(kernels.DTYPES[config.dtype]), seed=p["seed"],
     )  # fmt: skip
-
-
-def _paged(k: np.ndarray, v: np.ndarray, size: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Dense caches `[B, Hkv, S, D]` as pools of pages in a shuffled order, with the block table."""
-    batch, heads, keys, dim = k.shape
-    pages = -(-keys // size)
-    table = np.random.default_rng(seed).permutation(batch * pages).astype(np.int32).reshape(batch, pages)
-    pools = []
-    for dense in (k, v):
-        whole = np.zeros((batch, pages * size, heads, dim), dense.dtype)
-        whole[:, :keys] = dense.swapaxes(1, 2)
-        pool = np.zeros((batch * pages, size, heads, dim), dense.dtype)
-        pool[table] = whole.reshape(batch, pages, size, heads, dim)
-        pools.append(pool)
-    return pools[0], pools[1], table
 
 
 def stopped(fault: DeviceFault) -> Recording | None:
