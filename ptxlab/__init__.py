@@ -44,7 +44,17 @@ if TYPE_CHECKING:
     )
     from ptxlab.frontends import cuda, triton
     from ptxlab.gpu import assemble, sass
-    from ptxlab.lab import debug, editor, explore, load_ipython_extension, plot_error, plot_roofline, plot_state, show
+    from ptxlab.lab import (
+        debug,
+        editor,
+        explore,
+        load_ipython_extension,
+        plot_comparison,
+        plot_error,
+        plot_roofline,
+        plot_state,
+        show,
+    )
     from ptxlab.lab.diff import diff
     from ptxlab.merge import merge_states
     from ptxlab.paged import PagedCache
@@ -91,6 +101,7 @@ _HOMES = {
     "occupancy": "static",
     "open_trace": "emulate.recording",
     "parse": "text",
+    "plot_comparison": "lab",
     "plot_error": "lab",
     "plot_roofline": "lab",
     "plot_state": "lab",
@@ -138,6 +149,7 @@ __all__ = [
     "open_trace",
     "out",
     "parse",
+    "plot_comparison",
     "plot_error",
     "plot_roofline",
     "plot_state",

@@ -27,7 +27,8 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Entry:
-    """A kernel's row. error: the largest, of o against float64; ok: within tolerance and without findings.
+    """A kernel's row. tiles: query rows x keys, or ""; error: the largest, of o against float64; ok: within tolerance
+    and without findings.
 
     instructions: warp-instructions; sectors: 32 bytes of global memory each; conflicts: wavefronts of shared memory
     that bank conflicts added; these three are None on a GPU. registers: a thread's (the assembler's, or the most alive
@@ -35,6 +36,7 @@ class Entry:
     """
 
     kernel: str
+    tiles: str
     error: float
     ok: bool
     instructions: int | None
@@ -45,7 +47,10 @@ class Entry:
     seconds: float
 
 
-COLUMNS = ("kernel", "max error", "result", "warp instr.", "sectors", "conflicts", "registers", "occupancy", "time")
+COLUMNS = ("kernel", "tiles", "max error", "result", "warp instr.", "sectors", "conflicts", "registers", "occupancy",
+           "time")  # fmt: skip
+BAR = "height: 4px; margin-top: 2px; background-color: #4c8bd6; width: "
+"""The style of a bar under a number: a blue that is seen on white and on black."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +60,17 @@ class Comparison:
     entries: tuple[Entry, ...]
     device: str
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The headings: those of `COLUMNS`, without "tiles" where no kernel has any."""
+        return COLUMNS if any(e.tiles for e in self.entries) else tuple(name for name in COLUMNS if name != "tiles")
+
     def cells(self) -> list[tuple[str, ...]]:
         """The table's rows as text."""
         return [
             (
                 e.kernel,
+                *((e.tiles,) if "tiles" in self.columns else ()),
                 f"{e.error:.2e}",
                 "pass" if e.ok else "FAIL",
                 *("-" if n is None else f"{n:,}" for n in (e.instructions, e.sectors, e.conflicts)),
@@ -71,8 +82,8 @@ class Comparison:
         ]
 
     def __str__(self) -> str:
-        rows = [COLUMNS, *self.cells()]
-        widths = [max(len(row[n]) for row in rows) for n in range(len(COLUMNS))]
+        rows = [self.columns, *self.cells()]
+        widths = [max(len(row[n]) for row in rows) for n in range(len(self.columns))]
         lines = [
             "  ".join(
                 cell.ljust(width) if n == 0 else cell.rjust(width)
@@ -84,15 +95,35 @@ class Comparison:
 
     __repr__ = __str__
 
+    def numbers(self) -> dict[str, list[float | None]]:
+        """The columns that are numbers, by name: what is drawn as bars."""
+        return {
+            "max error": [e.error for e in self.entries],
+            "warp instr.": [e.instructions for e in self.entries],
+            "sectors": [e.sectors for e in self.entries],
+            "conflicts": [e.conflicts for e in self.entries],
+            "registers": [e.registers for e in self.entries],
+            "occupancy": [e.occupancy for e in self.entries],
+            "time": [e.seconds for e in self.entries],
+        }
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """The table, with a bar for each kernel's time."""
-        slowest = max((e.seconds for e in self.entries), default=0.0) or 1.0
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in (*COLUMNS, ""))
+        """The table; under each number a bar, as long as its share of the largest in the column."""
+        numbers = self.numbers()
+        head = "".join(f'<th style="text-align: left; padding-right: 12px">{html.escape(name)}</th>' for name in self.columns)
         rows = ""
-        for e, cells in zip(self.entries, self.cells(), strict=True):
-            bar = f'<div style="width:{160 * e.seconds / slowest:.0f}px;height:10px;background:#4078c0"></div>'
-            rows += "<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + f"<td>{bar}</td></tr>"
-        return {"text/plain": str(self), "text/html": f"<table><tr>{head}</tr>{rows}</table>"}
+        for n, cells in enumerate(self.cells()):
+            row = ""
+            for name, cell in zip(self.columns, cells, strict=True):
+                bar, value = "", numbers[name][n] if name in numbers else None
+                if value is not None:
+                    largest = max(x for x in numbers[name] if x is not None) or 1.0
+                    bar = f'<div style="{BAR}{100 * value / largest:.0f}%"></div>'
+                shown = f"<b>{cell}</b>" if cell == "FAIL" else html.escape(cell)
+                row += f'<td style="text-align: left; vertical-align: top; padding: 2px 12px 4px 0; min-width: 4em">{shown}{bar}</td>'
+            rows += f"<tr>{row}</tr>"
+        caption = f'<caption style="text-align: left">on {html.escape(self.device)}</caption>'
+        return {"text/plain": str(self), "text/html": f"<table>{caption}<tr>{head}</tr>{rows}</table>"}
 
 
 def compare(
@@ -100,7 +131,7 @@ def compare(
     k: Array,
     v: Array,
     *,
-    kernels: Sequence[str | Built] | None = None,
+    kernels: str | Sequence[str | Built] | None = None,
     causal: bool = False,
     scale: float | None = None,
     device: str = "auto",
@@ -108,15 +139,16 @@ def compare(
     """Runs each kernel on q, k and v (see `attention`) and puts error, counters, registers and time side by side.
 
     kernels: names or built kernels; by default every prefill kernel that takes q's type and head_dim. On the CPU
-    machine the run also counts, and its time is that of the CPU.
+    machine the run also counts, and its time is that of the CPU. `pl.plot_comparison` draws the result.
     """
     entries, ran_on = [], device
     counted = memory_of(device) == "cpu"
-    for kernel in _all(q) if kernels is None else kernels:
+    for kernel in _all(q) if kernels is None else (kernels,) if isinstance(kernels, str) else kernels:
         out = attention(q, k, v, kernel=kernel, causal=causal, scale=scale, device=device, counters=counted)
         q4, k4, _ = out.inputs
         shape = out.kernel.launch_shape(q4.shape[0], q4.shape[1], k4.shape[1], q4.shape[2], k4.shape[2])
-        entries.append(_entry(out.kernel.name, out, [out.run], shape[2]))
+        tiles = f"{out.kernel.config.tile_q} x {out.kernel.config.tile_kv}"
+        entries.append(_entry(out.kernel.name, tiles, out, [out.run], shape[2]))
         ran_on = out.run.device
     return Comparison(tuple(entries), ran_on)
 
@@ -128,7 +160,7 @@ def compare_decode(
     lengths: int | Sequence[int] | Array,
     block_table: Array | None = None,
     *,
-    kernels: Sequence[str | DecodeBuilt] | None = None,
+    kernels: str | Sequence[str | DecodeBuilt] | None = None,
     scale: float | None = None,
     splits: int | None = None,
     device: str = "auto",
@@ -141,7 +173,8 @@ def compare_decode(
     """
     entries, ran_on = [], device
     counted = memory_of(device) == "cpu"
-    for kernel in _all_decode(q, block_table) if kernels is None else kernels:
+    chosen = _all_decode(q, block_table) if kernels is None else (kernels,) if isinstance(kernels, str) else kernels
+    for kernel in chosen:
         name = kernel if isinstance(kernel, str) else kernel.spec.name
         parts = splits if name in SPLITTING else None
         out = decode(
@@ -149,18 +182,19 @@ def compare_decode(
             kernel=kernel, scale=scale, splits=parts, device=device, counters=counted,
         )  # fmt: skip
         title = " + ".join(built.name for built in out.kernels)
-        entries.append(_entry(title, out, out.runs, out.kernel.launch_shape(1, 1, 1)[2]))
+        entries.append(_entry(title, "", out, out.runs, out.kernel.launch_shape(1, 1, 1)[2]))
         ran_on = out.run.device
     return Comparison(tuple(entries), ran_on)
 
 
-def _entry(name: str, out: Result | Decoded, runs: Sequence[Run], shared: int) -> Entry:
+def _entry(name: str, tiles: str, out: Result | Decoded, runs: Sequence[Run], shared: int) -> Entry:
     """A row from a result and the launches that made it; shared: bytes that a block of the first asks for."""
     counters = [run.counters for run in runs if run.counters is not None]
     lines = [line for counted in counters for line in counted.by_line.values()]
     looked = inspect(out.kernel, runs[0].block[0], shared)
     return Entry(
         name,
+        tiles,
         out.error.max,
         out.error.ok and not any(run.findings for run in runs),
         sum(counted.warp_instructions for counted in counters) if counters else None,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import ptxlab as pl
-from ptxlab import kernels, reference
+from ptxlab import comparison, kernels, reference
 
 
 def test_compare_shows_what_the_swizzle_is_for():
@@ -21,9 +22,13 @@ def test_compare_shows_what_the_swizzle_is_for():
     assert 0 < mma.occupancy <= 1
     lines = str(found).splitlines()
     assert lines[0] == "on cpu"
-    assert lines[1].split() == "kernel max error result warp instr. sectors conflicts registers occupancy time".split()
+    assert lines[1].split() == " ".join(comparison.COLUMNS).split()
     assert lines[2].startswith("mma_f16_d64 ")
-    assert found._repr_mimebundle_()["text/html"].count("<tr>") == 3
+    assert (mma.tiles, swizzle.tiles) == ("64 x 64", "64 x 64")
+    shown = found._repr_mimebundle_()["text/html"]
+    assert shown.count("<tr>") == 3
+    assert shown.count('width: 100%"></div>') >= 7  # the largest of each column; sectors and registers are alike
+    assert shown.count('width: 0%"></div>') == 1  # the conflicts of swizzle
 
 
 def test_compare_takes_every_kernel_of_the_type():
@@ -64,3 +69,24 @@ def test_compare_decode_takes_what_the_cache_allows():
     assert all(e.ok for e in found.entries)
     built = kernels.get("decode").build(head_dim=40, length="value")
     assert pl.compare_decode(q, k, v, 9, kernels=[built], device="cpu").entries[0].kernel == "decode_f32_d40"
+
+
+def test_one_kernel_may_be_named_alone_and_is_counted_where_there_is_no_gpu():
+    q, k, v = reference.random_inputs(1, 1, 1, 9, 9, 16)
+    found = pl.compare(q, k, v, kernels="tiled", device="step")
+    assert [e.kernel for e in found.entries] == ["tiled_f32_d16"]
+    assert found.entries[0].instructions > 0
+
+
+def test_the_plot_has_a_picture_for_each_number():
+    q, k, v = reference.random_inputs(1, 1, 1, 16, 16, 16, dtype=np.float16)
+    found = pl.compare(q, k, v, kernels=["mma", "swizzle"], device="cpu")
+    figure = pl.plot_comparison(found)
+    shown = [axis for axis in figure.axes if axis.get_visible()]
+    assert [axis.get_title() for axis in shown] == [
+        "max error", "warp instr.", "sectors", "conflicts", "registers", "occupancy", "time on cpu"]  # fmt: skip
+    bars = [patch.get_width() for patch in shown[3].patches]
+    assert bars == [e.conflicts for e in found.entries]
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.plot_comparison(pl.compare(q, k, v, kernels=[], device="cpu"))
+    assert str(caught.value) == "this comparison has no kernels"

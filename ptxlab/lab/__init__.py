@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ptxlab.lab.editing import editor
     from ptxlab.lab.explorer import explore
     from ptxlab.lab.magics import load_ipython_extension
-    from ptxlab.lab.plots import plot_error, plot_state
+    from ptxlab.lab.plots import plot_comparison, plot_error, plot_state
     from ptxlab.lab.roofline import plot_roofline
 
 _HOMES = {
@@ -21,6 +21,7 @@ _HOMES = {
     "editor": "editing",
     "explore": "explorer",
     "load_ipython_extension": "magics",
+    "plot_comparison": "plots",
     "plot_error": "plots",
     "plot_roofline": "roofline",
     "plot_state": "plots",
@@ -33,6 +34,7 @@ __all__ = [
     "editor",
     "explore",
     "load_ipython_extension",
+    "plot_comparison",
     "plot_error",
     "plot_roofline",
     "plot_state",

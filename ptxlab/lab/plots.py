@@ -1,4 +1,4 @@
-"""Figures to keep: the online-softmax state and the error of a result, drawn with matplotlib for papers and slides."""
+"""Figures to keep, drawn with matplotlib: the online-softmax state and the error of a result, kernels side by side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab import reference
+from ptxlab import kernels, reference
 from ptxlab.decode import Decoded
 from ptxlab.errors import LaunchError
 from ptxlab.lab import merge_plot
@@ -95,6 +95,39 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
     e = result.error
     axis.set_title(f"{result.kernel.name}: max {e.max:.2e}, mean {e.mean:.2e}, {'pass' if e.ok else 'FAIL'}")
     return figure
+
+
+def plot_comparison(found: Any, *, figure: Any = None) -> Any:
+    """The columns of a `pl.compare` as bars, a picture each. Returns a matplotlib Figure."""
+    columns = {name: values for name, values in found.numbers().items() if any(v is not None for v in values)}
+    if not columns:
+        raise LaunchError("this comparison has no kernels")
+    names = [f"{e.kernel}\n{e.tiles}".rstrip() for e in found.entries]
+    figure = new_figure(figure, (9.6, 1.2 + 0.42 * len(names) * -(-len(columns) // 4)))
+    axes = figure.subplots(-(-len(columns) // 4), 4, sharey=True, squeeze=False)
+    cells = found.cells()
+    for axis, (name, values) in zip(axes.flat, columns.items(), strict=False):
+        shown = [0.0 if v is None else v for v in values]
+        colours = [_rung_colour(e.kernel) for e in found.entries]
+        bars = axis.barh(range(len(names)), shown, color=colours, height=0.7)
+        place = found.columns.index(name)
+        axis.bar_label(bars, [row[place] for row in cells], padding=2, fontsize="small")
+        axis.set_xlim(0, 1.45 * (max(shown) or 1.0))
+        axis.set_title(f"{name} on {found.device}" if name == "time" else name, fontsize="medium")
+        axis.set_xticks([])
+        axis.spines[["top", "right", "bottom"]].set_visible(False)
+        axis.set_yticks(range(len(names)), names, fontsize="small")
+        axis.tick_params(length=0)
+    for axis in axes.flat[len(columns) :]:
+        axis.set_visible(False)
+    axes[0, 0].invert_yaxis()
+    return figure
+
+
+def _rung_colour(kernel: str) -> str:
+    """A colour of its own for each rung, the same in every picture."""
+    names = kernels.names()
+    return f"C{names.index(kernel.split('_')[0]) % 10}" if kernel.split("_")[0] in names else "C0"
 
 
 def _ink() -> str:
