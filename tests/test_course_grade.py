@@ -299,6 +299,7 @@ def test_the_report(marks: dict[str, Graded], tmp_path: Path) -> None:
     assert by_name["raises"]["total"] == "0"
     page = (tmp_path / "marks.html").read_text(encoding="utf-8")
     assert "A &amp; B" in page
-    assert "<script>" not in page
+    assert page.count("<script>") == 1
+    assert "=1+1&lt;script&gt;" in page
     assert "ZeroDivisionError: division by zero" in page
     assert page.count("<details") == len(marks)

@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     grade.add_argument("--seed", type=int, metavar="N", help="of the hidden cases; by default one at random")
     grade.add_argument("--seconds", type=float, default=120.0, metavar="S", help="time of a submission")
     grade.add_argument("--each", type=float, default=30.0, metavar="S", help="time of one exercise")
-    grade.add_argument("--memory", type=float, default=6.0, metavar="GIB", help="of a submission's process")
+    grade.add_argument("--memory", type=float, default=3.0, metavar="GIB", help="of a submission's process")
     grade.add_argument("--jobs", type=int, metavar="N", help="submissions at a time; by default one a core")
     grade.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser

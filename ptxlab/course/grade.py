@@ -77,7 +77,7 @@ class Handed:
 
 def grade(
     folder: Path, *, exercises: Sequence[str] = (), seed: int | None = None, seconds: float = 120.0, each: float = 30.0,
-    memory: int = 6 << 30, jobs: int | None = None, progress: bool = True,
+    memory: int = 3 << 30, jobs: int | None = None, progress: bool = True,
 ) -> list[Graded]:  # fmt: skip
     """The marks of every submission in a folder, by student.
 

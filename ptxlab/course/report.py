@@ -36,6 +36,11 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 4px 0; font-size: 
   a { color: #4493f8; }
 }
 """
+_SCRIPT = """<script>
+const open = () => { const at = document.getElementById(location.hash.slice(1)); if (at) at.open = true; };
+addEventListener("hashchange", open); open();
+</script>"""
+"""Opens the feedback that a link in the table leads to."""
 
 
 def write_csv(graded: Sequence[Graded], path: Path) -> None:
@@ -72,7 +77,7 @@ def write_html(graded: Sequence[Graded], path: Path, *, title: str = "Marks", se
         _table(graded, names, most), "<h2>Feedback</h2>",
     ]  # fmt: skip
     out += [_student(g, most) for g in graded]
-    path.write_text("\n".join([*out, "</body></html>"]), encoding="utf-8")
+    path.write_text("\n".join([*out, _SCRIPT, "</body></html>"]), encoding="utf-8")
 
 
 def _isolation(graded: Sequence[Graded]) -> str:

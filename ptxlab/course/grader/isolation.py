@@ -24,7 +24,7 @@ class Limits:
     """seconds: processor time of a process. memory, file, disk: bytes (address space, largest file, all files)."""
 
     seconds: int = 60
-    memory: int = 6 << 30
+    memory: int = 3 << 30
     file: int = 16 << 20
     disk: int = 256 << 20
 
