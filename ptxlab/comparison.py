@@ -49,6 +49,7 @@ class Entry:
 
 COLUMNS = ("kernel", "tiles", "max error", "result", "warp instr.", "sectors", "conflicts", "registers", "occupancy",
            "time")  # fmt: skip
+CELL = "text-align: left; vertical-align: top; padding: 2px 12px 4px 0; min-width: 4em"
 BAR = "height: 4px; margin-top: 2px; background-color: #4c8bd6; width: "
 """The style of a bar under a number: a blue that is seen on white and on black."""
 
@@ -110,7 +111,7 @@ class Comparison:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """The table; under each number a bar, as long as its share of the largest in the column."""
         numbers = self.numbers()
-        head = "".join(f'<th style="text-align: left; padding-right: 12px">{html.escape(name)}</th>' for name in self.columns)
+        head = "".join(f'<th style="{CELL}">{html.escape(name)}</th>' for name in self.columns)
         rows = ""
         for n, cells in enumerate(self.cells()):
             row = ""
@@ -120,7 +121,7 @@ class Comparison:
                     largest = max(x for x in numbers[name] if x is not None) or 1.0
                     bar = f'<div style="{BAR}{100 * value / largest:.0f}%"></div>'
                 shown = f"<b>{cell}</b>" if cell == "FAIL" else html.escape(cell)
-                row += f'<td style="text-align: left; vertical-align: top; padding: 2px 12px 4px 0; min-width: 4em">{shown}{bar}</td>'
+                row += f'<td style="{CELL}">{shown}{bar}</td>'
             rows += f"<tr>{row}</tr>"
         caption = f'<caption style="text-align: left">on {html.escape(self.device)}</caption>'
         return {"text/plain": str(self), "text/html": f"<table>{caption}<tr>{head}</tr>{rows}</table>"}
