@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -38,13 +39,23 @@ def installed() -> dict[str, str]:
     return says
 
 
-def times(problem: Any, page: int, cold: int, repeats: int) -> Iterator[tuple[str, float]]:
-    """(name, seconds of a decode step) of each library that is installed and takes such a problem."""
+def times(problem: Any, page: int, cold: int, repeats: int) -> Iterator[tuple[str, float | str]]:
+    """(name, seconds of a decode step) of each library that is installed and takes such a problem; where one fails, in
+    place of the seconds what it said."""
     says = installed()
     if "left out" not in says["torch"] and not problem.paged:
-        yield "torch SDPA", _time(_torch(problem, cold), repeats)
+        yield "torch SDPA", _tried(_torch, problem, cold, repeats)
     if all("left out" not in text for text in says.values()) and problem.paged:
-        yield "FlashInfer", _time(_flashinfer(problem, page, cold), repeats)
+        yield "FlashInfer", _tried(functools.partial(_flashinfer, page), problem, cold, repeats)
+
+
+def _tried(
+    prepare: Callable[[Any, int], list[Callable[[], Any]]], problem: Any, cold: int, repeats: int
+) -> float | str:
+    try:
+        return _time(prepare(problem, cold), repeats)
+    except Exception as error:  # another's library, in a version that nobody has tried: its failure is shown
+        return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def _time(calls: list[Callable[[], Any]], repeats: int) -> float:
@@ -90,7 +101,7 @@ def _torch(problem: Any, cold: int) -> list[Callable[[], Any]]:
     return [one() for _ in range(_copies(problem, cold))]
 
 
-def _flashinfer(problem: Any, page: int, cold: int) -> list[Callable[[], Any]]:
+def _flashinfer(page: int, problem: Any, cold: int) -> list[Callable[[], Any]]:
     """A batch of sequences in pages, `[pages, page_size, Hkv, D]` as ours."""
     import flashinfer
     import torch

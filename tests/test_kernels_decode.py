@@ -6,7 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from decode_cases import check, inputs
+from decode_cases import check, inputs, paged
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ptxlab as pl
 from ptxlab import kernels, reference
@@ -120,16 +122,43 @@ def test_scale_is_the_public_one(name):
         assert out.scale == scale
 
 
-@pytest.mark.parametrize("name", ["decode_split", "decode_gqa"])
-def test_splits_change_little(name):
+@pytest.mark.parametrize(("name", "dtype"), [("decode_split", "f32"), ("decode_split", "bf16"), ("decode_gqa", "f16")])
+def test_splits_and_pages_change_little(name, dtype):
+    """Against the same keys in one part of a dense cache, o and LSE within the tolerance: 1 part to more than keys."""
     lengths = (200, 1, 77)
-    q, k, v = inputs((8, 2), 64, "f16", lengths)
+    q, k, v = inputs((8, 2), 64, dtype, lengths)
+    pools = paged(k, v, lengths, 7)
     one = pl.decode(q, k, v, lengths, kernel=name, splits=1, device="cpu")
-    for splits in (2, 300):
-        more = pl.decode(q, k, v, lengths, kernel=name, splits=splits, device="cpu")
+    near = {"f32": 1e-5, "f16": 2e-3, "bf16": 1.6e-2}[dtype]
+    for splits, cache in ((2, (k, v)), (76, (k, v)), (300, (k, v)), (1, pools), (5, pools), (201, pools)):
+        more = pl.decode(q, *cache[:2], lengths, *cache[2:], kernel=name, splits=splits, device="cpu")
         assert more.error.ok
-        np.testing.assert_allclose(more.lse, one.lse, atol=1e-4)
-        np.testing.assert_allclose(more.o.astype(float), one.o.astype(float), atol=2e-3)
+        np.testing.assert_allclose(more.lse, one.lse, atol=1e-5 if dtype == "f32" else 1e-4, rtol=1e-5)
+        np.testing.assert_allclose(more.o.astype(float), one.o.astype(float), atol=near)
+
+
+@st.composite
+def problems(draw):
+    """Any kernel with any of its types, head_dims, pages and splits, on any short batch."""
+    name = draw(st.sampled_from(["decode", "decode_multiwarp", "decode_paged", "decode_split", "decode_gqa"]))
+    step = kernels.get(name, "decode").parameters["head_dim"].step
+    heads_kv, ratio = draw(st.integers(1, 3)), draw(st.integers(1, 18))
+    paging = name == "decode_paged" or (name in PAGED and draw(st.booleans()))
+    return {
+        "name": name, "dtype": draw(st.sampled_from(types(name))), "heads": (heads_kv * ratio, heads_kv),
+        "dim": step * draw(st.integers(1, 256 // step)),
+        "lengths": tuple(draw(st.lists(st.integers(0, 150), min_size=1, max_size=3))),
+        "page": draw(st.integers(1, 256)) if paging else None,
+        "splits": draw(st.integers(1, 170)) if name in SPLITTING else None,
+        "sigma": draw(st.sampled_from([0.1, 1.0, 3.0, 8.0])), "state": draw(st.booleans()),
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@given(problem=problems())
+@settings(max_examples=60)
+def test_any_problem(problem):
+    check(**problem)
 
 
 def test_groups_of_more_than_16_heads():

@@ -36,6 +36,10 @@ class Graph:
         self.entry = " + ".join(dict.fromkeys(node.entry for node in nodes))
         self._device = device.current()
         kernels = [device.ready(node.ptx, node.entry, node.shared) for node in nodes]
+        for kernel in kernels:  # the driver loads a kernel when it is first used, which it cannot do while recording
+            result, function = driver.cuKernelGetFunction(int(kernel.handle))
+            device.check((result,))
+            device.check(driver.cuFuncLoad(function))
         result, stream = driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING.value)
         device.check((result,))
         try:
