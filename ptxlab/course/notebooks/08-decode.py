@@ -170,18 +170,11 @@ out
 print(out.o[2, 0, :4], out.lse[2])
 
 # %% [markdown]
-# And on the inside? `state` has $m$, $l$ and rescale after every key, as the kernel's own lane 0 stored them.
+# And on the inside? `state` has $m$, $l$ and rescale after every key, as the kernel's own lane 0 stored them. The rings are
+# numpy in float64.
 
 # %%
-exact = reference.attention(q[:1, :, None], cache_k[:1], cache_v[:1], tile=1, rows=[(0, 0, 0)]).state[0]
-figure, axes = plt.subplots(3, 1, figsize=(7, 4.2), sharex=True, layout="constrained")
-for axis, name, column, colour in zip(axes, ("m", "l", "rescale"), range(3), ("C0", "C1", "C2"), strict=True):
-    axis.plot(out.state[0, :, column], ".-", color=colour, markersize=4, label="the kernel's probes")
-    axis.plot(exact[:, column], "o", mfc="none", mec="0.2", markersize=6, label="numpy float64")
-    axis.set_ylabel(name)
-    axis.grid(alpha=0.25)
-axes[0].legend(fontsize="small")
-axes[-1].set_xlabel("key");
+pl.plot_state(out)
 
 # %% [markdown]
 # ## What has the sharing won?
