@@ -76,6 +76,23 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     return repository, env
 
 
+def test_jupyterhub_starts_with_the_notebooks(tmp_path: Path) -> None:
+    yaml = pytest.importorskip("yaml")
+    folder = ROOT / "docs" / "jupyterhub"
+    values = yaml.safe_load((folder / "values.yaml").read_text(encoding="utf-8"))["singleuser"]
+    assert values["cmd"][0].endswith("docs/jupyterhub/start")
+    (tmp_path / "ptxlab").mkdir()
+    (tmp_path / "ptxlab" / "01-scalar.ipynb").write_text("my answers", encoding="utf-8")
+    command = [folder / "start", sys.executable, "-c", "import os; print(os.getcwd())"]
+    for _ in range(2):
+        done = subprocess.run(command, env=os.environ | {"HOME": str(tmp_path)}, capture_output=True, text=True)
+        assert done.stdout.strip() == str(tmp_path), done.stderr
+    copied = {p.name for p in (tmp_path / "ptxlab").iterdir()}
+    assert copied == {p.name for p in (ROOT / "notebooks").glob("*.ipynb")}
+    assert (tmp_path / "ptxlab" / "01-scalar.ipynb").read_text(encoding="utf-8") == "my answers"
+    assert (tmp_path / values["defaultUrl"].removeprefix("/lab/tree/")).is_file()
+
+
 @pytest.mark.slow
 def test_the_notebooks_run_in_a_fresh_environment(image: tuple[Path, dict[str, str]]) -> None:
     repository, env = image
