@@ -1,0 +1,79 @@
+"""The explorer on a kernel that is not of the library: CUDA C++ with arguments, in a real JupyterLab and Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import lab_server
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+pytest.importorskip(
+    "cuda.bindings.nvrtc", reason="needs NVIDIA's compiler: pip install cuda-bindings nvidia-cuda-nvrtc"
+)
+pytestmark = [pytest.mark.browser]
+
+EXPLORER = ".ptxlab-explorer"
+SOURCE = '''import numpy as np
+import ptxlab as pl
+
+k = pl.cuda("""__global__ void third(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = x[i] / 3.0f;
+}""")
+pl.explore(k, 2, 32, np.ones(40, np.float32), np.zeros(40, np.float32), 40)'''
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+    """A page with the explorer on a CUDA kernel."""
+    folder = tmp_path_factory.mktemp("lab")
+    lab_server.write_notebook(folder / "cuda.ipynb", SOURCE)
+    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
+        page = browser.new_page(viewport={"width": 1600, "height": 1000})
+        page.set_default_timeout(60_000)
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        lab_server.open_notebook(page, url, token, "cuda.ipynb")
+        lab_server.run_all(page)
+        settle(page)
+        yield page
+        assert not errors, errors
+
+
+def settle(page: Any, after: int = 0) -> None:
+    """Waits until the explorer has answered a request later than `after`."""
+    page.wait_for_function(
+        "after => { const r = document.querySelector('.ptxlab-explorer');"
+        " return r && r.dataset.busy === '' && Number(r.dataset.seq) > after }",
+        arg=after,
+    )
+
+
+def test_a_cuda_kernel_shows_its_source_its_counters_and_what_it_changed(lab: Any) -> None:
+    assert lab.inner_text(f"{EXPLORER} h3") == "CUDA kernel"
+    source = lab.locator(f"{EXPLORER} section[aria-label='CUDA C++']")
+    assert "__global__ void third" in source.inner_text()
+    assert "div.rn.f32" in lab.inner_text(f"{EXPLORER} section[aria-label=PTX] .pl-lines")
+    assert lab.is_visible(f"{EXPLORER} section[aria-label='Instruction mix']")  # no error map: the counters are shown
+    source.locator("[data-line='4']").click()  # y[i] = x[i] / 3
+    chosen = lab.inner_text(f"{EXPLORER} section[aria-label=PTX] .pl-lines [aria-selected=true] >> nth=0")
+    assert "global" in chosen or "div" in chosen
+    lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
+    changed = lab.inner_text(f"{EXPLORER} section[aria-label='Three ways']")
+    assert "What the run changed" in changed
+    assert "0.333333" in changed
+    assert lab.is_hidden(f"{EXPLORER} section[aria-label='Output error, per element']")
+
+
+def test_another_option_of_the_compiler_changes_ptx_and_diff(lab: Any) -> None:
+    before = int(lab.get_attribute(EXPLORER, "data-seq"))
+    lab.locator(".ptxlab-parameters .widget-checkbox:has-text('fast math') input").click()
+    settle(lab, before)
+    assert "div.approx" in lab.inner_text(f"{EXPLORER} section[aria-label=PTX] .pl-lines")
+    assert not lab.inner_text(f"{EXPLORER} .pl-diff-note").startswith("no instruction")
+    lab.click(f"{EXPLORER} button:has-text('Diff ⇄')")
+    assert lab.locator(f"{EXPLORER} .pl-sides-2 tr").count() > 0
+    lab.click(f"{EXPLORER} button:has-text('Code')")
