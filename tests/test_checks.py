@@ -317,3 +317,29 @@ def test_arguments_of_the_command(tmp_path: Path) -> None:
     with pytest.raises(pl.LaunchError) as error:
         argument("hello")
     assert str(error.value) == ("hello: a number, an array such as f32[256] or out:f32[256], or a .npy file is wanted")
+
+
+# -- lanes that did something together ---------------------------------------------------------------------------------
+
+
+@kernel
+def reused(k: Builder, x: Ptr[f32], y: Ptr[f32]) -> None:
+    """All lanes read one word, and then lane 0 overwrites it."""
+    word = k.shared(f32, 1)
+    lane = k.tid.x
+    with k.if_(lane == 0):
+        word[0] = x[0]
+    k.op("bar.warp.sync", 0xFFFFFFFF)
+    y[lane] = word[0]
+    with k.if_(lane == 0):
+        word[0] = x[1]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_thread_does_not_race_with_itself_in_words(device: str) -> None:
+    x, y = np.zeros(2, np.float32), np.zeros(32, np.float32)
+    run = pl.launch(reused, 1, 32, x, y, device=device, checks=("memcheck", "racecheck"))
+    (found,) = run.findings
+    assert found.kind == "WAR"
+    assert found.second is not None
+    assert found.second.did == "loads 4 bytes, and so do other lanes of its warp"

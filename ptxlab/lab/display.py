@@ -130,8 +130,7 @@ def run_html(run: Any) -> str:
         rows["executed"] = f"{run.counters.thread_instructions:,} thread-instructions"
         most = sorted(run.counters.opcodes.items(), key=lambda item: -item[1][1])[:8]
         rows |= {opcode: f"{threads:,}" for opcode, (_, threads) in most}
-    rows |= {finding.check: finding.message for finding in run.findings}
-    return page(table(rows))
+    return page(table(rows), *(finding._repr_html_() for finding in run.findings))
 
 
 def module_html(module: Any) -> str:

@@ -273,7 +273,7 @@ for axis, kernel_ in zip(axes, (hasty, nearest), strict=True):
     axis.set(title=kernel_.name, xlabel="place in the tile")
 axes[0].set_ylabel("thread")
 axes[0].text(52, 20, "never written", ha="center", color="C3")
-axes[1].legend(fontsize="small")
+axes[1].legend(fontsize="small");
 
 # %% [markdown]
 # The answer to the second half of our question: **the idle thread itself**. It has no row, but it has hands. It
@@ -319,15 +319,22 @@ pl.launch(branch, 1, 64, x, y, 40, checks=("memcheck", "synccheck"))
 
 # %%
 spec = pl.kernels.get("tiled")
-source = spec.source
-print(source[source.index("        index = k.thread_index()") : source.index("        head, batch")])
-print(
-    source[
-        source.index("        with k.loop(needed") : source.index(
-            "            if slots is not None:\n                with k.guard"
-        )
-    ]
-)
+
+
+def excerpt(first, behind=" "):
+    """Prints the kernel's source from the line that begins with `first` to before the one that begins with `behind`."""
+    lines = spec.source.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.lstrip().startswith(first))
+    margin = len(lines[start]) - len(lines[start].lstrip())
+    stop = start + 1
+    while not lines[stop].lstrip().startswith(behind) and (not lines[stop] or lines[stop].startswith(" " * margin)):
+        stop += 1
+    print("\n".join(line[margin:] for line in lines[start:stop]).rstrip())
+
+
+excerpt("index = k.thread_index()", "head, batch")
+print()
+excerpt("with k.loop(needed", "# A row that saw no key")
 
 # %% [markdown]
 # Three things to see:
@@ -447,6 +454,8 @@ pl.explore("tiled", head_dim=16, seq_len=64)
 # %% [exercise] 02-one-barrier
 
 # %% [markdown]
+# Stuck? `ptxlab.course.solution("02-copy")` prints one answer. Read the feedback twice before you ask for it.
+#
 # # What have you seen?
 #
 # - A barrier promises that nobody passes before all have arrived, and that what was written before it is seen behind

@@ -180,7 +180,7 @@ for step in range(5):
             partner = lane ^ (1, 2, 4, 8)[step - 1]
             axis.annotate("", (lane, step - 0.28), (partner, step - 0.72), arrowprops={"arrowstyle": "->", "lw": 0.5})
 axis.set(xticks=range(0, 32, 4), yticks=range(5), yticklabels=["start", "⊕ 1", "⊕ 2", "⊕ 4", "⊕ 8"], xlabel="lane")
-axis.axvline(15.5, color="k", lw=1)
+axis.axvline(15.5, color="k", lw=1);
 # %% [markdown]
 # After the first step every pair agrees, after the second every four, then eight, then sixteen: each step doubles how
 # many lanes a lane has heard of, so 16 take $\log_2 16 = 4$ steps. No barrier, no memory. And the two halves never
@@ -219,13 +219,24 @@ for tile in tiles:
 print(sums.sum(), np.exp(tiles - tiles.max()).sum())
 
 # %% [markdown]
-# Here is the same in the kernel. `high` is 4 rows, `wide` is 4 keys; `_other` is the shuffle.
+# Here is the same in the kernel, for row `i` of the thread's four. `wide` is 4 keys; `_other` is the shuffle.
 
 # %%
 spec = pl.kernels.get("tiled2d")
-source = spec.source
-start = source.index("            for i in range(high):\n                new_max")
-print(source[start : source.index("                if slots is not None:\n                    slot, wanted")])
+
+
+def excerpt(first, behind=" "):
+    """Prints the kernel's source from the line that begins with `first` to before the one that begins with `behind`."""
+    lines = spec.source.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.lstrip().startswith(first))
+    margin = len(lines[start]) - len(lines[start].lstrip())
+    stop = start + 1
+    while not lines[stop].lstrip().startswith(behind) and (not lines[stop] or lines[stop].startswith(" " * margin)):
+        stop += 1
+    print("\n".join(line[margin:] for line in lines[start:stop]).rstrip())
+
+
+excerpt("new_max = k.var(f32", "if slots is not None")
 
 # %% [markdown]
 # ## And the weights themselves?
@@ -237,8 +248,7 @@ print(source[start : source.index("                if slots is not None:\n      
 # to nothing.
 
 # %%
-start = source.index('            k.op("bar.warp.sync"')
-print(source[start : source.index("        for i in range(high):\n            total")])
+excerpt('k.op("bar.warp.sync"')
 
 # %% [markdown]
 # ## Why are there four floats too many in each row?
@@ -261,6 +271,9 @@ for pad in (0, 4):
 
 # %%
 pl.compare(q, k, v, kernels=["scalar", "tiled", "tiled2d"], device="cpu")
+
+# %% [markdown]
+# (The last column is the time of the CPU machine, for which a wavefront is no work. On a GPU it would be another.)
 
 # %%
 for name in ("tiled", "tiled2d"):
@@ -303,6 +316,8 @@ pl.explore("tiled2d", head_dim=32, seq_len=64)
 # %% [exercise] 03-piece
 
 # %% [markdown]
+# Stuck? `ptxlab.course.solution("03-share")` prints one answer. Read the feedback twice before you ask for it.
+#
 # # What have you seen?
 #
 # - What limits a kernel in shared memory is loads for each FMA. A piece of $h \times w$ scores a thread needs

@@ -89,7 +89,7 @@ figure, axis = plt.subplots(figsize=(6.4, 4.6), layout="constrained")
 axis.imshow(lane_of, cmap="turbo", alpha=0.6)
 for (row, column), lane in np.ndenumerate(lane_of):
     axis.text(column, row, lane, ha="center", va="center", fontsize=7)
-axis.set(title="the lane that has each element of C, on this machine", xlabel="column", ylabel="row")
+axis.set(title="the lane that has each element of C, on this machine", xlabel="column", ylabel="row");
 
 # %% [markdown]
 # A pattern, and a neat one. You must not use it. The PTX manual says that the layout of a WMMA fragment is
@@ -186,12 +186,20 @@ for sigma in (0.3, 1.0, 3.0):
 
 # %%
 spec = pl.kernels.get("wmma")
-source = spec.source
-print(
-    source[
-        source.index("            sums = [") : source.index("            if slots is not None:\n                total")
-    ]
-)
+
+
+def excerpt(first, behind=" "):
+    """Prints the kernel's source from the line that begins with `first` to before the one that begins with `behind`."""
+    lines = spec.source.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.lstrip().startswith(first))
+    margin = len(lines[start]) - len(lines[start].lstrip())
+    stop = start + 1
+    while not lines[stop].lstrip().startswith(behind) and (not lines[stop] or lines[stop].startswith(" " * margin)):
+        stop += 1
+    print("\n".join(line[margin:] for line in lines[start:stop]).rstrip())
+
+
+excerpt("sums = [", "if slots is not None")
 
 # %% [markdown]
 # A warp waits for itself only (`bar.warp.sync`): nobody else reads its rows of S, P and O. It waits for the block
@@ -285,6 +293,8 @@ pl.explore("wmma", head_dim=32, seq_len=64)
 # %% [exercise] 04-rows
 
 # %% [markdown]
+# Stuck? `ptxlab.course.solution("04-keys")` prints one answer. Read the feedback twice before you ask for it.
+#
 # # What have you seen?
 #
 # - A tensor core does in one instruction of a warp what takes 128 FMA instructions: 16 × 16 × 16.

@@ -236,14 +236,20 @@ print(inspect.getsource(softmax.update))
 
 # %%
 spec = pl.kernels.get("mma")
-source = spec.source
-print(
-    source[
-        source.index("            scores = [k.vars") : source.index(
-            "            if slots is not None:\n                for n"
-        )
-    ]
-)
+
+
+def excerpt(first, behind=" "):
+    """Prints the kernel's source from the line that begins with `first` to before the one that begins with `behind`."""
+    lines = spec.source.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.lstrip().startswith(first))
+    margin = len(lines[start]) - len(lines[start].lstrip())
+    stop = start + 1
+    while not lines[stop].lstrip().startswith(behind) and (not lines[stop] or lines[stop].startswith(" " * margin)):
+        stop += 1
+    print("\n".join(line[margin:] for line in lines[start:stop]).rstrip())
+
+
+excerpt("scores = [k.vars", "if slots is not None")
 
 # %% [markdown]
 # ## What has it bought?
@@ -320,6 +326,8 @@ pl.explore("mma", head_dim=64, seq_len=64)
 # %% [exercise] 05-chain
 
 # %% [markdown]
+# Stuck? `ptxlab.course.solution("05-trans")` prints one answer. Read the feedback twice before you ask for it.
+#
 # # What have you seen?
 #
 # - `mma.sync` documents who holds what: rows of A and C belong to groups of four lanes, columns of B as well.
