@@ -203,7 +203,7 @@ def kernels_index() -> str:
 def kernel_page(name: str) -> str:
     """A kernel: its question and idea, its parameters, what a run of it counts, its source."""
     spec = pl.kernels.get(name)
-    out = [f"# {name}", "", f"**{spec.question}** {spec.idea}.", "", f"Look at: {', '.join(spec.teaches)}.", ""]
+    out = [f"# {name}", "", f"**{spec.question}** {spec.idea}.", "", *spec.teaches.splitlines()[2:], ""]
     out += ["## Parameters", "", "| parameter | meaning | values |", "|---|---|---|"]
     for p in spec.parameters.values():
         span = f"{p.minimum} to {p.maximum}" if p.maximum else f"from {p.minimum}"

@@ -18,6 +18,17 @@ def test_catalogue_is_in_reading_order():
         assert spec.question.endswith("?")
         assert spec.phase in ("prefill", "decode")
         assert "def make(config" in spec.source
+        question, idea, *look = spec.teaches.splitlines()
+        assert question == spec.question
+        assert idea == f"The idea: {spec.idea}."
+        assert look[-1] == f"New PTX: {', '.join(spec.brings)}."
+
+
+@pytest.mark.parametrize("name", kernels.names("prefill"))
+def test_a_rung_says_what_to_look_at(name):
+    line = kernels.get(name).teaches.splitlines()[2]
+    assert line.startswith("Look at: ")
+    assert len(line) > 60
 
 
 def test_unknown_kernel():

@@ -112,7 +112,7 @@ SPEC = DecodeSpec(
     title="One query, one warp a head",
     question="Why is decode a bandwidth problem that this kernel cannot reach?",
     idea="the lanes of a warp share a row",
-    teaches=("shfl.sync.bfly", "pointer variables", "lengths by pointer"),
+    brings=("shfl.sync.bfly", "pointer variables", "lengths by pointer"),
     make=make,
     takes=(spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.LENGTH),
 )

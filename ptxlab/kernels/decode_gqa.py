@@ -331,7 +331,7 @@ SPEC = DecodeSpec(
     title="The heads of a group as the rows of an MMA",
     question="Why is reading K and V once worth wasting half an MMA?",
     idea="one block for all query heads of a group",
-    teaches=("cp.async with zero fill", "cp.async.wait_group", "bar.warp.sync"),
+    brings=("cp.async with zero fill", "cp.async.wait_group", "bar.warp.sync"),
     make=make,
     takes=(
         HEAD_DIM, spec.HALVES, ARCH, spec.PROBES, WARPS, STAGES,

@@ -140,7 +140,7 @@ SPEC = DecodeSpec(
     title="A paged cache, many sequences",
     question="What does a page cost, and who checks the last one?",
     idea="a block table",
-    teaches=("dependent loads", "64-bit addresses", "pointers in memory"),
+    brings=("dependent loads", "64-bit addresses", "pointers in memory"),
     make=make,
     takes=(
         spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.WARPS, spec.cache_parameter("paged", "pointers"),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ptxlab import targets
 from ptxlab.build import Kernel, Param, Ptr, Register, bf16, f16, f32, s32, u32, u64
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.kernels.spec import MAX_HEAD_DIM, Parameter
+from ptxlab.kernels.spec import MAX_HEAD_DIM, Parameter, lesson
 
 if TYPE_CHECKING:
     from ptxlab.text import Module
@@ -262,15 +262,21 @@ class DecodeSpec:
     title: str
     question: str
     idea: str
-    teaches: tuple[str, ...]
+    brings: tuple[str, ...]
     make: Callable[[DecodeConfig], Kernel] = field(repr=False)
     takes: tuple[Parameter, ...] = field(repr=False)
     grid: Callable[[int, int, int, int], tuple[int, int, int]] = field(default=one_block_a_head, repr=False)
     threads: Callable[[DecodeConfig], int] = field(default=lambda config: config.threads, repr=False)
     shared_bytes: Callable[[DecodeConfig], int] = field(default=no_shared, repr=False)
     fit: Callable[[DecodeConfig], DecodeConfig] = field(default=lambda config: config, repr=False)
+    look: str = ""
     warp_of: Callable[[DecodeConfig, Any], Any] = field(default=lambda config, keys: keys * 0, repr=False)
     phase: str = "decode"
+
+    @property
+    def teaches(self) -> str:
+        """The lesson: the question, the idea, and what to look at."""
+        return lesson(self.question, self.idea, self.look, self.brings)
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:

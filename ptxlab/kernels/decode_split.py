@@ -77,7 +77,7 @@ SPEC = DecodeSpec(
     title="The keys split over the grid",
     question="How many splits?",
     idea="partial results, merged by a second kernel",
-    teaches=("grid z", "un-normalised sums"),
+    brings=("grid z", "un-normalised sums"),
     make=make,
     takes=(
         spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.WARPS, spec.cache_parameter("dense", "paged", "pointers"),

@@ -196,7 +196,11 @@ SPEC = Spec(
     title="P stays in registers",
     question="Why is the C fragment of Q K' the A fragment of P V?",
     idea="mma.sync with documented fragments",
-    teaches=("mma.sync", "ldmatrix", "ldmatrix.trans", "cvt.rn.f16x2"),
+    brings=("mma.sync", "ldmatrix", "ldmatrix.trans", "cvt.rn.f16x2"),
+    look=(
+        "the registers between the mma of Q K' and that of P V: one cvt for two weights, no store, no load; and the "
+        "bank conflicts of every ldmatrix"
+    ),
     phase="prefill",
     make=make,
     tile=64,

@@ -268,7 +268,11 @@ SPEC = Spec(
     title="The next tile is on its way",
     question="What is in flight, and when is a buffer free again?",
     idea="cp.async with two stages; causal tile skip",
-    teaches=("cp.async.cg", "cp.async.commit_group", "cp.async.wait_group", "zero fill"),
+    brings=("cp.async.cg", "cp.async.commit_group", "cp.async.wait_group", "zero fill"),
+    look=(
+        "what is in flight at the barrier, and which stage is free behind it; the first of the two loops, which "
+        "masks nothing; registers, of which there is none left"
+    ),
     phase="prefill",
     make=make,
     tile=64,

@@ -98,7 +98,11 @@ SPEC = Spec(
     title="Online softmax, one thread a row",
     question="Why is one pass over the keys enough, and what must be rescaled?",
     idea="online softmax",
-    teaches=("fma", "ex2.approx", "setp", "predicates", "div"),
+    brings=("fma", "ex2.approx", "setp", "predicates", "div"),
+    look=(
+        "the rescale factors in the plot of the state: 1 while the maximum stays, and after the first keys it "
+        "mostly stays"
+    ),
     phase="prefill",
     make=make,
 )

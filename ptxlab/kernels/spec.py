@@ -152,9 +152,10 @@ class Built:
 class Spec:
     """A rung: what it asks, what it adds to the rung before it, and how to build it.
 
-    `idea` is the one new idea, `teaches` the PTX that comes with it, `phase` "prefill" or "decode". `make(config)`
-    writes the kernel with the builder. `dtypes` are the element types it takes, the first one the default; head_dim is
-    a multiple of `step`; `sm` is the lowest target that has its instructions.
+    `idea` is the one new idea, `brings` the PTX that comes with it, `look` what to look at, `phase` "prefill" or
+    "decode"; `teaches` puts them into words. `make(config)` writes the kernel with the builder. `dtypes` are the
+    element types it takes, the first one the default; head_dim is a multiple of `step`; `sm` is the lowest target that
+    has its instructions.
 
     `tile` is how many keys a tile has if they fit, None where there are no tiles. `tunable` are its further parameters
     (tile_q, warps, stages), whose defaults `prefer(config)` may change for a head_dim or a target. `shared_bytes` is
@@ -167,7 +168,7 @@ class Spec:
     title: str
     question: str
     idea: str
-    teaches: tuple[str, ...]
+    brings: tuple[str, ...]
     phase: str
     make: Callable[[Config], Kernel] = field(repr=False)
     tile: int | None = None
@@ -181,6 +182,12 @@ class Spec:
     prefer: Callable[[Config], Config] = field(default=lambda config: config, repr=False)
     limits: Callable[[Config], str] = field(default=lambda config: "", repr=False)
     precision: str = ""
+    look: str = ""
+
+    @property
+    def teaches(self) -> str:
+        """The lesson: the question, the idea, and what to look at."""
+        return lesson(self.question, self.idea, self.look, self.brings)
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -276,6 +283,12 @@ class Spec:
             return None
         warps = min(config.warps, config.tile_q // 32) if "warps" in self.parameters else config.warps
         return dataclasses.replace(config, tile_q=config.tile_q // 2, warps=warps)
+
+
+def lesson(question: str, idea: str, look: str, brings: tuple[str, ...]) -> str:
+    """What a rung teaches, in a few lines."""
+    lines = [question, f"The idea: {idea}.", f"Look at: {look}." if look else "", f"New PTX: {', '.join(brings)}."]
+    return "\n".join(filter(None, lines))
 
 
 def entry_name(rung: str, config: Config) -> str:

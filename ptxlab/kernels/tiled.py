@@ -126,7 +126,11 @@ SPEC = Spec(
     title="K and V tiles in shared memory",
     question="What does a barrier promise, and who loads the row of an idle thread?",
     idea="K/V tile in shared memory",
-    teaches=("ld.shared", "st.shared", "bar.sync"),
+    brings=("ld.shared", "st.shared", "bar.sync"),
+    look=(
+        "the sectors in the counters beside `scalar`'s: a key is read once for all rows of a block; and where the "
+        "two barriers of a tile stand"
+    ),
     phase="prefill",
     make=make,
     tile=32,

@@ -233,7 +233,11 @@ SPEC = Spec(
     title="A 2-D tile, 4x4 a thread",
     question="Why is softmax per row, and how do 16 threads agree on it?",
     idea="2-D tile; row statistics shared by shuffles",
-    teaches=("shfl.sync.bfly", "ld.shared.v4", "bar.warp.sync", "padded rows"),
+    brings=("shfl.sync.bfly", "ld.shared.v4", "bar.warp.sync", "padded rows"),
+    look=(
+        "how many fma there are for each ld.shared, the four shuffles of a row, and the padding of four floats, "
+        "without which the rows that eight threads read lie in the same banks"
+    ),
     phase="prefill",
     make=make,
     tile=64,

@@ -254,7 +254,11 @@ SPEC = Spec(
     title="Both products on tensor cores",
     question="What does an opaque fragment cost?",
     idea="wmma; f32 inputs rounded to f16 on the way to shared memory",
-    teaches=("wmma.load", "wmma.mma", "wmma.store", "cvt.rn.f16x2"),
+    brings=("wmma.load", "wmma.mma", "wmma.store", "cvt.rn.f16x2"),
+    look=(
+        "the way of S, P and O through shared memory between the two products, and how many instructions of the "
+        "whole are products"
+    ),
     phase="prefill",
     make=make,
     tile=64,
