@@ -205,6 +205,8 @@ def on_a_gpu(options: argparse.Namespace) -> list[str]:
     ]
     print("\n".join(lines))
 
+    ours: list[tuple[Problem, float, float | None]] = []
+
     def show(name: str, problem: Problem, splits: str, seconds: float) -> None:
         share = problem.bytes / seconds
         lines.append(f"{name:<17}{problem}{splits:>7}{seconds * 1e6:>9.1f} us{share / 1e9:>9.1f}{share / rate:>7.0%}")
@@ -218,6 +220,9 @@ def on_a_gpu(options: argparse.Namespace) -> list[str]:
             seconds = min(graph.replay() for _ in range(repeats)) / len(prepared.caches)
             graph.free()
             show(name, problem, str(splits), seconds)
+            if name == "decode_gqa":
+                filled = problem.batch * problem.heads[1] * splits >= 0.8 * blocks
+                ours.append((problem, seconds, problem.bytes / seconds / rate if filled else None))
         prepared.free()
         for name, found in decode_others.times(problem, PAGE, COLD, repeats):
             if isinstance(found, str):
@@ -225,7 +230,27 @@ def on_a_gpu(options: argparse.Namespace) -> list[str]:
                 print(lines[-1])
             else:
                 show(name, problem, "", found)
-    return lines
+    verdict = ["", *goals(ours)]
+    print("\n".join(verdict))
+    return lines + verdict
+
+
+def goals(ours: list[tuple[Problem, float, float | None]]) -> list[str]:
+    """What `decode_gqa` reached, from (problem, seconds, share of the copy where the grid fills the card)."""
+    says = []
+    shares = [(share, problem) for problem, _, share in ours if share is not None]
+    if shares:
+        low, problem = min(shares, key=lambda found: found[0])
+        reached = sum(share >= 0.85 for share, _ in shares)
+        says.append(
+            f"decode_gqa, the card filled: {reached} of {len(shares)} problems at 85 % of the copy or more; "
+            f"the lowest share is {low:.0%}, at B {problem.batch}, {problem.keys} keys"
+        )
+    for problem, seconds, _ in ours:
+        if problem.batch == 1 and problem.keys == 1024:
+            heads, cache = "/".join(map(str, problem.heads)), "in pages" if problem.paged else "dense"
+            says.append(f"decode_gqa, one step at B 1, 1024 keys, {heads}, {cache}: {seconds * 1e6:.1f} us; goal 10 us")
+    return says
 
 
 # -- on the CPU machine ------------------------------------------------------------------------------------------------
