@@ -1,4 +1,4 @@
-"""How long the explorer takes from a moved slider to the repainted page, in a real browser.
+"""How long the explorer takes from a moved slider to the repainted page, and the debugger for a step, in a browser.
 
 A real JupyterLab, a real Chromium, the arrow keys on the slider of `head_dim` near 64 at S = 256, for `scalar` and
 `tiled`. A key goes down, the kernel computes, the page paints; the clock stops after the frame in which a part of the
@@ -6,6 +6,10 @@ answer stands on the page. Printed are median and 95th percentile of 30
 (`python benchmarks/explorer.py`), beside what the design asks for:
 
     PTX and diff at most 150 ms; the result at most 1 s for a kernel not seen before, 100 ms for one seen
+    a step of the debugger at most 16 ms: one frame
+
+A step is measured twice: the work (key, script, style, layout), which has to fit into a frame, and until the page is
+painted, which waits besides for the next frame of a display with 60 a second.
 
 `--json FILE` keeps the numbers. Run it on a quiet machine: everything shares its cores with the browser.
 """
@@ -13,10 +17,12 @@ answer stands on the page. Printed are median and 95th percentile of 30
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import statistics
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +33,10 @@ import lab_server
 from ptxlab import doctor
 
 TIMES = 30
+STEPPED = 300
+"""Steps of the debugger."""
 SEQ, DIM = 256, 64
-LIMITS = {"PTX": 150, "diff": 150, "result, new": 1000, "result, seen": 100}
+LIMITS = {"PTX": 150, "diff": 150, "result, new": 1000, "result, seen": 100, "step": 16}
 """Milliseconds that the design asks for at most."""
 
 LISTEN = """() => {
@@ -91,12 +99,38 @@ def explorer(page: Any) -> dict[str, list[float]]:
     }
 
 
+STEPS = """(count) => new Promise((done) => {
+    const root = document.querySelector(".ptxlab-debugger"), slider = root.querySelector(".pl-slider"), out = [];
+    const step = () => {
+        if (out.length === count) return done(out);
+        const start = performance.now();
+        slider.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
+        root.getBoundingClientRect(); // style and layout
+        const work = performance.now() - start;
+        requestAnimationFrame(() => setTimeout(() => {
+            out.push([work, performance.now() - start]);
+            setTimeout(step, 5 + 20 * Math.random()); // not in step with the display
+        }));
+    };
+    step();
+})"""
+"""Goes forward step by step; the milliseconds of work and until painted of each."""
+
+
+def debugger(page: Any, count: int) -> dict[str, list[float]]:
+    """Milliseconds of `count` steps of the debugger that is open."""
+    page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
+    page.evaluate(STEPS, 20)  # what is compiled on first use
+    both = page.evaluate(STEPS, count)
+    return {"step": [work for work, _ in both], "step, painted": [painted for _, painted in both]}
+
+
 def summary(samples: list[float]) -> tuple[float, float]:
     """Median and 95th percentile."""
     return statistics.median(samples), statistics.quantiles(samples, n=20)[-1]
 
 
-def report(title: str, measures: dict[str, list[float]]) -> dict[str, Any]:
+def report(title: str, measures: dict[str, list[float]], digits: int = 0) -> dict[str, Any]:
     """Prints a table of measures and gives it back."""
     print(f"{title}\n{'':<16}{'median':>10}{'p95':>10}{'asked':>10}")
     out: dict[str, Any] = {}
@@ -106,36 +140,50 @@ def report(title: str, measures: dict[str, list[float]]) -> dict[str, Any]:
         verdict = (
             "" if limit is None else "  met" if late <= limit else "  median met" if median <= limit else "  NOT met"
         )
-        print(f"{name:<16}{median:>7.0f} ms{late:>7.0f} ms{f'{limit} ms' if limit else '':>10}{verdict}")
+        print(f"{name:<16}{median:>7.{digits}f} ms{late:>7.{digits}f} ms{f'{limit} ms' if limit else '':>10}{verdict}")
         out[name] = {"median": round(median, 1), "p95": round(late, 1), "limit": limit, "times": len(samples)}
     return out
 
 
-def measure(only: list[str]) -> dict[str, Any]:
-    """All tables, for the kernels named."""
+def measure(names: list[str], only: str | None = None) -> dict[str, Any]:
+    """All tables, or those of one widget, for the kernels named."""
     path = doctor.browser()
     if path is None:
         raise SystemExit("benchmarks/explorer.py needs Chromium or Chrome")
     found: dict[str, Any] = {}
-    for kernel in only:
-        source = f'import ptxlab as pl\npl.explore("{kernel}", seq_len={SEQ}, head_dim={DIM - TIMES // 2})'
-        with tempfile.TemporaryDirectory() as folder:
-            lab_server.write_notebook(Path(folder) / "explore.ipynb", source)
-            with lab_server.server(Path(folder)) as (url, token), lab_server.chromium(path) as browser:
-                page = browser.new_page(viewport={"width": 1600, "height": 1000})
-                page.set_default_timeout(60_000)
-                lab_server.open_notebook(page, url, token, "explore.ipynb")
-                lab_server.run_all(page)
+    for kernel in names:
+        if only != "debugger":
+            source = f'import ptxlab as pl\npl.explore("{kernel}", seq_len={SEQ}, head_dim={DIM - TIMES // 2})'
+            with opened(path, source) as page:
                 settle(page)
                 found[kernel] = report(f"{kernel}, S = {SEQ}, D near {DIM}", explorer(page))
+        if only != "explorer":
+            source = f'import ptxlab as pl\npl.debug("{kernel}", seq_len={SEQ}, head_dim={DIM}, warps=0)'
+            with opened(path, source) as page:
+                title = f"{kernel}, S = {SEQ}, D = {DIM}, in the debugger"
+                found[f"{kernel}, debugger"] = report(title, debugger(page, STEPPED), digits=1)
     return found
+
+
+@contextlib.contextmanager
+def opened(path: str, source: str) -> Iterator[Any]:
+    """A notebook with one cell in a JupyterLab of its own, run."""
+    with tempfile.TemporaryDirectory() as folder:
+        lab_server.write_notebook(Path(folder) / "look.ipynb", source)
+        with lab_server.server(Path(folder)) as (url, token), lab_server.chromium(path) as browser:
+            page = browser.new_page(viewport={"width": 1600, "height": 1000})
+            page.set_default_timeout(60_000)
+            lab_server.open_notebook(page, url, token, "look.ipynb")
+            lab_server.run_all(page)
+            yield page
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kernels", nargs="*", default=["scalar", "tiled"])
+    parser.add_argument("--only", choices=("explorer", "debugger"), help="one of the two widgets")
     parser.add_argument("--json", metavar="FILE", type=Path)
     options = parser.parse_args()
-    results = measure(options.kernels)
+    results = measure(options.kernels, options.only)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -71,7 +71,7 @@ def test_mistakes_are_marked_as_they_are_typed(lab: Any) -> None:
     assert lab.inner_text(f"{EDITOR} .cm-lintRange-error") == "4"
     lab.hover(f"{EDITOR} .cm-lintRange-error")
     tip = lab.wait_for_selector(f"{EDITOR} .cm-tooltip-lint")
-    assert "hint: mul.wide.u32  %at, %lane, 4;" in tip.inner_text()
+    assert "write:  mul.wide.u32  %at, %lane, 4;" in tip.inner_text()
     lab_server.ARTIFACTS.mkdir(exist_ok=True)
     lab.screenshot(path=str(lab_server.ARTIFACTS / "editor-mistake.png"))
     lab.mouse.move(3, 3)

@@ -94,7 +94,7 @@ def test_mistakes_of_the_parser_and_of_the_table() -> None:
     (item,) = checked(START.replace("%lane, 4;", "%lane 4;"))["items"]
     assert (item["line"], item["column"], item["length"]) == (12, 30, 1)
     assert item["message"] == "expected ',' or ';' after '%lane'; found '4'"
-    assert item["more"] == ["hint: mul.wide.u32  %at, %lane, 4;"]
+    assert item["more"] == ["write:  mul.wide.u32  %at, %lane, 4;"]
     first, second = checked(START.replace("mov.u32 ", "mov.rn.u32 ").replace("[%at]", "[%there]"))["items"]
     assert [first["line"], second["line"]] == [11, 14]
     assert "%there" in second["message"]

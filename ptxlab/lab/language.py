@@ -149,7 +149,9 @@ def problem(error: PtxlabError) -> dict[str, Any]:
     """An error as an editor marks it: {line, column, length, message, whole}; line and column from 1, 0: nowhere."""
     place = {name: getattr(error, name, 0) for name in ("line", "column", "length")}
     parts = [getattr(error, "message", None) or str(error)]
-    parts += [f"{what}: {getattr(error, what)}" for what in ("syntax", "hint") if getattr(error, what, "")]
+    for label, what in (("syntax", "syntax"), ("write", "hint")):
+        if getattr(error, what, ""):
+            parts.append(f"{label}:  {getattr(error, what)}")
     return {**place, "message": parts[0], "more": parts[1:], "whole": str(error)}
 
 
