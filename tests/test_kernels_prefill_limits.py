@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -124,27 +126,68 @@ def test_auto_says_what_it_chose_and_why():
     ]
     assert chosen.tiles(512, 500) == (8, 8)
     assert chosen.build() is kernels.get("swizzle").build(arch="sm_75")
+    assert repr(kernels.Config.auto(8, 9, 9, dtype="f64", kernel="scalar")).splitlines() == [
+        "scalar for f64, head_dim 8, sm_80",
+        "  128 query rows x one key at a time, 4 warps",
+        "  0 of 49152 bytes of shared memory",
+    ]
 
 
-def test_auto_never_exceeds_a_limit():
-    for arch in ARCHS:
-        for dim in (16, 64, 96, 128, 192, 256):
-            for dtype in ("f16", "bf16", "f32", "f64"):
-                if dtype == "bf16" and arch == "sm_75":
-                    continue
-                for rows, keys in ((1, 1), (100, 1000), (4096, 4096)):
-                    chosen = kernels.Config.auto(dim, rows, keys, True, dtype, arch)
-                    assert chosen.shared_bytes <= targets.get(arch).optin_shared
-                    assert chosen.threads <= 1024
+@pytest.mark.parametrize("arch", list(targets.TARGETS))
+def test_auto_never_exceeds_a_limit(arch):
+    """For every target, and every head_dim up to 256; and what it says it will build is what is built."""
+    target = targets.get(arch)
+    for dim, dtype in itertools.product(range(8, 257, 8), ("f16", "bf16", "f32", "f64")):
+        if dtype in ("f16", "bf16") and (dim % 16 or target.number < (70 if dtype == "f16" else 80)):
+            continue
+        for rows, keys in ((0, 0), (1, 1), (100, 1000), (4096, 4096)):
+            chosen = kernels.Config.auto(dim, rows, keys, True, dtype, arch)
+            spec = kernels.get(chosen.kernel)
+            limit = target.optin_shared if spec.dynamic else target.static_shared
+            assert chosen.shared_bytes <= limit
+            assert chosen.threads <= 256
+            assert f"{chosen.shared_bytes} of " in repr(chosen)
+            taken = {name: getattr(chosen, name) for name in ("tile_q", "tile_kv", "warps", "stages")
+                     if name in spec.parameters}  # fmt: skip
+            again = spec.configure(head_dim=dim, causal=True, dtype=dtype, arch=arch, **taken)
+            assert again == chosen
+
+
+def test_auto_takes_what_a_multiprocessor_holds_twice():
+    """The tiles of FlashAttention-2 where there is memory for them, smaller ones where there is not."""
+
+    def tiles(dim, arch):
+        chosen = kernels.Config.auto(dim, 4096, 4096, False, "bf16", arch)
+        return chosen.tile_q, chosen.tile_kv, chosen.warps
+
+    assert [tiles(dim, "sm_90") for dim in (64, 128, 192, 256)] == [
+        (128, 128, 4), (128, 64, 4), (64, 64, 4), (64, 32, 4)]  # fmt: skip
+    assert [tiles(dim, "sm_89") for dim in (64, 128, 192, 256)] == [
+        (128, 64, 4), (64, 32, 4), (64, 32, 4), (128, 16, 8)]  # fmt: skip
 
 
 def test_auto_where_nothing_fits():
     with pytest.raises(pl.TargetError) as caught:
         kernels.Config.auto(64, 8, 8, dtype="bf16", arch="sm_75")
     assert str(caught.value).startswith("no kernel takes bf16 with head_dim=64 on sm_75; not pipelined: arch is one of")
+    assert str(caught.value).endswith("; not swizzle nor mma: bf16 on tensor cores needs sm_80; sm_75 has f16")
     with pytest.raises(pl.TargetError) as caught:
         kernels.Config.auto(64, 8, 8, dtype="s8")
     assert str(caught.value) == "dtype is one of 'f64', 'f32', 'f16', 'bf16', not 's8'"
+    with pytest.raises(pl.TargetError) as caught:
+        kernels.Config.auto(24, 8, 8)
+    assert str(caught.value) == (
+        "no kernel takes f16 with head_dim=24 on sm_80; not pipelined nor swizzle nor mma nor wmma: "
+        "head_dim is a whole number from 16 to 256 in steps of 16, not 24"
+    )
+    for rows, keys, message in ((-1, 8, "seq_q is a whole number from 0, not -1"),
+                                (8, 0.5, "seq_kv is a whole number from 0, not 0.5")):  # fmt: skip
+        with pytest.raises(pl.TargetError) as caught:
+            kernels.Config.auto(64, rows, keys)
+        assert str(caught.value) == message
+    with pytest.raises(pl.TargetError) as caught:
+        kernels.Config.auto(64, 8, 8, arch="sm_99")
+    assert str(caught.value).startswith("target: there is no 'sm_99' here; there is sm_50, ")
 
 
 def test_attention_chooses_by_itself():
@@ -153,6 +196,7 @@ def test_attention_chooses_by_itself():
     assert out.kernel.spec.name == "pipelined"
     assert out.kernel.config.tile_q == 64
     assert out.error.ok
+    assert repr(out).startswith("pipelined_f16_d32_causal on cpu: ")  # it says which
 
 
 # -- the systems that the library covers -------------------------------------------------------------------------------
@@ -161,14 +205,32 @@ def test_attention_chooses_by_itself():
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("dim", [1, 2, 64, 256])
 def test_system_a(dtype, dim):
-    """f32 and f64, head_dim a power of two to 256, causal, a scale given at run time, any target."""
-    for arch in ("sm_75", "sm_90", "sm_120"):
+    """f32 and f64, head_dim a power of two to 256, causal, a scale given at run time, any target with its version."""
+    for arch, version in (("sm_75", "6.3"), ("sm_80", "7.0"), ("sm_86", "7.1"), ("sm_89", "7.8"), ("sm_90", "7.8"),
+                          ("sm_120", "8.7")):  # fmt: skip
         built = kernels.get("tiled").build(head_dim=dim, dtype=dtype, causal=True, arch=arch)
         assert built.name == f"tiled_{dtype}_d{dim}_causal"
-        assert f".target {arch}" in built.ptx
+        assert f".version {version}\n.target {arch}\n" in built.ptx
     q, k, v = reference.random_inputs(1, 1, 1, 5, 9, dim, dtype=kernels.DTYPES[dtype])
     built = kernels.get("tiled").build(head_dim=dim, dtype=dtype, causal=True)
-    assert pl.attention(q, k, v, kernel=built, causal=True, scale=0.3, device="cpu").error.ok
+    for scale in (0.3, 1.0):
+        assert pl.attention(q, k, v, kernel=built, causal=True, scale=scale, device="cpu").error.ok
+
+
+@pytest.mark.parametrize("tile", [1, 2, 4, 8, 16, 32, 64, 128, 256])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_system_a_block_seq(dtype, tile):
+    """Tiles of a power of two to 256 keys where shared memory holds them, and an error where it does not."""
+    q, k, v = reference.random_inputs(1, 1, 1, 3, 300, 8, dtype=kernels.DTYPES[dtype])
+    built = kernels.get("tiled").build(head_dim=8, dtype=dtype, tile_kv=tile)
+    assert pl.attention(q, k, v, kernel=built, device="cpu").error.ok
+    if tile == 256:
+        with pytest.raises(pl.TargetError) as caught:
+            kernels.get("tiled").build(head_dim=64, dtype=dtype, tile_kv=tile)
+        assert str(caught.value) == (
+            f"tiled: tile_kv=256 with head_dim=64 and {dtype} needs {512 * 64 * (4 if dtype == 'f32' else 8)} bytes of "
+            "static shared memory; sm_80 has 49152"
+        )
 
 
 def test_system_b():
@@ -179,6 +241,8 @@ def test_system_b():
     out = pl.attention(q, k, v, kernel=chosen.build(), causal=True, scale=0.2, device="cpu")
     assert out.run.grid == (1, 3, 1)
     assert out.error.ok
+    given = kernels.get("tiled2d").build(head_dim=64, tile_q=16, tile_kv=32)
+    assert pl.attention(q, k, v, kernel=given, device="cpu").run.grid == (2, 3, 1)
 
 
 def test_system_c():
@@ -197,15 +261,29 @@ def test_system_c():
 def test_system_h():
     """Tiles by head_dim and target, 4 or 8 warps, 2 or 3 stages, batch, Sq != Sk, LSE; never over a limit."""
     spec = kernels.get("pipelined")
-    for dim in (64, 128, 256):
+    for dim, first in ((64, (128, 128)), (128, (128, 64)), (192, (64, 64))):
+        chosen = kernels.Config.auto(dim, 4096, 5000, True, "bf16", "sm_90")
+        assert (chosen.kernel, chosen.tile_q, chosen.tile_kv) == ("pipelined", *first)
+        assert chosen.tiles(4096, 5000) == (4096 // first[0], -(-5000 // first[1]))
         for arch in ("sm_80", "sm_86", "sm_90"):
-            chosen = kernels.Config.auto(dim, 4096, 4096, True, "bf16", arch)
-            assert chosen.kernel == "pipelined"
-            assert chosen.shared_bytes <= targets.get(arch).optin_shared
+            other = kernels.Config.auto(dim, 4096, 4096, True, "bf16", arch)
+            assert 0 < other.shared_bytes <= targets.get(arch).optin_shared
     for given in ({"warps": 4}, {"warps": 8}, {"stages": 2}, {"stages": 3}):
         built = spec.build(head_dim=64, **given)
         assert all(getattr(built.config, name) == value for name, value in given.items())
     q, k, v = reference.random_inputs(2, 2, 1, 40, 90, 64, dtype=np.float16)
     out = pl.attention(q, k, v, kernel=spec.build(stages=3), device="cpu")
     assert out.lse.shape == (2, 2, 40)
+    assert out.error.ok
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.attention(q, k[:, :, :, :32], v, kernel="pipelined", device="cpu")
+    assert "k has shape (2, 1, 90, 32)" in str(caught.value)
+
+
+@pytest.mark.parametrize(("dtype", "rung"), [("f64", "tiled"), ("f32", "tiled2d"), ("f16", "pipelined"),
+                                             ("bf16", "pipelined")])  # fmt: skip
+def test_system_h_takes_every_type(dtype, rung):
+    q, k, v = reference.random_inputs(1, 2, 1, 20, 33, 16, dtype=kernels.DTYPES[dtype])
+    out = pl.attention(q, k, v, causal=True, device="cpu")
+    assert out.kernel.spec.name == rung
     assert out.error.ok

@@ -29,7 +29,7 @@ class Config:
     """The parameters of one build, complete and checked.
 
     A block has `warps` warps and computes `tile_q` query rows; it goes through the keys `tile_kv` at a time and has
-    `stages` such tiles in shared memory. `kernel` and `why` say what `Config.auto` chose, and for which reasons.
+    `stages` such tiles in shared memory. `kernel` is whose configuration it is; `why` are the reasons of `Config.auto`.
     """
 
     head_dim: int
@@ -73,7 +73,11 @@ class Config:
 
         if dtype not in PREFERRED:
             raise TargetError(f"dtype is one of {', '.join(map(repr, PREFERRED))}, not {dtype!r}")
-        why: list[str] = []
+        targets.get(arch)
+        for what, count in (("seq_q", seq_q), ("seq_kv", seq_kv)):
+            if not isinstance(count, int) or count < 0:
+                raise TargetError(f"{what} is a whole number from 0, not {count!r}")
+        refused: dict[str, list[str]] = {}
         for name in (kernel,) if kernel else [name for name in PREFERRED[dtype] if name in names("prefill")]:
             spec = get(name, "prefill")
             given: dict[str, Any] = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch}
@@ -83,8 +87,9 @@ class Config:
             except TargetError as no:
                 if kernel:
                     raise
-                why.append(f"not {name}: {str(no).removeprefix(f'{name}: ')}")
+                refused.setdefault(str(no).removeprefix(f"{name}: "), []).append(name)
                 continue
+            why = _reasons(refused)
             preferred = spec.prefer(cls(head_dim, causal, dtype, arch, spec.tile or 1))
             for what, has, likes, problem in (
                 ("tile_q", config.tile_q, preferred.tile_q, seq_q),
@@ -94,10 +99,11 @@ class Config:
                     cause = f"there are {problem}" if problem <= has else f"{arch} has no memory for {likes}"
                     why.append(f"{what} {has}, not {likes}: {cause}")
             return replace(config, kernel=name, why=tuple(why))
-        raise TargetError(f"no kernel takes {dtype} with head_dim={head_dim} on {arch}; " + "; ".join(why))
+        listed = "; ".join(_reasons(refused))
+        raise TargetError(f"no kernel takes {dtype} with head_dim={head_dim} on {arch}; {listed}")
 
     def build(self) -> Built:
-        """The kernel that `auto` chose."""
+        """The kernel with these parameters."""
         from ptxlab.kernels import get
 
         spec = get(self.kernel, "prefill")
@@ -106,7 +112,7 @@ class Config:
 
     @property
     def shared_bytes(self) -> int:
-        """Shared memory of a block, in bytes, for a configuration that `auto` chose."""
+        """Shared memory of a block, in bytes."""
         from ptxlab.kernels import get
 
         return get(self.kernel, "prefill").shared_bytes(self)
@@ -118,7 +124,8 @@ class Config:
     def __repr__(self) -> str:
         what = f"{self.dtype}, head_dim {self.head_dim}{', causal' if self.causal else ''}, {self.arch}"
         warps = "1 warp" if self.warps == 1 else f"{self.warps} warps"
-        rows = f"{self.tile_q} query rows x {self.tile_kv} keys a tile, {warps}"
+        keys = "one key at a time" if self.tile_kv == 1 else f"{self.tile_kv} keys a tile"
+        rows = f"{self.tile_q} query rows x {keys}, {warps}"
         if self.stages > 1:
             rows += f", {self.stages} stages"
         if not self.kernel:
@@ -127,6 +134,11 @@ class Config:
         limit = target.optin_shared if self.shared_bytes > target.static_shared else target.static_shared
         lines = [f"{self.kernel} for {what}", f"  {rows}", f"  {self.shared_bytes} of {limit} bytes of shared memory"]
         return "\n".join(lines + [f"  {reason}" for reason in self.why])
+
+
+def _reasons(refused: dict[str, list[str]]) -> list[str]:
+    """Which kernels were not taken, reason by reason."""
+    return [f"not {' nor '.join(names)}: {reason}" for reason, names in refused.items()]
 
 
 def _clamped(config: Config, parameters: Any, seq_q: int, seq_kv: int) -> dict[str, Any]:

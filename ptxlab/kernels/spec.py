@@ -61,7 +61,7 @@ class Parameter:
             raise TargetError(f"{kernel}: {self.name} is a whole number {limits}, not {value!r}")
 
 
-TILE_KV = Parameter("tile_kv", "keys a tile; by default as many as fit", None, minimum=1, maximum=128)
+TILE_KV = Parameter("tile_kv", "keys a tile; by default as many as fit", None, minimum=1, maximum=256)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,7 +242,7 @@ class Spec:
             if name not in self.parameters:
                 raise TargetError(f"{self.name} has no {name}; its parameters are {', '.join(self.parameters)}")
             self.parameters[name].check(self.name, value)
-        start = Config(head_dim, bool(causal), dtype, arch, self.tile or 1, bool(probes))
+        start = Config(head_dim, bool(causal), dtype, arch, self.tile or 1, bool(probes), kernel=self.name)
         return self._fit(start, asked)
 
     def _fit(self, start: Config, asked: dict[str, Any]) -> Config:
