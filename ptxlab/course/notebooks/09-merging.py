@@ -229,23 +229,14 @@ print(pl.occupancy(spec.build(head_dim=D), 256, arch="sm_90"))
 # That, not the count of instructions, is the gain. In the estimate of notebook 08, 2.9 MB had to be in flight on an
 # H200: that is 88 blocks of this kernel, one for each head, where `decode` could not do it with any number.
 #
-# Here is what each of the eight warps held before the merge, and the factor that the merge gave it. The dashed line
-# is the state of the whole.
+# Here is what each of the eight warps held before the merge, and the factor that the merge gave it; below, what
+# each gave to the output row, column by column. Dashed is the whole, rings are numpy in float64.
 
 # %%
 out = pl.decode(q, cache_k, cache_v, n, kernel="decode_multiwarp", state=True)
-parts = out.state[0]
-figure, axes = plt.subplots(3, 1, figsize=(7, 4.6), sharex=True, layout="constrained")
-whole_m = parts[:, 0].max()
-whole_l = (parts[:, 1] * parts[:, 2]).sum()
-for axis, column, name, colour in zip(axes, parts.T, ("m", "l", "factor"), ("C0", "C1", "C2"), strict=True):
-    axis.bar(range(len(parts)), column, color=colour, alpha=0.8)
-    axis.set_ylabel(name)
-    axis.grid(alpha=0.25)
-axes[0].axhline(whole_m, color="0.2", linestyle="--")
-axes[1].axhline(whole_l, color="0.2", linestyle="--")
-axes[-1].set_xlabel("warp")
-print(f"m + ln l = {whole_m + math.log(whole_l):.5f}, the kernel's log-sum-exp is {out.lse[0, 0]:.5f}")
+m, l, factor = out.state[0].T
+print(f"m + ln l = {m.max() + math.log((l * factor).sum()):.5f}, the kernel's log-sum-exp is {out.lse[0, 0]:.5f}")
+pl.plot_state(out)
 
 # %% [markdown]
 # ## What must be kept for a merge later on?
@@ -303,6 +294,8 @@ for dtype, marker in ((np.float32, "o"), (np.float16, "s")):
             o, lse = reference.merge_states(o, lse, part.o.astype(dtype), part.lse.astype(np.float32))
         errors.append(np.abs(o - exact.o).max())
     axis.loglog(counts, errors, marker=marker, label=f"partial results in {np.dtype(dtype).name}")
+axis.set_xticks(counts, counts)
+axis.minorticks_off()
 axis.set_xlabel("parts")
 axis.set_ylabel("largest error")
 axis.legend()
