@@ -61,8 +61,11 @@ for (name, outs), marker in zip(found.items(), "os", strict=True):
 axes[0].set_ylabel("K and V are read ... times")
 axes[1].set_ylabel("warp-instructions")
 for axis in axes:
+    axis.set_xticks(groups, groups)
+    axis.minorticks_off()
     axis.set_xlabel("query heads (2 KV heads)")
     axis.grid(alpha=0.25)
+axes[0].set_yticks((1, 2, 4, 8, 16), (1, 2, 4, 8, 16))
 axes[0].legend()
 for heads, a, b in zip(groups, *found.values(), strict=True):
     print(f"{heads:2} query heads: {a.counters[SECTORS] / least:5.1f} times with a block for each, "
@@ -91,6 +94,7 @@ for axis, group in zip(axes, (1, 4, 8, 16), strict=True):
     axis.set_facecolor("0.93")
     axis.set_title(f"group of {group}: {group / 16:.0%}", fontsize=9)
     axis.set_xticks([])
+    axis.set_yticks((0, 4, 8, 12, 15))
 axes[0].set_ylabel("row of the tile");
 
 # %% [markdown]
