@@ -54,7 +54,7 @@ axis.loglog(intensity, np.minimum(PEAK, BANDWIDTH * intensity) / 1e12, color="0.
 for queries, marker in ((4096, "o"), (256, "s"), (16, "^"), (1, "D")):
     flops, bytes_ = work(queries, keys)
     x = flops / bytes_
-    axis.plot(x, min(PEAK, BANDWIDTH * x) / 1e12, marker, markersize=9, label=f"{queries} queries")
+    axis.plot(x, min(PEAK, BANDWIDTH * x) / 1e12, marker, markersize=9, label=f"queries: {queries}")
 axis.axvline(PEAK / BANDWIDTH, color="0.7", linestyle=":")
 axis.set_xlabel("FLOPs a byte")
 axis.set_ylabel("TFLOP/s at most")
