@@ -59,8 +59,9 @@ def test_a_cuda_kernel_shows_its_source_its_counters_and_what_it_changed(lab: An
     assert "div.rn.f32" in lab.inner_text(f"{EXPLORER} section[aria-label=PTX] .pl-lines")
     assert lab.is_visible(f"{EXPLORER} section[aria-label='Instruction mix']")  # no error map: the counters are shown
     source.locator("[data-line='4']").click()  # y[i] = x[i] / 3
-    chosen = lab.inner_text(f"{EXPLORER} section[aria-label=PTX] .pl-lines [aria-selected=true] >> nth=0")
-    assert "global" in chosen or "div" in chosen
+    chosen = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-lines [aria-selected=true]").all_inner_texts()
+    assert any("div.rn.f32" in line for line in chosen), chosen
+    assert any("st.global.f32" in line for line in chosen), chosen
     lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
     changed = lab.inner_text(f"{EXPLORER} section[aria-label='Three ways']")
     assert "What the run changed" in changed

@@ -130,6 +130,8 @@ class Prefill(Attention):
             q, k, v, kernel=built, causal=causal, device="step" if ran.run.device == "step" else "auto",
             state=[(b, h, row)],
         )  # fmt: skip
+        if built.precision is not None:  # what the kernel saw
+            q, k, v = (x.astype(built.precision) for x in (q, k, v))
         exact = reference.attention(
             q if causal else q[:, :, row : row + 1], k, v, causal=causal, tile=tile,
             rows=[(b, h, row if causal else 0)],

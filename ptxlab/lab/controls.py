@@ -14,6 +14,9 @@ TITLES = {"seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV t
 COUNTS = ("seed", "batch", "heads", "kv_heads")
 """Parameters that are typed as a number instead of moved with a slider."""
 
+AUTO = "auto"
+"""The choice that leaves a size to the kernel. (None would be no choice at all, which a list shows as blank.)"""
+
 _LABEL = {"description_width": "62px"}
 _WIDTH = {"width": "auto"}
 
@@ -33,7 +36,7 @@ def control(p: Parameter) -> Any:
         return dropdown(title, list(p.choices), p.default, p.says)
     if p.default is None:
         sizes = list(p.choices) or [2**n for n in range(11) if p.minimum <= 2**n <= p.maximum]
-        return dropdown(title, [("auto", None), *((str(n), n) for n in sizes)], None, p.says)
+        return dropdown(title, [(AUTO, AUTO), *((str(n), n) for n in sizes)], AUTO, p.says)
     kind = widgets.BoundedIntText if p.name in COUNTS else widgets.IntSlider
     step = {"step": p.step} if p.step > 1 else {}
     return kind(p.default, min=p.minimum, max=p.maximum, continuous_update=False, **step, **look)
@@ -44,6 +47,8 @@ def keep(control: Any, value: Any) -> None:
     if isinstance(control, widgets.Dropdown):
         if value in [o[1] if isinstance(o, tuple) else o for o in control.options]:
             control.value = value
+    elif not isinstance(value, type(control.value)):
+        return  # another kind of value under the same name
     elif isinstance(control, widgets.IntSlider):
         control.value = max(control.min, value // control.step * control.step)
     else:
@@ -63,11 +68,24 @@ def dropdown(title: str, options: Any, value: Any, says: str = "") -> Any:
     return widgets.Dropdown(options=options, value=value, description=title, tooltip=says, style=_LABEL, layout=_WIDTH)
 
 
+def value(control: Any) -> Any:
+    """What a control says; None for "auto"."""
+    return (
+        None if isinstance(control, widgets.Dropdown) and control.value == AUTO and _sizes(control) else control.value
+    )
+
+
+def _sizes(control: Any) -> bool:
+    """Whether a list offers sizes, of which `AUTO` is one (a device may be called "auto" too)."""
+    return any(isinstance(o[1], int) for o in control.options if isinstance(o, tuple))
+
+
 def assign(name: str, control: Any, value: Any) -> None:
     """Sets a control from Python. `TargetError` says the range; a tile beyond the offered sizes is added to them."""
     if isinstance(control, widgets.Dropdown):
         values = [o[1] if isinstance(o, tuple) else o for o in control.options]
-        if value not in values and values[0] is None and isinstance(value, int):
+        value = AUTO if value is None and _sizes(control) else value
+        if value not in values and _sizes(control) and isinstance(value, int) and value > 0:
             control.options = [*control.options, (str(value), value)]
         elif value not in values:
             raise TargetError(f"{name} is one of {', '.join(map(str, values))}, not {value!r}")

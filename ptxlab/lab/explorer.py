@@ -83,7 +83,7 @@ class Explorer(widgets.Box):
     @property
     def parameters(self) -> dict[str, Any]:
         """What the controls say now."""
-        return {name: control.value for name, control in self.controls.items()}
+        return {name: controls.value(control) for name, control in self.controls.items()}
 
     def set(self, **parameters: Any) -> None:
         """Sets parameters by name, all in one step; `seq_len` sets both lengths. `TargetError` names an unknown one."""
@@ -151,7 +151,7 @@ class Explorer(widgets.Box):
 
     def _ask(self) -> None:
         """Sends what the controls say to the session."""
-        values = {p.name: self._own[p.name].value for p in self.subject.parameters}
+        values = {p.name: controls.value(self._own[p.name]) for p in self.subject.parameters}
         if "sigma" in values:
             values["sigma"] = round(values["sigma"], 6)
         heads = self.subject.groups(values)

@@ -37,6 +37,8 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
         tile, title = 1, f"{result.kernel.name}: sequence {b}, head {h}"
     else:
         q, k, v = result.inputs
+        kept = result.kernel.precision
+        q, k, v = (x if kept is None else x.astype(kept) for x in (q, k, v))  # what the kernel saw
         tile, place = result.kernel.tile_kv, result.rows[row]
         exact = reference.attention(q, k, v, causal=result.causal, scale=result.scale, tile=tile, rows=[place]).state
         b, h, r = place
