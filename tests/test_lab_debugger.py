@@ -63,6 +63,17 @@ def test_the_page_is_given_the_bytes_of_a_trace_file(tmp_path: Path) -> None:
     assert repr(d) == "debugger of k"
 
 
+def test_where_it_opens() -> None:
+    out = np.zeros(32 * 16, np.float32)
+    traced = pl.launch(PTX, 1, 32, out, trace=pl.Trace())
+    stores = [n for n, line in enumerate(LINES, 1) if "st.global" in line]
+    assert stores
+    found = pl.debug(traced, at="st.global")
+    assert found.info["at"] == found.at == stores
+    assert pl.debug(traced, at=stores[0]).info["at"] == [stores[0]]
+    assert "at" not in pl.debug(traced).info
+
+
 def test_what_is_accepted(tmp_path: Path) -> None:
     out = np.zeros(64 * 16, np.float32)
     run = pl.launch(PTX, 1, 64, out, trace=pl.Trace())
@@ -218,6 +229,10 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         "shared: belongs to a launch; write pl.debug(kernel, grid, block, ..., shared=...)"
     )
     traced = pl.launch(PTX, 1, 32, out, trace=pl.Trace())
+    for nowhere in ("ldmatrix", 0, 999):
+        assert refused(TraceError, traced, at=nowhere) == (
+            f"at: k has no line {nowhere!r}; name a PTX line or words that it has"
+        )
     monkeypatch.setattr(debugger, "LIMIT", 100)
     assert refused(TraceError, traced) == (
         f"trace has {traced.trace.size:,} bytes, more than the 100 that a page is given; record less of it: "

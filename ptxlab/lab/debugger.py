@@ -42,12 +42,21 @@ class Debugger(anywidget.AnyWidget):
                 f"{recording.name} has {recording.size:,} bytes, more than the {LIMIT:,} that a page is given; record "
                 "less of it: trace=pl.Trace(blocks=0, warps=0, steps=20000)"
             )
-        self.recording, self.note = recording, note
+        self.recording, self.note, self.at = recording, note, list[int]()
         super().__init__(trace=bytes(recording.data), info=moments.page_info(recording, note))
+
+    def open_at(self, at: int | str) -> None:
+        """Opens at the first step of a PTX line: its number, or words that it has. `TraceError` if no line has them."""
+        lines = self.recording.text.splitlines()
+        found = [at] if isinstance(at, int) else [n for n, text in enumerate(lines, 1) if at in text.partition("//")[0]]
+        if not all(1 <= n <= len(lines) for n in found) or not found:
+            raise TraceError(f"at: {self.recording.kernel} has no line {at!r}; name a PTX line or words that it has")
+        self.at = found
+        self.info = {**self.info, "at": found}
 
     def save(self, path: str | Path) -> None:
         """Writes a page that shows this debugger in any browser, without Python: `pl.debug(run).save("run.html")`."""
-        Path(path).write_text(saved.page_html(self.recording, self.note), encoding="utf-8")
+        Path(path).write_text(saved.page_html(self.recording, self.note, self.at), encoding="utf-8")
 
     def __repr__(self) -> str:
         return f"debugger of {self.recording.kernel}"
@@ -64,7 +73,7 @@ class Debugger(anywidget.AnyWidget):
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         bundle = super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        static = saved.copy_html(self.recording, self.note)
+        static = saved.copy_html(self.recording, self.note, at=self.at)
         return {**(data or {}), "text/plain": repr(self), "text/html": static}, metadata
 
 
@@ -76,6 +85,7 @@ def debug(
     blocks: Any = 0,
     warps: Any = None,
     steps: int | None = None,
+    at: int | str | None = None,
     **options: Any,
 ) -> Debugger:
     """Opens the debugger.
@@ -84,12 +94,21 @@ def debug(
     `block`, `args` and the options of `pl.launch`; the name of a kernel of the library, with its parameters and seq_q,
     seq_k (or seq_len), batch, heads, kv_heads, sigma, seed, for decode also splits; a run, or a fault, that carries a
     trace; a result of `pl.attention` or `pl.decode`, which is run once more where it carries none; a trace; or a trace
-    file. blocks, warps, steps: what to record of a launch, as in `pl.Trace`; by default every warp of block 0.
+    file. blocks, warps, steps: what to record of a launch, as in `pl.Trace`; by default every warp of block 0. at:
+    where to open, the number of a PTX line or words that it has: `at="bar.sync"`.
 
     A launch that faults is shown up to its fault. Raises `TraceError` where there is no trace or it is too large,
     `LaunchError` where the launch does not fit.
     """
     trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20))
+    found = _found(what, grid, block, args, trace, options)
+    if at is not None:
+        found.open_at(at)
+    return found
+
+
+def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace, options: Any) -> Debugger:
+    """The debugger on whatever was asked for."""
     if isinstance(what, str) and what in subjects.names():
         return _watched(lambda: subjects.library(what, options, trace))
     if grid is not None:

@@ -10,6 +10,7 @@ import base64
 import html
 import json
 import zlib
+from collections.abc import Sequence
 
 from ptxlab.emulate.excerpt import excerpt
 from ptxlab.emulate.recording import Recording
@@ -39,10 +40,13 @@ new IntersectionObserver((seen, watch) => {
 })()</script>"""
 
 
-def copy_html(recording: Recording, note: str = "", limit: int | None = BYTES) -> str:
-    """What a notebook keeps of a debugger. limit: bytes of the trace that stay; None for all of it."""
+def copy_html(
+    recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = ()
+) -> str:  # fmt: skip
+    """What a notebook keeps of a debugger. limit: bytes of the trace that stay; None for all of it. at: the PTX lines
+    at which it opens."""
     part = recording if limit is None else excerpt(recording, limit)
-    info = moments.page_info(part, note)
+    info = {**moments.page_info(part, note), "at": list(at)}
     if part.steps < recording.steps:
         info["copy"] = f"a saved copy with {part.steps:,} of {recording.steps:,} steps; run the cell for all of them"
     script = assets.script("debugger").replace("export default { render };", "render({ model, el });")
@@ -52,13 +56,13 @@ def copy_html(recording: Recording, note: str = "", limit: int | None = BYTES) -
     return f'<div class="ptxlab-copy">{moments.debugger_html(recording, note)}{live}</div>'
 
 
-def page_html(recording: Recording, note: str = "") -> str:
+def page_html(recording: Recording, note: str = "", at: Sequence[int] = ()) -> str:
     """A page of its own with the viewer on the whole trace."""
     title = html.escape(f"{recording.kernel}, step by step")
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1"></head>'
-        f'<body style="margin: 12px">{copy_html(recording, note, None)}</body></html>'
+        f'<body style="margin: 12px">{copy_html(recording, note, None, at)}</body></html>'
     )
 
 

@@ -354,13 +354,13 @@ excerpt("with k.loop(needed", "# A row that saw no key")
 spec.build(head_dim=4, tile_kv=8)
 
 # %% [markdown]
-# Watch it happen. Below is the debugger with a kernel that runs 12 rows, so 116 of its 128 threads are idle. Press
-# *To barrier*: the warp stands at the first `bar.sync`. A few steps further, at `st.shared`, the memory view shows
-# the banks that its lanes write to. Choose *block 0, warp 3*: all of its rows are past the end, and it loads and
+# Watch it happen. The debugger below shows a run with 12 rows, so 116 of the 128 threads are idle, and it is open at
+# the first store to the tile: the memory view shows the banks that the lanes write to. *To barrier* takes you to the
+# `bar.sync` behind the copy. Then choose *block 0, warp 3*: all of its rows are past the end, and it loads and
 # arrives all the same.
 
 # %%
-pl.debug("tiled", head_dim=4, tile_kv=8, seq_len=12)
+pl.debug("tiled", head_dim=4, tile_kv=8, seq_len=12, at="st.shared")
 
 # %% [markdown]
 # ## What has it bought?

@@ -191,11 +191,11 @@ axis.axvline(15.5, color="k", lw=1);
 # The mask says who takes part: *all* lanes that it names must come to this instruction. A lane that has gone home, or
 # into another branch, is one that the others wait for, in vain.
 #
-# Follow one value through the steps: press *Step* and watch `%best`; at each `shfl` the arrows show who reads from
-# whom.
+# The debugger is open at the first `shfl`: the arrows show who reads from whom. Press *Step* and watch `%best`; go on
+# to the next one.
 
 # %%
-pl.debug(agree, 1, 32, x, y)
+pl.debug(agree, 1, 32, x, y, at="shfl")
 
 # %% [markdown]
 # ## Must everything be agreed upon?

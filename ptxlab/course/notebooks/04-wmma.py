@@ -144,11 +144,11 @@ pl.launch(scores, 1, 32, a, b, c)
 np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T)
 
 # %% [markdown]
-# The debugger knows the layout of every matrix instruction. Step to the `wmma.mma`, and it shows which lane owns
-# which element of the three matrices; point at one.
+# The debugger knows the layout of every matrix instruction. It is open at the `wmma.mma`, and shows which lane owns
+# which element of the matrices; point at one.
 
 # %%
-pl.debug(scores, 1, 32, a, b, c)
+pl.debug(scores, 1, 32, a, b, c, at="wmma.mma")
 
 # %% [markdown]
 # ## How precise is it?
@@ -178,8 +178,13 @@ for sigma in (0.3, 1.0, 3.0):
 # *another* kind (a left factor, of 16-bit elements). And when a new maximum turns up, each row of O must shrink by
 # its own factor. None of it can be done to an opaque fragment, so it all goes through shared memory:
 #
-#     Q, K  --wmma-->  S  --softmax-->  P  --wmma, with V-->  O      and before it, O is read, shrunk row by row, and
-#     written store   f32  load  store f16  load          load, store
+# ```text
+#     Q, K --wmma--> S --softmax--> P --wmma, with V--> O
+#
+#     S    stored as f32, loaded row by row
+#     P    stored as f16, loaded as a left factor
+#     O    loaded, shrunk row by row, stored; then loaded as a sum, added to, stored
+# ```
 #
 # Find the stations in the kernel. A warp owns 16 rows; for the softmax, lanes $r$ and $r + 16$ take the two halves of
 # row $r$.
@@ -269,9 +274,9 @@ inputs = reference.random_inputs(1, 1, 1, 128, 128, 64, seed=1)
 pl.compare(*inputs, kernels=["tiled", "tiled2d", "wmma"], device="cpu")
 
 # %% [markdown]
-# Count the instructions: a tenth of those of `tiled`, less than a fifth of those of `tiled2d`. (The times are those of the
-# CPU machine. The conflicts come out of a model of how `wmma.load` goes to memory, which the manual does not specify
-# either.)
+# Count the instructions: a tenth of those of `tiled`, less than a fifth of those of `tiled2d`. (The times are those
+# of the CPU machine. The conflicts come out of a model of how `wmma.load` goes to memory, which the manual does not
+# specify either.)
 #
 # In the explorer: what do `dtype` and `tile_kv` do to the shared memory? Where in the PTX are the eight registers of
 # each fragment? Compare the error map of f32 inputs with that of `tiled2d`.

@@ -123,8 +123,8 @@ print("every element lies in the lane that needs it:", np.array_equal(side_by_si
 # weights $P_{g,2t}$ and $P_{g,2t+1}$, as a pair in one register. All that is left to do is to round two floats to 16
 # bits and to put them side by side. There is an instruction that does just that: `cvt.rn.f16x2.f32`.
 #
-# Is it luck? No. A product's result is the next product's input in most of what tensor cores do, and the instruction
-# was made for that.
+# It is hardly luck. In most of what tensor cores do, one product's result is the next one's input, and whoever lays
+# out fragments so that they fit saves a trip through memory.
 #
 # Two products, chained: $O = (A B) V$ for 16 × 16 matrices A and B and a 16 × 8 matrix V. Look for what is *not*
 # there.
@@ -160,11 +160,12 @@ print("right:", np.array_equal(c, a.astype(np.float32) @ b2.astype(np.float32).T
 print("bytes of shared memory moved:", run.counters["smsp__sass_data_bytes_mem_shared.sum"])
 
 # %% [markdown]
-# No shared memory, no shuffle, no barrier between the two products. In the debugger, go to the first `mma` and look
-# at C, then on to the second one and look at A: the same lanes.
+# No shared memory, no shuffle, no barrier between the two products. The debugger is open at the first `mma`: look at
+# C, the lanes of $S$. Then go to the last `mma` (click on its line for a breakpoint, and *Continue*) and look at A:
+# the same lanes.
 
 # %%
-pl.debug(chain, 1, 32, a, b2, v, c)
+pl.debug(chain, 1, 32, a, b2, v, c, at="mma.sync")
 
 # %% [markdown]
 # ## How do fragments get into registers?

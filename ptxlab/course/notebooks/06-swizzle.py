@@ -2,8 +2,9 @@
 # # 06 · Thirty-two banks
 #
 # `mma` computes everything in registers, and yet the explorer shows thousands of *bank conflicts*: answers of shared
-# memory that take eight times as long as they should. The next rung, `swizzle`, is the same kernel with its tiles laid
-# out in another way. What it multiplies, and in which order, is the same; only addresses differ. The conflicts are gone.
+# memory that take eight times as long as they should. The next rung, `swizzle`, is the same kernel with its tiles
+# laid out in another way. What it multiplies, and in which order, is the same; only addresses differ. The conflicts
+# are gone.
 #
 # **Where do 8-way conflicts come from, and why does xor cure reads and writes?**
 
@@ -97,10 +98,10 @@ axis.set(xlabel="bytes from row to row", ylabel="wavefronts", xticks=sizes);
 # times as many.** 128 bytes are once around all banks. The same chunk of eight rows lies in the same group of banks
 # eight times.
 #
-# The debugger shows it: click on the line of the `ldmatrix` to set a breakpoint, press *Continue*, and look at the banks.
+# The debugger shows it. Look at the banks:
 
 # %%
-pl.debug(matrix(row_bytes=128), 1, 32, np.zeros(128, np.uint32))
+pl.debug(matrix(row_bytes=128), 1, 32, np.zeros(128, np.uint32), at="ldmatrix")
 
 # %% [markdown]
 # ## Where is it in `mma`?
@@ -234,10 +235,10 @@ pl.compare(*inputs, kernels=["mma", "swizzle"], device="cpu")
 # addresses: 4 % more instructions. (The time is that of the CPU machine, which has no banks. It knows only how many
 # wavefronts there would be.)
 #
-# What if a row is not 128 bytes? Then eight rows no longer begin in the same group of banks, and do a part of the work
-# by themselves. Rows of 64 bytes begin in two groups by turns, those of 160 bytes ($D = 80$) in four: of the row's
-# number fewer bits are left to be mixed in. That is the shift in `spot` above, and it is why nothing has to be added to
-# a row:
+# What if a row is not 128 bytes? Then eight rows no longer begin in the same group of banks, and do a part of the
+# work by themselves. Rows of 64 bytes begin in two groups by turns, those of 160 bytes ($D = 80$) in four: of the
+# row's number fewer bits are left to be mixed in. That is the shift in `spot` above, and it is why nothing has to be
+# added to a row:
 
 # %%
 for D in (32, 64, 80, 128):

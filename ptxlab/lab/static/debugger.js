@@ -158,7 +158,7 @@ function render({ model, el }) {
     for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
     ptx.heat(counts);
     marks();
-    seek(0);
+    seek(Math.max(0, warp.steps.findIndex((step) => info.at?.includes(step.line))));
     root.dataset.ready = key;
   }
 
