@@ -38,6 +38,18 @@ def in_pages(key: Array, value: Array, page_size: int, *, seed: int = 0) -> tupl
     return pools[0], pools[1], table
 
 
+def used_pages(
+    key: Array, value: Array, table: NDArray[np.int32], counts: NDArray[np.int32]
+) -> tuple[Array, Array, NDArray[np.int32]]:
+    """Copies of the pages that hold keys, with a block table of their own: what stays when a pool is written to again.
+
+    The table has -1 where a sequence needs no page.
+    """
+    places = np.arange(table.shape[1])[None, :] * key.shape[1] < counts[:, None]
+    used = np.unique(table[places])
+    return key[used], value[used], np.where(places, np.searchsorted(used, table), -1).astype(np.int32)
+
+
 def array(name: str, x: Any) -> Array:
     """The array, contiguous; `LaunchError` if it is none."""
     if not isinstance(x, np.ndarray):

@@ -45,6 +45,9 @@ class Decoded:
     values times exp(score - m), not divided. For `decode` the parts are the keys, the state is that after each key, and
     `sums` is None. `runs` are the launches (a second one merges splits), `kernels` what ran. `error` compares with
     float64 when it is first read.
+
+    `inputs` are q, the caches and the block table. Of a pool these are copies of the pages that held keys: a server
+    soon gives a page to another sequence.
     """
 
     o: Array
@@ -235,6 +238,8 @@ def decode(
     states = recorded.get("probe")
     if states is not None and built.spec.name == "decode":
         states = states[:, : int(counts.max(initial=0))]
+    if table is not None:
+        key, value, table = caches.used_pages(key, value, table, counts)
     return Decoded(
         o, lse, states, recorded.get("sums"), tuple(rows), tuple(runs), tuple(built_all), parts, scale, counts,
         (q, key, value, table),

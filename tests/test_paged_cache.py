@@ -192,3 +192,19 @@ def test_a_growing_conversation():
         same = pl.decode(q, k, v, cache.lengths(both), device="cpu")
         np.testing.assert_allclose(out.o, same.o, atol=1e-6)
     assert cache.free_pages == 8 - 2 - 2 * 2
+
+
+def test_a_result_outlives_its_pages():
+    """The pages of a freed sequence are soon another's; the result is still held against the keys that it saw."""
+    random = np.random.default_rng(0)
+    cache = PagedCache(4, 4, 1, 32)
+    first = cache.new()
+    cache.append(first, *random.standard_normal((2, 13, 1, 32)))
+    q = random.standard_normal((2, 2, 32)).astype(np.float32)
+    out = pl.decode(q, cache.k, cache.v, [13, 5], cache.block_table([first, first]), device="cpu", state=[(1, 1)])
+    cache.free(first)
+    cache.append(cache.new(), *random.standard_normal((2, 16, 1, 32)))
+    assert out.error.ok
+    np.testing.assert_allclose(out.state[0], out.exact(0)[0], rtol=1e-5, atol=1e-5)
+    assert out.inputs[1].shape == (4, 4, 1, 32)
+    assert (out.inputs[3] >= 0).tolist() == [[True] * 4, [True] * 2 + [False] * 2]
