@@ -178,7 +178,7 @@ def theirs(name: str, problem: Problem, inputs: Inputs, torch: Any, busy: Callab
 
 def run(problems: list[Problem], names: list[str], device: str, quick: bool) -> Iterator[Row | str]:
     """The rows one after the other, and between them what is missing."""
-    torch, busy = (None, lambda: None) if device == "cpu" else _torch()
+    torch, busy = (None, lambda: None) if device == "cpu" else find_torch()
     if torch is None:
         yield f"no torch with CUDA: {NO_TORCH}"
     inputs = Inputs(problems[0].tokens * problems[0].width, {DTYPE[name] for name in names}, device)
@@ -210,7 +210,7 @@ def _row(name: str, dtype: str, problem: Problem, seconds: float, error: referen
                error.ok)  # fmt: skip
 
 
-def _torch() -> tuple[Any, Callable[[], None]]:
+def find_torch() -> tuple[Any, Callable[[], None]]:
     """torch if it is there and sees the GPU, and what keeps the GPU busy while a launch is prepared."""
     try:
         import torch
@@ -219,7 +219,11 @@ def _torch() -> tuple[Any, Callable[[], None]]:
     if not torch.cuda.is_available():
         return None, lambda: None
     room = torch.empty(2**29, dtype=torch.uint8, device="cuda")  # clearing it takes some 0.1 ms, and clears the cache
-    return torch, lambda: room.zero_() and None
+
+    def busy() -> None:
+        room.zero_()
+
+    return torch, busy
 
 
 def _gpu() -> Any:
