@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import os
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +179,39 @@ def test_the_time_of_a_submission(tmp_path: Path) -> None:
     (found,) = grade(tmp_path, exercises=["01-predict", "01-lse"], seed=3, seconds=3, progress=False)
     assert found.seconds < 8
     assert {m.says[0] for m in found.marks.values()} == {"The time for the whole submission was up (3 s)."}
+
+
+CONFINED = """
+import os, sys
+from pathlib import Path
+from ptxlab.course.grader import isolation
+print(isolation.confine(Path(sys.argv[1]), 40_123, [Path("/usr")]))
+print(os.getuid(), os.getgid(), os.getgroups())
+for attempt in (lambda: os.setuid(0), lambda: os.kill(os.getppid(), 0), lambda: open(sys.argv[2]),
+                lambda: os.listdir("/"), lambda: open(sys.argv[1] + "/mine", "w"), lambda: os.fork()):
+    try:
+        attempt()
+        print("done")
+    except OSError as error:
+        print(type(error).__name__)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can change the user")
+def test_a_user_of_its_own() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)  # pytest's own folders are closed to other users
+        home, secret = Path(place) / "home", Path(place) / "secret"
+        home.mkdir()
+        os.chown(home, 40_123, 40_123)
+        secret.write_text("x", encoding="utf-8")
+        secret.chmod(0o600)
+        done = subprocess.run([sys.executable, "-c", CONFINED, home, secret], capture_output=True, text=True)
+    in_force, ids, *tried = done.stdout.splitlines()
+    assert ids == "40123 40123 []", done.stderr
+    assert "a user of its own" in in_force
+    if "no other processes" in in_force and "files" in in_force:
+        assert tried == ["PermissionError"] * 4 + ["done", "PermissionError"]
 
 
 # -- what is handed in -------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import stat
 import struct
 import sys
 from collections.abc import Iterable, Sequence
@@ -127,11 +128,12 @@ def _landlock(libc: ctypes.CDLL, folder: Path, readable: Sequence[Path]) -> bool
     rules += [(folder, access), (Path("/dev/null"), _READ_FILE | _WRITE_FILE)]
     try:
         for path, allowed in rules:
-            if not path.exists():
+            try:
+                handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            except OSError:  # not there, or not for this user
                 continue
-            if not path.is_dir():
-                allowed &= _EXECUTE | _READ_FILE | _WRITE_FILE | (1 << 14 if abi >= 3 else 0)
-            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            if not stat.S_ISDIR(os.fstat(handle).st_mode):
+                allowed &= _EXECUTE | _READ_FILE | _WRITE_FILE
             rule = ctypes.create_string_buffer(struct.pack("=Qi", allowed & access, handle))
             failed = libc.syscall(445, ruleset, 1, rule, 0)
             os.close(handle)
