@@ -170,8 +170,8 @@ out
 print(out.o[2, 0, :4], out.lse[2])
 
 # %% [markdown]
-# And on the inside? `state` has $m$, $l$ and rescale after every key, as the kernel's own lane 0 stored them. The rings are
-# numpy in float64.
+# And on the inside? `state` has $m$, $l$ and rescale after every key, as the kernel's own lane 0 stored them. The
+# rings are numpy in float64.
 
 # %%
 pl.plot_state(out)
@@ -259,13 +259,17 @@ pl.diff(spec.build(head_dim=32, length="value"), spec.build(head_dim=32, length=
 # Three instructions more: the address, the load, and a conversion that takes a negative number for 0. That one load
 # is *dependent*: no key can be asked for before it has come back. In notebook 10 every key gets such a load.
 #
-# ## And the explorer?
+# ## What else would you like to try?
 #
-# It shows the prefill kernels. Give `scalar` one query and see the other side of the comparison: in the error map
-# there is a single row, and the counters show what its 31 idle neighbours cost.
+# The explorer has kernel, counters and softmax in one view. Questions to take along:
+#
+# - `head_dim` = 40: what do the lanes do that have no element in the last piece of a row?
+# - `dtype` = f16: half the bytes. How many sectors does a load of the warp touch now?
+# - Click a step of the staircase of $m$. Which line of PTX made it?
+# - Choose `scalar` as the kernel and one query (`seq_q` = 1), and compare the counters.
 
 # %%
-pl.explore("scalar", seq_q=1, seq_k=64, head_dim=32)
+pl.explore("decode", seq_k=64, head_dim=32)
 
 # %% [markdown]
 # # Exercises

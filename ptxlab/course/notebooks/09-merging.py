@@ -305,14 +305,14 @@ axis.grid(alpha=0.25);
 # The error grows with the number of roundings, slowly, and what decides is the type in which the partial results
 # are *stored*. So partial results are kept in f32, even where the output is f16.
 #
-# ## And in the explorer?
+# ## What else would you like to try?
 #
-# A tile in a prefill kernel is a part as well: for each tile the explorer's state plot shows $m$, $l$ and the
-# factor. Change `tile_kv`, and the same softmax is cut in other places. What changes in the plot, and what in the
-# error?
+# In the explorer the state plot shows the parts and their merge. Change `warps`, and the same softmax is cut in
+# other places: what changes in the plot, and what in the error? How few keys must there be for a warp to hold
+# $(-\infty, 0)$?
 
 # %%
-pl.explore("tiled", seq_q=16, seq_k=128, head_dim=32, tile_kv=16)
+pl.explore("decode_multiwarp", seq_k=200, head_dim=32, warps=4)
 
 # %% [markdown]
 # # Exercises

@@ -149,8 +149,8 @@ axis.legend()
 axis.grid(alpha=0.25)
 
 # %% [markdown]
-# A saw. For 8 heads, 16 splits are 128 blocks, 97 % of one wave; one split more, and it falls to a half. For 100 heads
-# no split at all keeps 76 % busy; two, three and four keep no more, and five are the first that are better.
+# A saw. For 8 heads, 16 splits are 128 blocks, 97 % of one wave; one split more, and it falls to a half. For 100
+# heads no split at all keeps 76 % busy; two, three and four keep no more, and five are the first that are better.
 #
 # So "fill the card" is no sufficient rule, and "as many as possible" none at all. The library's rule: do not split
 # if 80 % of the multiprocessors have a block anyway; otherwise take the **smallest** number that reaches 85 % of
@@ -215,11 +215,11 @@ for keys in (3, 64, 511):
     print(f"{keys:4} keys in 8 parts: error {out.error.max:.1e}, same grid {out.run.grid}")
 
 # %% [markdown]
-# The explorer shows the same trade for prefill: `tile_q` decides how many blocks the grid has. Make it large and
-# the tiles are efficient; make the sequence short, and look at how few blocks are left.
+# The explorer takes `splits`, too. How do the counters change from 2 to 4, and from 4 to 16? Which of the parts is
+# empty when there are 9 keys and 4 splits, and what does the plot show for it?
 
 # %%
-pl.explore("tiled2d", seq_q=64, seq_k=64, head_dim=32, heads=2)
+pl.explore("decode_split", seq_k=300, head_dim=32, splits=4)
 
 # %% [markdown]
 # # Exercises

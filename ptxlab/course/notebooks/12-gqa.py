@@ -187,11 +187,24 @@ for splits in (1, 4):
 pl.debug("decode_gqa", seq_len=16, head_dim=32, heads=4, kv_heads=1, warps=1, splits=1)
 
 # %% [markdown]
-# In the explorer is the prefill kernel with the same products. Set `seq_q` to 1: the tile then has one row of 16 in
-# use, and you see what decode would be without the group.
+# ## All rungs, side by side
+#
+# One sequence, eight query heads on two KV heads, 256 keys in f16: every kernel of this half of the course that
+# takes them.
 
 # %%
-pl.explore("mma", seq_q=4, seq_k=64, head_dim=32)
+q = random.standard_normal((1, 8, 64)).astype(np.float16)
+pl.compare_decode(q, cache_k[:, :, :256].copy(), cache_v[:, :, :256].copy(), 256, device="cpu")
+
+# %% [markdown]
+# Fewest instructions, fewest sectors. (The second part of `decode_split` and `decode_gqa` is the merge; 256 keys
+# are too few to be split, which is what its numbers say. Times are the CPU's.)
+#
+# In the explorer, change `heads` from 2 to 8 to 32 and watch the instructions and the sectors. At which number do
+# they jump?
+
+# %%
+pl.explore("decode_gqa", seq_k=100, head_dim=32, heads=8, kv_heads=2)
 
 # %% [markdown]
 # # Exercises
