@@ -143,6 +143,18 @@ def test_without_arguments_it_says_how_to_run_it() -> None:
         assert assembly["occupancy"]["threads"] == 256
 
 
+def test_of_several_kernels_one_is_chosen_and_the_block_is_what_the_text_says() -> None:
+    two = PTX + PTX[PTX.index(".visible") :].replace("scale(", "again(").replace(")\n{", ")\n.maxntid 96, 1, 1\n{", 1)
+    subject = subject_of(two, None, None, ())
+    assert [p.name for p in subject.parameters] == ["arch", "entry", "threads"]
+    assert subject.problem[0].default == 96
+    assert stages.build(request(subject)).code["name"] == "scale"
+    assert stages.build(request(subject, entry="again")).code["name"] == "again"
+    x = np.ones(4, np.float32)
+    asked = request(subject_of(two, 1, 32, (x, np.float32(3), 4)), entry="again", device="step")
+    assert answer(asked)[2]["arrays"] == [["x", "float32 [4]: 3 3 3 3"]]
+
+
 @pytest.mark.parametrize(
     ("ptx", "title", "line"),
     [

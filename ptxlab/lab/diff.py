@@ -103,6 +103,10 @@ class Diff:
                 out.append(f"  {self.new[row.b] if row.b is not None else self.old[row.a or 0]}")
         return "\n".join(out)
 
+    def side_by_side(self) -> Sides:
+        """The same as two columns, for a notebook."""
+        return Sides(self)
+
     def __repr__(self) -> str:
         return f"{self.summary}\n{self.unified()}" if self.summary[0] != "n" else self.summary
 
@@ -110,6 +114,21 @@ class Diff:
         from ptxlab.lab.display import diff_html
 
         return diff_html(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """A diff that shows itself in a notebook as two columns."""
+
+    diff: Diff
+
+    def __repr__(self) -> str:
+        return repr(self.diff)
+
+    def _repr_html_(self) -> str:
+        from ptxlab.lab.display import sides_html
+
+        return sides_html(self.diff)
 
 
 def diff(a: Any, b: Any, *, names: tuple[str, str] | None = None) -> Diff:

@@ -191,6 +191,34 @@ STATIC_LINES = 250
 """PTX lines of a static copy: a saved notebook should stay small."""
 
 
+def sides_html(change: Diff) -> str:
+    """A diff side by side: the old text left, the new one right, only the lines near a change."""
+    old, new = (highlight.ptx_lines("\n".join(lines)) for lines in (change.old, change.new))
+    rows: list[str] = []
+    skipped = False
+    for row, kept in zip(change.rows, _near_change(change.rows, 2), strict=True):
+        if not kept:
+            skipped = True
+            continue
+        if skipped:
+            rows.append('<tr><td class="c" colspan="2">  ⋯</td></tr>')
+            skipped = False
+        left, right = {"removed": ("del", ""), "added": ("", "add"), "changed": ("del", "add")}.get(row.kind, ("", ""))
+        cells = ((row.a, old, "-" if left else " ", left), (row.b, new, "+" if right else " ", right))
+        rows.append("<tr>" + "".join(_side(*cell) for cell in cells) + "</tr>")
+    names = "".join(f"<th>{text(name)}</th>" for name in (change.old_name, change.new_name))
+    body = f"<table><tr>{names}</tr>{''.join(rows)}</table>" if rows else ""
+    return page(head([f"<b>{text(change.summary)}</b>"]), body)
+
+
+def _side(line: int | None, lines: list[str], sign: str, css: str) -> str:
+    """One side of a row: its number, its sign and its text; empty where that side has no line."""
+    if line is None:
+        return "<td></td>"
+    shown = f"{line + 1:4} {sign} {lines[line]}"
+    return f'<td class="{f"pl-{css}" if css else ""}" style="white-space: pre; font-family: monospace">{shown}</td>'
+
+
 def explorer_html(view: Any) -> str:
     """A static copy of the explorer: what a reader sees who opens the saved notebook without a kernel."""
     code, run, state = view.code, view.run, view.state

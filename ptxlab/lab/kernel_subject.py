@@ -7,6 +7,7 @@ given grid, block and arguments, what a run counted and which arrays it changed.
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -58,16 +59,17 @@ class KernelSubject(Subject):
         self.title = _kind(kernel)
         arch = target_of(ptx)
         self.building = (Parameter("arch", "the target to assemble for and run as", arch, _newer(arch)),)
-        if isinstance(kernel, str) and not found:
-            self.title = "PTX text"
+        if len(found) > 1 and self.name in found and not callable(getattr(kernel, "build", None)):
+            self.building += (Parameter("entry", "which kernel of the text", self.name, tuple(found)),)
         if grid is None:
-            self.problem = (THREADS,)
+            self.problem = (_threads(ptx, int(getattr(kernel, "block", 0) or 0)),)
 
     def build(self, values: Values) -> Any:
-        """The kernel itself; for another target, its text."""
+        """The kernel itself, or the one of several that is chosen."""
+        name = values.get("entry", self.name)
         if isinstance(self.kernel, str) or not hasattr(self.kernel, "ptx"):
-            return Text(str(self.kernel), self.name)
-        return self.kernel
+            return Text(str(self.kernel), name)
+        return self.kernel if name == self.name else self.kernel[name]
 
     def shape(self, built: Any, values: Values) -> Shape:
         """The grid and block given, or a block of `threads`."""
@@ -85,7 +87,7 @@ class KernelSubject(Subject):
 
         if self.grid is None:
             return None
-        entry = self.entry if self.entry is not None else None
+        entry = values.get("entry", self.entry)
         runs, after = {}, {}
         for where in machines(device):
             args = [_copy(a) for a in self.args]
@@ -161,6 +163,15 @@ def _newer(arch: str) -> tuple[str, ...]:
     least = targets.get(arch).number
     exact = [t.name for t in targets.TARGETS.values() if t.number >= max(least, 75) and not t.name.endswith("a")]
     return tuple(dict.fromkeys([arch, *exact] if arch not in exact else exact))
+
+
+def _threads(ptx: str, block: int) -> Parameter:
+    """The parameter for the threads of a block: as many as the text or the compiler says, else `THREADS`."""
+    found = re.search(r"\.(?:req|max)ntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?", ptx)
+    wanted = block or (math.prod(int(n or 1) for n in found.groups()) if found else 0)
+    if not 1 <= wanted <= targets.THREADS_PER_BLOCK:
+        return THREADS
+    return Parameter(THREADS.name, THREADS.says, wanted, tuple(sorted({*THREADS.choices, wanted})))
 
 
 def _kind(kernel: Any) -> str:

@@ -51,9 +51,11 @@ function makeCounters(online) {
         cell("td", "", r.ideal === null ? "" : h("span", null, whole(r.ideal), r.value > r.ideal ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`) : h("b.pl-fine", null, " ✓"))),
         cell("td", "", origin(r.origin))))));
     if (!data.lines.length) lines.body.append(h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict."));
-    else lines.body.append(table(["line", "sectors", "turns", "opcode"], data.lines.map(([line, opcode, sectors, ideal, waves, least]) =>
+    const [sectored, turned] = [2, 4].map((k) => data.lines.some((r) => r[k])); // columns without a number are left out
+    if (data.lines.length) lines.body.append(table(["line", sectored && "sectors", turned && "turns", "opcode"].filter(Boolean), data.lines.map(([line, opcode, sectors, ideal, waves, least]) =>
       h("tr", null, cell("td", "", h("button.pl-quiet", { type: "button", title: `select PTX line ${line}`, onclick: () => online(line) }, String(line))),
-        cell("td", "", sectors ? `${count(sectors)} / ${count(ideal)}` : ""), cell("td", "", waves ? `${count(waves)} / ${count(least)}` : ""),
+        sectored ? cell("td", "", sectors ? `${count(sectors)} / ${count(ideal)}` : "") : null,
+        turned ? cell("td", "", waves ? `${count(waves)} / ${count(least)}` : "") : null,
         cell("td", "pl-last", h("code", { title: opcode }, opcode))))));
     lines.note.textContent = data.lines.length ? "actual / ideal" : "";
   }
