@@ -221,7 +221,7 @@ def fetcher(
     copy = Copy(layout, KEYS, WARP)
     row, chunk = lane >> 3, lane & 7
     rows = range(0, KEYS, WARP // 8)
-    pages: list[Any] = [None for _ in rows] if page_of is None else k.vars(u32, len(rows), 0)
+    next_page: list[Any] = [None for _ in rows] if page_of is None else k.vars(u32, len(rows), 0)
 
     def key_of(down: int) -> Any:
         """The lane's key of the next tile, `down` rows from its first; the last there is in place of those past it."""
@@ -230,14 +230,14 @@ def fetcher(
     def look_up() -> None:
         if page_of is not None:
             with k.if_(ahead < last):
-                for page, down in zip(pages, rows, strict=True):
+                for page, down in zip(next_page, rows, strict=True):
                     page.set(page_of(key_of(down)))
 
     def fetch(stage: Any) -> None:
         with k.if_(ahead < last):
             key_to = to_key.shifted(stage)
             value_to = key_to.shifted(k.mov(layout.bytes(KEYS), u32))
-            for page, down in zip(pages, rows, strict=True):
+            for page, down in zip(next_page, rows, strict=True):
                 size = k.select(ahead + row + down < last, CHUNK, 0, type=u32)
                 k_row, v_row = (p.cast(b32) + chunk * 4 for p in place(page, key_of(down)))
                 for step in copy.steps():
