@@ -220,31 +220,32 @@ def fetcher(
     """
     copy = Copy(layout, KEYS, WARP)
     row, chunk = lane >> 3, lane & 7
+    piece = chunk * (CHUNK // 4)
+    newest = last - 1  # stands in for keys past the end
     rows = range(0, KEYS, WARP // 8)
     next_page: list[Any] = [None for _ in rows] if page_of is None else k.vars(u32, len(rows), 0)
-
-    def key_of(down: int) -> Any:
-        """The lane's key of the next tile, `down` rows from its first; the last there is in place of those past it."""
-        return k.min(ahead + row + down, last - 1)
 
     def look_up() -> None:
         if page_of is not None:
             with k.if_(ahead < last):
+                own = ahead + row
                 for page, down in zip(next_page, rows, strict=True):
-                    page.set(page_of(key_of(down)))
+                    j = k.min(own + down if down else own, newest)
+                    page.set(page_of(j))
 
     def fetch(stage: Any) -> None:
         with k.if_(ahead < last):
-            key_to = to_key.shifted(stage)
-            value_to = key_to.shifted(k.mov(layout.bytes(KEYS), u32))
+            to = to_key.shifted(stage)
+            own = ahead + row
             for page, down in zip(next_page, rows, strict=True):
-                size = k.select(ahead + row + down < last, CHUNK, 0, type=u32)
-                k_row, v_row = (p.cast(b32) + chunk * 4 for p in place(page, key_of(down)))
+                j = own + down if down else own
+                size = k.select(j < last, CHUNK, 0, type=u32)
+                k_row, v_row = (p.cast(b32) + piece for p in place(page, k.min(j, newest)))
                 for step in copy.steps():
                     if step[0] == down:
                         inside = copy.inside(k, row, chunk, step)
-                        for source, to in ((k_row, key_to), (v_row, value_to)):
-                            start_copy(k, to.moved(*step), source + 4 * step[1], size, inside)
+                        for source, below in ((k_row, 0), (v_row, KEYS)):  # the values' tile lies behind the keys'
+                            start_copy(k, to.moved(down + below, step[1]), source + 4 * step[1], size, inside)
         k.op("cp.async.commit_group")
         ahead.set(ahead + stride)
         look_up()
