@@ -164,7 +164,7 @@ def maximum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
 
 
 def _coalesce(g: Grading, answer: Any) -> None:
-    for n, dim in g.vary(((8, 128),), hidden=lambda rng: (int(rng.integers(3, 20)), int(rng.choice([64, 128, 256])))):
+    for n, dim in g.vary(((8, 128),), hidden=lambda rng: (int(rng.integers(3, 20)), int(rng.choice([64, 96, 128])))):
         q, key = g.rng.standard_normal(dim).astype(np.float32), g.rng.standard_normal((n, dim)).astype(np.float32)
         score = np.full(n, np.nan, np.float32)
         run = g.launch(answer, n, 32, q, key, score, build={"D": dim}, counters=True)

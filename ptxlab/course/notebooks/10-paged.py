@@ -173,7 +173,7 @@ print(0.0 * np.nan, 0.0 * np.inf)
 # %%
 source = pl.kernels.get("decode_multiwarp").source
 start = source.index("    with k.loop(last, start=first")
-print(source[start : start + 430].rstrip(), "\n        ...")
+print(source[start : source.index("        scores = []", start)].rstrip(), "\n        ...")
 print(source[source.index("        for exists, score, words") : source.index("        row_max.set(new_max)")])
 
 # %% [markdown]

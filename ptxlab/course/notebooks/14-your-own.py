@@ -327,15 +327,17 @@ y = np.zeros_like(x)
 pl.debug(from_cuda or rms_norm, 1, 32, x, w, y, n, eps)
 
 # %% [markdown]
-# Some ideas for kernels of your own, each a page or less: a softmax over rows; the GELU of a matrix; a transpose
-# without bank conflicts; a histogram with atomics; the dot product of two long vectors over many blocks. Write the
-# numpy first, then the kernel, then count.
-#
-# The explorer shows the library's kernels. When you have written an attention of your own, compare it with them:
-# `scalar` is the one to beat.
+# The explorer takes it, too: the lines of your Python, the PTX and the machine code side by side, and what each
+# line costs. Click the vector load: how many machine instructions is it? Where do the registers go?
 
 # %%
-pl.explore("scalar", seq_len=64, head_dim=32)
+pl.explore(rms_norm_once, rows, 32, x, w, y, n, eps)
+
+# %% [markdown]
+# Some ideas for kernels of your own, each a page or less: a softmax over rows; the GELU of a matrix; a transpose
+# without bank conflicts; a histogram with atomics; the dot product of two long vectors over many blocks. Write the
+# numpy first, then the kernel, then count. And when you have written an attention of your own: `scalar` is the one
+# to beat.
 
 # %% [markdown]
 # # Exercises
