@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory")
     check.add_argument("--checks", metavar="CHECK,...", help="by default all")
     check.add_argument("--seed", type=int, metavar="N", help="shuffles the warps")
+    check.add_argument("--budget", type=int, metavar="N", help="stop after so many warp-instructions")
     check.add_argument("--device", default="cpu", choices=("cpu", "step"))
     _json(check)
     isa = command("isa", _isa, "the instructions that ptxlab knows, or what one of them does")
@@ -307,17 +308,22 @@ def _three(text: str) -> tuple[int, ...]:
 
 def _check(options: argparse.Namespace) -> int:
     from ptxlab.check import check
+    from ptxlab.errors import DeviceFault
     from ptxlab.launch import ALL_CHECKS
 
-    run = check(
-        options.file, options.arguments, options.grid, options.block, entry=options.entry, shared=options.shared,
-        checks=options.checks.split(",") if options.checks else ALL_CHECKS, seed=options.seed, device=options.device,
-    )  # fmt: skip
+    try:
+        findings: Sequence[Any] = check(
+            options.file, options.arguments, options.grid, options.block, entry=options.entry, shared=options.shared,
+            checks=options.checks.split(",") if options.checks else ALL_CHECKS, seed=options.seed,
+            device=options.device, budget=options.budget,
+        ).findings  # fmt: skip
+    except DeviceFault as stopped:
+        findings = stopped.findings
     if options.json:
-        _print_json([finding.to_dict() for finding in run.findings])
+        _print_json([finding.to_dict() for finding in findings])
     else:
-        print("\n".join(map(str, run.findings)) or "nothing found")
-    return 1 if run.findings else 0
+        print("\n".join(map(str, findings)) or "nothing found")
+    return 1 if findings else 0
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -87,6 +87,15 @@ class Bug:
 
     def run(self, device: str, repaired: bool, checks: tuple[str, ...], **options: Any) -> tuple[Any, np.ndarray]:
         """A launch of it, and what it left in `out`."""
+        try:
+            return self.launch(device, repaired, checks, **options)
+        except pl.DeviceFault as fault:
+            if repaired or not self.stops:
+                raise
+            return fault, np.zeros(0, np.uint32)
+
+    def launch(self, device: str, repaired: bool, checks: tuple[str, ...], **options: Any) -> tuple[Any, np.ndarray]:
+        """The same; what stops it is raised."""
         total = self.threads * self.blocks
         out: Any = np.full(total + 64, 5, np.uint32)
         if self.out == "empty":
@@ -94,15 +103,10 @@ class Bug:
         elif self.out == "out":
             out = pl.out(out)
         x = np.arange(4 * total + 64, dtype=np.uint32)
-        try:
-            done: Any = pl.launch(
-                self.text(repaired), self.blocks, self.threads, out, x, device=device, checks=checks, budget=100_000,
-                shared=self.shared, **options,
-            )  # fmt: skip
-        except pl.DeviceFault as fault:
-            if repaired or not self.stops:
-                raise
-            done = fault
+        done = pl.launch(
+            self.text(repaired), self.blocks, self.threads, out, x, device=device, checks=checks, budget=100_000,
+            shared=self.shared, **options,
+        )  # fmt: skip
         return done, np.asarray(out.array if self.out == "out" else out)
 
 

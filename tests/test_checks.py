@@ -15,6 +15,7 @@ import pytest
 import test_emulate_cuda as corpus
 import test_triton_programs as triton
 from emulate_programs import ENGINES
+from emulate_programs import kernel as kernel_text
 from planted import BUGS
 
 import ptxlab as pl
@@ -304,6 +305,43 @@ def test_the_command_reports_and_sets_its_status(tmp_path: Path, capsys: pytest.
     assert {f["kind"] for f in found} == {"RAW", "WAR"}
     assert cli.main(["check", str(buggy), "u33[64]", "1"]) == 2
     assert capsys.readouterr().err.startswith("ptxlab: u33[64]: there is no type 'u33'; there is f16, f32")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_command_reports_what_stops_a_kernel(
+    device: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planted = BUGS["mbarrier: bytes that nobody reports"]
+    path = tmp_path / "stops.ptx"
+    path.write_text(planted.text(False))
+    wait, arrive = planted.lines()
+    given = ["check", str(path), "out:u32[128]", "u32[320]=0", "--block", "64", "--device", device]
+    assert cli.main(given) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("synccheck: no thread of the block can go on\n    warp 0, lanes 0-31: waits for phase 0")
+    assert cli.main([*given, "--json"]) == 1
+    stopped, noted = json.loads(capsys.readouterr().out)
+    assert (stopped["check"], stopped["kind"], stopped["first"]["line"]) == ("synccheck", "deadlock", wait)
+    assert (noted["kind"], noted["first"]["line"], noted["second"]["line"]) == ("mbarrier wait", wait, arrive)
+    with pytest.raises(pl.DeviceFault) as fault:  # checks= gives the same
+        planted.launch(device, False, ALL)
+    assert [f.to_dict() for f in fault.value.findings] == [
+        {**f, **{party: f[party] and {**f[party], **{k: tuple(f[party][k]) for k in ("block", "thread")}}
+                 for party in ("first", "second")}} for f in (stopped, noted)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_fault_is_a_finding(device: str) -> None:
+    text = kernel_text("    ld.global.u32 %r5, [%rd1+65536];")
+    with pytest.raises(pl.DeviceFault) as fault:
+        pl.launch(text, (2, 1), (8, 8), np.zeros(4, np.uint32), np.zeros(4, np.uint32), device=device)
+    (found,) = fault.value.findings
+    assert found.first is not None
+    assert (found.check, found.kind, found.first.line) == ("memcheck", "invalid access", fault.value.line)
+    assert (found.first.block, found.first.thread, found.first.warp) == ((0, 0, 0), (0, 0, 0), 0)
+    assert found.message.startswith(fault.value.message)
+    assert found.address == fault.value.address
 
 
 def test_arguments_of_the_command(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ptxlab.emulate.findings import as_finding
 from ptxlab.emulate.memory import Allocation, Memory
 from ptxlab.emulate.program import Program, lower
 from ptxlab.emulate.report import Launch, Report
@@ -76,7 +77,8 @@ def execute(
         return report
     except DeviceFault as stopped:
         found = assertion(program, memory, stopped)
-        found.messages, found.findings = messages(program, memory), stopped.findings
+        found.messages = messages(program, memory)
+        found.findings = [as_finding(program, launch, found), *stopped.findings]
         if recorder is not None:
             found.trace = recorder.finish()
         raise found from None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.memory import Memory
     from ptxlab.emulate.program import Code, Program
     from ptxlab.emulate.report import Launch
+    from ptxlab.errors import DeviceFault
 
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
@@ -66,6 +67,23 @@ def findings(program: Program, launch: Launch, memory: Memory, notes: Iterable[N
             merged[key] = note
     ordered = sorted(merged.items(), key=lambda item: (RULES[item[0][0]][0], item[0][1:], item[0][0]))
     return [_finding(program, launch, memory, note) for _, note in ordered if RULES[note.kind][0] in launch.checks]
+
+
+def as_finding(program: Program, launch: Launch, stopped: DeviceFault) -> Finding:
+    """The fault that stopped a launch as a finding: of memcheck, of synccheck for a deadlock, else of its own kind."""
+    first = None
+    if stopped.block is not None and stopped.thread is not None and stopped.line:
+        (x, y, z), (across, down, _) = stopped.thread, launch.block
+        linear = x + across * (y + down * z)
+        first = Party(
+            stopped.block, stopped.thread, linear // 32, linear % 32, stopped.line, program.source(stopped.line),
+            stopped.span, "is stopped",
+        )  # fmt: skip
+    check, kind = {"memcheck": ("memcheck", "invalid access"), "deadlock": ("synccheck", "deadlock")}.get(
+        stopped.kind, (stopped.kind, stopped.kind)
+    )
+    message = stopped.message + (f"; {stopped.hint}" if stopped.hint else "")
+    return Finding(check, message, kind, first, address=stopped.address)
 
 
 def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Finding:
