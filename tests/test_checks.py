@@ -248,6 +248,33 @@ nothing makes the read come after the write; a barrier between the two would ord
     assert str(raw).splitlines()[0] in repr(run)
 
 
+TWO_LANES = {
+    "all read, the first writes": ("ld.shared.u32 %r6, [tile];\n @%p1 st.shared.u32 [tile], 5;", "WAR", {(0, 1)}),
+    "the first reads, all write": ("@%p1 ld.shared.u32 %r6, [tile];\n st.shared.u32 [tile], 5;", "WAR", {(1, 0)}),
+    "upper lanes read, one of them writes": (
+        "@!%p4 ld.shared.u32 %r6, [tile];\n setp.eq.u32 %p6, %r1, 16;\n @%p6 st.shared.u32 [tile], 5;", "WAR",
+        {(16, 17)},
+    ),
+    "the last two read, one of them writes": (
+        "setp.gt.u32 %p6, %r1, 29;\n @%p6 ld.shared.u32 %r6, [tile];\n setp.eq.u32 %p6, %r1, 30;\n"
+        "@%p6 st.shared.u32 [tile], 5;", "WAR", {(30, 31)},
+    ),
+    "the first writes, all read": ("@%p1 st.shared.u32 [tile], 5;\n ld.shared.u32 %r6, [tile];", "RAW", {(1, 0)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", TWO_LANES)
+def test_a_finding_names_two_threads(name: str, device: str) -> None:
+    body, kind, lanes = TWO_LANES[name]
+    start = "setp.eq.u32 %p1, %r1, 0;\n setp.lt.u32 %p4, %r1, 16;\n @%p1 st.shared.u32 [tile], 1;\n bar.sync 0;\n"
+    text = kernel_text(f"    {start}    {body}\n    st.global.u32 [%rd3], %r6;", ".shared .align 4 .b8 tile[4096];")
+    given = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
+    found = pl.launch(text, 1, 32, *given, device=device, checks=("racecheck",)).findings
+    assert [f.kind for f in found] == [kind]
+    assert {(f.first.lane, f.second.lane) for f in found if f.first and f.second} == lanes
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_occurrences_are_counted(device: str) -> None:
     run, _ = BUGS["unwritten: shared memory"].run(device, False, ("initcheck",))

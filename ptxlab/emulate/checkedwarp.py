@@ -100,6 +100,7 @@ class CheckedWarp(Warp):
             | self.warp << R.WARP
         ) | lanes.astype(np.uint64)  # fmt: skip
         stored = None if values is None else (region.data, start, lanes, values)
+        checker.masks[code.index, self.warp] = int((1 << lanes).sum())
         words, count = start // checker.granule, -(-size // checker.granule)
         collide = order.access(race, words, count, me, write=what != "load", note=self._hazard(code, address, stored))
         if what != "load" and collide.any():
@@ -122,7 +123,13 @@ class CheckedWarp(Warp):
             lane = me & 31
             if kind == F.WAW and stored is not None and _leaves(stored, lane, at, checker.granule):
                 return  # then it does not matter which write is the last
-            party = (record >> R.BLOCK) - 1, record >> R.WARP & 31, record & 31
+            warp, other = record >> R.WARP & 31, record & 31
+            if warp == self.warp and other == lane and not (me ^ record) >> R.BLOCK:
+                if me >> R.MANY & 1:  # the record speaks of its first lane
+                    lane = R.another(checker.masks[code.index, warp], lane)
+                elif record >> R.MANY & 1:
+                    other = R.another(checker.masks.get((record >> R.CODE & R.LAST_TIME, warp), 0), lane)
+            party = (record >> R.BLOCK) - 1, warp, other
             checker.note(kind, code, self, lane, record >> R.CODE & 0x3FFFF, at=party, address=int(address[lane]))
 
         return note

@@ -41,6 +41,7 @@ class Checker:
         self.notes: dict[tuple[int, int, int], Note] = {}
         self.translator = translator
         self._shadows: dict[int, tuple[np.ndarray, R.Shadow | None, np.ndarray | None]] = {}
+        self.masks: dict[tuple[int, int], int] = {}  # code index, warp: the lanes that made an access last
         self._seen: set[tuple[int, int, int]] = set()
 
     @staticmethod

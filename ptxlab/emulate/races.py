@@ -60,6 +60,12 @@ def compares(program: Program) -> frozenset[int]:
     return frozenset(c.index for c in codes if c.name == "atom" and c.form is not None and c.form.operation == "cas")
 
 
+def another(mask: int, lane: int) -> int:
+    """A lane that made an access together with `lane`, the lowest of them; `mask`: which they were, 0 for all."""
+    above = (mask or 0xFFFFFFFF) >> lane + 1 << lane + 1
+    return (above & -above).bit_length() - 1 if above & 0xFFFFFFFF else lane
+
+
 class Shadow:
     """The records of a stretch of memory: last writer, first reader, another reader."""
 

@@ -633,6 +633,57 @@ finish:
   ret void
 }
 
+; Some lanes of a warp make accesses: keeps which, for each code of %pieces. A record that says "many lanes" names one.
+define internal void @race.partial(ptr %ctx, ptr %ws, i32 %mask, ptr %pieces) noinline nounwind {
+entry:
+  %whole = icmp eq i32 %mask, -1
+  br i1 %whole, label %finish, label %begin
+begin:
+  %g.p = getelementptr i8, ptr %ctx, i64 ${CHECK}
+  %g = load ptr, ptr %g.p
+  %t.p = getelementptr i8, ptr %g, i64 ${MASKS_AT}
+  %t = load ptr, ptr %t.p
+  %wp = getelementptr i8, ptr %ws, i64 ${WARP_ID}
+  %w32 = load i32, ptr %wp
+  %w = zext i32 %w32 to i64
+  %runs = load i64, ptr %pieces
+  %first = getelementptr i8, ptr %pieces, i64 8
+  br label %run
+run:
+  %k = phi i64 [0, %begin], [%k1, %run.end]
+  %p = phi ptr [%first, %begin], [%next, %run.end]
+  %more = icmp ult i64 %k, %runs
+  br i1 %more, label %run.go, label %finish
+run.go:
+  %n.p = getelementptr i8, ptr %p, i64 8
+  %n = load i64, ptr %n.p
+  %codes = getelementptr i8, ptr %p, i64 16
+  br label %word
+word:
+  %j = phi i64 [0, %run.go], [%j1, %word.go]
+  %word.more = icmp ult i64 %j, %n
+  br i1 %word.more, label %word.go, label %run.end
+word.go:
+  %c.p = getelementptr i64, ptr %codes, i64 %j
+  %c0 = load i64, ptr %c.p
+  %c1 = lshr i64 %c0, ${CODE}
+  %c = and i64 %c1, 262143
+  %row = shl i64 %c, 5
+  %cell = add i64 %row, %w
+  %m.p = getelementptr i32, ptr %t, i64 %cell
+  store i32 %mask, ptr %m.p
+  %j1 = add i64 %j, 1
+  br label %word
+run.end:
+  %n15 = add i64 %n, 15
+  %padded = and i64 %n15, -16
+  %next = getelementptr i64, ptr %codes, i64 %padded
+  %k1 = add i64 %k, 1
+  br label %run
+finish:
+  ret void
+}
+
 ; One address for all lanes.
 define internal void @race.one(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %base, i64 %stride, i64 %off, i64 %address, ptr %pieces, i1 %write) noinline nounwind {
 entry:
@@ -640,6 +691,7 @@ entry:
   br i1 %none, label %finish, label %go
 go:
   call void @serial(ptr %ctx, i32 %mask)
+  call void @race.partial(ptr %ctx, ptr %ws, i32 %mask, ptr %pieces)
   %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
   %ck = load ptr, ptr %ck.p
   %me0 = call i64 @race.me(ptr %ck, ptr %ws, i64 0)
@@ -669,6 +721,7 @@ go:
   call void @serial(ptr %ctx, i32 %mask)
   %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
   %ck = load ptr, ptr %ck.p
+  call void @race.partial(ptr %ctx, ptr %ws, i32 %mask, ptr %pieces)
   %me = call i64 @race.me(ptr %ck, ptr %ws, i64 0)
   %o0.32 = load i32, ptr %offs
   %o0 = zext i32 %o0.32 to i64

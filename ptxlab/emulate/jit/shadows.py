@@ -32,7 +32,7 @@ UPDATES = 16960  # i64: operations on mbarriers that were no waits
 CTA_RECORD = 17024
 
 # -- what they know of the launch
-TIMES, SERIAL, LOST, BLOCKS_AT, MASK = 0, 8, 16, 24, 32
+TIMES, SERIAL, LOST, BLOCKS_AT, MASK, MASKS_AT = 0, 8, 16, 24, 32, 40
 ENTRIES, ENTRY, ENTRY_COUNT = 64, 64, 1024
 # an entry: key, count, the record of the one that noticed, that of the other, address, block, value, serial number
 
@@ -51,6 +51,8 @@ class Watched:
         self.table = np.zeros(ENTRIES + ENTRY * ENTRY_COUNT, np.uint8)
         self.blocks = np.zeros(4 * (min(launch.blocks, races.BLOCKS) + 2), np.int32)
         self._word(BLOCKS_AT, self.blocks.ctypes.data)
+        self.masks = np.zeros((len(program.codes), 32), np.uint32)  # lanes of a warp that made an access, if not all
+        self._word(MASKS_AT, self.masks.ctypes.data)
         self._kept: list[np.ndarray] = []
 
     def _word(self, offset: int, value: int) -> None:
@@ -104,10 +106,14 @@ class Watched:
             if me >> races.MANY & 1 and not (me ^ other) & 0x3FF and value & ~(1 << lane):
                 others = value & ~(1 << lane)  # the record speaks of its first lane, which is the other party
                 lane = (others & -others).bit_length() - 1
+            other_warp, other_lane = _field(other, races.WARP, 5), _field(other, races.LANE, 5)
+            together = has_other and other >> races.MANY & 1 and mine == theirs
+            if together and not (me ^ other) >> races.WARP & 31 and lane == other_lane:
+                other_lane = races.another(int(self.masks[other_code, other_warp]), lane)
             yield Note(
                 key >> 40, _field(me, races.CODE, 18), block, _field(me, races.WARP, 5), lane,
-                other_code if has_other else -1, other_block, _field(other, races.WARP, 5),
-                _field(other, races.LANE, 5), address if address != (1 << 64) - 1 else -1, value, count,
+                other_code if has_other else -1, other_block, other_warp, other_lane,
+                address if address != (1 << 64) - 1 else -1, value, count,
             )  # fmt: skip
 
 
