@@ -172,8 +172,8 @@ def main() -> None:
         kept = {**made, "ratio to plain": ratios, "asked": {k: v for k, (_, v) in WATCHED.items()}, "traces": table}
         (RESULTS / "checks.json").write_text(json.dumps(kept, indent=1) + "\n")
         (RESULTS / "checks.md").write_text(
-            f"# What watching costs\n\n`{made['command']}` on {date}; no GPU is involved. Ratios of CPU time to a run with "
-            "memcheck alone; the figures are in `checks.json`.\n\n```\n" + "\n".join(said) + "\n```\n"
+            f"# What watching costs\n\n`{made['command']}` on {date}; no GPU is involved. Ratios of CPU time to that "
+            "with memcheck alone; the figures are in `checks.json`.\n\n```\n" + "\n".join(said) + "\n```\n"
         )
     if missed:
         sys.exit("more than asked: " + "; ".join(missed))
