@@ -39,6 +39,7 @@ def check_helpers(program: Program, checks: frozenset[str]) -> str:
         "RISING16": _vector("i64", range(16)), "FALLING": _vector("i32", range(W - 1, -1, -1)),
         "FALLING64": _vector("i64", range(W - 1, -1, -1)),
         "BITS": _vector("i32", (1 << k for k in range(W))), "FINE16": _fine("wr", 16), "FINE16_Q": _fine("q", 16),
+        "FINE16_S": _fine("s", 16),
         "FINE32": _fine("wrq", W),
     }  # fmt: skip
     for width, splats in ((16, _SPLATS_16), (W, _SPLATS_32)):

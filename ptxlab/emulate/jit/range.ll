@@ -32,7 +32,33 @@ ${FINE16}
   %wr.b = bitcast <16 x i1> %wr.m to i16
   %wr.all = icmp eq i16 %wr.b, -1
   %easy = and i1 %wr.all, %reads.only
-  br i1 %easy, label %quick, label %full.look
+  br i1 %easy, label %quick, label %readers
+; reads where others have read as well, as all warps read a tile
+readers:
+  %w.m = or <16 x i1> %w.f, %m.no
+  %w.b = bitcast <16 x i1> %w.m to i16
+  %w.all = icmp eq i16 %w.b, -1
+  %calm0 = and i1 %w.all, %reads.only
+  %calm = and i1 %calm0, %simple
+  br i1 %calm, label %second, label %full.look
+second:
+  %sp = getelementptr i8, ptr %rp, i64 %stride
+  %s = load <16 x i64>, ptr %sp, align 8
+${FINE16_S}
+  %t.r = and <16 x i1> %r.f, %m
+  %t.r.no = xor <16 x i1> %r.f, splat (i1 true)
+  %t.q0 = and <16 x i1> %t.r.no, %s.f
+  %t.q = and <16 x i1> %t.q0, %m
+  %t.any = or <16 x i1> %t.r, %t.q
+  %t.bits = bitcast <16 x i1> %t.any to i16
+  %t.none = icmp eq i16 %t.bits, 0
+  br i1 %t.none, label %next, label %second.keep
+second.keep:
+  %t.r.new = select <16 x i1> %t.r, <16 x i64> %me16, <16 x i64> %r
+  %t.q.new = select <16 x i1> %t.q, <16 x i64> %me16, <16 x i64> %s
+  store <16 x i64> %t.r.new, ptr %rp, align 8
+  store <16 x i64> %t.q.new, ptr %sp, align 8
+  br label %next
 quick:
   %r.new = select <16 x i1> %m, <16 x i64> %me16, <16 x i64> %r
   store <16 x i64> %r.new, ptr %rp, align 8
