@@ -160,9 +160,9 @@ print("right:", np.array_equal(c, a.astype(np.float32) @ b2.astype(np.float32).T
 print("bytes of shared memory moved:", run.counters["smsp__sass_data_bytes_mem_shared.sum"])
 
 # %% [markdown]
-# No shared memory, no shuffle, no barrier between the two products. The debugger is open at the first `mma`: look at
-# C, the lanes of $S$. Then go to the last `mma` (click on its line for a breakpoint, and *Continue*) and look at A:
-# the same lanes.
+# No shared memory, no shuffle, no barrier between the two products. The debugger is open at the first `mma`: its
+# result D is the left half of $AB$. Then go to the last `mma` (click on its line for a breakpoint, and *Continue*)
+# and look at its A: the same lanes.
 
 # %%
 pl.debug(chain, 1, 32, a, b2, v, c, at="mma.sync")
