@@ -287,6 +287,14 @@ def test_every_page_size(name):
         check(name, "f16", (6, 2), 32, (0, 1, page, page + 1, 260), page=page)
 
 
+def large(shape, dtype):
+    """A buffer of zeros that takes addresses and, where it is not touched, no memory."""
+    try:
+        return pl.empty(shape, dtype, device="cpu")
+    except MemoryError:
+        pytest.skip("this machine gives out no addresses without memory")
+
+
 @pytest.mark.parametrize("name", ["decode_paged", "decode_split", "decode_gqa"])
 def test_a_pool_of_more_than_4_gib(name):
     """Pages that begin beyond 4 GiB (of memory that is never touched otherwise), read where they are."""
@@ -294,7 +302,7 @@ def test_a_pool_of_more_than_4_gib(name):
     q, k, v = inputs((2, 1), 128, "f16", (20,), spare=12)
     pages, size = 2**20 + 2, 16  # 4 KiB a page
     table = np.array([[2**20 + 1, 3]], np.int32)
-    pools = [pl.empty((pages, size, 1, 128), dtype, device="cpu") for _ in range(2)]
+    pools = [large((pages, size, 1, 128), dtype) for _ in range(2)]
     for pool, cache in zip(pools, (k, v), strict=True):
         assert pool.nbytes > 2**32
         rows = pool.data.view(dtype).reshape(pages, size, 1, 128)
@@ -324,7 +332,7 @@ def test_a_dense_cache_of_more_than_4_gib(name):
     dtype, batch, room, count = np.float16, 17, 2**20 + 1, 20
     q, k, v = inputs((2, 1), 128, "f16", (count,), spare=0)
     q = np.concatenate([np.full((batch - 1, 2, 128), np.nan, dtype), q])
-    caches = [pl.empty((batch, 1, room, 128), dtype, device="cpu") for _ in range(2)]
+    caches = [large((batch, 1, room, 128), dtype) for _ in range(2)]
     for buffer, cache in zip(caches, (k, v), strict=True):
         assert (batch - 1) * buffer.nbytes // batch > 2**32
         buffer.data.view(dtype).reshape(buffer.shape)[-1, :, :count] = cache[0]
