@@ -32,7 +32,8 @@ CELLS = (
     f"%%ptx --args x --counters\n{PTX}",
     f"%%ptx --args x\n{PTX.replace('mul.wide.u32 %offset, %lane, 4;', 'mul.wide.u32 %offset, %lane 4;')}",
     "int(x.sum())",
-    'pl.explore("scalar", seq_len=20, head_dim=16)',
+    "pl.explore()",
+    'pl.debug("tiled", seq_len=40, head_dim=16)',
 )
 
 
@@ -44,6 +45,7 @@ def test_ptx_cells_run_and_a_saved_notebook_keeps_its_results(tmp_path: Path, br
         lab_server.open_notebook(page, url, token, "live.ipynb")
         lab_server.run_all(page)
         page.wait_for_selector('.ptxlab-explorer[data-busy=""] .pl-plot polyline')
+        page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
         outputs = page.locator(".jp-OutputArea-output")
         good, bad, total = (outputs.nth(k).inner_text() for k in range(3))
         assert "x\tuint32 [32]: 0 1 2 3 4 5 6 7 ..." in good
@@ -52,8 +54,8 @@ def test_ptx_cells_run_and_a_saved_notebook_keeps_its_results(tmp_path: Path, br
         assert "    mul.wide.u32 %offset, %lane 4;\n" in bad
         assert "^" in bad
         assert "Traceback" not in bad
-        assert page.locator(".jp-OutputArea-child:has(.ptxlab-copy)").count() == 1
-        assert page.locator(".jp-OutputArea-child:has(.ptxlab-copy)").is_hidden()
+        copies = page.locator(".jp-OutputArea-child:has(.ptxlab-copy)")
+        assert [copies.nth(k).is_hidden() for k in range(copies.count())] == [True, True]
         assert total == "496"  # the notebook went on after the mistake
         lab_server.ARTIFACTS.mkdir(exist_ok=True)
         page.screenshot(path=str(lab_server.ARTIFACTS / "magics.png"))
@@ -66,9 +68,15 @@ def test_ptx_cells_run_and_a_saved_notebook_keeps_its_results(tmp_path: Path, br
         (tmp_path / "saved.ipynb").write_text(text)
         lab_server.open_notebook(page, url, token, "saved.ipynb")
         page.wait_for_selector(".jp-OutputArea-output img")
-        last = page.locator(".jp-OutputArea-output").last
-        assert last.is_visible()
-        assert "scalar_f32_d16 for sm_80" in last.inner_text()
-        assert "✓ pass" in last.inner_text()
-        assert last.locator("img").count() == 2
-        assert page.locator(".ptxlab-explorer").count() == 0
+        page.wait_for_selector('.ptxlab-copy .ptxlab-debugger[data-ready="0:0"]')  # a notebook of one's own is trusted
+        explorer, debugger = (page.locator(".jp-OutputArea-output:has(.ptxlab-copy)").nth(k) for k in (0, 1))
+        assert explorer.is_visible()
+        assert "scalar_f32_d64 for sm_80" in explorer.inner_text()
+        assert "✓ pass" in explorer.inner_text()
+        assert explorer.locator("img").count() == 2
+        assert "a saved copy with " in debugger.inner_text()
+        page.focus(".ptxlab-debugger .pl-slider")
+        page.keyboard.press("ArrowRight")
+        assert page.inner_text(".ptxlab-debugger .pl-status").startswith("step 2 of ")
+        assert page.locator(".jp-OutputArea-child:has-text('Error displaying widget')").last.is_hidden()
+        page.screenshot(path=str(lab_server.ARTIFACTS / "saved.png"))

@@ -311,6 +311,40 @@ def test_the_matrices_of_a_load(viewer: Any) -> None:
     assert "as those of mma.sync do" in page.inner_text(f"{EXCHANGE} .pl-picture")
 
 
+# -- blocks, and memory behind generic addresses -----------------------------------------------------------------------
+
+GENERIC = """extern "C" __global__ void twice(float *x, int which) {
+    __shared__ float tile[64];
+    tile[threadIdx.x] = x[threadIdx.x];
+    __syncthreads();
+    float *p = (threadIdx.x < 8) == which ? tile : x;
+    x[threadIdx.x] = p[threadIdx.x * 2];
+}"""
+
+
+def test_generic_addresses_are_shown_by_the_memory_that_they_reach(viewer: Any) -> None:
+    page = viewer(pl.debug(pl.cuda(GENERIC), 1, 32, np.zeros(64, np.float32), 1))
+    assert ": ld.f32" in run_to(page, "ld.f32")
+    says = page.inner_text(".pl-access")
+    assert "load, shared memory: 8 lanes × 4 bytes, no bank conflict, 1 wavefront (at best 1)" in says
+    assert "load, global memory: 24 lanes × 4 bytes in 6 sectors of 32 bytes (at best 3)" in says
+
+
+def test_any_block_and_warp(viewer: Any) -> None:
+    text = SHUFFLES.replace("%tid.x", "%ctaid.y")
+    page = viewer(pl.debug(text, (2, 3), 96, np.zeros(1), blocks=None))
+    options = "all => all.map(e => e.textContent)"
+    assert page.eval_on_selector_all("select[aria-label=block] option", options)[4:] == [
+        "block 4 (0, 2, 0)", "block 5 (1, 2, 0)"
+    ]  # fmt: skip
+    page.select_option("select[aria-label=warp]", "2")
+    page.wait_for_selector('.ptxlab-debugger[data-ready="0:2"]')
+    page.select_option("select[aria-label=block]", "4")
+    page.wait_for_selector('.ptxlab-debugger[data-ready="4:2"]')
+    assert page.eval_on_selector_all(".pl-registers tbody tr:first-child td", options)[-1] == "2"
+    assert page.input_value("select[aria-label=warp]") == "2"
+
+
 # -- without a kernel --------------------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.recording import Moment, Recording, Walker
 from ptxlab.lab import display, highlight
 from ptxlab.lab.exchange import exchanges, maxima
@@ -71,6 +72,7 @@ def page_info(recording: Recording, note: str = "") -> dict[str, Any]:
         "lines": highlight.ptx_lines(recording.text),
         "events": {f"{b}:{w}": events(recording, (b, w)) for b, w in recording.warps},
         "exchange": exchanges(recording),
+        "windows": {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW, "size": WINDOW_SIZE},
         "capped": recording.capped,
         "note": note,
     }

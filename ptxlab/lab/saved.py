@@ -19,6 +19,12 @@ from ptxlab.lab import assets, moments
 BYTES = 24_000
 """Bytes of the trace that a saved notebook keeps: a whole notebook with explorer and debugger stays below 300 KB."""
 
+_LONE = """
+.jp-OutputArea-child:has(+ .jp-OutputArea-child .ptxlab-copy):not(:has(.ptxlab-explorer, .ptxlab-editor)) {
+  display: none;
+}
+"""
+"""Hides what JupyterLab says of a widget without a kernel: that it cannot be displayed."""
 _LOADER = """<script>(() => {
 const host = document.currentScript.closest(".ptxlab-copy"), data = DATA;
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -50,7 +56,9 @@ def copy_html(
     if part.steps < recording.steps:
         info["copy"] = f"a saved copy with {part.steps:,} of {recording.steps:,} steps; run the cell for all of them"
     script = assets.script("debugger").replace("export default { render };", "render({ model, el });")
-    packed = json.dumps({"script": script, "style": assets.style("debugger"), "info": info}, separators=(",", ":"))
+    packed = json.dumps(
+        {"script": script, "style": assets.style("debugger") + _LONE, "info": info}, separators=(",", ":")
+    )
     data = [_packed(packed.encode()), _packed(bytes(part.data))]
     live = _LOADER.replace("DATA", json.dumps(data))
     return f'<div class="ptxlab-copy">{moments.debugger_html(recording, note)}{live}</div>'

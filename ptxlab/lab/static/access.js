@@ -86,15 +86,29 @@ function showAccess(access, opcode) {
   return { says: what, picture: null, table: table("byte", (a) => Number(a & 31n)) };
 }
 
-/** The card with the accesses of the step that is shown. */
-function makeAccessCard() {
+/** An access through generic addresses as one for each memory that its lanes reach. */
+function resolved(access, windows) {
+  if (access.space !== "generic") return [access];
+  const found = new Map(), size = BigInt(windows.size);
+  for (const lane of lanesOf(access.mask)) {
+    const space = ["shared", "local", "param"].find((name) => access.addresses[lane] >= BigInt(windows[name]) && access.addresses[lane] < BigInt(windows[name]) + size) || "global";
+    found.set(space, ((found.get(space) || 0) | (1 << lane)) >>> 0);
+  }
+  return [...found].map(([space, mask]) => {
+    const base = space === "global" ? 0n : BigInt(windows[space]);
+    return { ...access, space, mask, addresses: access.addresses.map((a) => (base && a >= base ? a - base : a)) };
+  });
+}
+
+/** The card with the accesses of the step that is shown. `windows`: where generic addresses of other spaces begin. */
+function makeAccessCard(windows) {
   const picture = h("div.pl-picture.pl-access"), table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "accesses, lane by lane" });
   const { el, read } = card("Memory access of this step", picture, table);
   read.removeAttribute("aria-live"); // the status line speaks for the whole step
   return {
     el,
     show(step) {
-      const shown = step ? step.accesses.filter((a) => a.mask).map((a) => showAccess(a, step.opcode)) : [];
+      const shown = step ? step.accesses.filter((a) => a.mask).flatMap((a) => resolved(a, windows)).map((a) => showAccess(a, step.opcode)) : [];
       if (!shown.length && el.dataset.accesses === "0") return;
       picture.replaceChildren(...(shown.length ? shown.flatMap((a) => [h("p.pl-says", null, a.says), ...(a.picture ? [a.picture] : [])]) : [h("p.pl-says", null, "This step does not touch memory.")]));
       table.replaceChildren(...shown.flatMap((a) => [h("p.pl-says", null, a.says), a.table]));

@@ -53,19 +53,22 @@ function render({ model, el }) {
   const button = (text, title, onclick) => h("button.pl-button", { type: "button", title, "aria-label": title, onclick }, text);
   const choose = h("select", { "aria-label": "register", onchange: () => pick(Number(choose.value)) },
     h("option", { value: -1 }, "register…"), names.map((name, k) => h("option", { value: k }, name)));
-  const warps = h("select", { "aria-label": "block and warp", onchange: () => load(warps.value) },
-    trace.keys.map((key) => h("option", { value: key }, `block ${key.split(":")[0]}, warp ${key.split(":")[1]}`)));
+  const places = trace.keys.map((key) => key.split(":").map(Number));
+  const [gx, gy, gz] = trace.head.grid;
+  const blockName = (b) => `block ${b}` + (gy * gz > 1 ? ` (${b % gx}, ${Math.floor(b / gx) % gy}, ${Math.floor(b / gx / gy)})` : "");
+  const blocks = h("select", { "aria-label": "block", onchange: () => listWarps() }, [...new Set(places.map(([b]) => b))].map((b) => h("option", { value: b }, blockName(b))));
+  const warps = h("select", { "aria-label": "warp", onchange: () => load(`${blocks.value}:${warps.value}`) });
   const scrubber = makeScrubber((step) => seek(step));
   const ptx = makePane("PTX", () => {});
   const table = makeRegisterTable(registers, names, (r) => pick(r));
-  const access = makeAccessCard();
+  const access = makeAccessCard(info.windows);
   const exchange = makeExchangeCard(info.exchange, registers, names);
   const problem = h("div.pl-problem", { role: "alert", hidden: !info.note }, h("b", null, "The kernel was stopped; this is what it did before"), h("pre", null, info.note));
   root.append(
     h("header.pl-head", { role: "group" }, h("h3", null, info.kernel), h("code.pl-entry", null, `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${info.copy ? ` · ${info.copy}` : info.capped ? " · the trace was cut at its limit" : ""}`), h("span.pl-spring"), status),
     problem,
     h("div.pl-tools.pl-run", null,
-      warps,
+      blocks, warps,
       button("|◀", "first step (Home)", () => seek(0)), button("◀ Back", "one step back (←)", () => seek(at - 1)),
       button("Step ▶", "one step forward (→)", () => seek(at + 1)), button("▶|", "last step (End)", () => seek(Infinity)),
       button("◀◀ Continue back", "back to a breakpoint, or the start", () => run(-1, atBreakpoint, 0)),
@@ -147,6 +150,14 @@ function render({ model, el }) {
     row.title = on ? "breakpoint" : "";
   }
 
+  /** The warps of the chosen block; the same one as before where that was recorded. */
+  function listWarps() {
+    const of = places.filter(([b]) => b === Number(blocks.value)).map(([, w]) => w), before = Number(warps.value);
+    warps.replaceChildren(...of.map((w) => h("option", { value: w }, `warp ${w}`)));
+    warps.value = of.includes(before) ? before : of[0];
+    return load(`${blocks.value}:${warps.value}`);
+  }
+
   async function load(key) {
     const mine = ++loading;
     root.dataset.ready = "";
@@ -180,7 +191,7 @@ function render({ model, el }) {
   });
 
   pick(picked);
-  if (trace.keys.length) load(trace.keys[0]).catch((error) => { status.textContent = `the trace cannot be read: ${error.message}`; });
+  if (trace.keys.length) listWarps().catch((error) => { status.textContent = `the trace cannot be read: ${error.message}`; });
   else status.textContent = "the trace holds no steps";
 }
 
