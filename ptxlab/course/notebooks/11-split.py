@@ -115,11 +115,14 @@ print(source[source.index("        # The elements.") : source.index("        div
 # good enough? The splits are few, and what the first pass reads is 8 bytes a split. The lesson of notebook 08 is in
 # the inner loop: several splits are *asked for* before the first is used.
 #
-# Watch it: in the debugger `%row_max` is different in each lane at first (lane $i$ has the splits $i, i + 32,
-# \dots$), and after the butterflies it is the same everywhere. A lane without a split keeps $-\infty$ till then.
+# Watch it. The debugger has the second kernel, after three splits. `%row_max` is different in each lane at first
+# (lane $i$ has the splits $i, i + 32, \dots$, so that lanes from 3 on have none and keep $-\infty$), and after the
+# butterflies it is the same everywhere.
 
 # %%
-pl.debug("decode_split", seq_len=96, head_dim=32, splits=3)
+few = [np.ascontiguousarray(x[:, :, :96, :32]) for x in (cache_k, cache_v)]
+out = pl.decode(np.ascontiguousarray(q[:, :1, :32]), *few, 96, kernel="decode_split", splits=3, trace=pl.Trace())
+pl.debug(out.runs[1])
 
 # %% [markdown]
 # ## When is the card full?

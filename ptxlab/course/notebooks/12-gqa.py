@@ -66,6 +66,7 @@ for axis in axes:
     axis.set_xlabel("query heads (2 KV heads)")
     axis.grid(alpha=0.25)
 axes[0].set_yticks((1, 2, 4, 8, 16), (1, 2, 4, 8, 16))
+axes[1].set_yticks((20_000, 50_000, 100_000, 300_000), ("20k", "50k", "100k", "300k"))
 axes[0].legend()
 for heads, a, b in zip(groups, *found.values(), strict=True):
     print(f"{heads:2} query heads: {a.counters[SECTORS] / least:5.1f} times with a block for each, "
