@@ -57,13 +57,15 @@ def test_system_d(heads, length):
 @pytest.mark.parametrize("length", ["value", "pointer"])
 @pytest.mark.parametrize("warps", [2, 4, 8, 16])
 def test_system_e(warps, length):
-    """2 to 16 warps that merge in shared memory."""
+    """2 to 16 warps that load 16 bytes at a time and merge in shared memory."""
     q, k, v = inputs((4, 2), 64, "f32", (75,))
     built = kernels.get("decode_multiwarp", "decode").build(head_dim=64, warps=warps, length=length)
     out = pl.decode(q, k, v, 75, kernel=built, device="cpu", state=[(0, 3)])
     assert out.error.ok
     assert out.state.shape == (1, warps, 3)
     assert built.launch_shape(1, 4, 2) == ((4, 1, 1), (32 * warps, 1, 1), 0)
+    assert "ld.global.nc.v4.f32" in built.ptx
+    assert f".shared .align 16 .f32 warp_acc[{warps * 64}];" in built.ptx
     assert built.name == "decode_multiwarp_f32_d64" + ("_indirect" if length == "pointer" else "")
 
 

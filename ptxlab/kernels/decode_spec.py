@@ -4,7 +4,7 @@ Decoding asks one query row of each head about all keys so far: q and o `[B, Hq,
 `[B]`. The keys lie in a cache of one of three kinds:
 
     dense       key and value `[B, Hkv, max_seq, D]`
-    pointers    key and value u64 `[B]`: for each sequence the address of its `[Hkv, max_seq, D]`
+    pointers    key and value u64 `[B]`: for each sequence the address of its `[Hkv, max_seq, D]`, a multiple of 16
     paged       key and value `[num_pages, page_size, Hkv, D]`, and table i32 `[B, max_pages]`: key j of sequence b is
                 slot j % page_size of page table[b, j // page_size]
 """
