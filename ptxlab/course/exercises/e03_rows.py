@@ -185,7 +185,7 @@ def _share(g: Grading, answer: Any) -> None:
             warps = 4 * blocks
             g.at_most(f"eight shuffles for {case}", run, "shuffles", 8 * warps, f"That is 8 for each of {warps} warps.")
             g.at_most(f"no barrier for {case}", run, "barriers", 0, "The threads of a row are in one warp.")
-            g.at_most(f"no memory for {case}", run, "smsp__inst_executed_op_shared_ld.sum", 0,
+            g.at_most(f"no memory for {case}", run, "shared loads", 0,
                       "Registers can be read across the warp without it.")  # fmt: skip
             g.note(f"{case}: every row adds up to 1 within {np.abs(sums - 1).max():.1e}.")
 
@@ -280,7 +280,7 @@ def _logsumexp(g: Grading, answer: Any) -> None:
         if g.close(f"right for {case}", lse, right, run=run, rtol=1e-5, atol=1e-3,
                    says="The scores are around 200 or -200, and e^200 is no f32."):  # fmt: skip
             g.at_most(f"eight shuffles for {case}", run, "shuffles", 8 * 2 * blocks)
-            g.at_most(f"no memory for {case}", run, "smsp__inst_executed_op_shared_ld.sum", 0)
+            g.at_most(f"no memory for {case}", run, "shared loads", 0)
             g.note(f"{case}: within {np.abs(lse - right).max():.1e}.")
 
 

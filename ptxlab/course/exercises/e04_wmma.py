@@ -36,7 +36,11 @@ def _products(g: Grading, answer: Any) -> None:
         k = np.zeros((1, 1, keys, D), np.float16)
         run = attention(q, k, k, kernel="wmma", device="cpu", counters=True).run
         found, blocks = _executed(run, "wmma.mma"), -(-rows // 64)
-        says = f"The launch has {blocks} block{'s' * (blocks > 1)} of 4 warps, and {-(-keys // 64)} tiles of 64 keys."
+        tiles = -(-keys // 64)
+        says = (
+            f"The launch has {blocks} block{'s' * (blocks > 1)} of 4 warps, "
+            f"and {tiles} tile{'s' * (tiles > 1)} of 64 keys."
+        )
         if g.predict(answer, (rows, keys, D), found, says):
             g.note(f"{rows} rows, {keys} keys, D = {D}: {found} products of 16 x 16 matrices.")
 

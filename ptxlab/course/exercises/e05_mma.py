@@ -278,7 +278,7 @@ def _rowmax(g: Grading, answer: Any) -> None:
             continue
         few = g.at_most(f"four shuffles for {case}", run, "shuffles", 4)
         if few:
-            g.at_most(f"no shared memory for {case}", run, "smsp__inst_executed_op_shared_ld.sum", 0,
+            g.at_most(f"no shared memory for {case}", run, "shared loads", 0,
                       "The four lanes of a row can read each other's registers.")  # fmt: skip
         g.note(f"{case}: {_executed(run, 'shfl')} shuffles for 16 rows.")
 
@@ -352,7 +352,7 @@ def _chain(g: Grading, answer: Any) -> None:
         if g.equal(f"right for {N} keys", o, np.maximum(s, 0) @ v.astype(np.float32).T, run=run):
             found, needed = _executed(run, "mma."), 4 * (N // 16)
             g.part(f"tensor cores do it, {N} keys", found == needed, f"{found} mma were executed; {needed} are needed.")
-            g.at_most(f"P stays in registers, {N} keys", run, "smsp__sass_data_bytes_mem_shared.sum", 0,
+            g.at_most(f"P stays in registers, {N} keys", run, "shared stores", 0,
                       "Nothing has to go through shared memory.")  # fmt: skip
             g.at_most(f"and in its lane, {N} keys", run, "shuffles", 0)
             g.note(f"{N} keys: {found} products, not a byte of shared memory, not a shuffle.")

@@ -253,7 +253,7 @@ for name, kinds in found.items():
 # %% [markdown]
 # That is the answer to our question. More than half of the traffic through shared memory moves S, P and O to and fro,
 # and most of it is O, which goes out and in twice for every tile: once to be shrunk, once to be added to. In `mma`
-# all of that is gone.
+# only the last step is left: O on its way out.
 #
 # The second price is room. Tiles of S, P and O need a place:
 
@@ -322,5 +322,4 @@ pl.explore("wmma", head_dim=32, seq_len=64)
 #   & Precision*. 2018, [arXiv:1803.04014](https://arxiv.org/abs/1803.04014). What 16 bits cost, and how to get some
 #   of it back.
 # - M. Fasi, N. J. Higham, M. Mikaitis, S. Pranesh: *Numerical behavior of NVIDIA tensor cores*. PeerJ Computer
-#   Science 7:e330,
-#   2021. How the sums are rounded.
+#   Science 7:e330 (2021). How the sums are rounded.
