@@ -290,7 +290,28 @@ pl.show(wrong)
 # %% [markdown]
 # ## Where next?
 #
-# - **[01-scalar](01-scalar.ipynb)**: attention with one thread a row, and why one pass over the keys is enough.
+# The course goes through attention on a GPU, one idea at a time. Each notebook asks one question, takes 30 to 60 minutes,
+# and ends with exercises that run your answer and say what happened in the machine.
+#
+# | notebook | question |
+# |---|---|
+# | [01 · Online softmax](01-scalar.ipynb) | Why is one pass over the keys enough, and what must be rescaled? |
+# | [02 · Tiles, barriers, tails](02-tiles.ipynb) | What does a barrier promise, and who loads the row of an idle thread? |
+# | [03 · A 2-D tile](03-rows.ipynb) | Why is softmax per row, and how do 16 threads agree on it? |
+# | [04 · Tensor cores, by WMMA](04-wmma.ipynb) | What does an opaque fragment cost? |
+# | [05 · P stays in registers](05-mma.ipynb) | Why is the C fragment of $Q K^T$ the A fragment of $P V$? |
+# | [06 · Thirty-two banks](06-swizzle.ipynb) | Where do 8-way conflicts come from, and why does xor cure them? |
+# | [07 · Pipelines](07-pipelines.ipynb) | What is in flight, and when is a buffer free again? |
+# | [08 · Decode](08-decode.ipynb) | Why is decode a bandwidth problem? |
+# | [09 · Merging softmaxes](09-merging.ipynb) | What is the algebra of merging two softmaxes? |
+# | [10 · A paged cache](10-paged.ipynb) | What does a page cost, and who checks the last one? |
+# | [11 · Split-KV](11-split.ipynb) | How many splits? |
+# | [12 · GQA](12-gqa.ipynb) | Why is reading K and V once worth wasting most of a matrix product? |
+# | [13 · The bug gallery](13-gallery.ipynb) | How do you find a bug that the test lets pass? |
+# | [14 · Your own kernel](14-your-own.ipynb) | Who writes the better PTX, a compiler or you? |
+#
+# Three more doors:
+#
 # - `pl.explore()` opens the explorer: change a parameter of an attention kernel, see its PTX, its cost and its error.
 # - `%%ptx?` lists all options; `!ptxlab list` the kernels; `!ptxlab isa fma` explains an instruction;
 #   `!ptxlab doctor` says what this machine has.

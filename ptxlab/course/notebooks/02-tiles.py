@@ -467,8 +467,8 @@ pl.explore("tiled", head_dim=16, seq_len=64)
 # - Barriers stand where all threads of the block come by equally often; what differs between threads goes inside.
 # - A tile makes a block read each byte of K and V once. Its size trades stops against shared memory.
 #
-# `tiled` still loads one number from shared memory for each multiplication. The next notebook makes a thread work on
-# a 4 × 4 piece of the scores, so that each number loaded is used four times.
+# `tiled` still loads one number from shared memory for each multiplication. [The next notebook](03-rows.ipynb) makes
+# a thread work on a 4 × 4 piece of the scores, so that each number loaded is used four times.
 #
 # ## Further reading
 #
@@ -477,7 +477,7 @@ pl.explore("tiled", head_dim=16, seq_len=64)
 # - NVIDIA: [*Compute Sanitizer*](https://docs.nvidia.com/compute-sanitizer/), the tool whose checks have the names
 #   used here: memcheck, racecheck, initcheck, synccheck.
 # - M. Harris: *Optimizing Parallel Reduction in CUDA*. NVIDIA, 2007. A tree of barriers, step by step; good for
-#   exercise 4.
+#   exercise 02-blocksum.
 # - V. Volkov: *Better Performance at Lower Occupancy*. GPU Technology Conference 2010. Why more threads are not
 #   always the answer; the idea behind the next notebook.
 # - T. Dao, D. Y. Fu, S. Ermon, A. Rudra, C. Ré: *FlashAttention: Fast and Memory-Efficient Exact Attention with

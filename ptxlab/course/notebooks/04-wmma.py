@@ -308,7 +308,7 @@ pl.explore("wmma", head_dim=32, seq_len=64)
 # - Inputs of 16 bits, sums of 32: the error is that of the inputs, $2^{-11}$ of them.
 #
 # The hardware does have a layout. `mma.sync`, the instruction below WMMA, documents it, and a lucky coincidence in it
-# makes all the moving of P unnecessary. That is notebook 05.
+# makes all the moving of P unnecessary. That is [notebook 05](05-mma.ipynb).
 #
 # ## Further reading
 #
