@@ -20,7 +20,7 @@ import numpy as np
 from ptxlab import arguments, targets
 from ptxlab.arguments import Bound, Parameter
 from ptxlab.buffers import cpu_buffers, memory_of
-from ptxlab.errors import DeviceFault, LaunchError
+from ptxlab.errors import DeviceFault, LaunchError, PtxError
 from ptxlab.findings import Finding
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def launch(
     that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster: blocks a
     cluster (GPU only).
 
-    Raises `LaunchError` when arguments or sizes do not fit, `PtxSyntaxError` and `UnsupportedInstruction` when the
-    kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
+    Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
+    `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
     module = _module(kernel)
     function = _function(module, entry or getattr(kernel, "name", None) or None)
@@ -281,6 +281,7 @@ def _run_on_cpu(
 ) -> Run:
     from ptxlab import emulate
     from ptxlab.emulate.printf import named
+    from ptxlab.text.validate import explained
 
     memory = emulate.Memory()
     allocations: list[Any] = []
@@ -305,6 +306,8 @@ def _run_on_cpu(
             module, function.name, engine="step" if device == "step" else "jit", grid=sizes[0], block=sizes[1],
             params=bytes(params), memory=memory, **options,
         )  # fmt: skip
+    except PtxError as refused:
+        raise explained(module, refused) from None
     except DeviceFault as stopped:
         print(named(stopped.messages), end="")
         raise

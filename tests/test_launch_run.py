@@ -6,6 +6,7 @@ import gc
 
 import numpy as np
 import pytest
+from emulate_programs import kernel as kernel_text
 
 import ptxlab as pl
 from ptxlab import buffers
@@ -341,3 +342,25 @@ def test_lanes_that_lie_more_than_4_gib_apart(device):
     np.testing.assert_array_equal(numbers[far:], np.arange(100, 116) + 3)
     del numbers
     data.free()
+
+
+WRONG_TEXT = {
+    "ad.u32 %r5, %r1, 1;": "<ptx>:23:1: unknown instruction 'ad'; close to it: add, addc, sad\n"
+    "    ad.u32 %r5, %r1, 1;\n    ^~\n  write:  add.u32 %r5, %r1, 1;",
+    "fma.f32 %f1, %f1, %f1, %f1;": "<ptx>:23:5: fma needs .rnd here, one of .rn .rz .rm .rp; found .f32\n"
+    "    fma.f32 %f1, %f1, %f1, %f1;\n        ^~~\n"
+    "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n  write:  fma.rn.f32 %f1, %f1, %f1, %f1;",
+    "add.u32 %r99, %r1, 1;": "<ptx>:23:9: %r99 is not declared; line 10 declares %r0 to %r39\n"
+    "    add.u32 %r99, %r1, 1;\n            ^~~~\n  write:  .reg .b32 %r<100>;",
+    "bra NOWHERE;": "<ptx>:23:5: no label NOWHERE in k\n    bra NOWHERE;\n        ^~~~~~~\n  write:  NOWHERE:",
+    "L: bra L;\nL: bra L;": "<ptx>:24:1: the label L is already on line 23\n    L: bra L;\n    ^\n  write:  L_2:",
+    "add.u64 %r5, %r1, 1;": "<ptx>:23: add.u64 needs a register of 64 bits here; %r5 is .b32\n    add.u64 %r5, %r1, 1;",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", WRONG_TEXT)
+def test_text_that_cannot_run_is_explained(line: str) -> None:
+    """With the word that is meant and what to write, where the validator knows; else as loading says it."""
+    with pytest.raises(pl.PtxError) as error:
+        pl.launch(kernel_text(line), 1, 32, np.zeros(32, np.uint32), np.zeros(32, np.uint32), device="step")
+    assert str(error.value) == WRONG_TEXT[line]

@@ -131,12 +131,9 @@ class Lowering(Names):
             self._instruction(instruction, scope, routine)
 
     def _collect(
-        self,
-        block: model.Block,
-        scope: Scope,
-        out: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]],
+        self, block: model.Block, scope: Scope, out: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]],
         labels: list[tuple[Scope, str]],
-    ) -> list[tuple[Scope, str]]:
+    ) -> list[tuple[Scope, str]]:  # fmt: skip
         """All instructions in order with their scopes and the labels in front of them; declarations made on the way.
         Gives back the labels that no instruction has followed yet."""
         for statement in block.statements:
@@ -144,6 +141,8 @@ class Lowering(Names):
                 for variable in statement.variables:
                     self.declare(scope, variable)
             elif isinstance(statement, model.Label):
+                if statement.name in scope.labels:
+                    raise self.error(f"the label {statement.name} stands here for the second time", statement.line)
                 scope.labels[statement.name] = -1
                 labels.append((scope, statement.name))
             elif isinstance(statement, model.Instruction):

@@ -41,6 +41,12 @@ def validate(module: Module) -> list[PtxError]:
     return sorted(_Validator(module).findings(), key=lambda error: (error.line, error.column))
 
 
+def explained(module: Module, refused: PtxError) -> PtxError:
+    """The first thing that `validate` finds wrong with the line at which loading a module was refused, for it names the
+    word that is meant and says what to write; the error itself where it finds nothing there."""
+    return next((error for error in validate(module) if error.line == refused.line), refused)
+
+
 class _Scope:
     """The names declared in one pair of braces, and the scopes around it."""
 
