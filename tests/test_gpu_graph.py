@@ -1,0 +1,119 @@
+"""CUDA graphs without a GPU: what the driver is asked for, and in which order."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+
+import pytest
+
+from ptxlab.gpu import device, graph
+
+pytestmark = pytest.mark.assembler  # the driver's bindings come with the same wheels
+
+
+class Event:
+    """An event of the fake stream: the time at which it was recorded, in milliseconds."""
+
+    is_done = True
+    time = 0.0
+
+    def __sub__(self, other):
+        return self.time - other.time
+
+    def sync(self):
+        """Nothing runs, so there is nothing to wait for."""
+
+
+class Device:
+    """As much of `cuda.core.Device` as a graph uses."""
+
+    handle = "legacy stream"
+
+    def __init__(self, log):
+        self.log, self.default_stream = log, self
+
+    def set_current(self):
+        """There is only one."""
+
+    def create_event(self, options):
+        assert options.timing_enabled
+        return Event()
+
+    def record(self, event):
+        event.time = 8.0 * sum(name == "cuGraphLaunch" for name, *_ in self.log)
+
+
+class Kernel:
+    handle = 77
+
+
+@pytest.fixture
+def log(monkeypatch):
+    """The calls of the driver, which all succeed; the graph's kernels are made of their arguments."""
+    from cuda.bindings import driver
+
+    calls = []
+    success = driver.CUresult.CUDA_SUCCESS
+
+    def fake(name, *returned):
+        def call(*args):
+            calls.append((name, *args))
+            return (success, *returned)
+
+        monkeypatch.setattr(driver, name, call)
+
+    stream = driver.CUstream(5)
+    fake("cuStreamCreate", stream)
+    fake("cuKernelGetFunction", "function")
+    fake("cuStreamEndCapture", "graph")
+    fake("cuGraphInstantiate", "executable")
+    for name in ("cuFuncLoad", "cuStreamBeginCapture", "cuGraphDestroy", "cuStreamDestroy", "cuGraphLaunch",
+                 "cuGraphExecDestroy"):  # fmt: skip
+        fake(name)
+
+    def launch(config, kernel, parameters, extra):
+        pointer = ctypes.cast(parameters, ctypes.POINTER(ctypes.c_void_p))[0]
+        number = struct.unpack("<Q", ctypes.string_at(pointer, 8))[0]
+        shape = (config.gridDimX, config.blockDimX, config.sharedMemBytes, int(config.hStream))
+        calls.append(("cuLaunchKernelEx", kernel, shape, number))
+        return (success,)
+
+    monkeypatch.setattr(driver, "cuLaunchKernelEx", launch)
+    monkeypatch.setattr(device, "current", lambda: Device(calls))
+    monkeypatch.setattr(device, "ready", lambda ptx, entry, shared: Kernel())
+    return calls
+
+
+def test_launches_are_recorded_once_and_replayed(log):
+    nodes = [
+        graph.Node("ptx", "split", (4, 1, 1), (128, 1, 1), [struct.pack("<Q", 11)], 4096),
+        graph.Node("ptx", "reduce", (2, 1, 1), (64, 1, 1), [struct.pack("<Q", 12)]),
+    ]
+    made = graph.Graph(nodes)
+    assert made.entry == "split + reduce"
+    assert [name for name, *_ in log] == [
+        "cuKernelGetFunction", "cuFuncLoad", "cuKernelGetFunction", "cuFuncLoad", "cuStreamCreate",
+        "cuStreamBeginCapture", "cuLaunchKernelEx", "cuLaunchKernelEx", "cuStreamEndCapture", "cuGraphInstantiate",
+        "cuGraphDestroy", "cuStreamDestroy",
+    ]  # fmt: skip
+    launches = [call[1:] for call in log if call[0] == "cuLaunchKernelEx"]
+    assert launches == [(77, (4, 128, 4096, 5), 11), (77, (2, 64, 0, 5), 12)]
+    del log[:]
+    assert made.replay(3) == pytest.approx(8e-3)
+    assert log == [("cuGraphLaunch", "executable", "legacy stream")] * 3
+    made.free()
+    assert log[-1] == ("cuGraphExecDestroy", "executable")
+
+
+def test_a_failed_launch_ends_the_recording(log, monkeypatch):
+    from cuda.bindings import driver
+
+    from ptxlab.errors import LaunchError
+
+    failure = driver.CUresult.CUDA_ERROR_INVALID_VALUE
+    monkeypatch.setattr(driver, "cuLaunchKernelEx", lambda *args: (failure,))
+    node = graph.Node("ptx", "split", (4, 1, 1), (128, 1, 1), [])
+    with pytest.raises(LaunchError):
+        graph.Graph([node])
+    assert log[-1][0] == "cuStreamDestroy"
