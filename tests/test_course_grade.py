@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ptxlab.cli import main
 from ptxlab.course import build, catalogue
 from ptxlab.course.grade import Graded, collect, grade
 from ptxlab.course.grader import submission, wire
@@ -315,6 +318,54 @@ def test_what_is_no_message_is_an_error(raw: bytes) -> None:
     with pytest.raises(wire.WireError):
         wire.Channel(read, -1).receive(1.0)
     os.close(read)
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_the_command(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder, table, page = tmp_path / "class", tmp_path / "marks.csv", tmp_path / "marks.html"
+    folder.mkdir()
+    hand_in(folder, "ann", "")
+    (folder / "bob.py").symlink_to("ann.py")
+    command = ["course", "grade", str(folder), "--csv", str(table), "--html", str(page), "--seed", "5", "--quiet"]
+    assert main(command) == 0
+    said = capfd.readouterr()
+    assert said.err == ""
+    assert said.out.startswith("2 submissions in ")
+    assert ", 1 with full marks; seed 5\n" in said.out
+    assert "  bob: bob.py is a link; links are not followed\n" in said.out
+    assert table.read_text(encoding="utf-8").startswith(
+        "student,01-predict,total,maximum,percent,seconds,note\nann,1,1,1,"
+    )
+    assert "hidden cases from seed 5" in page.read_text(encoding="utf-8")
+    assert main([*command, "--each", "0"]) == 2
+    assert capfd.readouterr().err == "ptxlab: --each is more than 0, not 0\n"
+    assert main(["course", "list", "--json", "01"]) == 0
+    assert [e["name"] for e in json.loads(capfd.readouterr().out)][:2] == ["01-predict", "01-lse"]
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
+    hand_in(tmp_path, "ann", "")
+    hand_in(tmp_path, "bob", "import time; time.sleep(1000)")
+    hand_in(tmp_path, "cleo", "")
+    code = (
+        "import sys, pathlib; from ptxlab.course.grade import grade\n"
+        "for g in grade(pathlib.Path(sys.argv[1]), seed=1, jobs=1, seconds=600, each=300, progress=False):\n"
+        "    print(g.student, g.total, g.note, flush=True)\n"
+    )
+    run = subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True)
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
+    seen: set[str] = set()
+    while len(seen) < 2:  # ann's grader, then bob's
+        seen |= set(children.read_text(encoding="utf-8").split())
+        assert run.poll() is None
+        time.sleep(0.05)
+    time.sleep(1)
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=60)
+    assert out.splitlines() == ["ann 1.0 ", "bob 0.0 not graded: interrupted", "cleo 0.0 not graded: interrupted"]
+    assert not any(Path(f"/proc/{pid}").exists() for pid in seen)
 
 
 # -- the report --------------------------------------------------------------------------------------------------------

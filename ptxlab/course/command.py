@@ -95,14 +95,14 @@ def _grade(options: argparse.Namespace) -> int:
     write_csv(graded, options.csv)
     write_html(graded, options.html, title=f"Marks of {options.folder.resolve().name}", seed=seed)
     full = sum(all(mark.ok for mark in g.marks.values()) for g in graded)
+    noted = [g for g in graded if g.note]
+    print(f"{len(graded)} submissions in {time.monotonic() - start:.0f} s, {full} with full marks; seed {seed}")
     force = sorted({says for g in graded for says in g.in_force})
     print(f"each answer ran in a process of its own; in force: {'; '.join(force) or 'nothing, for none was started'}")
     if force and not any(says.startswith("files") for says in force):
         print(
             "this machine has no Landlock (Linux 5.13): answers could read and write what you can; see docs/teaching.md"
         )
-    noted = [g for g in graded if g.note]
-    print(f"{len(graded)} submissions in {time.monotonic() - start:.0f} s, {full} with full marks; seed {seed}")
     for g in noted:
         print(f"  {g.student}: {g.note}")
     print(f"{options.csv}\n{options.html}")

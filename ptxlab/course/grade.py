@@ -201,20 +201,30 @@ class _Pool:
         done: list[Graded] = []
         waiting = list(enumerate(handed))[::-1]
         with tqdm(total=len(handed), unit="submission", disable=not progress, file=sys.stderr) as bar:
-            while waiting or self.jobs:
-                while waiting and len(self.jobs) < jobs:
-                    at, one = waiting.pop()
-                    if one.note:
-                        marks = {name: Mark(says=[one.note]) for name in self.exercises}
-                        done.append(Graded(one.student, marks, note=one.note))
+            try:
+                while waiting or self.jobs:
+                    while waiting and len(self.jobs) < jobs:
+                        at, one = waiting.pop()
+                        if one.note:
+                            done.append(self._without_marks(one, one.note))
+                            bar.update()
+                        else:
+                            self._begin(at, one)
+                    for job in self._wait():
+                        done.append(job.graded)
                         bar.update()
-                    else:
-                        self._begin(at, one)
-                for job in self._wait():
-                    done.append(job.graded)
-                    bar.update()
-                    bar.set_postfix_str(job.graded.student, refresh=False)
+                        bar.set_postfix_str(job.graded.student, refresh=False)
+            except KeyboardInterrupt:  # what is done is kept, and the report says what is not
+                done += [self._without_marks(one, "not graded: interrupted") for _, one in waiting]
+                done += [self._without_marks(job.handed, "not graded: interrupted") for job in self.jobs.values()]
+            finally:
+                for job in self.jobs.values():
+                    self._kill(job)
         return sorted(done, key=lambda g: g.student)
+
+    def _without_marks(self, handed: Handed, why: str) -> Graded:
+        """A submission that was not run, with a reason."""
+        return Graded(handed.student, {name: Mark(says=[why]) for name in self.exercises}, note=why)
 
     def _begin(self, at: int, handed: Handed) -> None:
         folder = self.work / f"{at:05}"
@@ -294,11 +304,8 @@ class _Pool:
             )  # fmt: skip
             job.now = ""
 
-    def _ended(self, job: _Job, says: str) -> Iterator[_Job]:
-        """The process of a job is over, or is to be: what is left of it goes to another, or gets nothing."""
-        self.selector.unregister(job.pipe)
-        os.close(job.pipe)
-        del self.jobs[job.pipe]
+    def _kill(self, job: _Job) -> None:
+        """Ends the processes of a submission, with all that they have started."""
         for pid in (job.pid, *job.children):
             for kill in (os.killpg, os.kill):
                 try:
@@ -307,6 +314,13 @@ class _Pool:
                     pass
         os.waitpid(job.pid, 0)
         job.children.clear()
+
+    def _ended(self, job: _Job, says: str) -> Iterator[_Job]:
+        """The process of a job is over, or is to be: what is left of it goes to another, or gets nothing."""
+        self.selector.unregister(job.pipe)
+        os.close(job.pipe)
+        del self.jobs[job.pipe]
+        self._kill(job)
         shutil.rmtree(job.folder / "home", ignore_errors=True)
         if job.now and not job.graded.marks[job.now].says:
             job.graded.marks[job.now] = Mark(says=[says])
