@@ -38,7 +38,8 @@ def _suspect(bug: str, *, dim: int, tile: int, columns: int) -> Kernel:
         tiles = keys // tile if bug == "tail" else (keys + (tile - 1)) // tile
         with k.loop(tiles) as t:
             first = t * tile
-            with k.loop(k.min(keys - first, tile)) as i:
+            count = k.min(keys - first, tile)
+            with k.loop(count) as i:
                 offset = (first + i) * dim
                 score = k.var(f32, 0.0)
                 for d in range(dim):
