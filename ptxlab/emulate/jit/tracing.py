@@ -77,6 +77,7 @@ class TracingSlow(Control):
     _met: Code | None = None
 
     def _fields(self) -> None:
+        """Loads where steps go, whether this warp is recorded, and its number and that of its block."""
         super()._fields()  # type: ignore[misc]
         for name, base, offset, kind in (
             ("trace", "ctx", S.TRACE, "ptr"), ("traced.word", "ws", S.TRACED, "i32"),
@@ -87,6 +88,7 @@ class TracingSlow(Control):
         self.t.do("%traced = icmp ne i32 %traced.word, 0")
 
     def _rejoin(self, block: Block) -> str:
+        """The lanes that go on here; those of a recorded warp stay in this function, also when all are together."""
         t = self.t
         bits = t.let("load i32, ptr %mask.p")
         others, stays, on = t.label("others"), t.label("stays"), t.label("on")
@@ -103,19 +105,23 @@ class TracingSlow(Control):
         return bits
 
     def plain(self, code: Code) -> None:
+        """An instruction, and then its step: addresses are read before, since it may overwrite their registers."""
         places = self._addresses_of(code)
         super().plain(code)
         self._step(code, places)
 
     def control(self, block: Block, code: Code) -> None:
+        """A branch or barrier: the step is written before the lanes leave."""
         self._step(code, [])
         super().control(block, code)
 
     def _given(self, block: Block, code: Code) -> None:
+        """Lanes have met: the step is written when the result is, in `flush`."""
         self._met = code
         super()._given(block, code)  # type: ignore[misc]
 
     def flush(self, alive: int) -> None:
+        """The end of a block: all registers go to memory, also those that nobody reads again."""
         if self._met is not None:  # lanes have met, the result is written
             code, self._met = self._met, None
             self.mask_bits = self._block_bits
@@ -123,6 +129,7 @@ class TracingSlow(Control):
         super().flush(-1)  # what nobody reads any more is shown all the same
 
     def _addresses_of(self, code: Code) -> list[str]:
+        """The 32 addresses (i64) of each access of an instruction."""
         out = []
         for mem in [s for s in code.sources if isinstance(s, Mem)][: len(layout(self.program, code).touches)]:
             base = self._base(mem)
@@ -131,6 +138,7 @@ class TracingSlow(Control):
         return out
 
     def _step(self, code: Code, places: list[str]) -> None:
+        """Writes a step down, if the warp is recorded and there is room; `places`: as `_addresses_of` gives them."""
         t, shape = self.t, layout(self.program, code)
         values = [(self.vector(self.read_register(r)), self.program.registers[r].lane, at) for r, at in shape.registers]
         write, room, full, on = t.label("write"), t.label("room"), t.label("full"), t.label("on")
@@ -167,10 +175,12 @@ class TracingSlow(Control):
         t.at(on)
 
     def _of(self, record: str, offset: int, kind: str) -> str:
+        """A field of a record."""
         return self.t.let(f"load {kind}, ptr {self.t.let(f'getelementptr i8, ptr {record}, i64 {offset}')}")
 
     @staticmethod
     def _llvm(lane: str) -> str:
+        """The LLVM type of a lane type."""
         return {"f32": "float", "f64": "double"}.get(lane, lane)
 
 
@@ -295,6 +305,7 @@ def _pages(
 
 
 def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
+    """The steps of one page as a trace wants them: what is alike lies together."""
     codes, at = part["code"].astype(np.int64), part["at"].astype(np.int64)
     counts = flat.writes[codes]
     which = _spread(counts, flat.write_start[codes])
