@@ -1350,3 +1350,41 @@ bug(
 """,
     threads=32,
 )
+bug(
+    "copy: overwritten before it has come",
+    "synccheck",
+    "asynchronous copy",
+    """
+    mul.wide.u32 %rd5, %r1, 4;
+    add.u64 %rd6, %rd2, %rd5;
+    cp.async.ca.shared.global [%r10], [%rd6], 4; //2
+    + cp.async.wait_all;
+    st.shared.u32 [%r10], 5; //1
+    - cp.async.wait_all;
+    bar.sync 0;
+    ld.shared.u32 %r6, [%r12];
+    st.global.u32 [%rd3], %r6;
+""",
+)
+for _name, _base in (("shared memory", "%r20"), ("a generic address", "%rd7")):
+    bug(
+        f"copy: a tile loaded by wmma while it is copied, {_name}",
+        "synccheck",
+        "asynchronous copy",
+        f"""
+    cvt.u64.u32 %rd7, %r20;
+    cvta.shared.u64 %rd7, %rd7;
+    mul.wide.u32 %rd5, %r1, 16;
+    add.u64 %rd6, %rd2, %rd5;
+    shl.b32 %r7, %r1, 4;
+    add.u32 %r7, %r7, %r20;
+    cp.async.cg.shared.global [%r7], [%rd6], 16; //2
+    + cp.async.wait_all;
+    bar.warp.sync -1;
+    wmma.load.a.sync.aligned.row.m16n16k16{".shared" if "r20" in _base else ""}.f16 {{%r6, %r8, %r9, %r13, %r14, %r15,\
+ %r16, %r17}}, [{_base}]; //1
+    cp.async.wait_all;
+    st.global.u32 [%rd3], %r6;
+""",
+        threads=32,
+    )

@@ -89,7 +89,13 @@ class CheckedWarp(Warp):
         race, written = checker.shadow(region)
         if written is not None:
             self._initialised(code, written, start, lanes, size, what, address)
-        if checker.sync and what == "load" and region.name == "shared memory" and self.spaces.check.copies.pending:
+        if (
+            checker.sync
+            and what != "atomic"
+            and code.name != "cp"
+            and region.name == "shared memory"
+            and self.spaces.check.copies.pending
+        ):
             self._copied(code, start, lanes, size, address)
         if race is None:
             return

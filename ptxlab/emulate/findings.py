@@ -166,6 +166,7 @@ _HAZARD = {
 }
 
 
+_STORES = ("st", "stmatrix")
 _MBARRIERS = {
     ENDLESS: "the wait does not end: phase {phase} of the mbarrier has not ended, and nobody arrives who could end it",
     MADE_AGAIN: "an mbarrier that is in use is made again: mbarrier.inval has to come first, when nobody uses it",
@@ -213,7 +214,7 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
         )
     if kind == PENDING:
         return (
-            "a thread reads what cp.async is still copying: first comes cp.async.wait_group or wait_all, or a wait for "
+            f"a thread {'overwrites' if code.name in _STORES else 'reads'} what cp.async is still copying: first comes cp.async.wait_group or wait_all, or a wait for "
             "the mbarrier that the copies arrive at"
         )
     if kind == PHASE and note.value < 0:

@@ -290,8 +290,8 @@ class CheckedAccesses(Control):
         return old
 
     def _may_be_copied(self, seen: Seen) -> bool:
-        """Whether a load may read what a cp.async is still copying."""
-        return self.sync and not seen.write and seen.code.space == "shared" and any(map(copies, self.program.codes))
+        """Whether an access may touch what a cp.async is still copying."""
+        return self.sync and seen.code.space == "shared" and any(map(copies, self.program.codes))
 
     def _reads(self, mask: str, members: str) -> None:
         self.t.do(f"call void @copy.reads(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %addrs, ptr {members})")
