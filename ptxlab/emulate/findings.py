@@ -214,8 +214,8 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
         )
     if kind == PENDING:
         return (
-            f"a thread {'overwrites' if code.name in _STORES else 'reads'} what cp.async is still copying: first comes cp.async.wait_group or wait_all, or a wait for "
-            "the mbarrier that the copies arrive at"
+            f"a thread {'overwrites' if code.name in _STORES else 'reads'} what cp.async is still copying: first comes "
+            "cp.async.wait_group or wait_all, or a wait for the mbarrier that the copies arrive at"
         )
     if kind == PHASE and note.value < 0:
         return (
