@@ -8,21 +8,9 @@ import numpy as np
 
 from ptxlab.attention import attention
 from ptxlab.course.exercise import Exercise
+from ptxlab.course.exercises.tensor_cores import executed, half
 from ptxlab.course.grading import Grading
-from ptxlab.launch import Run
 from ptxlab.text import Instruction, Name, Vector, parse
-
-
-def _executed(run: Run, prefix: str) -> int:
-    """Warp-instructions whose opcode begins so."""
-    assert run.counters is not None
-    return sum(warps for opcode, (warps, _) in run.counters.opcodes.items() if opcode.startswith(prefix))
-
-
-def _half(g: Grading, *shape: int) -> Any:
-    """Small whole numbers, whose products and sums are exact."""
-    return g.rng.integers(-3, 4, shape).astype(np.float16)
-
 
 # -- 04-products -------------------------------------------------------------------------------------------------------
 
@@ -35,7 +23,7 @@ def _products(g: Grading, answer: Any) -> None:
         q = np.zeros((1, 1, rows, D), np.float16)
         k = np.zeros((1, 1, keys, D), np.float16)
         run = attention(q, k, k, kernel="wmma", device="cpu", counters=True).run
-        found, blocks = _executed(run, "wmma.mma"), -(-rows // 64)
+        found, blocks = executed(run, "wmma.mma"), -(-rows // 64)
         tiles = -(-keys // 64)
         says = (
             f"The launch has {blocks} block{'s' * (blocks > 1)} of 4 warps, "
@@ -88,15 +76,15 @@ def products(rows, keys, D):
 
 def _deep(g: Grading, answer: Any) -> None:
     for K in g.vary((16, 48), hidden=lambda r: 16 * int(r.integers(2, 9))):
-        a, b, c = _half(g, 16, K), _half(g, K, 16), np.full((16, 16), np.nan, np.float32)
+        a, b, c = half(g, 16, K), half(g, K, 16), np.full((16, 16), np.nan, np.float32)
         run = g.launch(answer, 1, 32, a, b, c, build={"K": K}, counters=True)
         if run is None:
             continue
         if g.equal(f"right for K = {K}", c, a.astype(np.float32) @ b.astype(np.float32), run=run):
-            g.part(f"tensor cores do it, K = {K}", _executed(run, "wmma.mma") == K // 16,
-                   f"{_executed(run, 'wmma.mma')} wmma.mma were executed; {K // 16} are needed.")  # fmt: skip
-            g.part(f"the sum stays in registers, K = {K}", _executed(run, "wmma.store") == 1,
-                   f"{_executed(run, 'wmma.store')} wmma.store were executed; one, at the end, is enough.")  # fmt: skip
+            g.part(f"tensor cores do it, K = {K}", executed(run, "wmma.mma") == K // 16,
+                   f"{executed(run, 'wmma.mma')} wmma.mma were executed; {K // 16} are needed.")  # fmt: skip
+            g.part(f"the sum stays in registers, K = {K}", executed(run, "wmma.store") == 1,
+                   f"{executed(run, 'wmma.store')} wmma.store were executed; one, at the end, is enough.")  # fmt: skip
             g.note(f"K = {K}: {K // 16} products, one store.")
 
 
@@ -143,7 +131,7 @@ Mind the strides: in A a row has K elements, in B it has 16. `a + 16` is 16 elem
 
 def _keys(g: Grading, answer: Any) -> None:
     for n, D in g.vary(((16, 16), (48, 32)), hidden=lambda r: (16 * int(r.integers(1, 5)), 16 * int(r.integers(1, 5)))):
-        q, key, s = _half(g, 16, D), _half(g, n, D), np.full((16, n), np.nan, np.float32)
+        q, key, s = half(g, 16, D), half(g, n, D), np.full((16, n), np.nan, np.float32)
         right = q.astype(np.float32) @ key.astype(np.float32).T
         run = g.launch(answer, n // 16, 32, q, key, s, n, build={"D": D}, counters=True)
         if run is None:
@@ -155,7 +143,7 @@ def _keys(g: Grading, answer: Any) -> None:
             return "In memory a row of K has D numbers, and a row of S has n."
 
         if g.equal(f"right for {n} keys of {D}", s, right, run=run, says=says):
-            found, needed = _executed(run, "wmma.mma"), n // 16 * (D // 16)
+            found, needed = executed(run, "wmma.mma"), n // 16 * (D // 16)
             g.part(f"tensor cores do it, {n} keys of {D}", found == needed,
                    f"{found} wmma.mma were executed; {needed} are needed.")  # fmt: skip
             assert run.counters is not None
@@ -215,7 +203,7 @@ element needs to move in memory.
 
 def _reuse(g: Grading, answer: Any) -> None:
     for K in g.vary((32, 64), hidden=lambda r: 16 * int(r.integers(1, 8))):
-        a, b, c = _half(g, 32, K), _half(g, K, 32), np.full((32, 32), np.nan, np.float32)
+        a, b, c = half(g, 32, K), half(g, K, 32), np.full((32, 32), np.nan, np.float32)
         run = g.launch(answer, 1, 32, a, b, c, build={"K": K}, counters=True)
         if run is None:
             continue
@@ -223,7 +211,7 @@ def _reuse(g: Grading, answer: Any) -> None:
         if not np.array_equal(c, right):
             g.equal(f"right for K = {K}", c, right, run=run)
             continue
-        loads, products = _executed(run, "wmma.load"), _executed(run, "wmma.mma")
+        loads, products = executed(run, "wmma.load"), executed(run, "wmma.mma")
         g.part(f"one load a product, K = {K}", products == K // 4 and loads <= products,
                f"{products} products took {loads} loads of fragments; {K // 4} loads are enough for the {K // 4} "
                "products that are needed.")  # fmt: skip
@@ -326,7 +314,7 @@ def _rows(g: Grading, answer: Any) -> None:
         right = product / product.sum(axis=1, keepdims=True)
         sums = c.sum(axis=1)
         if g.close("right", c, right, run=run, rtol=1e-5, says=f"Row 0 adds up to {sums[0]:.4g}."):
-            g.part("tensor cores do it", _executed(run, "wmma.mma") == 1, "No wmma.mma was executed, or too many.")
+            g.part("tensor cores do it", executed(run, "wmma.mma") == 1, "No wmma.mma was executed, or too many.")
             pried = _pried(built)
             g.part("the fragment stays closed", pried is None, lambda: [
                 "This instruction takes single elements out of a fragment, as if it knew where they lie:",

@@ -9,22 +9,9 @@ import numpy as np
 
 from ptxlab.build import Builder, Ptr, b32, f16, f32, kernel
 from ptxlab.course.exercise import Exercise
+from ptxlab.course.exercises.tensor_cores import CHAIN, MMA, SETUP, executed, half
 from ptxlab.course.grading import Grading
-from ptxlab.launch import Run, launch
-
-MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-
-
-def _executed(run: Run, prefix: str) -> int:
-    """Warp-instructions whose opcode begins so."""
-    assert run.counters is not None
-    return sum(warps for opcode, (warps, _) in run.counters.opcodes.items() if opcode.startswith(prefix))
-
-
-def _half(g: Grading, *shape: int) -> Any:
-    """Small whole numbers, whose products and sums are exact."""
-    return g.rng.integers(-2, 3, shape).astype(np.float16)
-
+from ptxlab.launch import launch
 
 # -- 05-holder ---------------------------------------------------------------------------------------------------------
 
@@ -108,14 +95,14 @@ def holder(row, column):
 
 def _address(g: Grading, answer: Any) -> None:
     for D in g.vary((16, 48), hidden=lambda r: 16 * int(r.integers(2, 7))):
-        q, key, s = _half(g, 16, D), _half(g, 16, D), np.full((16, 16), np.nan, np.float32)
+        q, key, s = half(g, 16, D), half(g, 16, D), np.full((16, 16), np.nan, np.float32)
         run = g.launch(answer, 1, 32, q, key, s, build={"D": D}, counters=True)
         if run is None:
             continue
         right = q.astype(np.float32) @ key.astype(np.float32).T
         if g.equal(f"right for D = {D}", s, right, run=run,
                    says="Matrix j goes into register j of every lane, and b[:2] are to be keys 0 to 7."):  # fmt: skip
-            found = _executed(run, "ldmatrix")
+            found = executed(run, "ldmatrix")
             g.part(f"ldmatrix does it, D = {D}", found == D // 16,
                    f"{found} ldmatrix were executed; {D // 16} are needed.")  # fmt: skip
             g.note(f"D = {D}: one ldmatrix for two products.")
@@ -181,7 +168,7 @@ bytes.)
 
 def _trans(g: Grading, answer: Any) -> None:
     for N in g.vary((16, 32), hidden=lambda r: 16 * int(r.integers(1, 6))):
-        p, v, o = _half(g, 16, N), _half(g, N, 16), np.full((16, 16), np.nan, np.float32)
+        p, v, o = half(g, 16, N), half(g, N, 16), np.full((16, 16), np.nan, np.float32)
         run = g.launch(answer, 1, 32, p, v, o, build={"N": N}, counters=True)
         if run is None:
             continue
@@ -197,7 +184,7 @@ def _trans(g: Grading, answer: Any) -> None:
             return ""
 
         if g.equal(f"right for {N} keys", o, p32 @ v32, run=run, says=says):
-            found = _executed(run, "ldmatrix")
+            found = executed(run, "ldmatrix")
             g.part(
                 f"ldmatrix does it, {N} keys",
                 found == N // 16,
@@ -280,7 +267,7 @@ def _rowmax(g: Grading, answer: Any) -> None:
         if few:
             g.at_most(f"no shared memory for {case}", run, "shared loads", 0,
                       "The four lanes of a row can read each other's registers.")  # fmt: skip
-        g.note(f"{case}: {_executed(run, 'shfl')} shuffles for 16 rows.")
+        g.note(f"{case}: {executed(run, 'shfl')} shuffles for 16 rows.")
 
 
 _ROWMAX = '''
@@ -338,82 +325,5 @@ search there. Do it without shared memory, and with at most **four** shuffles fo
 )
 
 
-# -- 05-chain ----------------------------------------------------------------------------------------------------------
-
-
-def _chain(g: Grading, answer: Any) -> None:
-    for N in g.vary((16, 48), hidden=lambda r: 16 * int(r.integers(2, 7))):
-        q, key, v = _half(g, 16, 16), _half(g, N, 16), _half(g, 16, N)
-        o = np.full((16, 16), np.nan, np.float32)
-        run = g.launch(answer, 1, 32, q, key, v, o, build={"N": N}, counters=True)
-        if run is None:
-            continue
-        s = q.astype(np.float32) @ key.astype(np.float32).T
-        if g.equal(f"right for {N} keys", o, np.maximum(s, 0) @ v.astype(np.float32).T, run=run):
-            found, needed = _executed(run, "mma."), 4 * (N // 16)
-            g.part(f"tensor cores do it, {N} keys", found == needed, f"{found} mma were executed; {needed} are needed.")
-            g.at_most(f"P stays in registers, {N} keys", run, "shared stores", 0,
-                      "Nothing has to go through shared memory.")  # fmt: skip
-            g.at_most(f"and in its lane, {N} keys", run, "shuffles", 0)
-            g.note(f"{N} keys: {found} products, not a byte of shared memory, not a shuffle.")
-
-
-_CHAIN = '''
-@kernel
-def gate(k: Builder, q: Ptr[f16], key: Ptr[f16], v: Ptr[f16], o: Ptr[f32], *, N: int = 16):
-    """O = max(Q K', 0) V for 16 rows, N keys, 16 columns; q [16, 16], key [N, 16], v [16, N]: column by column."""
-    lane = k.tid.x
-    g, t = lane // 4, lane % 4
-    q_pairs, key_pairs, v_pairs = q.cast(b32), key.cast(b32), v.cast(b32)
-    out = [k.vars(f32, 4, 0.0) for _ in range(2)]  # columns 0 to 7, columns 8 to 15
-'''
-
-CHAIN = Exercise(
-    name="05-chain",
-    title="Attention with a gate",
-    kind="write",
-    level=3,
-    prompt="""
-$O = \\max(Q K^T, 0)\\, V$: attention with a gate instead of softmax, for 16 rows, `N` keys (a multiple of 16) and 16
-numbers a row. V is given column by column, so that the pairs that you need lie together. One warp, all on tensor
-cores, and P stays in registers: no shared memory, no shuffle.
-
-Go through the keys 16 at a time, and add to the same two fragments of O. `k.max(x, 0.0)` works on each element of C.
-""",
-    starter=_CHAIN,
-    solution=_CHAIN
-    + """
-    a = [q_pairs[(g + down) * 8 + t + right] for right in (0, 4) for down in (0, 8)]
-    for first in range(0, N, 16):
-        weights = []
-        for side in (0, 8):  # keys `first` to first + 7, then the next eight
-            s = k.vars(f32, 4, 0.0)
-            b = [key_pairs[(g + first + side) * 8 + t + down] for down in (0, 4)]
-            k.op(MMA, a, b, s, into=s)
-            weights.append([k.max(x, 0.0) for x in s])
-        p = [k.op("cvt.rn.f16x2.f32", c[row + 1], c[row]) for c in weights for row in (0, 2)]
-        for side, c in enumerate(out):
-            b = [v_pairs[(g + 8 * side) * (N // 2) + t + first // 2 + down] for down in (0, 4)]
-            k.op(MMA, p, b, c, into=c)
-
-    for side, c in enumerate(out):
-        for i, (down, odd) in enumerate(((0, 0), (0, 1), (8, 0), (8, 1))):
-            o[(g + down) * 16 + 8 * side + t * 2 + odd] = c[i]
-""",
-    answer="gate",
-    hints=(
-        "`chain` of the notebook is this without the gate, for 16 keys and 8 columns",
-        "for 16 keys: two products for S, eight max, four cvt, two products for O; the A fragment of Q is loaded once",
-        "p is [cvt(c[1], c[0]), cvt(c[3], c[2])] of the first fragment of S and then of the second",
-    ),
-    graded=(
-        "the right output for any number of keys, exactly",
-        "four products for each 16 keys",
-        "not a byte of shared memory, not a shuffle",
-    ),
-    grade=_chain,
-)
-
-SETUP = f'MMA = "{MMA}"'
-"""What the notebook has defined when the exercises come."""
 EXERCISES = (HOLDER, ADDRESS, TRANS, ROWMAX, CHAIN)
+__all__ = ["EXERCISES", "SETUP"]
