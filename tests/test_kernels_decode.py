@@ -54,7 +54,7 @@ def test_against_float64(name, dtype, heads, dim, lengths, page, splits):
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
 def test_any_multiple_of_8_is_a_head_dim(dtype):
     """Rows that no power of two of lanes divides: some lanes hold one piece less."""
-    for dim in (8, 40, 56, 72, 104, 200, 248):
+    for dim in (8, 40, 104) if dtype == "f32" else (56, 248):
         check("decode", dtype, (2, 1), dim, (5, 0))
         check("decode_multiwarp", dtype, (2, 1), dim, (40,))
 

@@ -265,7 +265,9 @@ def test_the_reduction_alone(splits):
 # -- I: pages ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", [1, 5, 64, 256])
+@pytest.mark.parametrize(
+    "page", [1, 5, pytest.param(64, marks=pytest.mark.slow), pytest.param(256, marks=pytest.mark.slow)]
+)
 def test_system_i(page):
     """Page table, lengths, a pooled cache, GQA; the result is that of a dense cache, to the last bit."""
     lengths = (100, 3, 64)
