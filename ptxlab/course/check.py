@@ -28,6 +28,11 @@ _failed: dict[str, int] = {}
 class UnknownExercise(PtxlabError, LookupError):
     """There is no exercise of that name; the message lists those there are."""
 
+    @classmethod
+    def of(cls, name: object) -> UnknownExercise:
+        """The error for a name."""
+        return cls(f"there is no exercise {name!r}; there are {', '.join(catalogue())}")
+
 
 @cache
 def catalogue() -> dict[str, Exercise]:
@@ -46,7 +51,7 @@ def catalogue() -> dict[str, Exercise]:
 def find(name: str) -> Exercise:
     """An exercise by its name; `UnknownExercise` names those there are."""
     if name not in catalogue():
-        raise UnknownExercise(f"there is no exercise {name!r}; there are {', '.join(catalogue())}")
+        raise UnknownExercise.of(name)
     return catalogue()[name]
 
 
@@ -63,9 +68,11 @@ def solution(exercise: str) -> None:
 def check(exercise: str, answer: Any) -> Feedback:
     """Checks an answer and says what happened; each call that fails shows one hint more.
 
-    Nothing that an answer does raises here, whatever it is (a kernel that cannot be built, a fault): it is part of the
-    feedback. `UnknownExercise` names the exercises there are.
+    Nothing raises here, whatever an answer is or does (a kernel that cannot be built, a fault): it is part of the
+    feedback, and so is a name that no exercise has.
     """
+    if exercise not in names():
+        return Feedback(str(exercise), False, (str(UnknownExercise.of(exercise)),))
     found = judge(find(exercise), answer)
     if found.ok:
         _failed.pop(exercise, None)

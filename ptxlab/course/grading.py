@@ -230,13 +230,17 @@ class Grading:
         """The first wrong element in words, with the thread that stored it."""
         at = tuple(int(i) for i in np.argwhere(~right)[0])
         launched, which = self._whose(got, run)
-        name = self.exercise.answer if launched is None else _parameter(launched.kernel, which)
-        index = "[" + ", ".join(map(str, at)) + "]" if at else ""
+        name, shown, offset = self.exercise.answer, at, 0
+        if launched is not None:
+            whole = launched.arrays[which]
+            name = _parameter(launched.kernel, which)
+            offset = _address(got) + sum(i * step for i, step in zip(at, got.strides, strict=True)) - _address(whole)
+            shown = tuple(int(i) for i in np.unravel_index(offset // whole.itemsize, whole.shape))
+        index = "[" + ", ".join(map(str, shown)) + "]" if shown else ""
         many = int((~right).sum())
         out = [f"{name}{index} should be {_number(want[at])}, it is {_number(got[at])}"
                + (f"; {many} of {right.size} elements are wrong." if right.size > 1 else ".")]  # fmt: skip
         if launched is not None:
-            offset = int(np.ravel_multi_index(at, got.shape)) * got.dtype.itemsize if at else 0
             out.append(writer(launched.kernel, launched.grid, launched.block, launched.before, which, offset,
                               **launched.options))  # fmt: skip
         found = says() if callable(says) else says
@@ -247,7 +251,7 @@ class Grading:
         for launched in reversed(self._launches):
             if run is None or launched.run is run:
                 for which, a in enumerate(launched.arrays):
-                    if isinstance(a, np.ndarray) and a.size and np.shares_memory(a, array):
+                    if isinstance(a, np.ndarray) and a.size and np.may_share_memory(a, array):
                         return launched, which
         return None, -1
 
@@ -336,6 +340,11 @@ def _number(value: Any) -> str:
     if isinstance(value, np.generic):
         value = value.item() if value.dtype.kind in "biufc" else float(value)
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
+
+
+def _address(array: Any) -> int:
+    """Where an array's first element lies."""
+    return int(array.__array_interface__["data"][0])
 
 
 def _parameter(kernel: Any, which: int) -> str:
