@@ -150,6 +150,15 @@ def test_starters_come_across_with_the_line_that_is_wrong(tmp_path: Path) -> Non
     assert "ld.global.f32" in window[1]
 
 
+def test_a_name_that_another_file_has_by_chance(tmp_path: Path) -> None:
+    (tmp_path / "cara").mkdir()
+    (tmp_path / "cara" / "00-notes.py").write_text("shrinks = [0, 3, 5]\n", encoding="utf-8")
+    notebook = build.notebook(SOURCES[0], solved=True)
+    (tmp_path / "cara" / "01-scalar.ipynb").write_text(build.text_of(notebook), encoding="utf-8")
+    (found,) = grade(tmp_path, exercises=["01-predict"], seed=3, jobs=1, progress=False)
+    assert found.marks["01-predict"].score == 1.0, found.marks["01-predict"]
+
+
 def test_answers_that_are_far_too_large(tmp_path: Path) -> None:
     long = "def shrinks(scores):\n    return list(range(2_000_000))\n"
     deep = "def shrinks(scores):\n    x = []\n    for i in range(99): x = [x]\n    return x\n"

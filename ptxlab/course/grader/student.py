@@ -7,6 +7,7 @@ runs, and knows nothing of hidden cases or marks. Whatever it sends is only data
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
 import os
 import sys
@@ -79,8 +80,9 @@ class Student:
 
     def on_answer(self, exercise: str, answer: str) -> dict[str, Any]:
         """Runs the cells that an exercise needs and says what its answer is: a kernel, a function or a value."""
-        for at, file in enumerate(self.files):
-            target = file.cell_of(exercise, answer)
+        # A file that names the exercise comes first: others may bind a variable of that name by chance.
+        for named, (at, file) in itertools.product((True, False), enumerate(self.files)):
+            target = file.cell_of(exercise, answer, named=named)
             if target is not None:
                 self._run(at, target)
                 if answer in self.spaces[at]:

@@ -44,17 +44,21 @@ class Submission:
     def __post_init__(self) -> None:
         self.use = [used(cell.source) for cell in self.cells]
 
-    def cell_of(self, exercise: str, answer: str) -> int | None:
-        """The cell of an exercise: by its tag, else by its call of `check`, else the last one that binds the answer."""
-        for at, cell in enumerate(self.cells):
-            if f"exercise:{exercise}" in cell.tags:
-                return at
-        call = re.compile(rf"\b(?:check|score)\(\s*['\"]{re.escape(exercise)}['\"]")
-        for at, cell in enumerate(self.cells):
-            if call.search(cell.source):
-                return at
+    def cell_of(self, exercise: str, answer: str, *, named: bool | None = None) -> int | None:
+        """The cell of an exercise: by its tag, else by its call of `check`, else the last one that binds the answer.
+
+        named: True for a tag or a call alone, False for neither.
+        """
+        if named is not False:
+            for at, cell in enumerate(self.cells):
+                if f"exercise:{exercise}" in cell.tags:
+                    return at
+            call = re.compile(rf"\b(?:check|score)\(\s*['\"]{re.escape(exercise)}['\"]")
+            for at, cell in enumerate(self.cells):
+                if call.search(cell.source):
+                    return at
         binding = [at for at, use in enumerate(self.use) if use is not None and answer in use.binds]
-        return binding[-1] if binding else None
+        return binding[-1] if binding and not named else None
 
     def needed(self, target: int) -> list[int]:
         """The cells that one cell needs, in order, itself last."""
