@@ -10,8 +10,8 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
-    "explorer": ("dom.js", "code.js", "diff.js", "strip.js", "errors.js", "state.js", "tiles.js", "counters.js",
-                 "roofline.js", "explorer.js"),
+    "explorer": ("dom.js", "names.js", "code.js", "diff.js", "strip.js", "errors.js", "state.js", "tiles.js",
+                 "counters.js", "roofline.js", "explorer.js"),
     "editor": ("editor.js",),
     "debugger": ("dom.js", "code.js", "trace.js", "access.js", "exchange.js", "registers.js", "debugger.js"),
 }  # fmt: skip

@@ -51,6 +51,7 @@ function render({ model, el }) {
     ...Object.values(pages).flat());
   showResults(results);
   el.append(root);
+  nameSliders(el);
 
   const code = () => model.get("code");
   const data = (part) => model.get(part);
