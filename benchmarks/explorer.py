@@ -12,7 +12,9 @@ A step is measured four times: the work (key, script, style, layout), which has 
 is painted, which waits besides for the next frame of a display with 60 a second; both by the clock and in processor
 time of the page's own thread, which other programs on the machine do not lengthen.
 
-`--json FILE` keeps the numbers. Run it on a quiet machine: everything shares its cores with the browser.
+`--json FILE` keeps the numbers. Run it on a quiet machine: everything shares its cores with the browser. How quiet it
+was is printed too: how much longer than its CPU time a small job took, and the CPU time that one press of the key cost
+in all processes together (server, kernel, browser), which others on the machine do not change much.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import json
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,6 +67,28 @@ ANSWERED = """after => {
 }"""
 
 
+def slowdown() -> float:
+    """How much longer a job of some milliseconds takes than the CPU time it needs: 1 on a quiet machine."""
+    start, used = time.perf_counter(), time.process_time()
+    while time.process_time() - used < 0.02:
+        sum(range(1000))
+    return (time.perf_counter() - start) / (time.process_time() - used)
+
+
+def cpu_time() -> float:
+    """Seconds of CPU that the processes started here (server, kernel, browser) have used so far."""
+    import psutil
+
+    total = 0.0
+    for process in psutil.Process().children(recursive=True):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system
+    return total
+
+
 def settle(page: Any, after: int = 0) -> None:
     """Waits until the explorer is idle with an answer to a request later than `after`."""
     page.wait_for_function(
@@ -90,9 +115,16 @@ def press(page: Any, key: str) -> dict[str, float]:
 def explorer(page: Any) -> dict[str, list[float]]:
     """Milliseconds of every measure for the explorer that is open: new kernels first, then two seen ones in turn."""
     page.evaluate(LISTEN)
+    cpu = [cpu_time()]
     new = [press(page, "ArrowRight") for _ in range(TIMES)]
-    press(page, "ArrowLeft")
-    seen = [press(page, "ArrowRight" if n % 2 else "ArrowLeft") for n in range(-1, TIMES + 1)][2:]
+    cpu.append(cpu_time())
+    for key in ("ArrowLeft", "ArrowRight"):
+        press(page, key)
+    cpu.append(cpu_time())
+    seen = [press(page, "ArrowLeft" if n % 2 else "ArrowRight") for n in range(1, TIMES + 1)]
+    cpu.append(cpu_time())
+    print(f"slowdown by others {statistics.median(slowdown() for _ in range(9)):.1f}; CPU of a press: new "
+          f"{(cpu[1] - cpu[0]) / TIMES * 1e3:.0f} ms, seen {(cpu[3] - cpu[2]) / TIMES * 1e3:.0f} ms")  # fmt: skip
     return {
         "PTX": [m["code"] for m in new],
         "diff": [m["diff"] for m in new],

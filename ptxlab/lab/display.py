@@ -207,7 +207,7 @@ def sides_html(change: Diff) -> str:
         cells = ((row.a, old, "-" if left else " ", left), (row.b, new, "+" if right else " ", right))
         rows.append("<tr>" + "".join(_side(*cell) for cell in cells) + "</tr>")
     names = "".join(f"<th>{text(name)}</th>" for name in (change.old_name, change.new_name))
-    body = f"<table><tr>{names}</tr>{''.join(rows)}</table>" if rows else ""
+    body = f'<div style="overflow-x: auto"><table><tr>{names}</tr>{"".join(rows)}</table></div>' if rows else ""
     return page(head([f"<b>{text(change.summary)}</b>"]), body)
 
 
