@@ -103,7 +103,7 @@ def press(page: Any, key: str) -> dict[str, float]:
     handle = page.locator(".ptxlab-parameters .widget-slider:has(label:text-is('head dim')) .noUi-handle")
     before = int(page.get_attribute(".ptxlab-explorer", "data-seq"))
     handle.press(key)
-    page.wait_for_function(ANSWERED, arg=before)
+    page.wait_for_function(ANSWERED, arg=before, polling=20)  # not once a frame: frames are what is measured
     start, painted = page.evaluate("() => [window.pressed, window.painted]")
     first: dict[str, float] = {}
     for part, seq, at in painted:

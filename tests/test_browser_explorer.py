@@ -106,7 +106,10 @@ def portrait(page: Any, name: str) -> None:
     line = page.locator(
         f"{EXPLORER} section[aria-label=PTX] .pl-line[aria-selected=true]:has(.o:has-text('ex2'))"
     ).first
-    line.evaluate("e => { e.parentNode.scrollTop = e.offsetTop - 3 * e.offsetHeight }")
+    line.evaluate(
+        "e => { const b = e.closest('.pl-lines'), at = (x) => x.getBoundingClientRect().top;"
+        " b.scrollTop += at(e) - at(b) - 3 * e.offsetHeight }"
+    )
     line.locator(".o .m").first.hover()
     page.wait_for_timeout(400)
     page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))

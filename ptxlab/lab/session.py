@@ -100,9 +100,12 @@ class Session:
             self._publish("status", {"text": text, "busy": False, "failed": failed, "times": times, "seq": seq})
 
     def _stages(self, request: Request, seq: int) -> Iterator[tuple[str, dict[str, Any] | None]]:
-        """The parts of an answer in the order in which a reader wants them."""
-        yield "status", {"text": "building", "busy": True}
+        """The parts of an answer in the order in which a reader wants them. What is kept from before comes at once, so
+        nothing is said of the work on it."""
         request.check()
+        new = request.version_key not in self._versions
+        if new:
+            yield "status", {"text": "building", "busy": True}
         version = self._kept(self._versions, request.version_key, lambda: stages.build(request))
         if seq != self.seq:
             return
@@ -115,20 +118,24 @@ class Session:
         yield "diff", stages.diff(self.pinned, version)
         if version.error is not None:
             raise version.error
-        yield "status", {"text": "assembling", "busy": True}
+        if new:
+            yield "status", {"text": "assembling", "busy": True}
         assembly = stages.assemble(version, request)
         refused = assembly.pop("error", None)
         yield "assembly", assembly
         if refused is not None:
             raise refused
-        yield "status", {"text": "running", "busy": True}
         fault: PtxlabError | None = None
         try:
             cached = request.result_key in self._outcomes
+            if not cached:
+                yield "status", {"text": "running", "busy": True}
             ran = self._kept(self._outcomes, request.result_key, lambda: stages.run(version, request))
             yield "run", {**stages.show_run(ran, request, version), "cached": cached}
-            yield "status", {"text": "recording the softmax", "busy": True}
-            shown = self._kept(self._states, replace(request, sass=False), lambda: stages.state(version, request, ran))
+            view = replace(request, sass=False)
+            if view not in self._states:
+                yield "status", {"text": "recording the softmax", "busy": True}
+            shown = self._kept(self._states, view, lambda: stages.state(version, request, ran))
             yield "state", shown
         except PtxlabError as stopped:  # the machine code can be shown all the same
             fault = stopped

@@ -1,14 +1,16 @@
 // The code panes: source, PTX and machine code side by side with linked selection, execution heat and hover docs.
 
+const CHUNK = 32; // lines that the browser lays out, or leaves out while they are out of sight, together
+
 /** A scrolling list of source lines, which are HTML strings made (and escaped) by Python. */
 function makePane(title, onselect) {
   const body = h("div.pl-lines", { tabIndex: 0, role: "listbox", "aria-label": title });
   const name = h("span.pl-pane-name");
   const note = h("span.pl-note");
   const el = h("section.pl-pane", { "aria-label": title }, h("header", null, h("h4", null, title), name, h("span.pl-spring"), note), body);
-  let current = 0, filled = "";
+  let current = 0, rows = [], made = []; // the elements of all lines; the HTML of each chunk
 
-  const row = (line) => body.querySelector(`[data-line="${line}"]`);
+  const row = (line) => rows[line - 1];
   function setCurrent(line, tell) {
     const next = row(line);
     if (!next) return;
@@ -21,9 +23,10 @@ function makePane(title, onselect) {
     if (tell) onselect(line);
   }
   function scrollTo(target) {
-    const top = target.offsetTop, bottom = top + target.offsetHeight;
+    const top = topOf(target), bottom = top + target.offsetHeight;
     if (top < body.scrollTop || bottom > body.scrollTop + body.clientHeight) body.scrollTop = top - body.clientHeight / 3;
   }
+  const topOf = (target) => target.getBoundingClientRect().top - body.getBoundingClientRect().top + body.scrollTop;
   body.addEventListener("click", (e) => {
     const hit = e.target.closest("[data-line]");
     if (hit && !String(getSelection())) setCurrent(Number(hit.dataset.line), true);
@@ -43,22 +46,36 @@ function makePane(title, onselect) {
     el, body, name, note, row,
     /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing). */
     fill(lines, numbers) {
-      const now = lines.join("\n") + (numbers ? numbers.join() : "");
-      if (now === filled) return;
-      filled = now;
-      const scroll = body.scrollTop;
-      body.innerHTML = lines.map((html, k) =>
-        `<div class="pl-line" role="option" aria-selected="false" data-line="${k + 1}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
-        `<span class="pl-no">${numbers ? numbers[k] || "" : k + 1}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`).join("");
-      body.scrollTop = scroll;
+      const now = [];
+      lines.forEach((html, k) => {
+        if (k % CHUNK === 0) now.push("");
+        now[now.length - 1] +=
+          `<div class="pl-line" role="option" aria-selected="false" data-line="${k + 1}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
+          `<span class="pl-no">${numbers ? numbers[k] || "" : k + 1}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`;
+      });
+      if (!made.length) body.replaceChildren();
+      const changed = now.findIndex((html, k) => html !== made[k]);
+      if (changed < 0 && now.length === made.length) return;
+      for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
+      while (body.children.length > now.length) body.lastChild.remove();
+      now.forEach((html, k) => {
+        if (html === made[k]) return;
+        const chunk = body.children[k] || body.appendChild(h("div.pl-chunk", { role: "presentation" }));
+        chunk.innerHTML = html;
+        chunk.style.containIntrinsicHeight = `${18 * chunk.children.length}px`;
+        rows.splice(k * CHUNK, CHUNK, ...chunk.children);
+      });
+      rows.length = lines.length;
+      made = now;
     },
     /** Paints execution counts: colour, bar length and number all say the same. */
     heat(counts) {
       body.classList.toggle("pl-hot", counts.size > 0);
       const top = Math.log1p(Math.max(1, ...counts.values()));
-      for (const line of body.children) {
-        const n = counts.get(Number(line.dataset.line));
-        const cell = line.children[1];
+      for (const line of rows) {
+        const n = counts.get(Number(line.dataset.line)), cell = line.children[1], shown = n ? `${n} ${top}` : n;
+        if (cell.shown === shown) continue; // writing it again would cost a layout
+        cell.shown = shown;
         cell.textContent = n === undefined ? "" : count(n).replace(" ", "");
         cell.style.setProperty("--heat", n ? (Math.log1p(n) / top).toFixed(3) : 0);
         cell.title = n === undefined ? "" : `${n.toLocaleString("en")} thread-instructions`;
@@ -69,7 +86,7 @@ function makePane(title, onselect) {
       const watch = new ResizeObserver(() => {
         const target = row(line);
         if (!body.clientHeight || !target) return; // not on the page yet
-        body.scrollTop = target.offsetTop - 2 * target.offsetHeight;
+        body.scrollTop = topOf(target) - 2 * target.offsetHeight;
         watch.disconnect();
       });
       watch.observe(body);
@@ -95,7 +112,7 @@ function makePane(title, onselect) {
       body.setAttribute("aria-label", text);
     },
     /** Words in place of lines. */
-    say(text) { filled = ""; body.replaceChildren(h("p.pl-blank", null, text)); },
+    say(text) { made = []; rows = []; body.replaceChildren(h("p.pl-blank", null, text)); },
     clearComplaint() { body.querySelector(".pl-complaint")?.remove(); },
   };
 }

@@ -78,12 +78,18 @@ function card(title, picture, table) {
   table.setAttribute("aria-label", `${title}, as a table`);
   toggle.onclick = () => {
     table.hidden = !table.hidden;
+    if (!table.hidden) table.fill?.();
     picture.hidden = !table.hidden;
     toggle.setAttribute("aria-pressed", String(!table.hidden));
   };
   const el = h("section.pl-card", { "aria-label": title },
     h("header", null, h("h4", null, title), note, h("span.pl-spring"), toggle), picture, table, read);
-  return { el, note, read };
+  /** The table is made when it is first looked at: `make` gives its parts. */
+  const later = (make) => {
+    table.fill = () => { table.fill = null; table.replaceChildren(...make()); };
+    if (!table.hidden) table.fill();
+  };
+  return { el, note, read, later };
 }
 
 /** A table of numbers with a header row. */

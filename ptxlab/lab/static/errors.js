@@ -114,7 +114,7 @@ function makeErrorMap(onpick) {
       legend.replaceChildren(...(data ? [h("span", null, `${data.row_name} →, column ↓`), h("span.pl-spring"), h("span", null, `≤ 1e-${DECADES}`),
         Object.assign(h("span.pl-ramp"), { style: `background:linear-gradient(to right,${ramp.map((c) => `rgb(${c})`)})` }),
         h("span", null, "tolerance"), h("span.pl-over", null, "×"), h("span", null, "over")] : []));
-      table.replaceChildren(...(data ? [numberTable([data.row_name, "column", "|error|", "of tolerance"],
+      out.later(() => (data ? [numberTable([data.row_name, "column", "|error|", "of tolerance"],
         data.worst.map(([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"]))] : []));
       out.read.textContent = data ? "Hover or arrow keys: values. Click: the row's softmax, and the PTX that stored the element." : "";
       draw();

@@ -22,6 +22,8 @@ function render({ model, el }) {
   const state = makeStatePlot((key, tile) => { tiles.mark(model.get("state")?.row, data("run")?.tiles?.tile_kv > 1 || !model.get("state")?.parts ? tile : null); link(key, tile); });
   const tiles = makeTileMap((row, tile) => { chooseRow(row); if (tile >= 0 && model.get("state")?.tiles > tile) state.point(tile); });
   const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
+  const code = () => model.get("code");
+  const data = (part) => model.get(part);
   let view = "code", words = null, kernel = "", results = "error", chosen = "";
 
   const views = choice("view", [["code", "Code"], ["split", "Diff ⇄", "side by side with the pinned version"], ["unified", "Diff ↕", "unified with the pinned version"]],
@@ -40,7 +42,11 @@ function render({ model, el }) {
   const heat = h("label.pl-check", null, h("input", { type: "checkbox", checked: true, onchange: paintHeat }), "heat");
   const panes = h("div.pl-panes", null, python.el, ptx.el, sass.el);
   const pages = { error: [h("div.pl-cards.pl-three", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
-  const showResults = (key) => { results = key; for (const [name, els] of Object.entries(pages)) for (const e of els) e.classList.toggle("pl-off", name !== key); };
+  const showResults = (key) => {
+    results = key;
+    for (const [name, els] of Object.entries(pages)) for (const e of els) e.classList.toggle("pl-off", name !== key);
+    paintResults();
+  };
   const tabs = choice("results", RESULTS, results, showResults);
   root.append(
     h("header.pl-head", null, title, entry, h("span.pl-spring"), status),
@@ -52,9 +58,6 @@ function render({ model, el }) {
   showResults(results);
   el.append(root);
   nameSliders(el);
-
-  const code = () => model.get("code");
-  const data = (part) => model.get(part);
 
   function chooseRow(row) {
     if (row === model.get("row")) return;
@@ -146,7 +149,6 @@ function render({ model, el }) {
     words = null;
     tip.hide();
     showView();
-    paintStrip();
   }
 
   function paintDiff() {
@@ -181,9 +183,7 @@ function render({ model, el }) {
   }
 
   function paintStrip() {
-    const [assembly, run] = [model.get("assembly"), model.get("run")];
-    strip.replaceChildren(...stripFigures(code(), assembly, run));
-    occupancy.show(assembly);
+    strip.replaceChildren(...stripFigures(code(), model.get("assembly"), model.get("run")));
   }
 
   function paintHeat() {
@@ -204,14 +204,22 @@ function render({ model, el }) {
     if (run?.map) pages.error[0].dataset.seen = "1";
   }
 
+  /** What is on the page of results that is open; the others are painted when they are opened. */
+  function paintResults() {
+    const run = data("run");
+    if (results === "counters") counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."));
+    if (results === "roofline") {
+      roofline.show(run?.roofline);
+      occupancy.show(data("assembly"));
+    }
+  }
+
   function paintRun() {
     const run = model.get("run");
-    paintStrip();
     paintHeat();
     markStale();
     ways.show(run);
-    counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."));
-    roofline.show(run?.roofline);
+    paintResults();
     tiles.show(run?.tiles);
     errors.el.hidden = !run?.map;
     if (run) showKind();
@@ -257,7 +265,7 @@ function render({ model, el }) {
   });
   hoverSass(sass, tip, () => data("sass")?.docs || {});
 
-  const followers = [["code", () => { paintCode(); markStale(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintStrip],
+  const followers = [["code", () => { paintCode(); markStale(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintResults],
     ["run", paintRun], ["state", paintState], ["sass", paintSass], ["problem", paintProblem], ["status", paintStatus]];
   // Parts of an answer that arrive together are painted together, once a frame.
   const due = new Map();
@@ -266,6 +274,7 @@ function render({ model, el }) {
     frame = 0;
     const now = [...due];
     due.clear();
+    if (now.some(([name]) => ["code", "assembly", "run"].includes(name))) paintStrip();
     for (const [name, paint] of now) {
       paint();
       root.dispatchEvent(new CustomEvent("ptxlab:painted", { detail: { part: name, seq: model.get(name)?.seq ?? 0 } })); // for whoever measures
@@ -280,6 +289,7 @@ function render({ model, el }) {
     model.on(`change:${name}`, follower[1]);
     paint();
   }
+  paintStrip();
   const themes = new MutationObserver(() => requestAnimationFrame(() => { paintRun(); paintState(); }));
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
   return () => {

@@ -56,7 +56,7 @@ function makeRoofline() {
       const said = real ? data.points.map((p) => `${p.origin}, ${p.what}: ${short(p.x)} FLOP/B, ${flops(p.y)}${p.bound ? `, limited by ${p.bound}` : ""}`) : [];
       out.read.textContent = said[0] || "";
       holder.setAttribute("aria-label", real ? `Roofline of ${data.gpu}. ${said.join(". ")}` : "no roofline");
-      table.replaceChildren(...(real ? [numberTable(["point", "origin", "FLOP/B", "FLOP/s", "limited by"], data.points.map((p) => [p.what, p.origin, short(p.x), flops(p.y), p.bound || "–"])),
+      out.later(() => (real ? [numberTable(["point", "origin", "FLOP/B", "FLOP/s", "limited by"], data.points.map((p) => [p.what, p.origin, short(p.x), flops(p.y), p.bound || "–"])),
         numberTable(["roof", "value"], [...data.roofs.map(([n, v]) => [n, flops(v)]), ["memory", `${short(data.bandwidth / 1e9, 4)} GB/s`]])] : []));
       draw();
     },

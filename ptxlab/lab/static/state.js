@@ -135,7 +135,7 @@ function makeStatePlot(onpick) {
         : "Hover or arrow keys: values. Click or Enter: the PTX that made the point.";
       legend.hidden = !data || !!data.note;
       holder.setAttribute("aria-label", data ? data.note || `Running maximum, running sum and rescale of ${data.label} over ${data.tiles} ${unit()}s; arrow keys move, Enter selects the PTX lines that made the point; the table has the numbers.` : "no result yet");
-      table.replaceChildren(...(data && !data.note ? [numberTable(
+      out.later(() => (data && !data.note ? [numberTable(
         [unit(), ...SERIES.flatMap(([key]) => [key, `${key} (numpy)`])],
         Array.from({ length: data.tiles }, (_, k) => [k, ...SERIES.flatMap(([key]) => [short(data.kernel[key][k], 7), short(data.numpy[key][k], 7)])]))] : []));
       draw();

@@ -90,13 +90,11 @@ function makeTileMap(onpick) {
       const size = data.tile_kv > 1 ? `${data.tile_q} × ${data.tile_kv}` : `${data.tile_q} × 1 key`;
       out.note.textContent = size;
       holder.setAttribute("aria-label", `Map of ${data.rows} ${data.row_name}s by ${data.keys} keys in tiles of ${size}. Arrow keys move, Enter chooses.`);
-      const rows = [];
-      for (let k = 0; k < count() && k < 256; k++) {
+      out.later(() => [numberTable(["tile", "keys", `${data.row_name}s that see it`], Array.from({ length: Math.min(256, count()) }, (_, k) => {
         const [a, b] = [k * data.tile_kv, Math.min(data.keys, (k + 1) * data.tile_kv)];
         const first = data.causal ? Math.max(0, a - data.keys + data.rows) : 0;
-        rows.push([k, `${a}–${b - 1}`, first < data.rows ? `${first}–${data.rows - 1}` : "none"]);
-      }
-      table.replaceChildren(numberTable(["tile", "keys", `${data.row_name}s that see it`], rows));
+        return [k, `${a}–${b - 1}`, first < data.rows ? `${first}–${data.rows - 1}` : "none"];
+      }))]);
       say();
       draw();
     },
