@@ -969,6 +969,80 @@ clean(
 """,
 )
 
+HALVES = """
+    selp.b32 %r7, 0x0000ffff, 0xffff0000, %p4;
+    st.shared.u32 [%r10], %r1;
+    bar.warp.sync %r7;
+    xor.b32 %r5, %r1, {other};
+    mad.lo.u32 %r13, %r5, 4, %r20;
+    ld.shared.u32 %r6, [%r13];
+    st.global.u32 [%rd3], %r6;
+"""
+clean("each half of a warp by itself", HALVES.format(other=9))
+wrong("each half by itself, but read from the other", HALVES.format(other=16), RAW)
+wrong(
+    "one half meets, and reads from the other",
+    """
+    st.shared.u32 [%r10], %r1;
+    @!%p4 bra A;
+    bar.warp.sync 0xffff;
+A:
+    xor.b32 %r5, %r1, 16;
+    mad.lo.u32 %r13, %r5, 4, %r20;
+    ld.shared.u32 %r6, [%r13];
+    st.global.u32 [%rd3], %r6;
+""",
+    RAW,
+)
+NESTED = """
+    and.b32 %r7, %r21, 28;
+    mov.u32 %r8, 15;
+    shl.b32 %r8, %r8, %r7;
+    st.shared.u32 [%r10], %r1;
+    bar.warp.sync 0xffffffff;
+    st.shared.u32 [%r10], %r3;
+    bar.warp.sync %r8;
+    xor.b32 %r5, %r1, {other};
+    mad.lo.u32 %r13, %r5, 4, %r20;
+    ld.shared.u32 %r6, [%r13];
+    selp.b32 %r7, 0x0000ffff, 0xffff0000, %p4;
+    bar.warp.sync %r7;
+    st.shared.u32 [%r10], %r6;
+"""
+clean("tiles of four within halves", NESTED.format(other=3))
+wrong("tiles of four, read across", NESTED.format(other=4), RAW)
+clean(
+    "a shuffle of the lanes that are left",
+    """
+    setp.gt.u32 %p5, %r21, 19;
+    @%p5 bra E;
+    st.shared.u32 [%r10], %r1;
+    activemask.b32 %r7;
+    shfl.sync.idx.b32 %r8, %r1, 0, 31, %r7;
+    ld.shared.u32 %r6, [%r11];
+    st.global.u32 [%rd3], %r6;
+E:
+""",
+)
+CHAIN = """
+    st.shared.u32 [%r10], %r1;
+    setp.lt.u32 %p5, %r21, 16;
+    @!%p5 bra A;
+    bar.warp.sync 0x0000ffff;
+A:
+    setp.lt.u32 %p5, %r21, 8;
+    @%p5 bra B;
+    setp.gt.u32 %p5, %r21, 23;
+    @%p5 bra B;
+    bar.warp.sync 0x00ffff00;
+    sub.u32 %r5, %r10, 64;
+    setp.gt.u32 %p5, %r21, 15;
+    @%p5 ld.shared.u32 %r6, [%r5];
+B:
+    st.global.u32 [%rd3], %r6;
+"""
+clean("one set of lanes learns of another through a third", CHAIN)
+
 
 def found(name: str, device: str) -> set[tuple[str, str]]:
     """The checks and kinds that a kernel's findings are of."""

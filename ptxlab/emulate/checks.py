@@ -101,7 +101,7 @@ class Checker:
             if self.sync and code.form is not None and code.form.op.kind != "warp":
                 look.append(self._at_meeting(code))
             if self.race:
-                look.append(lambda w, mask: w.spaces.check.order.together(w.warp))
+                look.append(self._meets(code))
         elif releases(code) and self.race:
             look.append(lambda w, mask: w.spaces.check.order.fence(w.warp))
         if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
@@ -227,6 +227,22 @@ class Checker:
         """A warp has passed `bar.arrive`."""
         if self.race:
             block.check.order.arrive(warp.warp, barrier)
+
+    def _meets(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        """Lanes of a warp come to an instruction that they meet at: who is ordered by it."""
+        form = code.form
+        assert form is not None
+        names = [s.name for s in form.op.operands if s.role != "dst"]
+        given = code.sources[names.index("membermask")] if "membermask" in names else None
+        if given is None or form.op.kind == "warp":
+            return lambda w, mask: w.spaces.check.order.together(w.warp)
+        members = self.translator.read(given, "b32", code)
+
+        def look(w: Warp, mask: np.ndarray) -> None:
+            named = np.broadcast_to(members(w), LANES)
+            w.spaces.check.order.meet(w.warp, [int(m) for m in named[mask]], mask_bits(w.live))
+
+        return look
 
     def _at_meeting(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         members = self.translator.members(code)

@@ -11,16 +11,17 @@ The clock of a block ticks at whatever orders its threads: a barrier, an instruc
 fence. An access is ordered before another one
 
 - of the same thread, always (lanes that made an access in one instruction count as one thread to it);
-- of the same warp, if a `.sync` instruction (`bar.warp.sync`, a shuffle, a vote, a matrix instruction) lies between;
+- of the same warp, if a `.sync` instruction (`bar.warp.sync`, a shuffle, a vote, a matrix instruction) lies between
+  whose mask names both lanes;
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;
 - of the same block, if its warp has arrived at an mbarrier since in a phase that the other warp has waited for;
 - of the same block, if its warp has executed a fence since, and the other's a strong access since that;
 - of another block, likewise: a fence here, a strong access there.
 
 Two strong accesses never race, nor do a load and a compare-and-swap, which fails if the load saw an old value. What
-this does not see: a fence followed by no store that the other side reads; a mask
-that leaves lanes out of a `.sync` instruction; all but the first two readers of a word; a second writer to other bytes.
-It never takes an ordered pair for a race.
+this does not see: a fence followed by no store that the other side reads; all
+but the first two readers of a word; a second writer to other bytes. A write that leaves a word as it is does not race
+with the write before it. It never takes an ordered pair for a race.
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ class Order:
         self.simple = True  # no barrier of a part of the block so far
         self.sync = np.zeros((32, 32), np.int64)  # [w, v]: w comes after what v did before this time
         self.arrived = np.zeros((16, 32), np.int64)  # when a warp last arrived at a barrier and went on
+        self.parts: list[dict[int, int]] = [{} for _ in range(32)]  # lanes of a warp that have met by themselves: when
         self.fenced, self.first, self.acquired = (np.zeros(32, np.int64) for _ in range(3))
 
     def tick(self) -> int:
@@ -104,6 +106,20 @@ class Order:
     def together(self, warp: int) -> None:
         """Lanes of a warp have met."""
         self.sync[warp, warp] = self.tick()
+
+    def meet(self, warp: int, masks: list[int], live: int) -> None:
+        """Lanes of a warp come to meet, each the lanes that it names. As long as sets of fewer than all are apart or
+        within each other, nobody knows of others through them."""
+        for mask in dict.fromkeys(masks):
+            if not live & ~mask:
+                self.together(warp)
+                continue
+            parts, time = self.parts[warp], self.tick()
+            across = any(mask & held not in (0, mask, held) for held in parts)
+            if across or (mask not in parts and len(parts) == 8):
+                self.sync[warp, warp] = time
+            else:
+                parts[mask] = time
 
     def arrive(self, warp: int, barrier: int) -> None:
         """A warp has passed `bar.arrive`."""
@@ -165,6 +181,9 @@ class Order:
         if v == w and ((many and (all_ or wrote)) or (not many and not all_ and record & 31 == me & 31)):
             return True
         if time < self.full or time < self.sync[w, v]:
+            return True
+        two = 1 << (record & 31) | 1 << (me & 31)
+        if v == w and any(when > time and held & two == two for held, when in self.parts[w].items()):
             return True
         return bool(self.fenced[v] > time and 0 < self.first[v] <= self.acquired[w])
 

@@ -7,7 +7,7 @@ from ptxlab.emulate import rules
 from ptxlab.emulate.jit.checking_own import CheckedTransfers
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import Value
-from ptxlab.emulate.program import Block, Code
+from ptxlab.emulate.program import Block, Code, Literal
 
 
 class Checking(CheckedTransfers):
@@ -29,15 +29,19 @@ class Checking(CheckedTransfers):
         """Lanes of a warp come to an instruction that they meet at."""
         form = code.form
         assert form is not None
-        if self.race:
-            self._if_any(["call void @race.together(ptr %cta, ptr %ws)"])
-        if not self.sync or form.op.kind == "warp":
-            return
         specs = [s.name for s in form.op.operands if s.role != "dst"]
-        at = specs.index("membermask")
-        if code.sources[at] is None:
+        given = code.sources[specs.index("membermask")] if "membermask" in specs else None
+        whole = given is None or (isinstance(given, Literal) and int(given.value) & 0xFFFFFFFF == 0xFFFFFFFF)
+        if self.race and whole:
+            self._if_any(["call void @race.together(ptr %cta, ptr %ws)"])
+        if given is None or form.op.kind == "warp":
             return
-        members = self._read(code.sources[at], "b32")
+        members = self._read(given, "b32")
+        if self.race and not whole:
+            named = self.vector(members)
+            self.t.do(f"call void @race.meet(ptr %cta, ptr %ws, i32 {self.mask_bits}, <{W} x i32> {named})")
+        if not self.sync:
+            return
         self.t.do(
             f"call void @sync.members(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, <{W} x i32> "
             f"{self.vector(members)}, i64 {code.index})"

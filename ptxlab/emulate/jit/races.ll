@@ -44,6 +44,130 @@ define internal void @race.together(ptr %cta, ptr %ws) noinline nounwind {
   ret void
 }
 
+; Lanes of %mask come to meet, each the lanes that it names.
+define internal void @race.meet(ptr %cta, ptr %ws, i32 %mask, <32 x i32> %members) noinline nounwind {
+entry:
+  %named = alloca <32 x i32>, align 64
+  store <32 x i32> %members, ptr %named, align 64
+  %live.p = getelementptr i8, ptr %ws, i64 ${LIVE}
+  %live = load i32, ptr %live.p
+  br label %loop
+loop:
+  %left = phi i32 [%mask, %entry], [%rest, %next]
+  %done = icmp eq i32 %left, 0
+  br i1 %done, label %finish, label %body
+body:
+  %lane = call i32 @llvm.cttz.i32(i32 %left, i1 false)
+  %m.p = getelementptr i32, ptr %named, i32 %lane
+  %m = load i32, ptr %m.p
+  %left1 = sub i32 %left, 1
+  %rest0 = and i32 %left, %left1
+  %m.not = xor i32 %m, -1
+  %rest = and i32 %rest0, %m.not
+  %missing = and i32 %live, %m.not
+  %all = icmp eq i32 %missing, 0
+  br i1 %all, label %whole, label %part
+whole:
+  call void @race.together(ptr %cta, ptr %ws)
+  br label %next
+part:
+  call void @race.part(ptr %cta, ptr %ws, i32 %m)
+  br label %next
+next:
+  br label %loop
+finish:
+  ret void
+}
+
+; Some lanes of a warp have met. As long as such sets are apart or within each other, nobody knows of others through them.
+define internal void @race.part(ptr %cta, ptr %ws, i32 %m) noinline nounwind {
+entry:
+  %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
+  %ck = load ptr, ptr %ck.p
+  %t = call i32 @race.tick(ptr %ck)
+  %wp = getelementptr i8, ptr %ws, i64 ${WARP_ID}
+  %w32 = load i32, ptr %wp
+  %w = zext i32 %w32 to i64
+  %parts = getelementptr i8, ptr %ck, i64 ${PARTS}
+  %row = shl i64 %w, 6
+  %slots = getelementptr i8, ptr %parts, i64 %row
+  br label %loop
+loop:
+  %k = phi i64 [0, %entry], [%k1, %next]
+  %more = icmp ult i64 %k, 8
+  br i1 %more, label %look, label %whole
+look:
+  %o = shl i64 %k, 3
+  %s = getelementptr i8, ptr %slots, i64 %o
+  %held = load i32, ptr %s
+  %free = icmp eq i32 %held, 0
+  %same = icmp eq i32 %held, %m
+  %here = or i1 %free, %same
+  br i1 %here, label %keep, label %compare
+keep:
+  store i32 %m, ptr %s
+  %t.p = getelementptr i8, ptr %s, i64 4
+  store i32 %t, ptr %t.p
+  ret void
+compare:
+  %both = and i32 %held, %m
+  %apart = icmp eq i32 %both, 0
+  %inner = icmp eq i32 %both, %m
+  %outer = icmp eq i32 %both, %held
+  %nested = or i1 %inner, %outer
+  %fine = or i1 %apart, %nested
+  br i1 %fine, label %next, label %whole
+next:
+  %k1 = add i64 %k, 1
+  br label %loop
+whole:
+  %so = mul i64 %w, 132
+  %sync = getelementptr i8, ptr %ck, i64 ${SYNC}
+  %sp = getelementptr i8, ptr %sync, i64 %so
+  store i32 %t, ptr %sp
+  ret void
+}
+
+; Whether two lanes of a warp have met since a time, without all the others.
+define internal i1 @race.met(ptr %ck, i64 %w, i64 %rec, i64 %me, i32 %t) noinline nounwind {
+entry:
+  %a = and i64 %rec, 31
+  %b = and i64 %me, 31
+  %a.bit = shl i64 1, %a
+  %b.bit = shl i64 1, %b
+  %two64 = or i64 %a.bit, %b.bit
+  %two = trunc i64 %two64 to i32
+  %parts = getelementptr i8, ptr %ck, i64 ${PARTS}
+  %row = shl i64 %w, 6
+  %slots = getelementptr i8, ptr %parts, i64 %row
+  br label %loop
+loop:
+  %k = phi i64 [0, %entry], [%k1, %next]
+  %more = icmp ult i64 %k, 8
+  br i1 %more, label %look, label %no
+look:
+  %o = shl i64 %k, 3
+  %s = getelementptr i8, ptr %slots, i64 %o
+  %held = load i32, ptr %s
+  %free = icmp eq i32 %held, 0
+  br i1 %free, label %no, label %compare
+compare:
+  %t.p = getelementptr i8, ptr %s, i64 4
+  %when = load i32, ptr %t.p
+  %since = icmp ult i32 %t, %when
+  %in = and i32 %held, %two
+  %both = icmp eq i32 %in, %two
+  %yes = and i1 %since, %both
+  br i1 %yes, label %found, label %next
+next:
+  %k1 = add i64 %k, 1
+  br label %loop
+found:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 ; The launch's times of a CTA: at its last fence (its own clock), of its first fence, of its last strong access.
 define internal ptr @race.times(ptr %ctx, i64 %record) noinline nounwind {
   %g.p = getelementptr i8, ptr %ctx, i64 ${CHECK}
@@ -183,7 +307,12 @@ pairs:
   %s.p = getelementptr i32, ptr %sync, i64 %cell
   %s = load i32, ptr %s.p
   %known = icmp ult i32 %t, %s
-  br i1 %known, label %yes, label %fences
+  br i1 %known, label %yes, label %lanes
+lanes:
+  br i1 %warp.same, label %met, label %fences
+met:
+  %have.met = call i1 @race.met(ptr %ck, i64 %w1, i64 %rec, i64 %me, i32 %t)
+  br i1 %have.met, label %yes, label %fences
 fences:
   %fs = getelementptr i8, ptr %ck, i64 ${FENCED}
   %f.p = getelementptr i32, ptr %fs, i64 %v1

@@ -29,7 +29,8 @@ SYNC = 4096  # i32 for each warp and warp: how far the first has seen the second
 COMMITTED, FINISHED, COPIES = 8192, 12288, 16384  # groups of cp.async, i32 for each thread; i64: copies so far
 POLLED = 16448  # 2 i64 for each warp: what its wait for an mbarrier was that failed last, and how often since
 UPDATES = 16960  # i64: operations on mbarriers that were no waits
-CTA_RECORD = 17024
+PARTS = 17024  # 8 i32 pairs for each warp: lanes that have met, without the others, and when
+CTA_RECORD = 19072
 
 # -- what they know of the launch
 TIMES, SERIAL, LOST, BLOCKS_AT, MASK, MASKS_AT = 0, 8, 16, 24, 32, 40
