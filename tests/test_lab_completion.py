@@ -126,6 +126,11 @@ def test_a_kept_name_stands_for_text_and_launch(shell: InteractiveShell) -> None
     assert pl.editor("fill").text == FILL
     assert pl.show(other, against="fill", keep="other").diff is not None
     assert KEPT["other"].call == ()
+    with pytest.raises(LaunchError) as unknown:
+        pl.diff("third", other)
+    assert str(unknown.value) == (
+        "no text was kept under 'third'; keep one with %%ptx -k third or keep='third'; kept are fill, other"
+    )
     xs = shell.user_ns["xs"]
     xs[:] = 0
     debugger = run(shell, "%ptx_debug fill")

@@ -148,6 +148,14 @@ def test_what_can_be_opened() -> None:
     with pytest.raises(pl.kernels.UnknownKernel) as caught:
         pl.editor("scaler")
     assert str(caught.value).startswith("there is no kernel 'scaler'; there are scalar, tiled, ")
+    for wrong, says in ((3, "what: PTX text or a kernel is wanted, found int"), (None, "... found NoneType")):
+        with pytest.raises(pl.LaunchError) as refused:
+            pl.editor(wrong)
+        assert str(refused.value).endswith(says.removeprefix("..."))
+    with pytest.raises(pl.TargetError) as misspelt:
+        pl.editor("scalar", head_dm=16)
+    assert str(misspelt.value).startswith("scalar has no head_dm; its parameters are head_dim, ")
+    assert pl.editor("").text == ""
     data = pl.editor()._repr_mimebundle_()[0]
     assert "mul.wide.u32" not in data["text/plain"]
     assert "ptxlab-copy" in data["text/html"]

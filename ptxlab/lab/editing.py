@@ -17,10 +17,12 @@ import numpy as np
 import traitlets
 
 from ptxlab import kernels
-from ptxlab.lab import assets, language
+from ptxlab.errors import LaunchError
+from ptxlab.lab import assets, language, subjects
 from ptxlab.lab.cell import Cell, show
 from ptxlab.lab.diff import ptx_of
 from ptxlab.lab.kept import KEPT
+from ptxlab.text import Module
 
 START = """.version 8.0
 .target sm_80
@@ -40,6 +42,11 @@ START = """.version 8.0
 }
 """
 """What an empty editor begins with."""
+_SHOWN = (
+    "arch", "against", "sass", "assemble", "keep", "entry", "shared", "device", "checks", "counters", "trace", "seed",
+    "budget", "workers", "cooperative", "cluster",
+)  # fmt: skip
+"""The options of `pl.show`; any other is a parameter of a kernel of the library."""
 
 
 class Editor(anywidget.AnyWidget):
@@ -205,18 +212,19 @@ def editor(what: Any = START, grid: Any = None, block: Any = None, *args: Any, *
     `pl.cuda`, another editor); the name of a kernel of the library, with its parameters; by default a small kernel to
     begin with. grid, block, args, options: as in `pl.show`; with them a button runs the text and shows the results.
 
-    Raises `UnknownKernel`, which says what there is, for a name that no kernel has.
+    Raises `UnknownKernel`, which says what there is, for a name that no kernel has, `LaunchError` for what is no PTX.
     """
     name = getattr(what, "name", "") or ""
     library = (*kernels.names("prefill"), *kernels.names("decode"))
     if isinstance(what, str) and "\n" not in what and what in library:
-        spec = kernels.get(what)
-        given = {key: options.pop(key) for key in tuple(options) if key in spec.parameters}
-        what = spec.build(**given)
+        given = {key: options.pop(key) for key in tuple(options) if key not in _SHOWN}
+        what = subjects.build(what, given)
         name = what.name
     elif isinstance(what, str) and what in KEPT:
         name = what
-    elif isinstance(what, str) and "\n" not in what:
+    elif isinstance(what, str) and what and "\n" not in what:
         kernels.get(what)  # says what there is
+    elif not isinstance(what, str | Module) and not any(hasattr(what, part) for part in ("ptx", "module")):
+        raise LaunchError(f"what: PTX text or a kernel is wanted, found {type(what).__name__}")
     call = None if grid is None and block is None else (grid, block, *args)
     return Editor(ptx_of(what), call, str(name), **options)

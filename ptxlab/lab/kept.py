@@ -6,8 +6,11 @@ The name stands for the text in `--diff`, `against=`, `pl.diff` and `pl.editor`,
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
+
+from ptxlab.errors import LaunchError
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,12 @@ KEPT: dict[str, Kept] = {}
 
 
 def text_of(name: str) -> str:
-    """The text that a name stands for, or the name itself where it stands for none."""
+    """The text that a name stands for; anything else than a name is a text itself.
+
+    Raises `LaunchError` for a single word that nothing was kept under: no PTX is that short.
+    """
     found = KEPT.get(name)
+    if found is None and re.fullmatch(r"[A-Za-z_]\w*", name):
+        there = f"; kept are {', '.join(KEPT)}" if KEPT else ""
+        raise LaunchError(f"no text was kept under {name!r}; keep one with %%ptx -k {name} or keep={name!r}{there}")
     return name if found is None else found.text

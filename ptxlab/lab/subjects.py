@@ -9,7 +9,7 @@ import numpy as np
 from ptxlab import caches, kernels, reference
 from ptxlab.emulate.recording import Recording
 from ptxlab.emulate.trace import Trace
-from ptxlab.errors import DeviceFault, LaunchError
+from ptxlab.errors import DeviceFault, LaunchError, TargetError
 
 PREFILL = {"seq_q": 32, "seq_k": 32, "batch": 1, "heads": 1, "kv_heads": None, "sigma": 1.0, "seed": 0}
 """Sizes of the random inputs for a prefill kernel, where nothing is said; kv_heads is then heads."""
@@ -24,6 +24,15 @@ OPTIONS = ("device", "checks", "budget")
 def names() -> tuple[str, ...]:
     """The kernels of the library that can be looked at by name."""
     return (*kernels.names("prefill"), *kernels.names("decode"))
+
+
+def build(name: str, parameters: dict[str, Any]) -> Any:
+    """A kernel of the library; `TargetError` for a parameter that it does not have."""
+    spec = kernels.get(name)
+    for key in parameters:
+        if key not in spec.parameters:
+            raise TargetError(f"{name} has no {key}; its parameters are {', '.join(spec.parameters)}")
+    return spec.build(**parameters)
 
 
 def library(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
@@ -85,7 +94,7 @@ def _prefill(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
     given = dict(parameters)
     p = _sizes(given, PREFILL)
     options: dict[str, Any] = {key: given.pop(key) for key in OPTIONS if key in given}
-    built = kernels.get(name, "prefill").build(**given)
+    built = build(name, given)
     q, k, v = _inputs(p, p["seq_q"], built.config)
     grid, block, shared = built.launch_shape(p["batch"], p["heads"], p["kv_heads"], p["seq_q"], p["seq_k"])
     o, lse = np.zeros_like(q), np.zeros(q.shape[:3], np.float64 if q.dtype == np.float64 else np.float32)
@@ -109,7 +118,7 @@ def _decode(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
             given.setdefault("partial", splits > 1)
     elif splits is not None:
         raise LaunchError(f"splits: {name} does not split the keys; write {' or '.join(map(repr, SPLITTING))}")
-    built = kernels.get(name, "decode").build(**given)
+    built = build(name, given)
     q, k, v = _inputs(p, 1, built.config)
     table = None
     if getattr(built.config, "cache", "dense") != "dense":
