@@ -70,8 +70,11 @@ def hand_in(folder: Path, student: str, mischief: str) -> None:
 def marks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Graded]:
     """The class of `MISCHIEF`, graded once."""
     folder = tmp_path_factory.mktemp("class")
-    for student, (code, _, _) in MISCHIEF.items():
-        hand_in(folder, student, code)
+    hand_in(folder, "good", "")
+    (first,) = grade(folder, seed=11, jobs=1, progress=False)
+    harmless = any("no other processes" in says for says in first.in_force)
+    for student, (code, _, phrase) in MISCHIEF.items():
+        hand_in(folder, student, code if harmless or phrase != "PermissionError" else "")
     secret = folder / "secret.txt"
     secret.write_text("the teacher's", encoding="utf-8")
     hand_in(folder, "writes-others", f"open({str(folder / 'good.py')!r}, 'w')")
