@@ -303,3 +303,9 @@ def test_guards_are_named_by_their_register() -> None:
     d = opened()
     line = 1 + next(k for k, text in enumerate(LINES) if "@!%p bra" in text)
     assert d.info["exchange"]["guards"] == {f"{line}:bra": [d.recording.numbers["%p"], True]}
+
+
+def test_sixteen_bit_elements_are_shown_as_what_they_are() -> None:
+    found = pl.debug("mma", dtype="bf16", seq_len=16, head_dim=16, warps=0).info["exchange"]["fragments"]
+    assert {f["type"] for f in found} == {"bf16", "f32"}
+    assert pl.debug("decode_gqa", dtype="bf16", seq_len=20, warps=0, steps=9).recording.steps == 9
