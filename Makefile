@@ -6,6 +6,7 @@
 #   make test    lint, types and the whole suite      make slow: the long sweeps besides
 #   make check   ruff and mypy only                   make format: let ruff rewrite
 #   make bench   the benchmarks                       make clean: remove .venv and caches
+#   make bundle  the editor's JavaScript from frontend/ (needs node; the bundle is committed)
 #   make notebooks: write notebooks/ anew from ptxlab/course/notebooks/
 #   make docs    the documentation, into docs/_build/html
 
@@ -19,7 +20,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile
 ROOT_OK := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: docs help lab quick test slow check format bench notebooks clean
+.PHONY: docs help lab quick test slow check format bench bundle notebooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -58,6 +59,9 @@ bench: $(VENV)/ready-test
 
 notebooks: $(VENV)/ready-lab
 	@$(BIN)/python -m ptxlab.course.build $(ARGS)
+
+bundle:
+	@cd frontend && npm ci --no-fund --no-audit && node build.mjs
 
 clean:
 	@rm -rf $(VENV) docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

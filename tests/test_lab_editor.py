@@ -170,7 +170,7 @@ def test_the_bundle_is_made_from_the_sources_here() -> None:
     for name in names:
         digest.update(f"{name}\0{(FRONTEND / name).read_text(encoding='utf-8')}\0".encode())
     first = assets.script("editor").partition("\n")[0]
-    assert digest.hexdigest() in first, "build it again: cd frontend && npm ci && node build.mjs"
+    assert digest.hexdigest() in first, "build it again: make bundle"
 
 
 def test_nothing_in_the_bundle_is_fetched() -> None:
