@@ -1,10 +1,8 @@
-"""Runs the course's notebooks as Jupyter does; `python tests/notebook_runs.py 02` says how long one takes."""
+"""Runs the course's notebooks as Jupyter does; `benchmarks/notebooks.py` says how long they take."""
 
 from __future__ import annotations
 
 import os
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +12,13 @@ from ptxlab.course import build
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "notebooks"
-LIMIT = 60
-"""Seconds that a notebook may take on a machine without a GPU."""
 
 
 def execute(notebook: Any) -> Any:
     """Runs all cells in order in a fresh kernel, in the notebooks' folder; raises what a cell raises."""
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     nbclient.NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
     ).execute()
     return notebook
 
@@ -52,14 +48,3 @@ def seconds(notebook: Any) -> list[tuple[float, str]]:
             begin, end = (datetime.fromisoformat(times[f"iopub.status.{w}"]) for w in ("busy", "idle"))
             found.append(((end - begin).total_seconds(), (cell.source.splitlines() or [""])[0]))
     return found
-
-
-if __name__ == "__main__":
-    for path in build.sources():
-        if len(sys.argv) < 2 or any(path.name.startswith(name) for name in sys.argv[1:]):
-            start = time.monotonic()
-            ran = execute(both(path))
-            print(f"{path.stem}: {time.monotonic() - start:.1f} s")
-            for took, line in seconds(ran):
-                if took > 1:
-                    print(f"  {took:5.1f} s  {line}")

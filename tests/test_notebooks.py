@@ -1,9 +1,8 @@
-"""The course's notebooks: in step with their sources, run in time, starters hint and solutions pass."""
+"""The course's notebooks: in step with their sources, starters hint and solutions pass."""
 
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -35,17 +34,14 @@ def quiet(notebook: Any) -> None:
 
 @pytest.mark.notebook
 @by_name
-def test_runs_in_time_with_starters_and_solutions(source: Path) -> None:
-    start = time.monotonic()
+def test_runs_with_starters_and_solutions(source: Path) -> None:
     notebook = notebooks.execute(notebooks.both(source))
-    took = time.monotonic() - start
     quiet(notebook)
     for exercise, cell in tagged(notebook, "exercise").items():
         assert shown(cell).startswith(f"{exercise}: not yet"), shown(cell)
         assert "\n  hint: " in shown(cell)
     for exercise, cell in tagged(notebook, "solved").items():
         assert shown(cell).startswith(f"{exercise}: solved\n"), shown(cell)
-    assert took < notebooks.LIMIT, notebooks.seconds(notebook)
 
 
 @pytest.mark.slow
