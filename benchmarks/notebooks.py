@@ -1,4 +1,4 @@
-"""How long the course's notebooks take, solutions in, headless, without a GPU: `python benchmarks/notebooks.py [02 ...]`.
+"""How long the course's notebooks take, solutions in, without a GPU: `python benchmarks/notebooks.py [02 ...]`.
 
 Each runs in a fresh kernel as Jupyter runs it, from its first import on. The goal is a minute: the table gives the
 share of it. `--write` puts the table into benchmarks/results.
