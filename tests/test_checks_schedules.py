@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_seeds_do_not_change_what_decode_gives(name: str, monkeypatch: pytest.Mo
     splits = 3 if name in ("decode_split", "decode_gqa") else None
     results = set()
     for seed in range(100):
-        monkeypatch.setattr("ptxlab.decode.launch", functools.partial(pl.launch, seed=seed))
+        monkeypatch.setattr(sys.modules["ptxlab.decode"], "launch", functools.partial(pl.launch, seed=seed))
         out = pl.decode(q, key, value, [50, 33], table, kernel=name, splits=splits, device="cpu")
         results.add(out.o.tobytes() + out.lse.tobytes())
     assert len(results) == 1
