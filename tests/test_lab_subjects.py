@@ -13,7 +13,7 @@ from ptxlab.lab import dataflow, roofline, stages, tallies
 from ptxlab.lab.attention_subject import named
 from ptxlab.lab.kernel_subject import subject_of
 from ptxlab.lab.stages import request
-from ptxlab.lab.subject import Subject, plain_attention
+from ptxlab.lab.subject import Subject, machines, plain_attention, ways
 
 PTX = """\
 .version 7.0
@@ -312,6 +312,22 @@ def test_what_cannot_be_plotted_is_named(call: Any, message: str) -> None:
     with pytest.raises(pl.PtxlabError) as caught:
         call(result)
     assert str(caught.value) == message
+
+
+def test_with_a_gpu_both_machines_run_and_are_held_against_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = np.array([[[[1.0, 2.0]]]])
+    cpu, gpu = (exact + off for off in (1e-7, 3e-7))
+    found = ways({"gpu": gpu.astype(np.float32), "cpu": cpu.astype(np.float32)}, exact, exact, "numpy float32")
+    ends = [("CPU machine", "numpy float64"), ("GPU", "numpy float64"), ("numpy float32", "numpy float64")]
+    assert [(w.label, w.against) for w in found] == [*ends, ("CPU machine", "GPU")]
+    assert found[1].max == pytest.approx(3e-7, rel=0.3)
+    assert found[3].max == pytest.approx(2e-7, rel=0.6)
+    monkeypatch.setattr("ptxlab.gpu.available", lambda: True)
+    assert machines("auto") == ("gpu", "cpu")
+    assert machines("cpu") == ("cpu",)
+    assert ways({"cpu": cpu}, exact, exact, "numpy")[1].note == "not asked: choose the device auto or gpu"
+    monkeypatch.setattr("ptxlab.gpu.available", lambda: False)
+    assert ways({"cpu": cpu}, exact, exact, "numpy")[1].note == "there is no NVIDIA GPU here"
 
 
 def test_numpy_as_one_writes_it_is_close_to_float64() -> None:

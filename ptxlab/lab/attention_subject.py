@@ -127,7 +127,7 @@ class Prefill(Attention):
             why = "there are no keys (Sk = 0)" if keys == 0 else f"row {row} sees no key"
             return {**common, "note": f"Nothing to sum: {why}, so O = 0 and LSE = −∞."}
         probed = attention(
-            q, k, v, kernel=built, causal=causal, device="step" if ran.run.device == "step" else "auto",
+            q, k, v, kernel=built, causal=causal, device=ran.run.device,
             state=[(b, h, row)],
         )  # fmt: skip
         if built.precision is not None:  # what the kernel saw
@@ -215,7 +215,7 @@ class Decode(Attention):
         b, keys = head[0], values["seq_k"]
         q, key, value, table = ran.kept
         title = (f"sequence {b}, " if len(q) > 1 else "") + f"head {row}"
-        out = self._decode(built, values, "step" if ran.run.device == "step" else "auto", ran.kept, state=[(b, row)])
+        out = self._decode(built, values, ran.run.device, ran.kept, state=[(b, row)])
         assert out.state is not None
         parts = "key" if self.name == "decode" else "split" if len(out.runs) > 1 else "warp"
         common = {"label": title, "tiles": len(out.state[0]), "tile_kv": 1, "unit": parts, "row": row}
