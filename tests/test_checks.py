@@ -284,6 +284,14 @@ def test_occurrences_are_counted(device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_a_finding_of_each_warp_counts(device: str) -> None:
+    text = kernel_text("    and.b32 %r5, %r1, 31;\n setp.lt.u32 %p1, %r5, 16;\n @%p1 exit;\n bar.sync 0;")
+    given = np.zeros(96, np.uint32), np.zeros(32, np.uint32)
+    (found,) = pl.launch(text, 1, 96, *given, device=device, checks=("synccheck",)).findings
+    assert (found.kind, found.count) == ("barrier after exit", 3)
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_nothing_is_checked_unless_asked_for(device: str) -> None:
     for planted in (BUGS["unwritten: shared memory"], BUGS["shared: all lanes store to one word"]):
         assert planted.run(device, False, ("memcheck",))[0].findings == []

@@ -186,6 +186,7 @@ who.look:
   %wrong = and i1 %wrong1, ${SYNCHECK}
   br i1 %wrong, label %exited, label %who.next
 exited:
+  call void @serial(ptr %ctx, i32 0)
   %code = sub i32 %code1, 1
   %code64 = zext i32 %code to i64
   %me0 = call i64 @race.me(ptr %ck, ptr %ws, i64 %code64)
