@@ -289,6 +289,8 @@ def test_a_finding_of_each_warp_counts(device: str) -> None:
     given = np.zeros(96, np.uint32), np.zeros(32, np.uint32)
     (found,) = pl.launch(text, 1, 96, *given, device=device, checks=("synccheck",)).findings
     assert (found.kind, found.count) == ("barrier after exit", 3)
+    stopped, _ = BUGS["mbarrier: bytes that nobody reports"].run(device, False, ("synccheck",))
+    assert [(f.kind, f.count) for f in stopped.findings] == [("deadlock", 1), ("mbarrier wait", 2)]
 
 
 @pytest.mark.parametrize("device", DEVICES)

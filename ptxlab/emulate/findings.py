@@ -94,7 +94,8 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
     second = None
     if other is not None:
         second = _party(program, launch, other, note.other_block, note.other_warp, note.other_lane)
-        if (second.block, second.thread) == (first.block, first.thread):  # it stands for all lanes that did it together
+        same = (second.block, second.thread) == (first.block, first.thread)
+        if same and check == "racecheck":  # it stands for all lanes that did it together
             second = replace(second, did=f"{second.did}, and so do other lanes of its warp")
     space, where = _where(program, memory, code, note.address)
     return Finding(

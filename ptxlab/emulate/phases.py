@@ -99,6 +99,7 @@ class Phases:
         self.gone: dict[int, Party] = {}  # address -> who made it invalid
         self.updates: dict[int, int] = {}  # thread -> its arrivals so far
         self.operations: dict[int, tuple[Operation, bool]] = {}
+        self._seen: set[tuple[int, int, int, int]] = set()  # what was noted of a warp in this operation: other lanes
 
     # -- operations ----------------------------------------------------------------------------------------------------
 
@@ -112,6 +113,7 @@ class Phases:
         if known is None:
             known = self.operations[code.index] = operation(code), spins(self.program, code)
         what, waits_only = known
+        self._seen.clear()
         released = self.watched.release(warp) if what.action == UPDATE and self.race else None
         failed = False
         for lane, place, x, old, new in zip(lanes, addresses, asked, before, after, strict=True):
@@ -243,6 +245,7 @@ class Phases:
 
     def ended(self) -> None:
         """The block has ended."""
+        self._seen.clear()
         for at in list(self.all):
             self._over(at)
         self.all.clear()
@@ -279,6 +282,7 @@ class Phases:
 
     def unfinished(self) -> None:
         """The launch was stopped: the waits that went on are noted, with who arrived last or made the mbarrier."""
+        self._seen.clear()
         running = dict(self.watched.can_run())
         for at, held in self.all.items():
             self._over(at)
@@ -295,8 +299,10 @@ class Phases:
 
     def _note(self, kind: int, by: Party, other: Party | None, at: int, value: int = 0) -> None:
         key = kind, by[0], other[0] if other is not None else -1
+        again = (*key, by[1] // WARPS) in self._seen
+        self._seen.add((*key, by[1] // WARPS))
         if key in self.notes:
-            self.notes[key].count += 1
+            self.notes[key].count += not again
             return
         code, thread = other if other is not None else (-1, 0)
         self.notes[key] = Note(
