@@ -416,5 +416,6 @@ def test_a_thread_does_not_race_with_itself_in_words(device: str) -> None:
     run = pl.launch(reused, 1, 32, x, y, device=device, checks=("memcheck", "racecheck"))
     (found,) = run.findings
     assert found.kind == "WAR"
+    assert found.first is not None
     assert found.second is not None
-    assert found.second.did == "loads 4 bytes, and so do other lanes of its warp"
+    assert (found.first.lane, found.second.lane, found.second.did) == (0, 1, "loads 4 bytes")

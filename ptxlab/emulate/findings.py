@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.faults import unravel
@@ -94,9 +94,6 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
     second = None
     if other is not None:
         second = _party(program, launch, other, note.other_block, note.other_warp, note.other_lane)
-        same = (second.block, second.thread) == (first.block, first.thread)
-        if same and check == "racecheck":  # it stands for all lanes that did it together
-            second = replace(second, did=f"{second.did}, and so do other lanes of its warp")
     space, where = _where(program, memory, code, note.address)
     return Finding(
         check, _sentence(note, code, other, space), kind, first, second, space, note.address if space else None, where,
