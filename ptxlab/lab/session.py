@@ -115,7 +115,9 @@ class Session:
         self.version = version
         yield "code", version.code
         yield "problem", None
-        yield "diff", stages.diff(self.pinned, version)
+        if version.compared is None or version.compared[0] is not self.pinned:
+            version.compared = self.pinned, stages.diff(self.pinned, version)
+        yield "diff", version.compared[1]
         if version.error is not None:
             raise version.error
         if new:

@@ -81,6 +81,7 @@ class Version:
     code: dict[str, Any]
     lines: list[str] = field(default_factory=list)
     error: PtxlabError | None = None
+    compared: tuple[Version, dict[str, Any]] | None = field(default=None, repr=False)  # with what, and the diff
 
 
 # -- code and diff -----------------------------------------------------------------------------------------------------
