@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
