@@ -100,9 +100,10 @@ def nbgrader(folder: Path, *arguments: str, status: int = 0) -> str:
     path = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
     home = folder.parent / "home"
     home.mkdir(exist_ok=True)
+    found = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])  # it calls alembic by name
     done = subprocess.run(
         [sys.executable, "-m", "nbgrader", *arguments], cwd=folder, capture_output=True, text=True, timeout=300,
-        env=os.environ | {"PYTHONPATH": path, "HOME": str(home), "JUPYTER_PREFER_ENV_PATH": "1"},
+        env=os.environ | {"PYTHONPATH": path, "PATH": found, "HOME": str(home), "JUPYTER_PREFER_ENV_PATH": "1"},
     )  # fmt: skip
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
