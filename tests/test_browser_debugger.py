@@ -92,7 +92,7 @@ def go(page: Any, target: int) -> None:
 def picture(page: Any) -> list[str]:
     """All that the debugger says about a step."""
     parts = (".pl-status", ".pl-registers", ".pl-access", "section[aria-label=PTX] [aria-selected=true]")
-    return [page.inner_text(f"{DEBUGGER} {part}") for part in parts]
+    return [page.text_content(f"{DEBUGGER} {part}") for part in parts]  # a line out of sight has no inner text
 
 
 def comm_messages(sent: list[Any]) -> int:
