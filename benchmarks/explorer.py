@@ -38,6 +38,9 @@ import lab_server
 from ptxlab import doctor
 
 TIMES = 30
+PAUSE, REST = 600, 3000
+"""Milliseconds before a press: of a hand that keeps moving, and of a reader. After a rest the last answer has done what
+it put off (lines out of sight, garbage)."""
 STEPPED = 300
 """Steps of the debugger."""
 SEQ, DIM = 256, 64
@@ -98,9 +101,10 @@ def settle(page: Any, after: int = 0) -> None:
     )
 
 
-def press(page: Any, key: str) -> dict[str, float]:
-    """Milliseconds from the key to each painted part of the answer."""
+def press(page: Any, key: str, pause: int = PAUSE) -> dict[str, float]:
+    """Milliseconds from the key to each painted part of the answer; the key goes down `pause` ms after the last."""
     handle = page.locator(".ptxlab-parameters .widget-slider:has(label:text-is('head dim')) .noUi-handle")
+    page.wait_for_timeout(pause)
     before = int(page.get_attribute(".ptxlab-explorer", "data-seq"))
     handle.press(key)
     page.wait_for_function(ANSWERED, arg=before, polling=20)  # not once a frame: frames are what is measured
@@ -123,6 +127,7 @@ def explorer(page: Any) -> dict[str, list[float]]:
     cpu.append(cpu_time())
     seen = [press(page, "ArrowLeft" if n % 2 else "ArrowRight") for n in range(1, TIMES + 1)]
     cpu.append(cpu_time())
+    rested = [press(page, "ArrowLeft" if n % 2 else "ArrowRight", REST) for n in range(1, TIMES + 1)]
     print(f"slowdown by others {statistics.median(slowdown() for _ in range(9)):.1f}; CPU of a press: new "
           f"{(cpu[1] - cpu[0]) / TIMES * 1e3:.0f} ms, seen {(cpu[3] - cpu[2]) / TIMES * 1e3:.0f} ms")  # fmt: skip
     return {
@@ -133,6 +138,7 @@ def explorer(page: Any) -> dict[str, list[float]]:
         "PTX, seen": [m["code"] for m in seen],
         "result, seen": [m["run"] for m in seen],
         "softmax, seen": [m["state"] for m in seen],
+        "seen, after a rest": [m["run"] for m in rested],
     }
 
 

@@ -42,6 +42,11 @@ def settle(page: Any, after: int = 0) -> int:
     return int(page.get_attribute(EXPLORER, "data-seq"))
 
 
+def whole(page: Any) -> None:
+    """Waits until all lines of all panes are elements, those out of sight too."""
+    page.wait_for_function("() => !document.querySelector('.ptxlab-explorer .pl-lines[aria-busy=true]')")
+
+
 def number(page: Any) -> int:
     """The number of the request that is shown."""
     return int(page.get_attribute(EXPLORER, "data-seq"))
@@ -116,10 +121,11 @@ def portrait(page: Any, name: str) -> None:
 
 
 def test_everything_is_shown(lab: Any) -> None:
+    whole(lab)
     assert "scalar_f32_d32" in text(lab, ".pl-entry")
     assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line").count() > 100
     assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .o").count() > 80
-    assert "with k.loop(" in text(lab, "section[aria-label=Python] .pl-lines")
+    assert "with k.loop(" in lab.text_content(f"{EXPLORER} section[aria-label=Python] .pl-lines")
     shown = figures(lab)
     assert "✓ pass" in shown["tolerance"], shown
     assert shown["time"].startswith(("0", "1", "2", "3", "4", "5", "6", "7", "8", "9")), shown
@@ -193,7 +199,7 @@ def test_hovering_explains_opcode_modifier_and_operand(lab: Any) -> None:
 def test_clicking_a_line_links_python_and_ptx(lab: Any) -> None:
     lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-line:has(.o:has-text('ex2'))").first.click()
     assert lab.locator(f"{EXPLORER} section[aria-label=Python] [aria-selected=true]").count() == 1
-    assert "exp2" in text(lab, "section[aria-label=Python] [aria-selected=true]")
+    assert "exp2" in lab.text_content(f"{EXPLORER} section[aria-label=Python] [aria-selected=true]")
     lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-lines").press("ArrowDown")
     assert lab.get_attribute(f"{EXPLORER} section[aria-label=PTX] .pl-lines", "aria-activedescendant")
     lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-lines").press("Escape")
@@ -222,8 +228,8 @@ def selected(page: Any, pane: str) -> list[int]:
 
 
 def ptx_line(page: Any, number: int) -> str:
-    """The text of a line of the PTX pane."""
-    return str(page.inner_text(f"{EXPLORER} section[aria-label=PTX] [data-line='{number}'] code"))
+    """The text of a line of the PTX pane, in sight or not."""
+    return str(page.text_content(f"{EXPLORER} section[aria-label=PTX] [data-line='{number}'] code"))
 
 
 def test_a_point_of_the_softmax_plot_leads_to_the_ptx_that_made_it(lab: Any) -> None:

@@ -27,9 +27,9 @@ class Page:
         self.log: list[tuple[str, Any]] = []
         self.now: dict[str, Any] = {}
 
-    def __call__(self, part: str, value: Any) -> None:
-        self.log.append((part, value))
-        self.now[part] = value
+    def __call__(self, parts: dict[str, Any]) -> None:
+        self.log.extend(parts.items())
+        self.now.update(parts)
 
     def parts(self, seq: int) -> list[str]:
         """The parts published for one request, in order, without the status lines."""

@@ -108,9 +108,9 @@ def test_every_number_of_the_softmax_leads_to_the_instruction_that_makes_it(name
 
 def test_accesses_are_named_after_the_array_they_go_to() -> None:
     module = pl.kernels.get("scalar").build(head_dim=8).module
-    touched = dataflow.touched(module)
+    touched = dataflow.touched(dataflow.accesses(module))
     assert {"q", "key", "value", "o", "lse"} == set(touched.values())
-    stores = dataflow.stores_of(module, "o")
+    stores = dataflow.stores_of(dataflow.accesses(module), "o")
     assert [offset for _, offset, _ in stores] == [0, 4, 8, 12, 16, 20, 24, 28]
     assert {size for *_, size in stores} == {4}
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
-    "explorer": ("dom.js", "names.js", "code.js", "diff.js", "strip.js", "errors.js", "state.js", "tiles.js",
+    "explorer": ("dom.js", "names.js", "pane.js", "code.js", "diff.js", "strip.js", "errors.js", "state.js", "tiles.js",
                  "counters.js", "roofline.js", "explorer.js"),
     "editor": ("editor.js",),
-    "debugger": ("dom.js", "code.js", "trace.js", "access.js", "exchange.js", "registers.js", "debugger.js"),
+    "debugger": ("dom.js", "pane.js", "code.js", "trace.js", "access.js", "exchange.js", "registers.js", "debugger.js"),
 }  # fmt: skip
 """The parts of each module in order; they share one scope, and only the last one exports."""
 STYLES = {

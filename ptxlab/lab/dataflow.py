@@ -165,15 +165,15 @@ def accesses(module: Module) -> dict[Instruction, list[str]]:
     return out
 
 
-def touched(module: Module) -> dict[int, str]:
+def touched(accesses: dict[Instruction, list[str]]) -> dict[int, str]:
     """Line -> the parameters that its access goes to, `key` or `key or value`."""
-    return {i.line: " or ".join(names) for i, names in accesses(module).items()}
+    return {i.line: " or ".join(names) for i, names in accesses.items()}
 
 
-def stores_of(module: Module, parameter: str) -> list[list[int]]:
+def stores_of(accesses: dict[Instruction, list[str]], parameter: str) -> list[list[int]]:
     """[line, offset, bytes] of each store to the array of a parameter, in order; offsets are those in the text."""
     out = []
-    for instruction, names in accesses(module).items():
+    for instruction, names in accesses.items():
         address = next((o for o in instruction.operands if isinstance(o, Address)), None)
         if parameter in names and instruction.name in ("st", "wmma") and address is not None:
             if instruction.name == "wmma" and ".store" not in instruction.opcode:

@@ -153,10 +153,10 @@ def ptx_of(thing: Any) -> str:
 
 def compare(old: list[str], new: list[str]) -> list[Row]:
     """Aligns two texts line by line; every line of both appears in exactly one row, in order."""
-    words = [_words(line) for line in old], [_words(line) for line in new]
-    shapes = [_shape(w) for w in words[0]], [_shape(w) for w in words[1]]
-    pairs = _align(shapes[0], shapes[1])
-    pairs = _fill_gaps(pairs, [_opcode(w) for w in words[0]], [_opcode(w) for w in words[1]])
+    read = [_read(line) for line in old], [_read(line) for line in new]
+    words = [r[0] for r in read[0]], [r[0] for r in read[1]]
+    pairs = _align([r[1] for r in read[0]], [r[1] for r in read[1]])
+    pairs = _fill_gaps(pairs, [r[2] for r in read[0]], [r[2] for r in read[1]])
     renaming = _Renaming(pairs, words[0], words[1])
     rows: list[Row] = []
     a = b = 0
@@ -171,25 +171,36 @@ def compare(old: list[str], new: list[str]) -> list[Row]:
     return rows
 
 
-Word = tuple[str, str, int]  # kind, text, column
+Word = tuple[str, str, int]  # kind (a group of `_WORD`, or special), text, column
 
 
 @functools.lru_cache(maxsize=1 << 14)  # the lines of one kernel come again in the next
+def _read(line: str) -> tuple[tuple[Word, ...], str, str]:
+    """The words, the shape and the opcode of a line."""
+    words = _words(line)
+    return words, _shape(words), _opcode(words)
+
+
 def _words(line: str) -> tuple[Word, ...]:
     """The words of a line without its comments: comments are no instructions, and changes in them are no changes."""
-    found = ((str(m.lastgroup), m.group(), m.start()) for m in _WORD.finditer(line))
-    return tuple(w for w in found if w[0] != "comment")
+    out = []
+    for found in _WORD.finditer(line):
+        kind, text = str(found.lastgroup), found.group()
+        if kind != "comment":
+            out.append(("special" if kind == "register" and _SPECIAL.match(text) else kind, text, found.start()))
+    return tuple(out)
 
 
 def _is_register(word: Word) -> bool:
-    return word[0] == "label" or (word[0] == "register" and not _SPECIAL.match(word[1]))
+    """Whether a word is a register or label, whose number says nothing; special registers are words like any other."""
+    return word[0] == "register" or word[0] == "label"
 
 
 def _shape(words: tuple[Word, ...]) -> str:
     """What a line does, without the numbers of its registers and labels: `%query12` reads `%query`."""
     if words and words[0][1] == ".reg":  # the counts of `%f<74>` are a consequence of numbering
         return " ".join(text for kind, text, _ in words if kind != "number")
-    return " ".join(re.sub(r"\d+$", "", w[1]) if _is_register(w) else w[1] for w in words)
+    return " ".join(w[1].rstrip("0123456789") if _is_register(w) else w[1] for w in words)
 
 
 def _start(words: tuple[Word, ...]) -> int:
@@ -284,9 +295,9 @@ class _Renaming:
     def __init__(self, pairs: list[tuple[int, int]], old: list[tuple[Word, ...]], new: list[tuple[Word, ...]]) -> None:
         votes: Counter[tuple[str, str]] = Counter()
         for i, j in pairs:
-            votes.update(
-                (x[1], y[1]) for x, y in zip(old[i], new[j], strict=False) if _is_register(x) and _is_register(y)
-            )
+            for before, after in zip(old[i], new[j], strict=False):
+                if _is_register(before) and _is_register(after):
+                    votes[before[1], after[1]] += 1
         self.forward: dict[str, str] = {}
         taken: set[str] = set()
         for (x, y), _ in votes.most_common():
@@ -296,15 +307,15 @@ class _Renaming:
 
     def equal(self, x: Word, y: Word) -> bool:
         """Whether two words agree under the renaming."""
-        if _is_register(x) and _is_register(y):
-            return self.forward.get(x[1]) == y[1]
-        return x[:2] == y[:2]
+        if x[0] != y[0]:
+            return _is_register(x) and _is_register(y) and self.forward.get(x[1]) == y[1]
+        return (self.forward.get(x[1]) if _is_register(x) else x[1]) == y[1]
 
     def judge(self, old: tuple[Word, ...], new: tuple[Word, ...]) -> Kind:
         """same, renamed or changed, for one aligned pair of lines, taken in order."""
-        if [w[:2] for w in old] == [w[:2] for w in new]:
-            if all(self.equal(x, y) for x, y in zip(old, new, strict=True)):
-                return "same"
+        alike = [w[:2] for w in old] == [w[:2] for w in new]
+        if alike and all(self.equal(x, y) for x, y in zip(old, new, strict=True)):
+            return "same"
         if old and new and old[0][1] == new[0][1] == ".reg":
             return "renamed" if _shape(old) == _shape(new) else "changed"
         if len(old) != len(new):
@@ -316,7 +327,7 @@ class _Renaming:
             wrong = []
         if wrong:
             return "changed"
-        return "same" if [w[:2] for w in old] == [w[:2] for w in new] else "renamed"
+        return "same" if alike else "renamed"
 
 
 def _destination(words: tuple[Word, ...]) -> int:

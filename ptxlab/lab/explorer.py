@@ -11,6 +11,8 @@ traits hold what `ptxlab.lab.stages` computes. `pl.attention` gives the same res
 
 from __future__ import annotations
 
+import json
+import threading
 from typing import Any
 
 import anywidget
@@ -28,14 +30,19 @@ FIRST_RESULT = 8.0
 """Seconds that a notebook's first display waits for the numbers that go into its static copy."""
 
 
+def _packed(value: Any, _widget: Any) -> Any:
+    """A part of an answer on its way to the page: as bytes, which nothing between here and there reads through."""
+    return None if value is None else {"seq": value.get("seq", 0), "json": json.dumps(value, allow_nan=False).encode()}
+
+
 class View(anywidget.AnyWidget):
     """The composite pane. Each trait is one part of an answer, a dictionary with the `seq` of its request, or None."""
 
     _esm = assets.script()
     _css = assets.style()
-    code = traitlets.Any(None, allow_none=True).tag(sync=True)
-    pinned = traitlets.Any(None, allow_none=True).tag(sync=True)
-    diff = traitlets.Any(None, allow_none=True).tag(sync=True)
+    code = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
+    pinned = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
+    diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     assembly = traitlets.Any(None, allow_none=True).tag(sync=True)
     run = traitlets.Any(None, allow_none=True).tag(sync=True)
     state = traitlets.Any(None, allow_none=True).tag(sync=True)
@@ -51,7 +58,8 @@ class Explorer(widgets.Box):
 
     def __init__(self, subject: Subject | str = "scalar", **parameters: Any) -> None:
         self.view = View()
-        self.session = Session(lambda part, value: setattr(self.view, part, value))
+        self._sending = threading.Lock()  # the session's thread sends answers, this one what is set from Python
+        self.session = Session(self._publish)
         self._quiet = False
         self.subject = attention_subject.named(subject) if isinstance(subject, str) else subject
         self._fixed: dict[str, Any] = {}
@@ -101,10 +109,11 @@ class Explorer(widgets.Box):
                 if name not in self.controls:
                     raise TargetError(f"the explorer has no parameter {name!r}; it has {', '.join(self.controls)}")
                 controls.assign(name, self.controls[name], value)
-            if row is not None:
-                self.view.row = row
-            if sass is not None:
-                self.view.wants_sass = bool(sass)
+            with self._sending:
+                if row is not None:
+                    self.view.row = row
+                if sass is not None:
+                    self.view.wants_sass = bool(sass)
         finally:
             self._quiet = False
         self._ask()
@@ -163,6 +172,12 @@ class Explorer(widgets.Box):
             Request(self.subject, tuple(values.items()), self._fixed["device"].value, self.view.row, self._head.value,
                     self.view.wants_sass)
         )  # fmt: skip
+
+    def _publish(self, parts: dict[str, Any]) -> None:
+        """Sends parts of an answer to the page in one message."""
+        with self._sending, self.view.hold_sync():
+            for part, value in parts.items():
+                setattr(self.view, part, value)
 
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
         if content.get("do") == "pin":

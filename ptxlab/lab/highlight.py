@@ -10,6 +10,7 @@ import ast
 import functools
 import html
 import linecache
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
@@ -63,9 +64,38 @@ def _ptx_lines(text: str) -> tuple[str, ...]:
     return _ptx_text(text)
 
 
-@functools.lru_cache(maxsize=1 << 15)  # the lines of one kernel come again in the next
+_SLOT = re.compile(
+    r"(?<=%)(?!clock|pm[0-7]|envreg|reserved)[A-Za-z_$][\w$]*?\d+(?![\w$.])"  # the name of a numbered register
+    r"|(?<![\w$%.])(?:[1-9]\d*|0[fF][0-9a-fA-F]{8})(?![\w$.])",  # a whole number, a float
+    re.ASCII,
+)
+_STANDS_FOR = "7777777"
+
+
 def _ptx_line(line: str) -> str:
-    return "".join(_ptx_text(line))
+    """One line. Most lines of a kernel differ in numbers only, and numbers have no say in what a word is: the lexer
+    reads each pattern of a line once, with one number standing for all, and the line's own are put back."""
+    if _STANDS_FOR in line:
+        return "".join(_ptx_text(line))
+    numbers: list[str] = []
+
+    def take(found: re.Match[str]) -> str:
+        word = found.group()
+        if word[0] == "0":
+            numbers.append(word[2:])
+            return word[:2] + _STANDS_FOR + "A"
+        name = word.rstrip("0123456789")
+        numbers.append(word[len(name) :])
+        return name + _STANDS_FOR
+
+    pieces = _pattern(_SLOT.sub(take, line))
+    return pieces[0] + "".join(number + piece for number, piece in zip(numbers, pieces[1:], strict=True))
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def _pattern(line: str) -> tuple[str, ...]:
+    """The HTML of a line, cut where a number stood."""
+    return tuple(re.split(f"{_STANDS_FOR}A?", "".join(_ptx_text(line))))
 
 
 def _ptx_text(text: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ not published; results are kept, so that a setting seen before comes back at onc
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections import OrderedDict
@@ -20,13 +21,18 @@ from ptxlab.lab.subject import Ran
 
 KEEP = 32
 """How many kernels, results and states are kept."""
+SENDING = 0.05
+"""Seconds after an answer in which it is still on its way through the kernel's other threads."""
+WORTH_SAYING = 0.1
+"""Seconds of building before it is said that something is being built: to say it costs the page a frame."""
 
-Publish = Callable[[str, Any], None]
+Publish = Callable[[dict[str, Any]], None]
 
 
 class Session:
-    """Answers requests. `publish(part, value)` is called from the worker thread with part "code", "diff", "pinned",
-    "assembly", "run", "state", "sass", "problem" or "status"; each value holds the `seq` of the request it answers."""
+    """Answers requests. `publish(parts)` is called from the worker thread with what is ready: values of "code", "diff",
+    "pinned", "assembly", "run", "state", "sass", "problem" and "status"; each holds the `seq` of the request it
+    answers. What is ready together is published together, before the next piece of work begins."""
 
     def __init__(self, publish: Publish) -> None:
         self._publish = publish
@@ -36,6 +42,8 @@ class Session:
         self._versions: OrderedDict[Any, Version] = OrderedDict()
         self._outcomes: OrderedDict[Request, Ran | None] = OrderedDict()
         self._states: OrderedDict[Request, dict[str, Any] | None] = OrderedDict()
+        self._owes_collecting = False
+        self._building = 1.0  # seconds that the last version took
         self.seq = 0
         self.request: Request | None = None
         self.version: Version | None = None
@@ -47,6 +55,7 @@ class Session:
             self.seq += 1
             self._waiting = self.request = request
             if self._thread is None:
+                self._collect_later()
                 self._thread = threading.Thread(target=self._work, name="ptxlab-explorer", daemon=True)
                 self._thread.start()
             return self.seq
@@ -55,7 +64,7 @@ class Session:
         """Makes the version that is shown the one that later ones are compared with."""
         if self.version is not None:
             self.pinned = self.version
-            self._publish("pinned", _pinned(self.pinned))
+            self._publish({"pinned": _pinned(self.pinned)})
             assert self.request is not None
             self.ask(self.request)
 
@@ -71,42 +80,59 @@ class Session:
                 if request is None:
                     self._thread = None
                     self._lock.notify_all()
-                    return
+                    break
             self._answer(request, seq)
+        time.sleep(SENDING)
+        with self._lock:
+            if self._thread is None and self._owes_collecting:
+                self._owes_collecting = False
+                gc.enable()
+
+    def _collect_later(self) -> None:
+        """Puts off the garbage collector's rounds, some of which take 30 ms, until the answer has been sent."""
+        if gc.isenabled():
+            self._owes_collecting = True
+            gc.disable()
 
     def _answer(self, request: Request, seq: int) -> None:
         start = time.perf_counter()
         times: dict[str, float] = {}
+        ready: dict[str, Any] = {}
         failed = False
         try:
             for part, value in self._stages(request, seq):
                 if seq != self.seq:
                     return
                 times[part] = time.perf_counter() - start
-                if part == "status" and value is not None:
-                    value = {**value, "times": dict(times)}
-                self._publish(part, None if value is None else {**value, "seq": seq})
+                ready[part] = None if value is None else {**value, "seq": seq}
+                if part == "status":  # work begins: what there is so far can be looked at
+                    ready[part]["times"] = dict(times)
+                    self._publish(ready)
+                    ready = {}
         except Exception as error:  # every error belongs on the page: the widget must live on
             if not isinstance(error, PtxlabError | ValueError | MemoryError):
                 import traceback
 
                 traceback.print_exc()
             failed = True
-            if seq == self.seq:
-                version = self.version if times else None
-                self._publish("problem", {**stages.problem(error, version), "seq": seq})
+            version = self.version if times else None
+            ready["problem"] = {**stages.problem(error, version), "seq": seq}
         if seq == self.seq:
             text = "stopped: see the message" if failed else f"done in {time.perf_counter() - start:.2f} s"
-            self._publish("status", {"text": text, "busy": False, "failed": failed, "times": times, "seq": seq})
+            status = {"text": text, "busy": False, "failed": failed, "times": times, "seq": seq}
+            self._publish({**ready, "status": status})
 
     def _stages(self, request: Request, seq: int) -> Iterator[tuple[str, dict[str, Any] | None]]:
         """The parts of an answer in the order in which a reader wants them. What is kept from before comes at once, so
         nothing is said of the work on it."""
         request.check()
         new = request.version_key not in self._versions
-        if new:
+        if new and self._building > WORTH_SAYING:
             yield "status", {"text": "building", "busy": True}
+        begun = time.perf_counter()
         version = self._kept(self._versions, request.version_key, lambda: stages.build(request))
+        if new:
+            self._building = time.perf_counter() - begun
         if seq != self.seq:
             return
         if self.pinned is None:

@@ -120,8 +120,9 @@ def build(request: Request) -> Version:
         code["instructions"] = sum(1 for f in module.functions for _ in f.instructions())
         code["docs"], code["words"] = hover.opcodes(module), hover.words(module)
         code["registers"] = hover.registers(module)
-        code["touched"] = [[line, what] for line, what in sorted(dataflow.touched(module).items())]
-        code["stores"] = dataflow.stores_of(module, "o")
+        accesses = dataflow.accesses(module)
+        code["touched"] = [[line, what] for line, what in sorted(dataflow.touched(accesses).items())]
+        code["stores"] = dataflow.stores_of(accesses, "o")
     return Version(built, code, ptx.splitlines(), error)
 
 

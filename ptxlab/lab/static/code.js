@@ -1,121 +1,4 @@
-// The code panes: source, PTX and machine code side by side with linked selection, execution heat and hover docs.
-
-const CHUNK = 32; // lines that the browser lays out, or leaves out while they are out of sight, together
-
-/** A scrolling list of source lines, which are HTML strings made (and escaped) by Python. */
-function makePane(title, onselect) {
-  const body = h("div.pl-lines", { tabIndex: 0, role: "listbox", "aria-label": title });
-  const name = h("span.pl-pane-name");
-  const note = h("span.pl-note");
-  const el = h("section.pl-pane", { "aria-label": title }, h("header", null, h("h4", null, title), name, h("span.pl-spring"), note), body);
-  let current = 0, rows = [], made = []; // the elements of all lines; the HTML of each chunk
-
-  const row = (line) => rows[line - 1];
-  function setCurrent(line, tell) {
-    const next = row(line);
-    if (!next) return;
-    row(current)?.classList.remove("pl-current");
-    current = line;
-    next.classList.add("pl-current");
-    next.id ||= `pl-${Math.random().toString(36).slice(2)}`;
-    body.setAttribute("aria-activedescendant", next.id);
-    scrollTo(next);
-    if (tell) onselect(line);
-  }
-  function scrollTo(target) {
-    const top = topOf(target), bottom = top + target.offsetHeight;
-    if (top < body.scrollTop || bottom > body.scrollTop + body.clientHeight) body.scrollTop = top - body.clientHeight / 3;
-  }
-  const topOf = (target) => target.getBoundingClientRect().top - body.getBoundingClientRect().top + body.scrollTop;
-  body.addEventListener("click", (e) => {
-    const hit = e.target.closest("[data-line]");
-    if (hit && !String(getSelection())) setCurrent(Number(hit.dataset.line), true);
-  });
-  body.addEventListener("keydown", (e) => {
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 }[e.key];
-    if (e.key === "Escape") return onselect(null);
-    if (!step) return;
-    e.preventDefault();
-    e.stopPropagation();
-    let line = current + step;
-    while (row(line)?.dataset.blank && row(line + Math.sign(step))) line += Math.sign(step);
-    setCurrent(row(line) ? line : current, true);
-  });
-
-  return {
-    el, body, name, note, row,
-    /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing). */
-    fill(lines, numbers) {
-      const now = [];
-      lines.forEach((html, k) => {
-        if (k % CHUNK === 0) now.push("");
-        now[now.length - 1] +=
-          `<div class="pl-line" role="option" aria-selected="false" data-line="${k + 1}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
-          `<span class="pl-no">${numbers ? numbers[k] || "" : k + 1}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`;
-      });
-      if (!made.length) body.replaceChildren();
-      const changed = now.findIndex((html, k) => html !== made[k]);
-      if (changed < 0 && now.length === made.length) return;
-      for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
-      while (body.children.length > now.length) body.lastChild.remove();
-      now.forEach((html, k) => {
-        if (html === made[k]) return;
-        const chunk = body.children[k] || body.appendChild(h("div.pl-chunk", { role: "presentation" }));
-        chunk.innerHTML = html;
-        chunk.style.containIntrinsicHeight = `${18 * chunk.children.length}px`;
-        rows.splice(k * CHUNK, CHUNK, ...chunk.children);
-      });
-      rows.length = lines.length;
-      made = now;
-    },
-    /** Paints execution counts: colour, bar length and number all say the same. */
-    heat(counts) {
-      body.classList.toggle("pl-hot", counts.size > 0);
-      const top = Math.log1p(Math.max(1, ...counts.values()));
-      for (const line of rows) {
-        const n = counts.get(Number(line.dataset.line)), cell = line.children[1], shown = n ? `${n} ${top}` : n;
-        if (cell.shown === shown) continue; // writing it again would cost a layout
-        cell.shown = shown;
-        cell.textContent = n === undefined ? "" : count(n).replace(" ", "");
-        cell.style.setProperty("--heat", n ? (Math.log1p(n) / top).toFixed(3) : 0);
-        cell.title = n === undefined ? "" : `${n.toLocaleString("en")} thread-instructions`;
-      }
-    },
-    /** Brings a line to the top, with a little room above it. */
-    start(line) {
-      const watch = new ResizeObserver(() => {
-        const target = row(line);
-        if (!body.clientHeight || !target) return; // not on the page yet
-        body.scrollTop = topOf(target) - 2 * target.offsetHeight;
-        watch.disconnect();
-      });
-      watch.observe(body);
-    },
-    select(lines, scroll) {
-      for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
-      lines.forEach((line) => row(line)?.setAttribute("aria-selected", "true"));
-      const target = lines.length && row(lines[0]);
-      if (target && scroll) scrollTo(target);
-    },
-    /** Shows a message under a line, as a compiler would. */
-    complain(line, text) {
-      body.querySelector(".pl-complaint")?.remove();
-      const target = line && row(line);
-      if (!target) return;
-      target.after(h("pre.pl-complaint", null, text));
-      scrollTo(target.nextSibling);
-    },
-    /** Another heading. */
-    rename(text) {
-      el.querySelector("h4").textContent = text;
-      el.setAttribute("aria-label", text);
-      body.setAttribute("aria-label", text);
-    },
-    /** Words in place of lines. */
-    say(text) { made = []; rows = []; body.replaceChildren(h("p.pl-blank", null, text)); },
-    clearComplaint() { body.querySelector(".pl-complaint")?.remove(); },
-  };
-}
+// Hover docs of the code panes: what a word of PTX or an opcode of machine code means.
 
 /** What hovering a word of the PTX pane explains; null where there is nothing to say. */
 function explainWord(span, code) {
@@ -151,13 +34,14 @@ function explainWord(span, code) {
   return out;
 }
 
-/** Docs under the mouse in the PTX pane, and of the current line's opcode on Enter; `words` maps registers to spans. */
-function hoverDocs(pane, tip, code, words) {
+/** Docs under the mouse in the PTX pane, and of the current line's opcode on Enter; a register's other uses are marked. */
+function hoverDocs(pane, tip, code) {
   pane.body.addEventListener("pointerover", (event) => {
     const span = event.target.closest?.("code span");
     const content = span && explainWord(span, code());
     for (const old of pane.body.querySelectorAll(".pl-twin")) old.classList.remove("pl-twin");
-    if (span?.classList.contains("r")) for (const twin of words().get(span.textContent) || []) twin.classList.add("pl-twin");
+    const word = span?.classList.contains("r") && span.textContent;
+    if (word) for (const twin of pane.body.querySelectorAll(".r")) twin.classList.toggle("pl-twin", twin.textContent === word);
     if (content) tip.show(span.closest(".o") || span, content);
     else tip.hide();
   });

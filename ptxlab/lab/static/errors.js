@@ -11,9 +11,15 @@ function isDark(el) {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-function rampColour(ramp, t) {
-  const x = Math.max(0, Math.min(0.9999, t)) * (ramp.length - 1), k = Math.floor(x), f = x - k;
-  return ramp[k].map((c, i) => Math.round(c + (ramp[k + 1][i] - c) * f));
+/** A pixel as a canvas keeps it: red in the lowest byte, opaque. */
+const pixel = ([red, green, blue]) => (255 << 24) | (blue << 16) | (green << 8) | red;
+
+/** 256 steps of a ramp, as pixels. */
+function rampPixels(ramp) {
+  return Int32Array.from({ length: 256 }, (_, n) => {
+    const x = (n / 256) * (ramp.length - 1), k = Math.floor(x), f = x - k;
+    return pixel(ramp[k].map((c, i) => Math.round(c + (ramp[k + 1][i] - c) * f)));
+  });
 }
 
 /**
@@ -36,13 +42,12 @@ function makeErrorMap(onpick) {
     canvas.height = hgt;
     const ctx = canvas.getContext("2d"), ramp = isDark(canvas) ? RAMP_DARK : RAMP;
     const image = new ImageData(data.rows, data.cols); // query rows run to the right, columns downwards
+    const pixels = new Int32Array(image.data.buffer), shades = rampPixels(ramp), none = pixel(ramp[0]), over = pixel([200, 30, 45]);
     const bad = [];
-    for (let r = 0; r < data.rows; r++) for (let c = 0; c < data.cols; c++) {
-      const v = data.values[r * data.cols + c], at = 4 * (c * data.rows + r);
-      const over = !(v <= 1);
-      const [red, green, blue] = over ? [200, 30, 45] : v > 0 ? rampColour(ramp, 1 + Math.log10(v) / DECADES) : ramp[0];
-      image.data.set([red, green, blue, 255], at);
-      if (over) bad.push([r, c]);
+    for (let r = 0, from = 0; r < data.rows; r++) for (let c = 0; c < data.cols; c++, from++) {
+      const v = data.values[from], t = v > 0 ? 1 + Math.log10(v) / DECADES : 0;
+      pixels[c * data.rows + r] = !(v <= 1) ? over : t > 0 ? shades[Math.min(255, Math.floor(256 * t))] : none;
+      if (!(v <= 1)) bad.push([r, c]);
     }
     const small = new OffscreenCanvas(data.rows, data.cols);
     small.getContext("2d").putImageData(image, 0, 0);

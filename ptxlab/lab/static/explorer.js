@@ -1,6 +1,15 @@
 // The explorer itself: puts the panes together and follows the model. Python sends each result as one trait with the
 // sequence number of the request it answers; what answers an older request than the last one shown is ignored.
 
+const texts = new TextDecoder(), parsed = new WeakMap();
+
+/** A part of an answer; the large ones come as the bytes of their JSON, which is read once, when it is wanted. */
+function unpacked(value) {
+  if (!value?.json) return value;
+  if (!parsed.has(value)) parsed.set(value, { ...JSON.parse(texts.decode(value.json)), seq: value.seq });
+  return parsed.get(value);
+}
+
 const RESULTS = [["error", "Error and softmax"], ["counters", "Counters"], ["roofline", "Roofline and occupancy"]];
 
 function render({ model, el }) {
@@ -19,12 +28,12 @@ function render({ model, el }) {
   const sass = makePane("SASS", (line) => link("sass", line));
   const tip = makeTooltip(root);
   const errors = makeErrorMap((row, column) => { chooseRow(row); linkStores(row, column); });
-  const state = makeStatePlot((key, tile) => { tiles.mark(model.get("state")?.row, data("run")?.tiles?.tile_kv > 1 || !model.get("state")?.parts ? tile : null); link(key, tile); });
-  const tiles = makeTileMap((row, tile) => { chooseRow(row); if (tile >= 0 && model.get("state")?.tiles > tile) state.point(tile); });
+  const state = makeStatePlot((key, tile) => { tiles.mark(data("state")?.row, data("run")?.tiles?.tile_kv > 1 || !data("state")?.parts ? tile : null); link(key, tile); });
+  const tiles = makeTileMap((row, tile) => { chooseRow(row); if (tile >= 0 && data("state")?.tiles > tile) state.point(tile); });
   const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
-  const code = () => model.get("code");
-  const data = (part) => model.get(part);
-  let view = "code", words = null, kernel = "", results = "error", chosen = "";
+  const data = (part) => unpacked(model.get(part));
+  const code = () => data("code");
+  let view = "code", kernel = "", results = "error", chosen = "";
 
   const views = choice("view", [["code", "Code"], ["split", "Diff ⇄", "side by side with the pinned version"], ["unified", "Diff ↕", "unified with the pinned version"]],
     view, (key) => { view = key; showView(); });
@@ -119,7 +128,7 @@ function render({ model, el }) {
     showPython.hidden = !code()?.python;
     sass.el.hidden = !machine;
     panes.dataset.count = 1 + source + machine;
-    const diff = model.get("diff"), pinned = model.get("pinned");
+    const diff = data("diff"), pinned = data("pinned");
     if (!wide && diff && pinned && code())
       diffPane.replaceChildren(diff.rows.some((r) => "c+-".includes(r[0])) ? diffTable(diff.rows, pinned.ptx, code().ptx, view === "split" ? 2 : 1)
         : h("p.pl-blank", null, "The pinned version and this one are the same, instruction by instruction. Change a parameter, or pin another version."));
@@ -146,13 +155,12 @@ function render({ model, el }) {
       ptx.start(c.links.length ? c.links[0][0] : 1);
       if (data("run")) showKind();
     }
-    words = null;
     tip.hide();
     showView();
   }
 
   function paintDiff() {
-    const d = model.get("diff");
+    const d = data("diff");
     diffNote.replaceChildren(...(d ? [h("b", null, d.summary), ` against ${d.against}`, d.renamed ? `, ${d.renamed} only renumbered` : ""] : []));
     showView();
   }
@@ -178,12 +186,12 @@ function render({ model, el }) {
   }
 
   function fresh(part) {
-    const value = model.get(part);
+    const value = data(part);
     return value && value.seq === code()?.seq ? value : null;
   }
 
   function paintStrip() {
-    strip.replaceChildren(...stripFigures(code(), model.get("assembly"), model.get("run")));
+    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run")));
   }
 
   function paintHeat() {
@@ -215,7 +223,7 @@ function render({ model, el }) {
   }
 
   function paintRun() {
-    const run = model.get("run");
+    const run = data("run");
     paintHeat();
     markStale();
     ways.show(run);
@@ -230,7 +238,7 @@ function render({ model, el }) {
   }
 
   function paintState() {
-    state.show(model.get("state"));
+    state.show(data("state"));
     markStale();
   }
 
@@ -254,15 +262,7 @@ function render({ model, el }) {
     root.dataset.busy = now.busy ? "1" : "";
   }
 
-  hoverDocs(ptx, tip, code, () => {
-    if (words) return words;
-    words = new Map();
-    for (const span of ptx.body.querySelectorAll(".r")) {
-      if (!words.has(span.textContent)) words.set(span.textContent, []);
-      words.get(span.textContent).push(span);
-    }
-    return words;
-  });
+  hoverDocs(ptx, tip, code);
   hoverSass(sass, tip, () => data("sass")?.docs || {});
 
   const followers = [["code", () => { paintCode(); markStale(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintResults],

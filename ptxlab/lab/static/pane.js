@@ -1,0 +1,173 @@
+// A pane of code: a scrolling list of lines of which those in sight become elements at once, the rest while the page is
+// idle or when they are scrolled to. A kernel has a thousand lines and a window shows twenty.
+
+const CHUNK = 32; // lines that become elements together
+const REST = 2000; // milliseconds without a change until the lines out of sight become elements too
+const LINE = 18; // pixels of a line, as explorer.css says
+
+/** `work(left)` while nothing else is to be done; left() tells for how many milliseconds more. */
+function whenIdle(work) {
+  if (window.requestIdleCallback) return requestIdleCallback((deadline) => work(() => deadline.timeRemaining()));
+  return setTimeout(() => { const end = performance.now() + 8; work(() => end - performance.now()); }, 100);
+}
+
+/** The lines are HTML strings made (and escaped) by Python; `onselect(line)` hears of a click, and of null on Escape. */
+function makePane(title, onselect) {
+  const body = h("div.pl-lines", { tabIndex: 0, role: "listbox", "aria-label": title });
+  const name = h("span.pl-pane-name");
+  const note = h("span.pl-note");
+  const el = h("section.pl-pane", { "aria-label": title }, h("header", null, h("h4", null, title), name, h("span.pl-spring"), note), body);
+  // Of each chunk: its element, the HTML that it should have and has, its lines' elements and the counts painted on them.
+  let chunks = [], counts = new Map(), most = 1, current = 0, waiting = 0, scrolled = 0, room = 0;
+
+  /** Brings the elements of a chunk up to date. */
+  function refresh(chunk) {
+    if (chunk.shown !== chunk.html) {
+      chunk.el.innerHTML = chunk.shown = chunk.html;
+      chunk.el.style.height = "";
+      chunk.rows = [...chunk.el.children];
+      chunk.heat = null;
+    }
+    if (chunk.heat !== counts) chunk.rows.forEach(heatLine);
+    chunk.heat = counts;
+  }
+  const stale = (chunk) => chunk.shown !== chunk.html || chunk.heat !== counts;
+
+  /** Colour, bar length and number of an execution count all say the same. */
+  function heatLine(line) {
+    const n = counts.get(Number(line.dataset.line)), cell = line.children[1], shown = n ? `${n} ${most}` : n;
+    if (cell.shown === shown) return; // writing it again would cost a layout
+    cell.shown = shown;
+    cell.textContent = n === undefined ? "" : count(n).replace(" ", "");
+    cell.style.setProperty("--heat", n ? (Math.log1p(n) / most).toFixed(3) : 0);
+    cell.title = n === undefined ? "" : `${n.toLocaleString("en")} thread-instructions`;
+  }
+
+  /** What is in sight, and a window's height around it, now; the rest when there is time. */
+  function refreshSeen() {
+    const high = room || 400, at = (y) => Math.floor(y / (CHUNK * LINE));
+    for (let k = Math.max(0, at(scrolled - high)); k <= at(scrolled + 2 * high) && k < chunks.length; k++) refresh(chunks[k]);
+    refreshLater();
+  }
+  function refreshLater() {
+    const rest = chunks.filter(stale);
+    body.setAttribute("aria-busy", String(rest.length > 0));
+    clearTimeout(waiting);
+    if (rest.length) waiting = setTimeout(() => whenIdle(refreshSome), REST);
+  }
+  function refreshSome(left) {
+    const rest = chunks.filter(stale);
+    while (rest.length && left() > 3) refresh(rest.shift());
+    if (rest.length) whenIdle(refreshSome);
+    else body.setAttribute("aria-busy", "false");
+  }
+  body.addEventListener("scroll", () => { scrolled = body.scrollTop; refreshSeen(); }, { passive: true });
+  new ResizeObserver(() => { room = body.clientHeight; refreshSeen(); }).observe(body);
+
+  /** The element of a line, which is made if it is not there yet. */
+  function row(line) {
+    const chunk = chunks[Math.floor((line - 1) / CHUNK)];
+    if (!chunk) return undefined;
+    refresh(chunk);
+    return chunk.rows[(line - 1) % CHUNK];
+  }
+  function setCurrent(line, tell) {
+    const next = row(line);
+    if (!next) return;
+    row(current)?.classList.remove("pl-current");
+    current = line;
+    next.classList.add("pl-current");
+    next.id ||= `pl-${Math.random().toString(36).slice(2)}`;
+    body.setAttribute("aria-activedescendant", next.id);
+    scrollTo(next);
+    if (tell) onselect(line);
+  }
+  function scrollTo(target) {
+    const top = topOf(target), bottom = top + target.offsetHeight;
+    if (top < body.scrollTop || bottom > body.scrollTop + body.clientHeight) body.scrollTop = top - body.clientHeight / 3;
+  }
+  const topOf = (target) => target.getBoundingClientRect().top - body.getBoundingClientRect().top + body.scrollTop;
+  body.addEventListener("click", (e) => {
+    const hit = e.target.closest("[data-line]");
+    if (hit && !String(getSelection())) setCurrent(Number(hit.dataset.line), true);
+  });
+  body.addEventListener("keydown", (e) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 }[e.key];
+    if (e.key === "Escape") return onselect(null);
+    if (!step) return;
+    e.preventDefault();
+    e.stopPropagation();
+    let line = current + step;
+    while (row(line)?.dataset.blank && row(line + Math.sign(step))) line += Math.sign(step);
+    setCurrent(row(line) ? line : current, true);
+  });
+
+  return {
+    el, body, name, note, row,
+    /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing). */
+    fill(lines, numbers) {
+      const now = [];
+      lines.forEach((html, k) => {
+        if (k % CHUNK === 0) now.push("");
+        now[now.length - 1] +=
+          `<div class="pl-line" role="option" aria-selected="false" data-line="${k + 1}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
+          `<span class="pl-no">${numbers ? numbers[k] || "" : k + 1}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`;
+      });
+      if (!chunks.length) body.replaceChildren();
+      if (now.length === chunks.length && now.every((html, k) => html === chunks[k].html)) return;
+      for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
+      for (const gone of chunks.splice(now.length)) gone.el.remove();
+      now.forEach((html, k) => {
+        const chunk = (chunks[k] ||= { el: body.appendChild(h("div.pl-chunk", { role: "presentation" })), shown: null, rows: [], heat: null });
+        if (chunk.html === html) return;
+        chunk.html = html;
+        chunk.el.style.height = chunk.el.style.containIntrinsicHeight = `${LINE * Math.min(CHUNK, lines.length - k * CHUNK)}px`;
+        if (chunk.shown !== null) chunk.el.replaceChildren(); // what it was stands nowhere, not even out of sight
+        chunk.shown = null;
+        chunk.rows = [];
+      });
+      refreshSeen();
+    },
+    /** Paints execution counts: a map from lines to thread-instructions. */
+    heat(next) {
+      body.classList.toggle("pl-hot", next.size > 0);
+      counts = next;
+      most = Math.log1p(Math.max(1, ...next.values()));
+      refreshSeen();
+    },
+    /** Brings a line to the top, with a little room above it. */
+    start(line) {
+      const watch = new ResizeObserver(() => {
+        const target = row(line);
+        if (!body.clientHeight || !target) return; // not on the page yet
+        body.scrollTop = topOf(target) - 2 * target.offsetHeight;
+        watch.disconnect();
+      });
+      watch.observe(body);
+    },
+    select(lines, scroll) {
+      for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
+      lines.forEach((line) => row(line)?.setAttribute("aria-selected", "true"));
+      const target = lines.length && row(lines[0]);
+      if (target && scroll) scrollTo(target);
+    },
+    /** Shows a message under a line, as a compiler would. */
+    complain(line, text) {
+      body.querySelector(".pl-complaint")?.remove();
+      const target = line && row(line);
+      if (!target) return;
+      target.after(h("pre.pl-complaint", null, text));
+      scrollTo(target.nextSibling);
+    },
+    /** Another heading. */
+    rename(text) {
+      if (body.getAttribute("aria-label") === text) return;
+      el.querySelector("h4").textContent = text;
+      el.setAttribute("aria-label", text);
+      body.setAttribute("aria-label", text);
+    },
+    /** Words in place of lines. */
+    say(text) { chunks = []; body.replaceChildren(h("p.pl-blank", null, text)); },
+    clearComplaint() { body.querySelector(".pl-complaint")?.remove(); },
+  };
+}
