@@ -20,6 +20,9 @@ def _engines() -> tuple[str, ...]:
 
 
 ENGINES = _engines()
+DEVICES = tuple({"step": "step", "jit": "cpu"}[engine] for engine in ENGINES)
+"""The engines as devices of `pl.launch`."""
+ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 
 NUMPY = {"b32": np.dtype(np.int32), "u32": np.dtype(np.int32), "b64": np.dtype(np.int64), "f32": np.dtype(np.float32)}
 """PTX type of a scalar parameter -> the numpy type that packs it."""

@@ -1,13 +1,19 @@
-"""Planted bugs with mbarriers, in the notation of `planted.py`: gate[0..3] are mbarriers, warp 0 and warp 1 run.
+"""Planted bugs with mbarriers, in the notation of `planted_bug.py`: gate[0..3] are mbarriers, warp 0 and warp 1 run.
 
-Beside the registers of `planted.py`: %p6 is warp 0's first thread, %p7 warp 1's. A loop counts rounds in %r30.
+Beside the registers of `planted_bug.py`: %p6 is warp 0's first thread, %p7 warp 1's. A loop counts rounds in %r30.
 """
 
 from __future__ import annotations
 
-from planted import TILE, bug
+from typing import Any
 
-SHARED = f".shared .align 8 .b64 gate[4];\n{TILE}"
+from planted_bug import TILE, Planted
+
+GATES: dict[str, Any] = {"before": f".shared .align 8 .b64 gate[4];\n{TILE}", "target": "sm_90"}
+MBARRIERS = Planted("mbarrier", "synccheck", **GATES)
+bug = MBARRIERS.add
+
+PHASE, WAIT, USE = "mbarrier phase", "mbarrier wait", "mbarrier in use"
 
 
 def made(*counts: int) -> str:
@@ -17,21 +23,40 @@ def made(*counts: int) -> str:
     return "\n".join(f"    {line}" for line in [*lines, "bar.sync 0;"]) + "\n"
 
 
-def planted(name: str, check: str, kind: str, body: str, **options: object) -> None:
-    """Adds a bug."""
-    bug(f"mbarrier: {name}", check, kind, body, before=SHARED, target="sm_90", **options)  # type: ignore[arg-type]
+def ring(bug: str, *, first: str, second: str) -> str:
+    """Warp 0 fills the tile three times, warp 1 reads it; the finding names the lines `first` and `second`."""
+    text = """
+    mov.u32 %r30, 0;
+ROUND:
+    and.b32 %r31, %r30, 1;
+    xor.b32 %r32, %r31, 1;
+    {bug}
+    @!%p2 bra CONSUME;
+EMPTY:
+    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], %r32; //producer waits
+    @!%p8 bra EMPTY;
+    st.shared.u32 [%r10], %r30;
+    mbarrier.arrive.shared::cta.b64 _, [gate]; //producer arrives
+    bra NEXT;
+CONSUME:
+FULL:
+    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //consumer waits
+    @!%p8 bra FULL;
+    ld.shared.u32 %r6, [%r12];
+    mbarrier.arrive.shared::cta.b64 _, [gate+8]; //consumer arrives
+NEXT:
+    add.u32 %r30, %r30, 1;
+    setp.lt.u32 %p9, %r30, 3;
+    @%p9 bra ROUND;
+    st.global.u32 [%rd3], %r6;
+"""
+    return made(32, 32) + text.format(bug=bug).replace(f"//{first}", "//1").replace(f"//{second}", "//2")
 
 
-PHASE, WAIT, USE = "mbarrier phase", "mbarrier wait", "mbarrier in use"
-
+# fmt: off
 # -- phases ------------------------------------------------------------------------------------------------------------
 
-planted(
-    "all arrive and wait, the parity never changes",
-    "synccheck",
-    PHASE,
-    made(64)
-    + """
+bug("all arrive and wait, the parity never changes", PHASE, stops=True, body=made(64) + """
     mov.u32 %r30, 0;
 ROUND:
     st.shared.u32 [%r10], %r30;
@@ -47,15 +72,9 @@ WAIT:
     setp.lt.u32 %p9, %r30, 2;
     @%p9 bra ROUND;
     st.global.u32 [%rd3], %r6;
-""",
-    stops=True,
-)
-planted(
-    "the first wait asks for parity 1",
-    "synccheck",
-    PHASE,
-    made(64)
-    + """
+""")
+
+bug("the first wait asks for parity 1", PHASE, stops=True, body=made(64) + """
     st.shared.u32 [%r10], %r1;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //2
 WAIT:
@@ -64,44 +83,15 @@ WAIT:
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r10];
     st.global.u32 [%rd3], %r6;
-""",
-    stops=True,
-)
-RING = """
-    mov.u32 %r30, 0;
-ROUND:
-    and.b32 %r31, %r30, 1;
-    xor.b32 %r32, %r31, 1;
-{bug}
-    @!%p2 bra CONSUME;
-EMPTY:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], %r32; //{producer}
-    @!%p8 bra EMPTY;
-    st.shared.u32 [%r10], %r30;
-    mbarrier.arrive.shared::cta.b64 _, [gate]; //{full}
-    bra NEXT;
-CONSUME:
-FULL:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //{consumer}
-    @!%p8 bra FULL;
-    ld.shared.u32 %r6, [%r12];
-    mbarrier.arrive.shared::cta.b64 _, [gate+8]; //{empty}
-NEXT:
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 3;
-    @%p9 bra ROUND;
-    st.global.u32 [%rd3], %r6;
-"""
-planted("a consumer's parity never changes", "synccheck", PHASE, made(32, 32) + RING.format(
-    bug="    - mov.u32 %r31, 0;", consumer=1, full=2, producer=0, empty=0), stops=True)  # fmt: skip
-planted("a producer's parity never changes", "synccheck", f"{PHASE}|{WAIT}", made(32, 32) + RING.format(
-    bug="    - mov.u32 %r32, 1;", consumer=0, full=0, producer=1, empty=2), stops=True)  # fmt: skip
-planted(
-    "an old state is asked for",
-    "synccheck",
-    PHASE,
-    made(64)
-    + """
+""")
+
+bug("a consumer's parity never changes", PHASE, stops=True, body=ring(
+    "- mov.u32 %r31, 0;", first="consumer waits", second="producer arrives"))
+
+bug("a producer's parity never changes", f"{PHASE}|{WAIT}", stops=True, body=ring(
+    "- mov.u32 %r32, 1;", first="producer waits", second="consumer arrives"))
+
+bug("an old state is asked for", PHASE, stops=True, body=made(64) + """
     mbarrier.arrive.shared::cta.b64 %rd20, [gate];
 WAIT:
     mbarrier.try_wait.shared::cta.b64 %p8, [gate], %rd20;
@@ -114,15 +104,9 @@ AGAIN:
     @!%p8 bra AGAIN;
     ld.shared.u32 %r6, [%r10];
     st.global.u32 [%rd3], %r6;
-""",
-    stops=True,
-)
-planted(
-    "bytes are waited for with an old parity",
-    "synccheck",
-    f"{PHASE}|{WAIT}",
-    made(1)
-    + """
+""")
+
+bug("bytes are waited for with an old parity", f"{PHASE}|{WAIT}", stops=True, body=made(1) + """
     mov.u32 %r30, 0;
 ROUND:
     @%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [gate], 64; //2
@@ -137,16 +121,11 @@ WAIT:
     setp.lt.u32 %p9, %r30, 2;
     @%p9 bra ROUND;
     st.global.u32 [%rd3], %r30;
-""",
-    stops=True,
-)
+""")
+
 # -- waits that do not end ---------------------------------------------------------------------------------------------
 
-planted(
-    "made for one thread too many",
-    "synccheck",
-    WAIT,
-    """
+bug("made for one thread too many", WAIT, stops=True, body="""
     - @%p1 mbarrier.init.shared::cta.b64 [gate], 65;
     + @%p1 mbarrier.init.shared::cta.b64 [gate], 64;
     bar.sync 0;
@@ -155,15 +134,9 @@ WAIT:
     mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //1
     @!%p8 bra WAIT;
     st.global.u32 [%rd3], %r1;
-""",
-    stops=True,
-)
-planted(
-    "the parity is turned over too early",
-    "synccheck",
-    WAIT,
-    made(64)
-    + """
+""")
+
+bug("the parity is turned over too early", WAIT, stops=True, body=made(64) + """
     mbarrier.arrive.shared::cta.b64 _, [gate]; //2
 WAIT:
     mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
@@ -175,15 +148,9 @@ AGAIN:
     bra AGAIN;
 ON:
     st.global.u32 [%rd3], %r1;
-""",
-    stops=True,
-)
-planted(
-    "bytes that nobody reports",
-    "synccheck",
-    WAIT,
-    made(1)
-    + """
+""")
+
+bug("bytes that nobody reports", WAIT, stops=True, body=made(1) + """
     - @%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [gate], 128; //2
     + @%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [gate], 64;
     @%p6 mbarrier.complete_tx.shared::cta.b64 [gate], 64;
@@ -193,15 +160,9 @@ WAIT:
     setp.eq.s32 %p9, %r6, 0;
     @%p9 bra WAIT;
     st.global.u32 [%rd3], %r1;
-""",
-    stops=True,
-)
-planted(
-    "each warp waits for the other first",
-    "synccheck",
-    WAIT,
-    made(32)
-    + """
+""")
+
+bug("each warp waits for the other first", WAIT, stops=True, body=made(32) + """
     @%p6 mbarrier.init.shared::cta.b64 [gate+8], 32; //2
     bar.sync 0;
     @!%p2 bra OTHER;
@@ -218,18 +179,11 @@ SECOND:
     - mbarrier.arrive.shared::cta.b64 _, [gate+8];
 END:
     st.global.u32 [%rd3], %r1;
-""",
-    stops=True,
-)
+""")
 
 # -- made, used, made invalid ------------------------------------------------------------------------------------------
 
-planted(
-    "made again while it is in use",
-    "synccheck",
-    USE,
-    made(64)
-    + """
+bug("made again while it is in use", USE, body=made(64) + """
     mbarrier.arrive.shared::cta.b64 _, [gate]; //2
     + bar.sync 0;
     + @%p6 mbarrier.inval.shared::cta.b64 [gate];
@@ -237,13 +191,9 @@ planted(
     @%p6 mbarrier.init.shared::cta.b64 [gate], 64; //1
     bar.sync 0;
     st.global.u32 [%rd3], %r1;
-""",
-)
-planted(
-    "made by two threads",
-    "synccheck",
-    USE,
-    """
+""")
+
+bug("made by two threads", USE, body="""
     setp.eq.u32 %p6, %r1, 0;
     @%p6 mbarrier.init.shared::cta.b64 [gate], 64; //2
     bar.sync 0;
@@ -252,14 +202,9 @@ planted(
     bar.sync 0;
     mbarrier.arrive.shared::cta.b64 _, [gate];
     st.global.u32 [%rd3], %r1;
-""",
-)
-planted(
-    "made invalid while others wait",
-    "synccheck",
-    USE,
-    made(64)
-    + """
+""")
+
+bug("made invalid while others wait", USE, stops=True, body=made(64) + """
     @%p2 mbarrier.arrive.shared::cta.b64 _, [gate];
     + @!%p2 mbarrier.arrive.shared::cta.b64 _, [gate];
     + bra WAIT;
@@ -275,29 +220,18 @@ OUT:
     @%p7 mbarrier.inval.shared::cta.b64 [gate]; //1
 END:
     st.global.u32 [%rd3], %r1;
-""",
-    stops=True,
-)
-planted(
-    "used when it has been made invalid",
-    "synccheck",
-    "mbarrier not initialised",
-    made(64)
-    + """
+""")
+
+bug("used when it has been made invalid", "mbarrier not initialised", stops=True, body=made(64) + """
     mbarrier.arrive.shared::cta.b64 _, [gate];
     bar.sync 0;
     - @%p6 mbarrier.inval.shared::cta.b64 [gate]; //2
     bar.sync 0;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //1
     st.global.u32 [%rd3], %r1;
-""",
-    stops=True,
-)
-planted(
-    "used before it is made",
-    "synccheck",
-    "mbarrier not initialised",
-    """
+""")
+
+bug("used before it is made", "mbarrier not initialised", stops=True, body="""
     setp.eq.u32 %p6, %r1, 0;
     + @%p6 mbarrier.init.shared::cta.b64 [gate], 64;
     + bar.sync 0;
@@ -305,172 +239,28 @@ planted(
     - bar.sync 0;
     - @%p6 mbarrier.init.shared::cta.b64 [gate], 64;
     st.global.u32 [%rd3], %r1;
-""",
-    stops=True,
-)
-planted(
-    "more arrivals than it was made for",
-    "synccheck",
-    "mbarrier arrivals",
-    made(3)
-    + """
+""")
+
+bug("more arrivals than it was made for", "mbarrier arrivals", stops=True, body=made(3) + """
     @%p3 mbarrier.arrive.shared::cta.b64 _, [gate]; //2
     bar.sync 0;
     - @%p6 mbarrier.arrive.shared::cta.b64 _, [gate], 2; //1
     + @%p6 mbarrier.arrive.shared::cta.b64 _, [gate], 1;
     st.global.u32 [%rd3], %r1;
-""",
-    stops=True,
-)
-planted(
-    "an arrival that must not end the phase",
-    "synccheck",
-    "mbarrier arrivals",
-    made(2)
-    + """
+""")
+
+bug("an arrival that must not end the phase", "mbarrier arrivals", stops=True, body=made(2) + """
     @%p6 mbarrier.arrive.shared::cta.b64 %rd20, [gate]; //2
     bar.sync 0;
     - @%p7 mbarrier.arrive.noComplete.shared::cta.b64 %rd20, [gate], 1; //1
     + @%p7 mbarrier.arrive.shared::cta.b64 %rd20, [gate];
     st.global.u32 [%rd3], %r1;
-""",
-    stops=True,
-)
-planted(
-    "made for nobody",
-    "synccheck",
-    "mbarrier arrivals",
-    """
+""")
+
+bug("made for nobody", "mbarrier arrivals", stops=True, body="""
     setp.eq.u32 %p6, %r1, 0;
     - @%p6 mbarrier.init.shared::cta.b64 [gate], 0; //1
     + @%p6 mbarrier.init.shared::cta.b64 [gate], 1;
     bar.sync 0;
     st.global.u32 [%rd3], %r1;
-""",
-    stops=True,
-)
-
-# -- copies and data ---------------------------------------------------------------------------------------------------
-
-planted(
-    "a copy is read without waiting for its mbarrier",
-    "synccheck",
-    "asynchronous copy",
-    made(64)
-    + """
-    mul.wide.u32 %rd20, %r1, 4;
-    add.u64 %rd20, %rd2, %rd20;
-    cp.async.ca.shared.global [%r10], [%rd20], 4; //2
-    cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
-WAIT:
-    + mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
-    + @!%p8 bra WAIT;
-    ld.shared.u32 %r6, [%r10]; //1
-    st.global.u32 [%rd3], %r6;
-""",
-)
-planted(
-    "a copy is read before its second phase",
-    "synccheck",
-    "asynchronous copy",
-    made(64)
-    + """
-    mul.wide.u32 %rd20, %r1, 4;
-    add.u64 %rd20, %rd2, %rd20;
-    cp.async.ca.shared.global [%r10], [%rd20], 4;
-    cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
-    @!%p8 bra WAIT;
-    ld.shared.u32 %r7, [%r10];
-    cp.async.ca.shared.global [%r10+2048], [%rd20+4], 4; //2
-    cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
-    + AGAIN: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 1;
-    + @!%p8 bra AGAIN;
-    ld.shared.u32 %r6, [%r10+2048]; //1
-    st.global.u32 [%rd3], %r6;
-""",
-)
-planted(
-    "a copy is loaded as a matrix without waiting",
-    "synccheck",
-    "asynchronous copy",
-    made(32)
-    + """
-    mov.u32 %r30, 0;
-    shl.b32 %r31, %r1, 4;
-    add.u32 %r31, %r31, %r20;
-    mul.wide.u32 %rd20, %r1, 4;
-    shl.b64 %rd20, %rd20, 2;
-    add.u64 %rd20, %rd2, %rd20;
-    cp.async.cg.shared.global [%r31], [%rd20], 16; //2
-    cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
-WAIT:
-    + mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r30;
-    + @!%p8 bra WAIT;
-    ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r6, %r7, %r8, %r9}, [%r31]; //1
-    st.global.u32 [%rd3], %r6;
-""",
-    threads=32,
-)
-DATA = """
-    @!%p2 bra READ;
-{early}
-    st.shared.u32 [%r10], %r1; //2
-{late}
-    bra END;
-READ:
-{wait}
-    ld.shared.u32 %r6, [%r12]; //1
-    st.global.u32 [%rd3], %r6;
-END:
-"""
-WAITS = "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;\n    {}@!%p8 bra WAIT;"
-planted("nobody waits for the data", "racecheck", "RAW|WAR", made(32) + DATA.format(
-    early="", late="    mbarrier.arrive.shared::cta.b64 _, [gate];",
-    wait=f"    + {WAITS.format('+ ')}"))  # fmt: skip
-planted("arrives before it has written", "racecheck", "RAW|WAR", made(32) + DATA.format(
-    early="    - mbarrier.arrive.shared::cta.b64 _, [gate];", late="    + mbarrier.arrive.shared::cta.b64 _, [gate];",
-    wait=f"    {WAITS.format('')}"))  # fmt: skip
-planted("waits for the phase before the first", "racecheck", "WAR|RAW", made(32) + DATA.replace("@!%p2", "@%p2").format(
-    early="", late="    mbarrier.arrive.shared::cta.b64 _, [gate];",
-    wait=f"    - {WAITS.format('- ').replace('], 0', '], 1')}\n    + {WAITS.format('+ ')}"))  # fmt: skip
-planted("waits for another mbarrier", "racecheck", "RAW|WAR", made(32, 32) + DATA.format(
-    early="    mbarrier.arrive.shared::cta.b64 _, [gate+8];", late="    mbarrier.arrive.shared::cta.b64 _, [gate];",
-    wait=f"    - {WAITS.format('- ').replace('[gate]', '[gate+8]')}\n    + {WAITS.format('+ ')}"))  # fmt: skip
-planted(
-    "overwritten before the readers arrive",
-    "racecheck",
-    "WAR|RAW",
-    made(32, 32)
-    + """
-    @!%p2 bra READ;
-    st.shared.u32 [%r10], %r1;
-    mbarrier.arrive.shared::cta.b64 _, [gate];
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], 0;
-    @!%p8 bra WAIT;
-    st.shared.u32 [%r10], 7; //1
-    bra END;
-READ:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
-    @!%p8 bra READ;
-    - mbarrier.arrive.shared::cta.b64 _, [gate+8];
-    ld.shared.u32 %r6, [%r12]; //2
-    + mbarrier.arrive.shared::cta.b64 _, [gate+8];
-    st.global.u32 [%rd3], %r6;
-END:
-""",
-)
-planted(
-    "used by a warp that has not seen it made",
-    "racecheck",
-    "RAW|WAW|WAR",
-    """
-    setp.eq.u32 %p6, %r1, 0;
-    @%p6 mbarrier.init.shared::cta.b64 [gate], 64; //2
-    + bar.sync 0;
-    mbarrier.arrive.shared::cta.b64 _, [gate]; //1
-    st.global.u32 [%rd3], %r1;
-""",
-)
+""")

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel
+from emulate_programs import DEVICES, kernel
 from planted import BUGS
 
 import ptxlab as pl
@@ -16,7 +16,6 @@ from ptxlab.emulate.report import Launch
 from ptxlab.emulate.shuffling import RESIDENT, block_order
 from ptxlab.text import parse
 
-DEVICES = tuple({"step": "step", "jit": "cpu"}[engine] for engine in ENGINES)
 PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
 
 RACY = [

@@ -1,0 +1,147 @@
+"""Planted bugs with what mbarriers guard, copies and plain data, in the notation of `planted_mbarriers.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planted_bug import Planted
+from planted_mbarriers import GATES, made
+
+MBARRIER_COPIES = Planted("mbarrier", "synccheck", **GATES)
+MBARRIER_RACES = Planted("mbarrier", "racecheck", **GATES)
+race = MBARRIER_RACES.add
+
+
+def copied(name: str, *, body: str, **options: Any) -> None:
+    """A copy that is used before it has come."""
+    MBARRIER_COPIES.add(name, "asynchronous copy", body=body, **options)
+
+
+# fmt: off
+copied("a copy is read without waiting for its mbarrier", body=made(64) + """
+    mul.wide.u32 %rd20, %r1, 4;
+    add.u64 %rd20, %rd2, %rd20;
+    cp.async.ca.shared.global [%r10], [%rd20], 4; //2
+    cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
+WAIT:
+    + mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    + @!%p8 bra WAIT;
+    ld.shared.u32 %r6, [%r10]; //1
+    st.global.u32 [%rd3], %r6;
+""")
+
+copied("a copy is read before its second phase", body=made(64) + """
+    mul.wide.u32 %rd20, %r1, 4;
+    add.u64 %rd20, %rd2, %rd20;
+    cp.async.ca.shared.global [%r10], [%rd20], 4;
+    cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
+WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    @!%p8 bra WAIT;
+    ld.shared.u32 %r7, [%r10];
+    cp.async.ca.shared.global [%r10+2048], [%rd20+4], 4; //2
+    cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
+    + AGAIN: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 1;
+    + @!%p8 bra AGAIN;
+    ld.shared.u32 %r6, [%r10+2048]; //1
+    st.global.u32 [%rd3], %r6;
+""")
+
+copied("a copy is loaded as a matrix without waiting", threads=32, body=made(32) + """
+    mov.u32 %r30, 0;
+    shl.b32 %r31, %r1, 4;
+    add.u32 %r31, %r31, %r20;
+    mul.wide.u32 %rd20, %r1, 4;
+    shl.b64 %rd20, %rd20, 2;
+    add.u64 %rd20, %rd2, %rd20;
+    cp.async.cg.shared.global [%r31], [%rd20], 16; //2
+    cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
+WAIT:
+    + mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r30;
+    + @!%p8 bra WAIT;
+    ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r6, %r7, %r8, %r9}, [%r31]; //1
+    st.global.u32 [%rd3], %r6;
+""")
+
+race("nobody waits for the data", "RAW|WAR", body=made(32) + """
+    @!%p2 bra READ;
+    st.shared.u32 [%r10], %r1; //2
+    mbarrier.arrive.shared::cta.b64 _, [gate];
+    bra END;
+READ:
+    + WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    + @!%p8 bra WAIT;
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;
+END:
+""")
+
+race("arrives before it has written", "RAW|WAR", body=made(32) + """
+    @!%p2 bra READ;
+    - mbarrier.arrive.shared::cta.b64 _, [gate];
+    st.shared.u32 [%r10], %r1; //2
+    + mbarrier.arrive.shared::cta.b64 _, [gate];
+    bra END;
+READ:
+    WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    @!%p8 bra WAIT;
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;
+END:
+""")
+
+race("waits for the phase before the first", "WAR|RAW", body=made(32) + """
+    @%p2 bra READ;
+    st.shared.u32 [%r10], %r1; //2
+    mbarrier.arrive.shared::cta.b64 _, [gate];
+    bra END;
+READ:
+    - WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 1;
+    + WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    @!%p8 bra WAIT;
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;
+END:
+""")
+
+race("waits for another mbarrier", "RAW|WAR", body=made(32, 32) + """
+    @!%p2 bra READ;
+    mbarrier.arrive.shared::cta.b64 _, [gate+8];
+    st.shared.u32 [%r10], %r1; //2
+    mbarrier.arrive.shared::cta.b64 _, [gate];
+    bra END;
+READ:
+    - WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], 0;
+    + WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    @!%p8 bra WAIT;
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;
+END:
+""")
+
+race("overwritten before the readers arrive", "WAR|RAW", body=made(32, 32) + """
+    @!%p2 bra READ;
+    st.shared.u32 [%r10], %r1;
+    mbarrier.arrive.shared::cta.b64 _, [gate];
+WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], 0;
+    @!%p8 bra WAIT;
+    st.shared.u32 [%r10], 7; //1
+    bra END;
+READ:
+    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    @!%p8 bra READ;
+    - mbarrier.arrive.shared::cta.b64 _, [gate+8];
+    ld.shared.u32 %r6, [%r12]; //2
+    + mbarrier.arrive.shared::cta.b64 _, [gate+8];
+    st.global.u32 [%rd3], %r6;
+END:
+""")
+
+race("used by a warp that has not seen it made", "RAW|WAW|WAR", body="""
+    setp.eq.u32 %p6, %r1, 0;
+    @%p6 mbarrier.init.shared::cta.b64 [gate], 64; //2
+    + bar.sync 0;
+    mbarrier.arrive.shared::cta.b64 _, [gate]; //1
+    st.global.u32 [%rd3], %r1;
+""")

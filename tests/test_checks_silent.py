@@ -1,0 +1,136 @@
+"""The checks find nothing in what is right: the library's kernels, compiled CUDA C++ and Triton."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cuda_programs
+import emulate_programs
+import ml_dtypes
+import numpy as np
+import pytest
+import test_emulate_cuda as corpus
+import test_triton_programs as triton
+from emulate_programs import ALL_CHECKS, DEVICES, ENGINES
+
+import ptxlab as pl
+from ptxlab.findings import Finding
+
+PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+
+
+@pytest.mark.parametrize(("name", "causal", "device"), [
+    pytest.param(name, causal, device, marks=[pytest.mark.slow] if device == "step" and (causal or n % 3) else [])
+    for n, name in enumerate(pl.kernels.names("prefill")) for causal in (False, True) for device in DEVICES
+])  # fmt: skip
+def test_library_is_silent(name: str, causal: bool, device: str) -> None:
+    spec = pl.kernels.get(name)
+    for dtype in PRECISION.keys() & set(spec.parameters["dtype"].choices):
+        if dtype == "f64" and device == "step":
+            continue  # the same instructions, slowly
+        rows, keys = (40, 70) if device == "cpu" else (20, 24)
+        q, k, v = pl.reference.random_inputs(1, 1, 1, rows, keys, 16, dtype=PRECISION[dtype])
+        built = spec.build(head_dim=16, causal=causal, dtype=dtype)
+        out = pl.attention(q, k, v, kernel=built, causal=causal, device=device, checks=ALL_CHECKS)
+        assert [str(f) for f in out.run.findings] == []
+        assert out.error.ok
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", [name for name in pl.kernels.names("decode") if name != "decode_reduce"])
+def test_decode_is_silent(name: str, device: str) -> None:
+    rng, (b, heads, kv_heads, d) = np.random.default_rng(0), (2, 4, 2, 32)
+    paged = name == "decode_paged"
+    shape = (8, 16, kv_heads, d) if paged else (b, kv_heads, 50, d)
+    key, value = (rng.standard_normal(shape).astype(np.float16) for _ in range(2))
+    table = np.arange(8, dtype=np.int32).reshape(b, 4) if paged else None
+    splits = 3 if name in ("decode_split", "decode_gqa") else None
+    q = rng.standard_normal((b, heads, d)).astype(np.float16)
+    out = pl.decode(q, key, value, [50, 33], table, kernel=name, splits=splits, device=device, checks=ALL_CHECKS)
+    assert [str(f) for f in out.findings] == []
+    assert out.error.ok
+
+
+QUICK = ("reduce", "softmax", "matmul_tiled", "scan", "histogram")
+
+
+def silent_corpus(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Finding] = []
+
+    def launch(*args: Any, **options: Any) -> None:
+        found.extend(emulate_programs.launch(*args, checks=ALL_CHECKS, **options).findings)
+
+    monkeypatch.setattr(corpus, "launch", launch)
+    corpus.KERNELS[file.partition(".")[0]](engine, (corpus.CORPUS / file).read_text())
+    assert [str(f) for f in found] == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("file", [f for f in corpus.FILES if f.startswith(QUICK) and "nvrtc" in f])
+def test_corpus_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent_corpus(file, engine, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("file", corpus.FILES)
+def test_whole_corpus_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent_corpus(file, engine, monkeypatch)
+
+
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
+    """From now on `pl.launch` makes all checks; the list takes what they find."""
+    found: list[Finding] = []
+    plain = pl.launch
+
+    def launch(*args: Any, **options: Any) -> Any:
+        run = plain(*args, checks=ALL_CHECKS, **options)
+        found.extend(run.findings)
+        return run
+
+    monkeypatch.setattr(pl, "launch", launch)
+    return found
+
+
+def silent_program(name: str, mode: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = watched(monkeypatch)
+    outcome = cuda_programs.run(name, cuda_programs.ptx_of(name, mode, "sm_80"), device)
+    assert outcome.verdict == "ok", outcome
+    assert [str(f) for f in found if f.check != "unwritten"] == []
+
+
+PROGRAMS = [
+    (name, mode)
+    for name in cuda_programs.PROGRAMS
+    for mode in ("O3", "G")
+    if f"{name}.{mode}.sm_80" in cuda_programs.archive()
+]
+
+
+@pytest.mark.parametrize("name", [
+    "producer_consumer", "scan_lookback", "threadfence_reduce", "spin_lock", "grid_sync", "cas_loops", "barrier_copy",
+    "pipeline_copy", "warp_reductions", "scan_shuffle", "stack_array", "matmul_mma", "matmul_wmma", "sort_bitonic",
+])  # fmt: skip
+def test_programs_are_silent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent_program(name, "O3", DEVICES[-1], monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "mode"), PROGRAMS)
+def test_all_programs_are_silent(name: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent_program(name, mode, DEVICES[-1], monkeypatch)
+
+
+def silent_triton(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = watched(monkeypatch)
+    triton.test_kernel(file, engine)
+    assert [str(f) for f in found] == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("file", [
+    pytest.param(f, marks=[] if f.startswith(("softmax", "scan", "matmul_3", "histogram")) else [pytest.mark.slow])
+    for f in triton.LAUNCHES if f.endswith("sm_80")
+])  # fmt: skip
+def test_triton_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent_triton(file, engine, monkeypatch)
