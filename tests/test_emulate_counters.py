@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, launch, run
+from engine_cases import CASES as PROGRAMS
 from test_emulate_cuda import CORPUS, FILES, KERNELS
-from test_emulate_engines import CASES as PROGRAMS
 
 import ptxlab as pl
 from ptxlab.emulate.counters import METRICS, Counters, LineCounters
@@ -332,15 +332,7 @@ def test_matrix_products_count_by_their_shape() -> None:
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_engines_agree(name: str) -> None:
-    c = PROGRAMS[name]
-    reports = []
-    for engine in ENGINES:
-        x = None if c.x is None else c.x.copy()
-        _, report = run(
-            engine, kernel(c.body, c.before), threads=c.threads, blocks=c.blocks, shared=c.shared, x=x, out=c.out,
-            counters=True,
-        )  # fmt: skip
-        reports.append(report)
+    reports = [PROGRAMS[name].run(engine, counters=True)[1] for engine in ENGINES]
     if reports[0].lines == reports[1].lines:  # where lanes wait for each other, turns are taken otherwise
         assert reports[0].counters == reports[1].counters
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from emulate_programs import kernel, launch, run
+from engine_cases import CASES
 from test_emulate_cuda import CORPUS, FILES, KERNELS
-from test_emulate_engines import CASES
 
 from ptxlab.emulate import lower
 from ptxlab.emulate.lanes import DTYPE
@@ -74,12 +74,9 @@ def test_registers_hold_their_type(name: str, monkeypatch: pytest.MonkeyPatch) -
     watcher = Everything()
     if name in CASES:
         c = CASES[name]
-        text = kernel(c.body, c.before)
-        x = None if c.x is None else c.x.copy()
-        found, _ = run(
-            "step", text, threads=c.threads, blocks=c.blocks, shared=c.shared, x=x, out=c.out, trace=watcher
-        )  # fmt: skip
-        assert found.tolist() == [int(value) for value in c.expected()]
+        text = c.text()
+        found, _ = c.run("step", trace=watcher)
+        assert found.tolist() == c.wanted()
     else:
         text = (CORPUS / name).read_text()
         monkeypatch.setattr("test_emulate_cuda.launch", lambda *a, **k: launch(*a, trace=watcher, **k))

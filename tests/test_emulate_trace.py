@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, launch, run
+from engine_cases import CASES
 from test_emulate_cuda import CORPUS, FILES, KERNELS
-from test_emulate_engines import CASES
 
 import ptxlab as pl
 from ptxlab.emulate.lanes import DTYPE
@@ -149,15 +149,7 @@ def same_steps(one: Recording, other: Recording, name: str = "") -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("a guarded shuffle")])
 def test_engines_agree(name: str) -> None:
-    c, traces = CASES[name], []
-    for engine in ENGINES:
-        x = None if c.x is None else c.x.copy()
-        _, report = run(
-            engine, kernel(c.body, c.before), threads=c.threads, blocks=c.blocks, shared=c.shared, x=x, out=c.out,
-            trace=pl.Trace(warps=0),
-        )  # fmt: skip
-        traces.append(report.trace)
-    same_steps(*traces, name)
+    same_steps(*(CASES[name].run(engine, trace=pl.Trace(warps=0))[1].trace for engine in ENGINES), name)
 
 
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
