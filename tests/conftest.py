@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -54,3 +57,60 @@ def browser_path() -> str:
     if path is None:
         pytest.skip("needs Chromium or Chrome")
     return path
+
+
+# -- the debugger on a page of its own ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chromium(browser_path: str) -> Iterator[Any]:
+    """A browser without JupyterLab."""
+    import lab_server
+
+    with lab_server.chromium(browser_path) as browser:
+        yield browser
+
+
+@pytest.fixture
+def parts(chromium: Any) -> Iterator[Any]:
+    """`parts(expression, value)`: the value of JavaScript among the functions of the module, on an empty page."""
+    from ptxlab.lab import assets
+
+    page = chromium.new_page()
+    code = assets.script("debugger").replace("export default", "const widget =")
+
+    def evaluate(expression: str, value: Any) -> Any:
+        call = "([code, source, value]) => new Function('value', `${code}; return (${source})(value)`)(value)"
+        return page.evaluate(call, [code, expression, value])
+
+    yield evaluate
+    page.close()
+
+
+@pytest.fixture
+def viewer(chromium: Any) -> Iterator[Any]:
+    """`viewer(debugger)`: a page that shows the widget with a model that holds its traits."""
+    from ptxlab.lab import assets
+
+    page = chromium.new_page(viewport={"width": 1300, "height": 1000})
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+
+    def show(debugger: Any) -> Any:
+        page.set_content(f'<!doctype html><body><style>{assets.style("debugger")}</style><div id="place"></div></body>')
+        code = assets.script("debugger").replace("export default", "const widget =")
+        page.evaluate(
+            """([code, info, trace]) => {
+                const bytes = Uint8Array.from(atob(trace), (c) => c.charCodeAt(0));
+                const values = { info, trace: new DataView(bytes.buffer) };
+                const el = document.getElementById("place");
+                new Function("model", "el", `${code}; widget.render({ model, el })`)({ get: (k) => values[k] }, el);
+            }""",
+            [code, debugger.info, base64.b64encode(debugger.trace).decode()],
+        )
+        page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
+        return page
+
+    yield show
+    page.close()
+    assert not errors, errors

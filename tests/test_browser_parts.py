@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 from typing import Any
 
-import accessibility
-import lab_server
 import numpy as np
 import pytest
+from debugger_page import SHUFFLES, run_to
 
 import ptxlab as pl
 from ptxlab.emulate.counting import sectors, wavefronts
 from ptxlab.emulate.recording import lanes_of
-from ptxlab.emulate.rules import shuffle_source
-from ptxlab.isa import fragments
-from ptxlab.lab import assets
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
@@ -59,72 +54,6 @@ SKIP:
 }
 """
 """More than a page of steps with registers of every kind."""
-SHUFFLES = """.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry shuffles(.param .u64 out)
-{
-    .reg .pred %p, %odd;
-    .reg .u32 %t, %d, %by;
-    .reg .u64 %out, %at;
-    mov.u32 %t, %tid.x;
-    and.b32 %by, %t, 1;
-    setp.eq.u32 %odd, %by, 1;
-    shfl.sync.down.b32 %d|%p, %t, 4, 0x1f, 0xFFFFFFFF;
-    shfl.sync.idx.b32 %d, %t, %by, 0x181f, 0xFFFFFFFF;
-    @%odd mul.lo.u32 %d, %d, 10;
-    ret;
-}
-"""
-"""A shift that runs over the end, one with a lane of its own for each lane, and a guard that holds in half of them."""
-
-
-@pytest.fixture(scope="module")
-def chromium(browser_path: str) -> Iterator[Any]:
-    """A browser without JupyterLab."""
-    with lab_server.chromium(browser_path) as browser:
-        yield browser
-
-
-@pytest.fixture
-def parts(chromium: Any) -> Iterator[Any]:
-    """`parts(expression, value)`: the value of JavaScript among the functions of the module, on an empty page."""
-    page = chromium.new_page()
-    code = assets.script("debugger").replace("export default", "const widget =")
-
-    def evaluate(expression: str, value: Any) -> Any:
-        call = "([code, source, value]) => new Function('value', `${code}; return (${source})(value)`)(value)"
-        return page.evaluate(call, [code, expression, value])
-
-    yield evaluate
-    page.close()
-
-
-@pytest.fixture
-def viewer(chromium: Any) -> Iterator[Any]:
-    """`viewer(debugger)`: a page that shows the widget with a model that holds its traits."""
-    page = chromium.new_page(viewport={"width": 1300, "height": 1000})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-
-    def show(debugger: Any) -> Any:
-        page.set_content(f'<body><style>{assets.style("debugger")}</style><div id="place"></div></body>')
-        code = assets.script("debugger").replace("export default", "const widget =")
-        page.evaluate(
-            """([code, info, trace]) => {
-                const bytes = Uint8Array.from(atob(trace), (c) => c.charCodeAt(0));
-                const values = { info, trace: new DataView(bytes.buffer) };
-                const el = document.getElementById("place");
-                new Function("model", "el", `${code}; widget.render({ model, el })`)({ get: (k) => values[k] }, el);
-            }""",
-            [code, debugger.info, base64.b64encode(debugger.trace).decode()],
-        )
-        page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
-        return page
-
-    yield show
-    page.close()
-    assert not errors, errors
 
 
 def test_the_page_reads_every_type_as_python_does(parts: Any) -> None:
@@ -198,118 +127,6 @@ def test_bank_conflicts_and_sectors_are_counted_as_the_counters_do(parts: Any) -
         address, lanes = np.array(places, np.uint64), lanes_of(mask)
         wanted = [*wavefronts(address, lanes, size, pairs=loads), *sectors(address, lanes, size)]
         assert found == wanted, (size, loads, hex(mask), places)
-
-
-# -- between lanes -----------------------------------------------------------------------------------------------------
-
-EXCHANGE = 'section[aria-label="Between lanes"]'
-
-
-def run_to(page: Any, opcode: str) -> str:
-    """Goes to the next step of an opcode; gives the status line."""
-    page.wait_for_selector("section[aria-label=PTX] .pl-lines[aria-busy=false]")  # until then only those in sight
-    lines = page.eval_on_selector_all("section[aria-label=PTX] .pl-line code", "all => all.map(e => e.textContent)")
-    line = 1 + next(k for k, text in enumerate(lines) if opcode in text)
-    row = page.locator(f'section[aria-label=PTX] [data-line="{line}"]')
-    row.click()
-    page.click("button:has-text('Continue ▶▶')")
-    row.click()
-    return str(page.inner_text(".pl-status"))
-
-
-def rows_of(page: Any, card: str) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of the table behind a card."""
-    page.click(f"{card} header > .pl-quiet")
-    heads = page.eval_on_selector_all(f"{card} thead th", "all => all.map(e => e.textContent)")
-    rows = page.eval_on_selector_all(
-        f"{card} tbody tr", "all => all.map(tr => [...tr.children].map(td => td.textContent))"
-    )
-    page.click(f"{card} header > .pl-quiet")
-    return heads, rows
-
-
-def test_shuffles_come_from_the_lanes_that_the_machine_reads(parts: Any) -> None:
-    rng = np.random.default_rng(8)
-    cases = [
-        (str(rng.choice(["up", "down", "bfly", "idx"])), rng.integers(0, 64, 32).tolist(),
-         int(rng.choice([31, 0, 15, 0x181F, 0x1C1F, 0x1800, 0x1003])))
-        for _ in range(200)
-    ]  # fmt: skip
-    shown = parts(
-        "(cases) => cases.map(([mode, by, clamp]) => shuffleSources(mode, by, new Array(32).fill(clamp)))", cases
-    )
-    for (mode, by, clamp), found in zip(cases, shown, strict=True):
-        for lane in range(32):
-            source, legal, _ = shuffle_source(mode, lane, by[lane], clamp)
-            assert found[lane] == {"source": source & 31 if legal else lane, "legal": legal}, (mode, lane, clamp)
-
-
-def test_a_shuffle_is_drawn_as_arrows(viewer: Any) -> None:
-    page = viewer(pl.debug(SHUFFLES, 1, 32, np.zeros(1)))
-    run_to(page, "shfl.sync.down")
-    assert page.locator(f"{EXCHANGE} .pl-arrow").count() == 32
-    assert page.locator(f"{EXCHANGE} .pl-outside").count() == 4
-    assert page.inner_text(f"{EXCHANGE} .pl-readout") == (
-        "Each lane gets %t of the lane 4 above its own. Lane 0 gets lane 4's. "
-        "4 lanes reach beyond the last legal lane and keep their own (dashed)."
-    )
-    heads, rows = rows_of(page, EXCHANGE)
-    assert heads == ["lane", "gets from lane", "in range", "gave", "has got"]
-    assert rows[27] == ["27", "31", "yes", "27", "31"]
-    assert rows[28] == ["28", "28", "no", "28", "28"]
-    assert accessibility.violations(page, ".ptxlab-debugger") == []
-    run_to(page, "shfl.sync.idx")
-    assert page.inner_text(f"{EXCHANGE} .pl-readout").startswith("Each lane gets %t of a lane of its own choice.")
-    assert [row[1] for row in rows_of(page, EXCHANGE)[1]] == [str((lane & 24) + lane % 2) for lane in range(32)]
-
-
-def test_a_guard_shows_who_takes_part(viewer: Any) -> None:
-    page = viewer(pl.debug(SHUFFLES, 1, 32, np.zeros(1)))
-    run_to(page, "mul.lo")
-    assert page.inner_text("section[aria-label=Registers] .pl-note") == (
-        "32 of 32 lanes active, 0xffffffff; the guard holds in 16"
-    )
-    lanes = page.eval_on_selector_all(".pl-registers tbody th", "all => all.map(e => e.ariaLabel)")
-    assert lanes[:2] == ["lane 0, here, but its guard is false", "lane 1, active"]
-
-
-def test_fragments_hold_the_product(viewer: Any) -> None:
-    """What the page says that lanes hold of A, B, C and D is a matrix product."""
-    page = viewer(pl.debug("mma", seq_len=32, head_dim=16))
-    assert ": mma.sync.aligned.m16n8k16" in run_to(page, "mma.sync")
-    heads, rows = rows_of(page, EXCHANGE)
-    matrices: dict[str, dict[tuple[int, int], float]] = {name: {} for name in "DABC"}
-    for row in rows:
-        for head, cell in zip(heads[1:], row[1:], strict=True):
-            for item in cell.split(", "):
-                place, value = item.split(" = ")
-                i, j = place[1:-1].split("][")
-                matrices[head[0]][int(i), int(j)] = float(value)
-    d, a, b, c = (np.array([[m[i, j] for j in range(n)] for i in range(16)]) for m, n in
-                  zip((matrices[x] for x in "DABC"), (8, 16, 8, 8), strict=True))  # fmt: skip
-    np.testing.assert_allclose(d, a @ b + c, rtol=1e-3, atol=2e-4)
-    layout = fragments.operand_a(16, 16, "f16")
-    cells = page.eval_on_selector_all(
-        f"{EXCHANGE} figure:nth-of-type(2) .pl-cell text", "all => all.map(e => Number(e.textContent))"
-    )
-    assert sorted(cells) == sorted(int(layout.first[i, j]) % 32 for i in range(16) for j in range(16))
-    assert accessibility.violations(page, ".ptxlab-debugger") == []
-    page.select_option(f"{EXCHANGE} select", "5")
-    assert page.locator(f"{EXCHANGE} figure:nth-of-type(2) .pl-mine").count() == 8
-    assert page.inner_text(f"{EXCHANGE} .pl-readout").startswith("Lane 5 holds D[1][2] = ")
-
-
-def test_the_matrices_of_a_load(viewer: Any) -> None:
-    page = viewer(pl.debug("mma", seq_len=32, head_dim=16))
-    assert ": ldmatrix" in run_to(page, "ldmatrix.")
-    assert page.inner_text(f"{EXCHANGE} figcaption") == "D 4 matrices of 8×8 of f16, 4 registers a lane"
-    assert page.locator(f"{EXCHANGE} .pl-cell").count() == 256
-    page.click(f"{EXCHANGE} button:has-text('register')")
-    texts = page.eval_on_selector_all(f"{EXCHANGE} .pl-cell text", "all => all.map(e => e.textContent)")
-    assert {name: texts.count(name) for name in set(texts)} == {f"r{k}": 64 for k in range(4)}
-    page = viewer(pl.debug("wmma", seq_len=16, head_dim=16))
-    run_to(page, "wmma.mma")
-    assert "as those of mma.sync do" in page.inner_text(f"{EXCHANGE} .pl-picture")
 
 
 # -- blocks, and memory behind generic addresses -----------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
-from ptxlab.lab import debugger, moments
+from ptxlab.lab import debugger, exchange, moments
 
 pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
 
@@ -309,3 +309,35 @@ def test_sixteen_bit_elements_are_shown_as_what_they_are() -> None:
     found = pl.debug("mma", dtype="bf16", seq_len=16, head_dim=16, warps=0).info["exchange"]["fragments"]
     assert {f["type"] for f in found} == {"bf16", "f32"}
     assert pl.debug("decode_gqa", dtype="bf16", seq_len=20, warps=0, steps=9).recording.steps == 9
+
+
+def test_votes_and_reductions_are_told_to_the_page() -> None:
+    body = """
+    mov.u32 %t, %tid.x;
+    setp.lt.u32 %p, %t, 8;
+    vote.sync.any.pred %p, !%p, 0xFFFFFFFF;
+    activemask.b32 %bank;
+    redux.sync.min.s32 %t, %t, %bank;
+    match.all.sync.b32 %bank|%p, %t, -1;
+    elect.sync _|%p, 3;
+    match.any.sync.b64 %bank, 0xFFFFFFFFFFFFFFFF, 3;
+    ret;"""
+    text = PTX[: PTX.index("    ld.param.u64")].replace("8.0", "8.6").replace("sm_80", "sm_90") + body + "\n}\n"
+    recording = pl.debug(text, 1, 2, np.zeros(1, np.float32)).recording
+    codes, number = exchange.exchanges(recording)["codes"], recording.numbers
+    found = {key.partition(":")[2]: code for key, code in codes.items()}
+    plain = {"kind": "together", "mode": None, "operation": None, "type": "", "abs": False, "a": None, "not": False}
+    plain |= {"d": number["%bank"], "p": None, "mask": None}
+    p, t, everyone = number["%p"], number["%t"], {"value": 0xFFFFFFFF}
+    assert found == {
+        "vote.sync.any.pred": plain | {"what": "vote", "mode": "any", "type": "pred", "a": p, "not": True, "d": p,
+                                       "mask": everyone},
+        "activemask.b32": plain | {"what": "activemask", "type": "b32"},
+        "match.all.sync.b32": plain | {"what": "match", "mode": "all", "type": "b32", "a": t, "p": p,
+                                       "mask": {"value": -1}},
+        "redux.sync.min.s32": plain | {"what": "redux", "operation": "min", "type": "s32", "a": t, "d": t,
+                                       "mask": number["%bank"]},
+        "elect.sync": plain | {"what": "elect", "d": None, "p": p, "mask": {"value": 3}},
+        "match.any.sync.b64": plain | {"what": "match", "mode": "any", "type": "b64",
+                                       "a": {"value": "18446744073709551615"}, "mask": {"value": 3}},
+    }  # fmt: skip

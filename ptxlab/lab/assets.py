@@ -13,7 +13,8 @@ SCRIPTS = {
     "explorer": ("dom.js", "names.js", "pane.js", "code.js", "diff.js", "strip.js", "errors.js", "state.js", "tiles.js",
                  "counters.js", "roofline.js", "explorer.js"),
     "editor": ("editor.js",),
-    "debugger": ("dom.js", "pane.js", "code.js", "trace.js", "access.js", "exchange.js", "registers.js", "debugger.js"),
+    "debugger": ("dom.js", "pane.js", "code.js", "trace.js", "access.js", "together.js", "exchange.js", "registers.js",
+                 "debugger.js"),
 }  # fmt: skip
 """The parts of each module in order; they share one scope, and only the last one exports."""
 STYLES = {

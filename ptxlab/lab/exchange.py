@@ -1,4 +1,4 @@
-"""What lanes hold together and hand to each other: the matrix fragments and shuffles of a trace, for the debugger.
+"""What lanes hold together and hand to each other: a trace's matrix fragments, shuffles and votes, for the debugger.
 
 A trace names instructions by line and opcode only. Here its text is read again, so that the registers behind each
 operand are known, and each matrix operand gets its layout from `isa.fragments`.
@@ -19,16 +19,20 @@ from ptxlab.text import parse
 
 WMMA = "wmma fragments lie differently on each GPU; here they lie as those of mma.sync do"
 MATRIX = ("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix")
+TOGETHER = ("vote", "activemask", "match", "redux", "elect")
+EXACT = 1 << 53
+"""Integers below this are the same in JavaScript; larger ones go to the page as text."""
 
 
 def exchanges(recording: Recording) -> dict[str, Any]:
     """{fragments, codes, guards} of a trace.
 
-    codes: "line:opcode" -> {kind: "matrix", operands: [[name, place in fragments, operands]], note} or {kind:
-    "shuffle", mode, a, d, p, by, clamp, mask}. guards: "line:opcode" -> [register, inverted]. An operand is a register
-    by its number in the trace, {"value": bits}, {"special": name} or None. fragments: [{rows, columns, type, packed,
-    width, blocks, row, column}], the last two a list of registers * packed * 32 places, the lane last; blocks counts
-    the matrices that lie below each other (of `ldmatrix`).
+    codes: "line:opcode" -> {kind: "matrix", operands: [[name, place in fragments, operands]], note}, {kind: "shuffle",
+    mode, a, d, p, by, clamp, mask} or {kind: "together", what, mode, operation, type, abs, a, not, d, p, mask}, where
+    `what` is of `TOGETHER`. guards: "line:opcode" -> [register, inverted]. An operand is a register by its number in
+    the trace, {"value": bits}, {"special": name} or None. fragments: [{rows, columns, type, packed, width, blocks, row,
+    column}], the last two a list of registers * packed * 32 places, the lane last; blocks counts the matrices that lie
+    below each other (of `ldmatrix`).
 
     All three are empty where the trace was recorded by a ptxlab that numbers registers in another way.
     """
@@ -40,6 +44,8 @@ def exchanges(recording: Recording) -> dict[str, Any]:
             out["guards"][key] = [code.guard[0], bool(code.guard[1])]
         if code.name == "shfl":
             out["codes"][key] = _shuffle(code)
+        elif code.name in TOGETHER:
+            out["codes"][key] = _together(code)
         elif code.name in MATRIX and code.form is not None:
             operands = []
             for name, (f, registers) in _matrix(_program(recording), code).items():
@@ -89,14 +95,35 @@ def _operand(source: Source | None) -> Any:
     if isinstance(source, Inverted):
         return source.operand.index
     if isinstance(source, Literal):
-        return {"value": int(source.value) if source.kind == "int" else source.bits}
+        bits = int(source.value) if source.kind == "int" else source.bits
+        return {"value": bits if abs(bits) < EXACT else str(bits)}
     return {"special": source.name} if isinstance(source, Special) else None
+
+
+def _destinations(code: Code) -> tuple[Any, Any]:
+    """d and p of `d|p`; None for one that is not there or thrown away."""
+    first = code.dests[0]
+    d, p = (*first.elements, None)[:2] if isinstance(first, Group) else (first, (*code.dests, None)[1])
+    return d, p
+
+
+def _together(code: Code) -> dict[str, Any]:
+    form, sources = code.form, list(code.sources)
+    assert form is not None
+    mask = sources.pop() if ".sync" in form.opcode else None
+    a = sources.pop() if sources else None
+    d, p = _destinations(code)
+    mode = ("any" if ".any" in form.opcode else "all") if code.name == "match" else form.mode
+    return {
+        "kind": "together", "what": code.name, "mode": mode, "operation": form.operation, "type": form.type or "",
+        "abs": bool(form.abs), "a": _operand(a), "not": isinstance(a, Inverted), "d": _operand(d), "p": _operand(p),
+        "mask": _operand(mask),
+    }  # fmt: skip
 
 
 def _shuffle(code: Code) -> dict[str, Any]:
     assert code.form is not None
-    first = code.dests[0]
-    d, p = (*first.elements, None)[:2] if isinstance(first, Group) else (first, (*code.dests, None)[1])
+    d, p = _destinations(code)
     a, by, clamp, mask = (*code.sources, None)[:4]
     return {
         "kind": "shuffle", "mode": code.form.mode, "a": _operand(a), "d": _operand(d), "p": _operand(p),

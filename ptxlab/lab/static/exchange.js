@@ -1,4 +1,5 @@
-// What lanes hold together and hand to each other in one step: fragments of matrices, and shuffles as arrows.
+// What lanes hold together and hand to each other in one step: fragments of matrices, shuffles as arrows, and the card for
+// these and for what together.js draws.
 
 const CELL = { w: 25, h: 15 };
 const PREVIEW = 6; // significant digits of a value in a sentence
@@ -74,12 +75,13 @@ function makeMatrix(layout, onlane) {
   };
 }
 
-/** The 32 values of an operand before (or after) a step; null where the trace does not hold them. */
-function operandValues(warp, operand, at) {
+/** The 32 values of an operand before (or after) a step; null where the trace does not hold them. `width`: bits of a constant. */
+function operandValues(warp, operand, at, width = 32) {
   if (operand === null || operand === undefined) return null;
   if (typeof operand === "number") return warp.value(operand, at);
   if (operand.special === "%laneid") return Uint32Array.from({ length: 32 }, (_, lane) => lane);
-  return operand.value === undefined ? null : new Array(32).fill(operand.value);
+  if (operand.value === undefined) return null;
+  return width === 64 ? new BigUint64Array(32).fill(BigInt(operand.value)) : new Uint32Array(32).fill(Number(operand.value));
 }
 
 /** For each lane the lane that `shfl` reads, and whether that one is in range; as the PTX manual has it. */
@@ -96,7 +98,7 @@ function shuffleSources(mode, by, clamp) {
 /** Two rows of lanes with an arrow from where each value comes to where it goes. */
 function drawShuffle(sources, active, before, after, type) {
   const w = 38, top = 14, bottom = 92, box = 30, value = (values, lane) => (values ? laneText(values, lane, "typed", type[1], type[2]) : "");
-  const brief = (text) => (Number.isNaN(Number(text)) || text.length <= 6 ? text.slice(0, 6) : short(Number(text), 3));
+  const brief = (text) => boxLines(text)[0];
   const svg = s("svg", { viewBox: `0 0 ${32 * w + 2} 136`, width: 32 * w + 2, height: 136, "aria-hidden": "true", class: "pl-shuffle" });
   svg.append(s("text", { x: 1, y: 9, class: "pl-tick" }, "before: what each lane gives"), s("text", { x: 1, y: 134, class: "pl-tick" }, "after: what each lane has got"));
   for (let lane = 0; lane < 32; lane++) {
@@ -121,9 +123,9 @@ const MODES = {
   bfly: (n) => `the lane whose number is its own xor ${n}`, idx: (n) => `lane ${n}`,
 };
 
-/** The card with fragments or arrows. `info` is what lab/exchange.py made. */
+/** The card with fragments, arrows or bars. `info` is what lab/exchange.py made. */
 function makeExchangeCard(info, registers, names) {
-  const picture = h("div.pl-picture.pl-exchange"), table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "lanes, one by one" });
+  const picture = h("div.pl-picture.pl-exchange", { tabIndex: 0, role: "region", "aria-label": "between lanes, drawn" }), table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "lanes, one by one" });
   let lane = 0, view = "lane", shown = "", again = () => {}, matrices = [];
   const choose = h("select", { "aria-label": "lane", onchange: () => { lane = Number(choose.value); again(); } }, Array.from({ length: 32 }, (_, k) => h("option", { value: k }, `lane ${k}`)));
   const views = choice("cells show", [["lane", "lane", "which lane holds the element"], ["register", "register", "in which of its registers"], ["value", "value", "the element itself"]], view, (key) => { view = key; again(); });
@@ -150,7 +152,7 @@ function makeExchangeCard(info, registers, names) {
     const says = [], rows = Array.from({ length: 32 }, (_, k) => [k]), heads = ["lane"];
     code.operands.forEach(([name, , operands], k) => {
       const { layout } = matrices[k], written = name === "d" || (code.operands.length === 1 && !/^(stmatrix|wmma\.store)/.test(warp.steps[at].opcode));
-      const values = operands.map((o) => operandValues(warp, o, written ? at : at - 1));
+      const values = operands.map((o) => operandValues(warp, o, written ? at : at - 1, layout.width));
       matrices[k].fill(view, values);
       matrices[k].pick(lane);
       operands.forEach((operand, r) => {
@@ -187,6 +189,16 @@ function makeExchangeCard(info, registers, names) {
     }
   }
 
+  function showTogether(code, warp, at, mask) {
+    shown = "together";
+    const found = together(code, warp, at, mask, registers);
+    if (!found) return showNothing("The lanes that take part are named by a mask that the trace does not hold.");
+    const label = { activemask: "here", elect: "one", match: "same", redux: code.operation, vote: code.mode === "ballot" ? "bits" : code.mode }[code.what];
+    picture.replaceChildren(drawTogether(found, label, lane, code.what === "vote", onlane, names[code.d]));
+    read.textContent = tellTogether(code, found, names, lane);
+    if (!table.hidden) table.replaceChildren(tableTogether(code, found, names));
+  }
+
   function showNothing(says) {
     if (shown === says) return;
     shown = says;
@@ -206,7 +218,7 @@ function makeExchangeCard(info, registers, names) {
       choose.hidden = !code;
       if (!code) showNothing("This step keeps to each lane's own registers.");
       else if (code.kind === "matrix") showMatrix(code, warp, at);
-      else showShuffle(code, warp, at, mask);
+      else (code.kind === "shuffle" ? showShuffle : showTogether)(code, warp, at, mask);
     },
   };
 }
