@@ -287,3 +287,14 @@ def test_system_h_takes_every_type(dtype, rung):
     out = pl.attention(q, k, v, causal=True, device="cpu")
     assert out.kernel.spec.name == rung
     assert out.error.ok
+
+
+@pytest.mark.assembler
+def test_each_kernel_assembles_for_the_oldest_target_that_it_takes():
+    """The PTX version of a kernel is one that has all of its instructions: wmma.*.aligned came after sm_70."""
+    for name in kernels.names("prefill"):
+        spec = kernels.get(name)
+        oldest = max(spec.parameters["arch"].choices[0], "sm_70")  # older ones are gone from the assembler
+        made = pl.gpu.assemble(spec.build(head_dim=16, arch=oldest))
+        assert made.registers > 0
+    assert kernels.get("wmma").build(arch="sm_70").ptx.startswith(".version 6.3\n")

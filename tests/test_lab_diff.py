@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import random
 import time
+from typing import Any
 
+import pytest
+
+import ptxlab as pl
 from ptxlab.lab import diff
 from ptxlab.lab.diff import Row, compare, ptx_of
 
@@ -141,6 +145,24 @@ def test_anything_with_ptx_can_be_compared() -> None:
     assert ptx_of(Built()) == "ret;"
     d = diff("trap;\nret;", Built())
     assert (d.old_name, d.new_name, d.summary) == ("before", "kernel_b", "+0 -1 ~0")
+
+
+def test_kernels_of_the_library_and_results_can_be_compared() -> None:
+    q, k, v = pl.reference.random_inputs(1, 1, 1, 2, 2, 16)
+    plain, causal = (pl.attention(q, k, v, kernel="scalar", causal=c, device="step") for c in (False, True))
+    found = pl.diff(plain, causal)
+    assert (found.old_name, found.new_name) == ("scalar_f32_d16", "scalar_f32_d16_causal")
+    assert found.old == plain.kernel.ptx.splitlines() and found.added > 0
+    for same in (pl.diff(plain.kernel.module, plain), pl.diff(plain.kernel, plain), pl.diff("scalar", "scalar")):
+        assert same.summary == "no instruction changed"
+    assert pl.diff("scalar", "tiled").new_name == "tiled"
+
+
+@pytest.mark.parametrize(("thing", "kind"), [(None, "NoneType"), (3, "int"), ([1, 2], "list")])
+def test_what_has_no_ptx_is_named(thing: Any, kind: str) -> None:
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.diff("ret;\n", thing)
+    assert str(caught.value) == f"PTX text, a kernel or a result of one is wanted, got {kind}"
 
 
 def test_side_by_side_shows_both_texts_with_signs_and_numbers() -> None:

@@ -233,7 +233,11 @@ def test_the_widget_follows_its_controls() -> None:
     explorer.set(kernel="mma", dtype="bf16")
     assert explorer.wait()
     assert explorer.view.code["name"] == "mma_bf16_d16"
-    assert explorer.view.run["error"]["ok"]
+    assert explorer.view.problem is None
+    run = explorer.view.run
+    assert run["seq"] == explorer.view.code["seq"] and run["error"]["ok"]
+    assert [way["label"] for way in run["ways"]] == ["CPU machine", "GPU", "numpy bfloat16"]
+    assert 0 < run["ways"][0]["ulp"] < 2
     explorer.set(kernel="scalar")
     assert explorer.wait()
     assert "tile_kv" not in explorer.controls
@@ -246,6 +250,9 @@ def test_the_widget_follows_its_controls() -> None:
         ({"head_dim": 0}, "head_dim is a whole number from 1 to 256, not 0"),
         ({"dtype": "f8"}, "dtype is one of f32, f64, not 'f8'"),
         ({"sigma": 50}, "sigma is a number from 0.1 to 10, not 50"),
+        ({"causal": "yes"}, "causal is True or False, not 'yes'"),
+        ({"batch": True}, "batch is a whole number from 1 to 8, not True"),
+        ({"row": "last"}, "row is a whole number from 0, or -1 for the last, not 'last'"),
         ({"speed": 1}, "the explorer has no parameter 'speed'; it has "),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
+from ptxlab import kernels
 from ptxlab.lab import dataflow, roofline, stages, tallies
 from ptxlab.lab.attention_subject import named
 from ptxlab.lab.kernel_subject import subject_of
@@ -304,14 +305,31 @@ def test_plot_roofline_names_gpu_source_and_origin() -> None:
          "target: no peaks are known here for 'sm_50'; there are some for sm_100, sm_100a, sm_120, sm_70, sm_75, "
          "sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a; or name a gpu="),
         (lambda r: pl.plot_error(3), "result: one of pl.attention or pl.decode is wanted, got int"),
+        (lambda r: pl.plot_state(None), "result: one of pl.attention or pl.decode is wanted, got NoneType"),
+        (lambda r: pl.plot_state(r, row=1.5), "row: there are 1 recorded rows, 1.5 is not one of them"),
+        (lambda r: pl.plot_error(r, head=1), "head: (batch, head) are below (1, 1), 1 is not"),
+        (lambda r: pl.plot_error(r, head=(0, 0.5)), "head: (batch, head) are below (1, 1), (0, 0.5) is not"),
+        (lambda r: pl.plot_comparison(r),
+         "found: what pl.compare or pl.compare_decode gives is wanted, got Result"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_plotted_is_named(call: Any, message: str) -> None:
     q, k, v = pl.reference.random_inputs(1, 1, 1, 2, 2, 16)
-    result = pl.attention(q, k, v, kernel="scalar", device="step")
+    result = pl.attention(q, k, v, kernel="scalar", device="step", state=True)
     with pytest.raises(pl.PtxlabError) as caught:
         call(result)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("name", [*kernels.names("prefill"), *kernels.names("decode")])
+def test_every_element_type_is_shown_with_its_three_ways(name: str) -> None:
+    subject = named(name)
+    for dtype in next(p.choices for p in subject.parameters if p.name == "dtype"):
+        sizes = {p.name: 20 for p in subject.parameters if p.name in ("seq_q", "seq_k")}
+        _, _, shown, _ = answer(request(subject, dtype=dtype, head_dim=16, **sizes))
+        assert shown["error"]["ok"]
+        assert [way["label"] for way in shown["ways"]][:2] == ["CPU machine", "GPU"]
+        assert shown["ways"][0]["ulp"] == pytest.approx(shown["error"]["ulp"], rel=0.01)
 
 
 def test_with_a_gpu_both_machines_run_and_are_held_against_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ _LOAD = """Loads a matrix from memory into the fragments of a warp. Which lane h
 _IN: tuple[str, ...] = ("f16", "bf16", "u8", "s8")
 for _what, _types in (("a", _IN), ("b", _IN), ("c", ("f16", "f32", "s32"))):
     op("wmma.load.matrix.sync.aligned.layout.shape{.space}.type  d:any, [a]{, stride:u32}", _LOAD, kind="warp",
-       matrix=(_what,), layout=("row", "col"), shape=_SHAPES, space=_SPACES, type=_types, version=(6, 0), sm=70,
+       matrix=(_what,), layout=("row", "col"), shape=_SHAPES, space=_SPACES, type=_types, version=(6, 3), sm=70,
        needs={"bf16": ((7, 0), 80), "u8": ((6, 3), 72), "s8": ((6, 3), 72), "s32": ((6, 3), 72)})  # fmt: skip
 for _what, _shape, _type in (
     ("a", "m16n16k8", "tf32"), ("b", "m16n16k8", "tf32"), ("c", "m16n16k8", "f32"), ("a", "m8n8k4", "f64"),
@@ -111,7 +111,7 @@ op("wmma.load.matrix.sync.aligned.layout.shape{.space}.s32  d:any, [a]{, stride:
 _STORE = """Stores the accumulator fragments of a warp to memory as a matrix."""
 op("wmma.store.d.sync.aligned.layout.shape{.space}.type  [a], b:any{, stride:u32}", _STORE, kind="warp",
    layout=("row", "col"), shape=_SHAPES, space=_SPACES, type=("f16", "f32", "s32"), fixed={"matrix": "d"},
-   version=(6, 0), sm=70)  # fmt: skip
+   version=(6, 3), sm=70)  # fmt: skip
 op("wmma.store.d.sync.aligned.layout.shape{.space}.s32  [a], b:any{, stride:u32}", _STORE, kind="warp",
    layout=("row", "col"), shape=_SMALL, space=_SPACES, fixed={"matrix": "d"}, version=(6, 3), sm=75)  # fmt: skip
 for _shape, _type in (("m16n16k8", "f32"), ("m8n8k4", "f64")):
@@ -121,7 +121,7 @@ for _shape, _type in (("m16n16k8", "f32"), ("m8n8k4", "f64")):
 _WMMA = """Multiplies two matrices that a warp holds as wmma fragments and adds a third: d = a*b + c."""
 op("wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype  d:any, a:any, b:any, c:any", _WMMA, kind="warp",
    alayout=("row", "col"), blayout=("row", "col"), shape=_SHAPES, dtype=("f16", "f32"), ctype=("f16", "f32"),
-   fixed={"atype": "f16", "btype": "f16"}, version=(6, 0), sm=70)  # fmt: skip
+   fixed={"atype": "f16", "btype": "f16"}, version=(6, 3), sm=70)  # fmt: skip
 for _dtype, _type, _more, _version, _sm in (
     ("f32", "bf16", "", (7, 0), 80),
     ("s32", "u8", "{.satfinite}", (6, 3), 72),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any
 
 import ipywidgets as widgets
@@ -90,10 +91,17 @@ def assign(name: str, control: Any, value: Any) -> None:
         elif value not in values:
             raise TargetError(f"{name} is one of {', '.join(map(str, values))}, not {value!r}")
     elif isinstance(control, widgets.IntSlider | widgets.BoundedIntText):
-        if not isinstance(value, int) or not control.min <= value <= control.max:
+        if not _whole(value) or not control.min <= value <= control.max:
             raise TargetError(f"{name} is a whole number from {control.min} to {control.max}, not {value!r}")
     elif isinstance(control, widgets.FloatLogSlider):
         low, high = control.base**control.min, control.base**control.max
-        if not isinstance(value, int | float) or not low <= value <= high:
+        if not isinstance(value, Real) or isinstance(value, bool) or not low <= value <= high:
             raise TargetError(f"{name} is a number from {low:g} to {high:g}, not {value!r}")
+    elif isinstance(control, widgets.Checkbox) and not isinstance(value, bool):
+        raise TargetError(f"{name} is True or False, not {value!r}")
     control.value = value
+
+
+def _whole(value: Any) -> bool:
+    """Whether this is a whole number; True and False count as answers, not as numbers."""
+    return isinstance(value, Integral) and not isinstance(value, bool)

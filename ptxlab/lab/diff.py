@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from ptxlab.lab.kept import text_of
+from ptxlab.errors import LaunchError
+from ptxlab.lab.kept import KEPT, text_of
+from ptxlab.text import Module
 
 Kind = Literal["same", "renamed", "changed", "added", "removed", "note"]
 
@@ -132,20 +134,42 @@ class Sides:
 
 
 def diff(a: Any, b: Any, *, names: tuple[str, str] | None = None) -> Diff:
-    """The difference from `a` to `b`: each PTX text, a `Module`, a built kernel or anything else with `.ptx`."""
+    """The difference from `a` to `b`: each PTX text, a name that one was kept under or that the library has, a
+    `Module`, a kernel, a result of one. `LaunchError` names what is none of these."""
     old, new = ptx_of(a).splitlines(), ptx_of(b).splitlines()
-    old_name, new_name = names or (str(getattr(a, "name", "before")), str(getattr(b, "name", "after")))
+    old_name, new_name = names or (_name(a, "before"), _name(b, "after"))
     return Diff(old, new, compare(old, new), old_name, new_name)
 
 
 def ptx_of(thing: Any) -> str:
-    """The PTX text of a text, a name that one was kept under, a `Module`, or an object with `.ptx` or `.module`."""
+    """The PTX text of a text, a name that one was kept under or that the library has, a `Module`, an object with `.ptx`
+    or `.module`, or a result, which has its kernel."""
     if isinstance(thing, str):
-        return text_of(thing)
-    text = getattr(thing, "ptx", None)
-    if isinstance(text, str):
-        return text
-    return str(getattr(thing, "module", thing))
+        return _library(thing) or text_of(thing)
+    if isinstance(thing, Module):
+        return str(thing)
+    for holder in (thing, getattr(thing, "kernel", None)):
+        if isinstance(text := getattr(holder, "ptx", None), str):
+            return text
+        if isinstance(module := getattr(holder, "module", None), Module):
+            return str(module)
+    raise LaunchError(f"PTX text, a kernel or a result of one is wanted, got {type(thing).__name__}")
+
+
+def _library(name: str) -> str | None:
+    """The PTX of a kernel of the library as it is by default, unless another text was kept under its name."""
+    from ptxlab import kernels
+    from ptxlab.lab import subjects
+
+    return subjects.build(name, {}).ptx if name in kernels.names() and name not in KEPT else None
+
+
+def _name(thing: Any, otherwise: str) -> str:
+    """What the title of a diff calls a kernel or a result."""
+    if isinstance(thing, str):
+        return thing if "\n" not in thing.strip() and thing else otherwise
+    named = getattr(thing, "name", None) or getattr(getattr(thing, "kernel", None), "name", None)
+    return str(named or otherwise)
 
 
 # -- alignment ---------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import threading
+from numbers import Integral
 from typing import Any
 
 import anywidget
@@ -105,13 +106,15 @@ class Explorer(widgets.Box):
             if length is not None:
                 parameters = {**{n: length for n in ("seq_q", "seq_k") if n in self._own}, **parameters}
             row, sass = parameters.pop("row", None), parameters.pop("sass", None)
+            if row is not None and (not isinstance(row, Integral) or row < -1):
+                raise TargetError(f"row is a whole number from 0, or -1 for the last, not {row!r}")
             for name, value in parameters.items():
                 if name not in self.controls:
                     raise TargetError(f"the explorer has no parameter {name!r}; it has {', '.join(self.controls)}")
                 controls.assign(name, self.controls[name], value)
             with self._sending:
                 if row is not None:
-                    self.view.row = row
+                    self.view.row = int(row)
                 if sass is not None:
                     self.view.wants_sass = bool(sass)
         finally:

@@ -22,11 +22,12 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
     attention, and for the decode kernel with one warp, m, l and rescale against the KV tile or the key. For the other
     decode kernels the states that the warps or splits held before the merge, and what each gave to the row.
     """
+    _check(result)
     decoded = isinstance(result, Decoded)
     if result.state is None:
         raise LaunchError(f"this result has no state; write pl.{'decode' if decoded else 'attention'}(..., state=True)")
-    if not 0 <= row < len(result.rows):
-        raise LaunchError(f"row: there are {len(result.rows)} recorded rows, {row} is not one of them")
+    if not isinstance(row, int | np.integer) or not 0 <= row < len(result.rows):
+        raise LaunchError(f"row: there are {len(result.rows)} recorded rows, {row!r} is not one of them")
     if decoded and result.sums is not None:
         figure = new_figure(figure, (6.4, 7.2))
         merge_plot.draw(figure, result, row, _ink())
@@ -67,8 +68,7 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
     """
     from matplotlib.colors import LogNorm
 
-    if not hasattr(result, "inputs"):
-        raise LaunchError(f"result: one of pl.attention or pl.decode is wanted, got {type(result).__name__}")
+    _check(result)
     if isinstance(result, Decoded):
         error = np.abs(result.o.astype(np.float64) - result.expected())
         shown, rows_are = error.reshape(-1, error.shape[2]), "query head, sequence by sequence"
@@ -78,9 +78,9 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
         seen = (q, k, v) if kept is None else (x.astype(kept) for x in (q, k, v))  # what the kernel saw
         expected = reference.attention(*seen, causal=result.causal, scale=result.scale)
         error = np.abs(result.o.reshape(q.shape).astype(np.float64) - expected.o)
+        if tuple(np.shape(head)) != (2,) or not all(i in range(n) for i, n in zip(head, error.shape[:2], strict=True)):
+            raise LaunchError(f"head: (batch, head) are below {error.shape[:2]}, {head!r} is not")
         b, h = head
-        if not (0 <= b < error.shape[0] and 0 <= h < error.shape[1]):
-            raise LaunchError(f"head: (batch, head) are below {error.shape[:2]}, {head} is not")
         shown, rows_are = error[b, h], "query row"
     figure = new_figure(figure, (6.4, 3.6))
     axis = figure.subplots()
@@ -101,6 +101,8 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
 
 def plot_comparison(found: Any, *, figure: Any = None) -> Any:
     """The columns of a `pl.compare` as bars, a picture each. Returns a matplotlib Figure."""
+    if not hasattr(found, "entries"):
+        raise LaunchError(f"found: what pl.compare or pl.compare_decode gives is wanted, got {type(found).__name__}")
     columns = {name: values for name, values in found.numbers().items() if any(v is not None for v in values)}
     if not columns:
         raise LaunchError("this comparison has no kernels")
@@ -124,6 +126,12 @@ def plot_comparison(found: Any, *, figure: Any = None) -> Any:
         axis.set_visible(False)
     axes[0, 0].invert_yaxis()
     return figure
+
+
+def _check(result: Any) -> None:
+    """`LaunchError` for what is no result of attention."""
+    if not hasattr(result, "inputs"):
+        raise LaunchError(f"result: one of pl.attention or pl.decode is wanted, got {type(result).__name__}")
 
 
 def _rung_colour(kernel: str) -> str:

@@ -192,9 +192,10 @@ def _distance(a: Any, b: Any) -> tuple[float, float, float]:
         return 0.0, 0.0, 0.0
     wide = np.asarray(b, np.float64)
     gap = np.abs(a.astype(np.float64) - wide)
-    largest = np.abs(wide).max(axis=-1, keepdims=True).astype(a.dtype)
+    limits = np.finfo(a.dtype if a.dtype.kind == "f" else np.float32)  # bfloat16, unknown to finfo, reaches as far
+    largest = np.maximum(np.abs(wide).max(axis=-1, keepdims=True), limits.tiny).astype(a.dtype)
     with np.errstate(invalid="ignore"):
-        ulp = gap / np.spacing(np.maximum(largest, np.finfo(a.dtype).tiny)).astype(np.float64)
+        ulp = gap / np.spacing(largest).astype(np.float64)
     return float(gap.max()), float(gap.mean()), float(ulp.max())
 
 
