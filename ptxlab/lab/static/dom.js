@@ -123,8 +123,19 @@ function makeTooltip(root) {
   };
 }
 
-/** A function that runs `work` once in the next frame, however often it is called before. */
+const toDraw = new Set(); // pictures that wait for the next frame
+
+/** A function that runs `work` once in the next frame, or in `drawNow`, however often it is called before. */
 function onceAFrame(work) {
-  let frame = 0;
-  return () => { frame ||= requestAnimationFrame(() => { frame = 0; work(); }); };
+  return () => {
+    if (!toDraw.size) requestAnimationFrame(drawNow);
+    toDraw.add(work);
+  };
+}
+
+/** Draws what waits. Called at the end of a frame's own work, it saves the page a second frame. */
+function drawNow() {
+  const now = [...toDraw];
+  toDraw.clear();
+  for (const work of now) work();
 }

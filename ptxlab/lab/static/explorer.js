@@ -275,8 +275,9 @@ function render({ model, el }) {
     const now = [...due];
     due.clear();
     if (now.some(([name]) => ["code", "assembly", "run"].includes(name))) paintStrip();
-    for (const [name, paint] of now) {
-      paint();
+    for (const [, paint] of now) paint();
+    drawNow();
+    for (const [name] of now) {
       root.dispatchEvent(new CustomEvent("ptxlab:painted", { detail: { part: name, seq: model.get(name)?.seq ?? 0 } })); // for whoever measures
     }
   }

@@ -1,9 +1,9 @@
 // A pane of code: a scrolling list of lines of which those in sight become elements at once, the rest while the page is
 // idle or when they are scrolled to. A kernel has a thousand lines and a window shows twenty.
 
-const CHUNK = 32; // lines that become elements together
+const CHUNK = 16; // lines that become elements together
 const REST = 2000; // milliseconds without a change until the lines out of sight become elements too
-const LINE = 18; // pixels of a line, as explorer.css says
+const LINE = 18, MARGIN = 80; // pixels of a line, as explorer.css says; and of what is ready above and below the window
 
 /** `work(left)` while nothing else is to be done; left() tells for how many milliseconds more. */
 function whenIdle(work) {
@@ -43,10 +43,10 @@ function makePane(title, onselect) {
     cell.title = n === undefined ? "" : `${n.toLocaleString("en")} thread-instructions`;
   }
 
-  /** What is in sight, and a window's height around it, now; the rest when there is time. */
+  /** What is in sight, and a few lines around it, now; the rest when there is time. */
   function refreshSeen() {
-    const high = room || 400, at = (y) => Math.floor(y / (CHUNK * LINE));
-    for (let k = Math.max(0, at(scrolled - high)); k <= at(scrolled + 2 * high) && k < chunks.length; k++) refresh(chunks[k]);
+    const at = (y) => Math.floor(y / LINE / CHUNK);
+    for (let k = Math.max(0, at(scrolled - MARGIN)); k <= at(scrolled + (room || 400) + MARGIN) && k < chunks.length; k++) refresh(chunks[k]);
     refreshLater();
   }
   function refreshLater() {
