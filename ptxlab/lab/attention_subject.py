@@ -249,26 +249,14 @@ class Decode(Attention):
 
     def _inputs(self, config: Any, values: Values) -> tuple[Any, Any, Any, Any]:
         """q, the cache and, for a paged one, the block table, whose pages lie in no order."""
-        batch, keys = values["batch"], values["seq_k"]
         q, k, v = reference.random_inputs(
-            batch, values["heads"], values["kv_heads"], 1, max(keys, 1), config.head_dim, sigma=values["sigma"],
-            dtype=kernels.decode_spec.NUMPY[config.dtype], seed=values["seed"],
+            values["batch"], values["heads"], values["kv_heads"], 1, max(values["seq_k"], 1), config.head_dim,
+            sigma=values["sigma"], dtype=kernels.decode_spec.NUMPY[config.dtype], seed=values["seed"],
         )  # fmt: skip
         q = q[:, :, 0]
         if config.cache == "dense":
             return q, k, v, None
-        size = config.page_size
-        pages = -(-max(keys, 1) // size)
-        order = np.random.default_rng(values["seed"]).permutation(batch * pages).astype(np.int32)
-        pools = []
-        for x in (k, v):
-            padded = np.zeros((batch, values["kv_heads"], pages * size, config.head_dim), x.dtype)
-            padded[:, :, : x.shape[2]] = x
-            pool = padded.reshape(batch, -1, pages, size, config.head_dim).transpose(0, 2, 3, 1, 4)
-            flat = np.empty((batch * pages, *pool.shape[2:]), x.dtype)
-            flat[order] = pool.reshape(batch * pages, *pool.shape[2:])
-            pools.append(flat)
-        return q, pools[0], pools[1], order.reshape(batch, pages)
+        return (q, *caches.in_pages(k, v, config.page_size, seed=values["seed"]))
 
     def _decode(self, built: Any, values: Values, device: str, inputs: tuple[Any, Any, Any, Any], **more: Any) -> Any:
         """`pl.decode` of this kernel; of `decode_split` where this is the kernel that merges."""

@@ -21,7 +21,7 @@ import traitlets
 from ptxlab.emulate.recording import Recording, open_trace
 from ptxlab.emulate.trace import Trace
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
-from ptxlab.lab import assets, moments, saved, subjects
+from ptxlab.lab import assets, moments, saved, traced
 from ptxlab.text import Module
 
 LIMIT = 32 << 20
@@ -109,8 +109,8 @@ def debug(
 
 def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace, options: Any) -> Debugger:
     """The debugger on whatever was asked for."""
-    if isinstance(what, str) and what in subjects.names():
-        return _watched(lambda: subjects.library(what, options, trace))
+    if isinstance(what, str) and what in traced.names():
+        return _watched(lambda: traced.library(what, options, trace))
     if grid is not None:
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own
         if not block:
@@ -120,7 +120,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
         return _watched(lambda: launch(what, grid, block, *args, trace=trace, **options).trace)
     if isinstance(what, str) and "\n" not in what and not Path(what).is_file():
         raise LaunchError(
-            f"{what!r} is no trace file, and no kernel of the library; those are {', '.join(subjects.names())}"
+            f"{what!r} is no trace file, and no kernel of the library; those are {', '.join(traced.names())}"
         )
     for name in options:
         raise LaunchError(f"{name}: belongs to a launch; write pl.debug(kernel, grid, block, ..., {name}=...)")
@@ -145,7 +145,7 @@ def _carried(what: Any, trace: Trace) -> Debugger:
     note = str(what) if isinstance(what, DeviceFault) else ""
     found = getattr(what, "trace", None) or getattr(getattr(what, "run", None), "trace", None)
     if not isinstance(found, Recording):
-        found = subjects.again(what, trace)
+        found = traced.again(what, trace)
     if not isinstance(found, Recording):
         kind = type(what).__name__
         raise TraceError(f"this {kind} carries no trace; write pl.launch(kernel, grid, block, ..., trace=pl.Trace())")
@@ -157,7 +157,7 @@ def _watched(record: Callable[[], Recording]) -> Debugger:
     try:
         return Debugger(record())
     except DeviceFault as fault:
-        found = subjects.stopped(fault)
+        found = traced.stopped(fault)
         if found is None:
             raise
         return Debugger(found, str(fault))

@@ -18,7 +18,7 @@ import traitlets
 
 from ptxlab import kernels
 from ptxlab.errors import LaunchError
-from ptxlab.lab import assets, language, subjects
+from ptxlab.lab import assets, language, traced
 from ptxlab.lab.cell import Cell, show
 from ptxlab.lab.diff import ptx_of
 from ptxlab.lab.kept import KEPT
@@ -215,10 +215,9 @@ def editor(what: Any = START, grid: Any = None, block: Any = None, *args: Any, *
     Raises `UnknownKernel`, which says what there is, for a name that no kernel has, `LaunchError` for what is no PTX.
     """
     name = getattr(what, "name", "") or ""
-    library = (*kernels.names("prefill"), *kernels.names("decode"))
-    if isinstance(what, str) and "\n" not in what and what in library:
+    if isinstance(what, str) and what in traced.names():
         given = {key: options.pop(key) for key in tuple(options) if key not in _SHOWN}
-        what = subjects.build(what, given)
+        what = traced.build(what, given)
         name = what.name
     elif isinstance(what, str) and what in KEPT:
         name = what

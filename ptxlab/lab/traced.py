@@ -1,4 +1,4 @@
-"""What `pl.debug` looks at: kernels of the library on random inputs, and results that are run again with a trace."""
+"""The traces that `pl.debug` shows: kernels of the library on random inputs, and results that are run again."""
 
 from __future__ import annotations
 
