@@ -235,7 +235,8 @@ def test_the_widget_follows_its_controls() -> None:
     assert explorer.view.code["name"] == "mma_bf16_d16"
     assert explorer.view.problem is None
     run = explorer.view.run
-    assert run["seq"] == explorer.view.code["seq"] and run["error"]["ok"]
+    assert run["seq"] == explorer.view.code["seq"]
+    assert run["error"]["ok"]
     assert [way["label"] for way in run["ways"]] == ["CPU machine", "GPU", "numpy bfloat16"]
     assert 0 < run["ways"][0]["ulp"] < 2
     explorer.set(kernel="scalar")
