@@ -195,7 +195,8 @@ def _pack(where: str, p: Parameter, value: Any) -> bytes:
     if isinstance(value, float | int) and kind in "f":
         if p.type not in ("f16", "f32", "f64"):
             raise wrong
-        number = np.array(value, f"f{size}")
+        with np.errstate(over="ignore"):
+            number = np.array(value, f"f{size}")
         if np.isinf(number) and not np.isinf(value):
             raise LaunchError(f"{where}: {value} is too large for .{p.type}")
         return number.tobytes()

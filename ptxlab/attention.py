@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Sequence
+import math
+import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +134,7 @@ def attention(
     if q4.size == 0:
         raise LaunchError(f"q has shape {q4.shape}: there is no row to compute")
     dtype = _dtype(q4, k4, v4)
-    scale = reference.default_scale(dim) if scale is None else float(scale)
+    scale = scale_of(scale, dim)
     recorded = _rows(state, batch, heads_q, rows)
     built = _kernel(kernel, (rows, keys, dim), causal, dtype, bool(recorded), device)
 
@@ -183,13 +185,16 @@ def _rows(state: bool | Sequence[Row], batch: int, heads: int, rows: int) -> lis
     if isinstance(state, bool):
         return reference.first_rows(batch, heads, rows) if state else []
     chosen: list[Row] = []
-    for item in state:
-        b, h, r = item
+    for item in state if isinstance(state, Iterable) else [state]:
+        try:
+            b, h, r = map(operator.index, item)
+        except (TypeError, ValueError):
+            raise LaunchError(f"state: True or triples (batch, head, row) are wanted, got {item!r}") from None
         if not (0 <= b < batch and 0 <= h < heads and 0 <= r < rows):
             limits = (batch, heads, rows)
-            raise LaunchError(f"state: there is no row {tuple(item)}; (batch, head, row) are below {limits}")
+            raise LaunchError(f"state: there is no row {(b, h, r)}; (batch, head, row) are below {limits}")
         if (b, h, r) in chosen:
-            raise LaunchError(f"state: row {tuple(item)} is listed twice")
+            raise LaunchError(f"state: row {(b, h, r)} is listed twice")
         chosen.append((b, h, r))
     return chosen
 
@@ -206,11 +211,25 @@ def _kernel(
     if isinstance(kernel, str):
         spec = kernels.get(kernel, "prefill")
         return spec.build(head_dim=dim, causal=causal, dtype=dtype, arch=arch_of(device), probes=probes)
+    if not isinstance(kernel, kernels.Built):
+        what = getattr(kernel, "name", None) or type(kernel).__name__
+        raise LaunchError(f"kernel: a name or a built prefill kernel is wanted, got {what}")
     config = kernel.config
     for name, has, wants in (("dtype", config.dtype, dtype), ("causal", config.causal, causal)):
         if has != wants:
             raise LaunchError(f"{kernel.name} was built with {name}={has!r}, the call has {name}={wants!r}")
     return kernel.with_probes() if probes and not config.probes else kernel
+
+
+def scale_of(scale: float | None, head_dim: int) -> float:
+    """What scores are multiplied with: 1/sqrt(D) if nothing is said; `LaunchError` if it is no finite number."""
+    try:
+        number = reference.default_scale(head_dim) if scale is None else float(scale)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise LaunchError(f"scale: a finite number is wanted, got {scale!r}")
+    return number
 
 
 def arch_of(device: str) -> str:

@@ -52,9 +52,9 @@ def used_pages(
 
 def array(name: str, x: Any) -> Array:
     """The array, contiguous; `LaunchError` if it is none."""
-    if not isinstance(x, np.ndarray):
+    if not isinstance(x, np.ndarray | np.generic):
         raise LaunchError(f"{name}: a numpy array is wanted, got {type(x).__name__}")
-    return np.ascontiguousarray(x)
+    return np.asarray(x, order="C")
 
 
 def block_table(table: Array) -> NDArray[np.int32]:
@@ -94,7 +94,10 @@ def check_shapes(q: Array, key: Array, value: Array, table: Array | None) -> int
 
 def lengths_of(lengths: Any, batch: int, key: Array, table: Array | None) -> NDArray[np.int32]:
     """i32 `[B]`, whatever was given, and within what the cache holds."""
-    array = np.asarray(lengths)
+    try:
+        array = np.asarray(lengths)
+    except ValueError:
+        raise LaunchError(f"lengths: {batch} whole numbers are wanted, or one for all; got {lengths!r}") from None
     if array.dtype.kind not in "iu" or array.shape not in ((), (batch,)):
         raise LaunchError(
             f"lengths: {batch} whole numbers are wanted, or one for all; got {array.dtype} {list(array.shape)}"

@@ -149,7 +149,7 @@ def _limits(parameter: Any) -> dict[str, Any]:
     limits: dict[str, Any] = {"default": parameter.default, "says": parameter.says}
     if parameter.choices:
         return limits | {"choices": parameter.choices}
-    return limits | {"minimum": parameter.minimum, "maximum": parameter.maximum}
+    return limits | {"minimum": parameter.minimum, "maximum": parameter.maximum, "step": parameter.step}
 
 
 def _ptx(options: argparse.Namespace) -> int:

@@ -27,10 +27,14 @@ def run_kernel(options: argparse.Namespace) -> int:
     """Runs a kernel; 0 when its error is within the tolerance, 1 when not."""
     from ptxlab import attention, kernels, reference
 
-    for name in ("seq_len", "batch", "heads"):
-        if getattr(options, name) < 1:
-            raise PtxlabError(f"--{name.replace('_', '-')} is at least 1, not {getattr(options, name)}")
+    for name, least in (("seq_len", 1), ("batch", 1), ("heads", 1), ("kv_heads", 1), ("kv_len", 0), ("seed", 0)):
+        given = getattr(options, name)
+        if given is not None and given < least:
+            raise PtxlabError(f"--{name.replace('_', '-')} is at least {least}, not {given}")
     decoding = kernels.get(options.kernel).phase == "decode"
+    for name in ("splits", "page_size"):
+        if not decoding and getattr(options, name) is not None:
+            raise PtxlabError(f"--{name.replace('_', '-')} is for decode kernels; {options.kernel} is for prefill")
     built = _decode_build(options) if decoding else build(options)
     keys = options.seq_len if options.kv_len is None else options.kv_len
     heads_kv, rows = options.kv_heads or options.heads, 1 if decoding else options.seq_len

@@ -7,17 +7,18 @@ print(pl.compare_decode(q, k_cache, v_cache, lengths, device="cpu"))
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab.attention import Result, attention
 from ptxlab.buffers import memory_of
 from ptxlab.choice import SPLITTING
 from ptxlab.decode import Decoded, decode
-from ptxlab.errors import TargetError
+from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import DTYPES, Built, DecodeBuilt, get, names
 from ptxlab.launch import Run, show_seconds
 from ptxlab.static import inspect
@@ -132,7 +133,7 @@ def compare(
     k: Array,
     v: Array,
     *,
-    kernels: str | Sequence[str | Built] | None = None,
+    kernels: str | Built | Sequence[str | Built] | None = None,
     causal: bool = False,
     scale: float | None = None,
     device: str = "auto",
@@ -144,7 +145,7 @@ def compare(
     """
     entries, ran_on = [], device
     counted = memory_of(device) == "cpu"
-    for kernel in _all(q) if kernels is None else (kernels,) if isinstance(kernels, str) else kernels:
+    for kernel in _chosen(kernels, lambda: _all(q)):
         out = attention(q, k, v, kernel=kernel, causal=causal, scale=scale, device=device, counters=counted)
         q4, k4, _ = out.inputs
         shape = out.kernel.launch_shape(q4.shape[0], q4.shape[1], k4.shape[1], q4.shape[2], k4.shape[2])
@@ -161,7 +162,7 @@ def compare_decode(
     lengths: int | Sequence[int] | Array,
     block_table: Array | None = None,
     *,
-    kernels: str | Sequence[str | DecodeBuilt] | None = None,
+    kernels: str | DecodeBuilt | Sequence[str | DecodeBuilt] | None = None,
     scale: float | None = None,
     splits: int | None = None,
     device: str = "auto",
@@ -174,9 +175,8 @@ def compare_decode(
     """
     entries, ran_on = [], device
     counted = memory_of(device) == "cpu"
-    chosen = _all_decode(q, block_table) if kernels is None else (kernels,) if isinstance(kernels, str) else kernels
-    for kernel in chosen:
-        name = kernel if isinstance(kernel, str) else kernel.spec.name
+    for kernel in _chosen(kernels, lambda: _all_decode(q, block_table)):
+        name = kernel.spec.name if isinstance(kernel, DecodeBuilt) else kernel
         parts = splits if name in SPLITTING else None
         out = decode(
             q, k_cache, v_cache, lengths, block_table,
@@ -207,27 +207,49 @@ def _entry(name: str, tiles: str, out: Result | Decoded, runs: Sequence[Run], sh
     )
 
 
+def _chosen(kernels: Any, fitting: Callable[[], list[str]]) -> Sequence[Any]:
+    """The kernels to run: those given, one or several, or else all that fit."""
+    if kernels is None:
+        return fitting()
+    return [kernels] if isinstance(kernels, str) or not isinstance(kernels, Iterable) else list(kernels)
+
+
+def _kind(q: Array) -> tuple[str, int]:
+    """q's type as the kernels call it, and its head_dim."""
+    if not isinstance(q, np.ndarray) or q.ndim == 0:
+        found = "a single number" if isinstance(q, np.ndarray) else type(q).__name__
+        raise LaunchError(f"q: a numpy array is wanted, its last dimension the head_dim; got {found}")
+    return next((short for short, name in DTYPES.items() if name == q.dtype.name), q.dtype.name), q.shape[-1]
+
+
+def _some(found: list[str], phase: str, dtype: str, head_dim: int) -> list[str]:
+    """What was found, if anything was."""
+    if not found:
+        raise TargetError(f"no {phase} kernel takes {dtype} with head_dim={head_dim}")
+    return found
+
+
 def _all(q: Array) -> list[str]:
     """The prefill kernels that take q's type and head_dim."""
-    dtype = next((short for short, name in DTYPES.items() if name == q.dtype.name), "")
+    dtype, head_dim = _kind(q)
     found = []
     for name in names("prefill"):
         try:
-            get(name, "prefill").configure(head_dim=q.shape[-1], causal=False, dtype=dtype, arch="sm_80")
+            get(name, "prefill").configure(head_dim=head_dim, causal=False, dtype=dtype, arch="sm_80")
         except TargetError:
             continue  # not for this type or head_dim
         found.append(name)
-    return found
+    return _some(found, "prefill", dtype, head_dim)
 
 
 def _all_decode(q: Array, table: Array | None) -> list[str]:
     """The decode kernels that take q's type and head_dim, and a dense or a paged cache."""
-    dtype = next((short for short, name in DTYPES.items() if name == q.dtype.name), "")
-    wanted = {"head_dim": q.shape[-1], "dtype": dtype, "cache": "dense" if table is None else "paged"}
+    dtype, head_dim = _kind(q)
+    wanted = {"head_dim": head_dim, "dtype": dtype, "cache": "dense" if table is None else "paged"}
     found = []
     for name in names("decode"):
         takes = get(name, "decode").parameters
         fits = all(takes[what].allows(value) for what, value in wanted.items() if what in takes)
         if name != "decode_reduce" and fits and ("cache" in takes or table is None):
             found.append(name)
-    return found
+    return _some(found, "decode", dtype, head_dim)

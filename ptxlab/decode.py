@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import html
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab import caches, reference
-from ptxlab.attention import arch_of
+from ptxlab.attention import arch_of, scale_of
 from ptxlab.buffers import const, out
 from ptxlab.choice import auto, splits_for, suits_gqa
 from ptxlab.errors import LaunchError
@@ -191,7 +192,7 @@ def decode(
     heads_kv = caches.check_shapes(q, key, value, table)
     batch, heads_q, dim = q.shape
     counts = caches.lengths_of(lengths, batch, key, table)
-    scale = reference.default_scale(dim) if scale is None else float(scale)
+    scale = scale_of(scale, dim)
     rows = _rows(state, batch, heads_q)
 
     arch = arch_of(device)
@@ -267,7 +268,7 @@ def _rows(state: bool | Sequence[Row], batch: int, heads: int) -> list[Row]:
     rows: list[Row] = []
     for item in state if isinstance(state, Iterable) else [state]:
         try:
-            b, h = (int(x) for x in item)
+            b, h = map(operator.index, item)
         except (TypeError, ValueError):
             raise LaunchError(f"state: True or pairs (sequence, head) are wanted, got {item!r}") from None
         rows.append((b, h))

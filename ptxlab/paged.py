@@ -23,6 +23,10 @@ from ptxlab.errors import PtxlabError
 Array = NDArray[Any]
 
 
+DTYPES = ("float32", "float16", "bfloat16")
+"""The types of a cache: those that there are decode kernels for."""
+
+
 class OutOfPages(PtxlabError, MemoryError):
     """The pool has no page left for what should be appended; nothing was changed."""
 
@@ -44,12 +48,14 @@ class PagedCache:
     ) -> None:
         sizes = {"num_pages": num_pages, "page_size": page_size, "heads_kv": heads_kv, "head_dim": head_dim}
         for name, size in sizes.items():
-            if not isinstance(size, int | np.integer) or size < 1:
+            if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
                 raise ValueError(f"{name} is a whole number from 1 on, not {size!r}")
         if isinstance(dtype, str) and dtype == "bfloat16":  # numpy learns of that from ml_dtypes
             from ml_dtypes import bfloat16
 
             dtype = bfloat16
+        if np.dtype(dtype).name not in DTYPES:
+            raise ValueError(f"dtype is one of {', '.join(DTYPES)}, not {np.dtype(dtype).name}")
         shape = (num_pages, page_size, heads_kv, head_dim)
         self.k: Array = np.full(shape, np.nan, dtype)
         self.v: Array = np.full(shape, np.nan, dtype)
@@ -176,8 +182,10 @@ class PagedCache:
     def _rows(self, name: str, x: Array) -> Array:
         x = np.asarray(x)
         x = x[None] if x.ndim == 2 else x
-        if x.shape[1:] != self.k.shape[2:]:
+        if x.ndim != 3 or x.shape[1:] != self.k.shape[2:]:
             raise ValueError(
                 f"{name} has shape {list(x.shape)}; it should be [n, {self.k.shape[2]}, {self.k.shape[3]}]"
             )
+        if x.dtype.kind not in "fiu" and x.dtype.name not in DTYPES:
+            raise ValueError(f"{name} has type {x.dtype}; it should be an array of numbers, such as {self.k.dtype}")
         return x

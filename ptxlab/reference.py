@@ -125,6 +125,7 @@ def random_inputs(
 # -- the definition ----------------------------------------------------------------------------------------------------
 
 
+@np.errstate(invalid="ignore", over="ignore")  # inputs may hold NaN and infinities
 def attention(
     q: Array,
     k: Array,
@@ -157,7 +158,7 @@ def attention(
                 m = scores.max(axis=1)
                 weights = np.exp(scores - np.where(np.isfinite(m), m, 0.0)[:, None])
                 total = weights.sum(axis=1)
-                seen = total > 0
+                seen = total != 0  # a NaN counts: what saw one is NaN
                 o[b, h, block][seen] = (weights @ v[b, h // group])[seen] / total[seen, None]
                 lse[b, h, block][seen] = m[seen] + np.log(total[seen])
     state = None
@@ -235,6 +236,7 @@ def merge_states(o1: Array, lse1: Array, o2: Array, lse2: Array) -> tuple[Array,
 # -- the kernels' algorithm, and what error it makes -------------------------------------------------------------------
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def online(
     q: Array, k: Array, v: Array, *, causal: bool = False, scale: float | None = None, dtype: Any = np.float32
 ) -> tuple[Array, Array]:
@@ -265,6 +267,7 @@ def online(
     return o / safe[..., None], (row_max + np.log2(safe)) * dtype(math.log(2))
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def online_half(
     q: Array, k: Array, v: Array, half: Any, *, causal: bool = False, scale: float | None = None, tile: int = 64,
     round_output: bool = True,
@@ -321,18 +324,19 @@ def tolerance(
     half = np.dtype(precision if precision is not None else o.dtype)
     if half.name in CAPS:
         same, _ = online_half(q, k, v, half, causal=causal, scale=scale, tile=tile, round_output=o.dtype == half)
-        largest = 2 * float(np.max(np.abs(same.astype(np.float64) - expected.o), initial=0.0))
+        largest = 2 * float(np.max(_gap(same, expected.o), initial=0.0))
         cap = CAPS[half.name] * np.maximum(1.0, np.abs(expected.o))
         return np.minimum(largest, cap), 1e-4 + 1e-5 * np.abs(finite)
     if o.dtype != np.float32:
         raise ValueError(f"there is no tolerance for {o.dtype}; o should be float32, float64, float16 or bfloat16")
     bound = 1e-5 + 1e-5 * np.abs(expected.o)
-    if not np.all(np.abs(o - expected.o) <= bound):
+    if not np.all(_gap(o, expected.o) <= bound):
         same, _ = online(q, k, v, causal=causal, scale=scale)
-        bound = np.maximum(bound, 2 * np.max(np.abs(same - expected.o)))
+        bound = np.maximum(bound, 2 * np.max(_gap(same, expected.o)))
     return bound, 1e-5 + 2e-6 * np.abs(finite)
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def measure(
     o: Array,
     lse: Array | None,
@@ -349,23 +353,24 @@ def measure(
     """The error of `o` (and `lse`, unless None) against float64; `expected` saves computing the reference again.
 
     `precision` is the dtype (float16, bfloat16) to which a kernel with float32 inputs rounds them before it multiplies:
-    then the reference is computed from the rounded inputs. `tile`: see `tolerance`.
+    then the reference is computed from the rounded inputs. `tile`: see `tolerance`. An infinity is right where the
+    reference has the same one; NaN is never right.
     """
     if precision is not None:
         q, k, v = (np.asarray(x).astype(precision) for x in (q, k, v))
     expected = expected or attention(q, k, v, causal=causal, scale=scale)
     if o.size == 0:
         return Error(0.0, 0.0, 0.0, 0.0, True)
-    error = np.abs(o.astype(np.float64) - expected.o)
+    error = _gap(o, expected.o)
     bound, lse_bound = tolerance(o, q, k, v, expected, causal=causal, scale=scale, tile=tile, precision=precision)
     share = np.where(np.isnan(error), np.inf, error) / np.maximum(bound, np.finfo(np.float64).tiny)
     worst = np.unravel_index(int(np.argmax(share)), error.shape)
     largest = np.abs(expected.o).max(axis=-1, keepdims=True).astype(o.dtype)
     ulp = float(np.max(error / np.spacing(largest).astype(np.float64)))
-    ok = bool(np.all(error <= bound))
+    ok = bool(np.all((error <= bound) & np.isfinite(error)))
     lse_max = lse_tolerance = 0.0
     if lse is not None:
-        gap = np.where(lse == expected.lse, 0.0, np.abs(_finite_difference(lse, expected.lse)))
+        gap = _gap(lse, expected.lse)
         at = np.unravel_index(int(np.argmax(np.where(np.isnan(gap), np.inf, gap) / lse_bound)), gap.shape)
         lse_max, lse_tolerance = float(np.max(gap)), float(lse_bound[at])
         ok = ok and bool(np.all(gap <= lse_bound))
@@ -375,7 +380,7 @@ def measure(
     )
 
 
-def _finite_difference(a: Array, b: Array) -> Array:
-    """a - b in float64, without numpy's warning where both are the same infinity."""
-    with np.errstate(invalid="ignore"):
-        return a.astype(np.float64) - b.astype(np.float64)
+def _gap(a: Array, b: Array) -> Array:
+    """|a - b| in float64; 0 where both are the same infinity."""
+    a = a.astype(np.float64)
+    return np.where(a == b, 0.0, np.abs(a - b))

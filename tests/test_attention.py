@@ -133,12 +133,36 @@ def test_a_built_kernel_of_another_kind():
     assert refused(q, k, v, kernel=built) == "scalar_f32_d8: q has head_dim 4, the kernel was built for 8"
 
 
+def test_what_is_no_kernel():
+    q, k, v = arrays((2, 16), (2, 16), (2, 16))
+    auto = kernels.Config.auto(16, 2, 2, dtype="f32")
+    for kernel, name in (
+        (None, "NoneType"),
+        (auto, "Config"),
+        (kernels.get("scalar"), "scalar"),
+        (kernels.get("decode").build(head_dim=16), "decode_f32_d16_indirect"),
+    ):
+        assert refused(q, k, v, kernel=kernel) == f"kernel: a name or a built prefill kernel is wanted, got {name}"
+    assert pl.attention(q, k, v, kernel=auto.build(), device="cpu").error.ok
+
+
+def test_a_scale_is_a_finite_number():
+    q, k, v = arrays((2, 4), (2, 4), (2, 4))
+    for scale in (np.nan, np.inf, "large", [1.0, 2.0]):
+        assert refused(q, k, v, scale=scale) == f"scale: a finite number is wanted, got {scale!r}"
+    assert refused(q, k, v, scale=1e300) == "tiled_f32_d4, argument 11 (scale: .f32): 1e+300 is too large for .f32"
+    assert pl.attention(q, k, v, scale=np.float32(0.5), device="cpu").scale == 0.5
+
+
 def test_rows_that_do_not_exist():
     q, k, v = arrays((2, 4), (2, 4), (2, 4))
     assert refused(q, k, v, state=[(0, 0, 2)]) == (
         "state: there is no row (0, 0, 2); (batch, head, row) are below (1, 1, 2)"
     )
     assert refused(q, k, v, state=[(0, 0, 1), (0, 0, 1)]) == "state: row (0, 0, 1) is listed twice"
+    for state, shown in ((7, "7"), ([(0, 0)], "(0, 0)"), ((0, 0, 1), "0"), ([(0, 0, 0.5)], "(0, 0, 0.5)")):
+        wanted = "state: True or triples (batch, head, row) are wanted"
+        assert refused(q, k, v, state=state) == f"{wanted}, got {shown}"
 
 
 def test_head_dim_beyond_the_limit():

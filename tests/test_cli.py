@@ -36,6 +36,7 @@ def test_list_json_has_the_limits(capsys):
     assert list(listed) == list(kernels.names())
     assert listed["scalar"]["parameters"]["head_dim"] == {
         "default": 64, "says": "elements of a query, key or value row (D)", "minimum": 1, "maximum": 256,
+        "step": 1,
     }  # fmt: skip
     assert listed["scalar"]["parameters"]["dtype"]["choices"] == ["f32", "f64"]
 
@@ -114,6 +115,12 @@ def test_run_fails_when_out_of_tolerance(capsys, monkeypatch):
         ("ptx tilde", f"there is no kernel 'tilde'; there are {', '.join(kernels.names())}"),
         ("run scalar --head-dim 300", "scalar: head_dim is a whole number from 1 to 256, not 300"),
         ("run scalar --seq-len 0", "--seq-len is at least 1, not 0"),
+        ("run scalar --kv-heads 0", "--kv-heads is at least 1, not 0"),
+        ("run scalar --kv-len -3", "--kv-len is at least 0, not -3"),
+        ("run scalar --seed -1", "--seed is at least 0, not -1"),
+        ("run scalar --scale nan", "scale: a finite number is wanted, got nan"),
+        ("run scalar --splits 2", "--splits is for decode kernels; scalar is for prefill"),
+        ("run mma --page-size 16", "--page-size is for decode kernels; mma is for prefill"),
         (
             "run scalar --heads 3 --kv-heads 2",
             "3 query heads cannot share 2 key/value heads; Hq should be a multiple of Hkv",

@@ -76,6 +76,29 @@ def test_one_kernel_may_be_named_alone_and_is_counted_where_there_is_no_gpu():
     found = pl.compare(q, k, v, kernels="tiled", device="step")
     assert [e.kernel for e in found.entries] == ["tiled_f32_d16"]
     assert found.entries[0].instructions > 0
+    built = kernels.get("tiled").build(head_dim=16, tile_kv=4)
+    assert pl.compare(q, k, v, kernels=built, device="cpu").entries[0].tiles == "128 x 4"
+    decoding = kernels.get("decode").build(head_dim=16)
+    found = pl.compare_decode(q[:, :, 0], k, v, 9, kernels=decoding, device="cpu")
+    assert [e.kernel for e in found.entries] == ["decode_f32_d16_indirect"]
+
+
+def test_where_no_kernel_fits():
+    q = np.zeros((1, 1, 1, 20), np.float16)
+    with pytest.raises(pl.TargetError) as none:
+        pl.compare(q, q, q, device="cpu")
+    assert str(none.value) == "no prefill kernel takes f16 with head_dim=20"
+    whole = np.zeros((1, 1, 64), int)
+    with pytest.raises(pl.TargetError) as none:
+        pl.compare_decode(whole, whole[None], whole[None], 1, device="cpu")
+    assert str(none.value) == "no decode kernel takes int64 with head_dim=64"
+    for bad, found in (([1.0], "list"), (np.array(1.0), "a single number")):
+        with pytest.raises(pl.LaunchError) as caught:
+            pl.compare(bad, q, q, device="cpu")
+        assert str(caught.value) == f"q: a numpy array is wanted, its last dimension the head_dim; got {found}"
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.compare_decode(q[0], q, q, 1, kernels=[3], device="cpu")
+    assert str(caught.value) == "kernel: a name or a built decode kernel is wanted, got int"
 
 
 def test_the_plot_has_a_picture_for_each_number():

@@ -127,6 +127,8 @@ def test_types_that_do_not_fit():
     assert refused(q, [1], v, 3) == "k_cache: a numpy array is wanted, got list"
     assert refused(q, k, v, 3.5) == "lengths: 2 whole numbers are wanted, or one for all; got float64 []"
     assert refused(q, k, v, [3]) == "lengths: 2 whole numbers are wanted, or one for all; got int64 [1]"
+    assert refused(q, k, v, [[1], [2, 3]]) == ("lengths: 2 whole numbers are wanted, or one for all; got [[1], [2, 3]]")
+    assert refused(q, k, v, 3, scale=np.nan) == "scale: a finite number is wanted, got nan"
     table = np.zeros((2, 1))
     assert refused(q, k, v, 3, table) == "block_table: an int32 array [B, max_pages] is wanted, got float64 [2, 1]"
 

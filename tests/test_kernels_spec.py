@@ -140,3 +140,31 @@ def test_arguments_that_do_not_fit(changed, message):
     with pytest.raises(pl.LaunchError) as caught:
         built.arguments(*(np.zeros(s, np.float32) for s in (shapes | changed).values()), 1.0)
     assert str(caught.value) == message
+
+
+def test_numbers_of_numpy_are_whole_numbers_too():
+    spec = kernels.get("tiled")
+    built = spec.build(head_dim=np.int64(64), tile_kv=np.uint8(16), causal=np.True_)
+    assert built is spec.build(head_dim=64, tile_kv=16, causal=True)
+    assert type(built.config.tile_kv) is int
+    auto = kernels.Config.auto(np.int32(64), np.int64(5), np.int64(7))
+    assert auto == kernels.Config.auto(64, 5, 7)
+    with pytest.raises(pl.TargetError) as caught:
+        spec.build(tile_kv=True)
+    assert str(caught.value) == "tiled: tile_kv is a whole number from 1 to 256, not True"
+
+
+@pytest.mark.parametrize(
+    ("rows", "keys", "message"),
+    [
+        (2**31, 1, "B * Hq * Sq is 2147483648"),
+        (1, 2**31, "B * Hkv * Sk is 2147483648"),
+        (1, 2**27, "Sk * D is 2147483648"),
+    ],
+)
+def test_what_is_counted_in_32_bits(rows, keys, message):
+    """Arrays of that size are not made here, only said to be there."""
+    q, k, lse = (np.broadcast_to(np.zeros(1, np.float32), (1, 1, *s)) for s in ((rows, 16), (keys, 16), (rows,)))
+    with pytest.raises(pl.LaunchError) as caught:
+        kernels.get("scalar").build(head_dim=16).arguments(q, k, k, q, lse, 1.0)
+    assert str(caught.value) == f"scalar_f32_d16: {message}; it is counted in 32 bits and should be below 2**31"

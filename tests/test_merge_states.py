@@ -96,3 +96,12 @@ def test_merge_states_of_what_does_not_fit():
         with pytest.raises(pl.LaunchError) as caught:
             pl.merge_states(*args, device="cpu")
         assert str(caught.value) == message
+
+
+def test_a_single_row():
+    """o `[D]` and lse `[]`, which numpy gives as a scalar when it is taken out of an array."""
+    o, lse = np.array([[1, 2], [5, 6]], np.float32), np.zeros(2, np.float32)
+    merged = pl.merge_states(o[0], lse[0], o[1], lse[1], device="cpu")
+    np.testing.assert_allclose(merged[0], [3, 4])
+    assert merged[1].shape == ()
+    np.testing.assert_allclose(merged[1], np.log(2), rtol=1e-6)

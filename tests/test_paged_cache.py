@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -162,11 +163,28 @@ def test_what_is_refused():
         ((2, 0, 1, 1), "page_size is a whole number from 1 on, not 0"),
         ((2.5, 4, 1, 1), "num_pages is a whole number from 1 on, not 2.5"),
         ((2, 4, -1, 1), "heads_kv is a whole number from 1 on, not -1"),
+        ((2, 4, 1, True), "head_dim is a whole number from 1 on, not True"),
+        ((2, 4, 1, 1, np.float64), "dtype is one of float32, float16, bfloat16, not float64"),
     ):
         with pytest.raises(ValueError) as caught:
             PagedCache(*sizes)
         assert str(caught.value) == message
     assert PagedCache(2, 4, 1, 1).block_table().shape == (0, 1)
+
+
+def test_what_cannot_be_stored_takes_no_page():
+    cache = PagedCache(4, 2, 1, 2)
+    chat = cache.new()
+    for rows in (np.full((3, 1, 2), "one"), np.ones((3, 1, 2), complex)):
+        with pytest.raises(ValueError) as caught:
+            cache.append(chat, rows, rows)
+        assert str(caught.value) == f"k has type {rows.dtype}; it should be an array of numbers, such as float32"
+        assert (cache.free_pages, cache.length(chat), cache.pages(chat)) == (4, 0, ())
+    cache.append(chat, np.ones((3, 1, 2), int), np.ones((3, 1, 2), ml_dtypes.bfloat16))
+    assert (cache.free_pages, cache.length(chat)) == (2, 3)
+
+
+def test_no_sequences():
     assert PagedCache(2, 4, 1, 1).lengths([]).shape == (0,)
 
 

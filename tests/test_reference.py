@@ -181,3 +181,23 @@ def test_shapes_that_do_not_fit(shapes, message):
     with pytest.raises(ValueError) as caught:
         reference.attention(*(np.zeros(s) for s in shapes))
     assert str(caught.value) == message
+
+
+def test_what_saw_a_nan_is_nan_and_nothing_else():
+    q, k, v = reference.random_inputs(1, 1, 1, 4, 6, 8, dtype=np.float64)
+    k[0, 0, 3, 0] = np.nan
+    got = reference.attention(q, k, v, causal=True)  # rows 0 to 3 see the keys up to 2, 3, 4 and 5
+    assert np.isnan(got.o[0, 0]).all(axis=1).tolist() == [False, True, True, True]
+    assert np.isnan(got.lse[0, 0]).tolist() == [False, True, True, True]
+    assert not reference.measure(got.o, got.lse, q, k, v, causal=True).ok
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_an_infinity_is_right_where_the_reference_has_it(dtype):
+    q, k, v = reference.random_inputs(1, 1, 1, 3, 6, 8, dtype=dtype)
+    v[0, 0, 2, 5] = np.inf
+    expected = reference.attention(q, k, v)
+    o, lse = expected.o.astype(dtype), expected.lse
+    assert reference.measure(o, lse, q, k, v).ok
+    o[0, 0, 1, 5] = 7
+    assert not reference.measure(o, lse, q, k, v).ok

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ptxlab import targets
 from ptxlab.build import Ptr, Register, u32
 from ptxlab.errors import TargetError
@@ -75,7 +77,7 @@ class Config:
             raise TargetError(f"dtype is one of {', '.join(map(repr, PREFERRED))}, not {dtype!r}")
         targets.get(arch)
         for what, count in (("seq_q", seq_q), ("seq_kv", seq_kv)):
-            if not isinstance(count, int) or count < 0:
+            if not isinstance(count, int | np.integer) or count < 0:
                 raise TargetError(f"{what} is a whole number from 0, not {count!r}")
         refused: dict[str, list[str]] = {}
         for name in (kernel,) if kernel else [name for name in PREFERRED[dtype] if name in names("prefill")]:
@@ -90,7 +92,7 @@ class Config:
                 refused.setdefault(str(no).removeprefix(f"{name}: "), []).append(name)
                 continue
             why = _reasons(refused)
-            preferred = spec.prefer(cls(head_dim, causal, dtype, arch, spec.tile or 1))
+            preferred = spec.prefer(cls(config.head_dim, config.causal, dtype, arch, spec.tile or 1))
             for what, has, likes, problem in (
                 ("tile_q", config.tile_q, preferred.tile_q, seq_q),
                 ("tile_kv", config.tile_kv, preferred.tile_kv, seq_kv),

@@ -298,8 +298,7 @@ class DecodeSpec:
             if name not in self.parameters:
                 raise TargetError(f"{self.name} has no {name}; its parameters are {', '.join(self.parameters)}")
             if value is not None:
-                self.parameters[name].check(self.name, value)
-                values[name] = value
+                values[name] = self.parameters[name].check(self.name, value)
         return _build(self, self.fit(DecodeConfig(**values)))
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from ptxlab import targets
 from ptxlab.build import Kernel, Param, Ptr, u32
 from ptxlab.errors import LaunchError, TargetError
@@ -50,15 +52,18 @@ class Parameter:
             return False
         return True
 
-    def check(self, kernel: str, value: Any) -> None:
-        """`TargetError` names the limit that a value breaks."""
+    def check(self, kernel: str, value: Any) -> Any:
+        """The value, a whole number of numpy as Python's; `TargetError` names the limit that it breaks."""
         if self.choices:
             if value not in self.choices:
                 listed = ", ".join(map(repr, self.choices))
                 raise TargetError(f"{kernel}: {self.name} is one of {listed}, not {value!r}")
-        elif not isinstance(value, int) or not self.minimum <= value <= self.maximum or value % self.step:
+            return self.choices[self.choices.index(value)]
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or not self.minimum <= value <= self.maximum or value % self.step:
             limits = f"from {self.minimum} to {self.maximum}" + (f" in steps of {self.step}" if self.step > 1 else "")
             raise TargetError(f"{kernel}: {self.name} is a whole number {limits}, not {value!r}")
+        return int(value)
 
 
 TILE_KV = Parameter("tile_kv", "keys a tile; by default as many as fit", None, minimum=1, maximum=256)
@@ -140,6 +145,10 @@ class Built:
                 raise LaunchError(f"{self.name}: {name} should have shape {list(shape)}, not {list(array.shape)}")
         if heads_kv == 0 or heads_q % heads_kv:
             raise LaunchError(f"{self.name}: Hq = {heads_q} should be a multiple of Hkv = {heads_kv}")
+        for name, count in (("B * Hq * Sq", batch * heads_q * rows), ("B * Hkv * Sk", batch * heads_kv * keys),
+                            ("Sk * D", keys * dim)):  # fmt: skip
+            if count >= 2**31:  # what the kernels multiply in 32 bits; addresses have 64
+                raise LaunchError(f"{self.name}: {name} is {count}; it is counted in 32 bits and should be below 2**31")
         args = (q, k, v, o, lse, batch, heads_q, heads_kv, rows, keys, float(scale))
         if not self.config.probes:
             return args
@@ -236,14 +245,16 @@ class Spec:
         self, *, head_dim: int, causal: bool, dtype: str, arch: str, probes: bool = False, **sizes: int | None
     ) -> Config:
         """The complete and checked configuration that `build` builds; it takes the same parameters."""
-        given = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes}
+        given: dict[str, Any] = {
+            "head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes
+        }  # fmt: skip
         asked: dict[str, Any] = {name: n for name, n in sizes.items() if n is not None}
         for name, value in (given | asked).items():
             if name not in self.parameters:
                 raise TargetError(f"{self.name} has no {name}; its parameters are {', '.join(self.parameters)}")
-            self.parameters[name].check(self.name, value)
-        start = Config(head_dim, bool(causal), dtype, arch, self.tile or 1, bool(probes), kernel=self.name)
-        return self._fit(start, asked)
+            checked = self.parameters[name].check(self.name, value)
+            (given if name in given else asked)[name] = checked
+        return self._fit(Config(**given, tile_kv=self.tile or 1, kernel=self.name), asked)
 
     def _fit(self, start: Config, asked: dict[str, Any]) -> Config:
         """The configuration with its tiles: those asked for, the others as preferred and halved until they fit."""

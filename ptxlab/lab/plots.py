@@ -24,6 +24,8 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
     """
     _check(result)
     decoded = isinstance(result, Decoded)
+    if not hasattr(result, "state"):
+        raise LaunchError(f"result: one of pl.attention or pl.decode is wanted, got {type(result).__name__}")
     if result.state is None:
         raise LaunchError(f"this result has no state; write pl.{'decode' if decoded else 'attention'}(..., state=True)")
     if not isinstance(row, int | np.integer) or not 0 <= row < len(result.rows):
