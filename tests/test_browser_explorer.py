@@ -113,7 +113,7 @@ def portrait(page: Any, name: str) -> None:
     ).first
     line.evaluate(
         "e => { const b = e.closest('.pl-lines'), at = (x) => x.getBoundingClientRect().top;"
-        " b.scrollTop += at(e) - at(b) - 3 * e.offsetHeight }"
+        " b.scrollLeft = 0; b.scrollTop += at(e) - at(b) - 3 * e.offsetHeight }"
     )
     line.locator(".o .m").first.hover()
     page.wait_for_timeout(400)

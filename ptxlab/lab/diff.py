@@ -159,9 +159,9 @@ def ptx_of(thing: Any) -> str:
 def _library(name: str) -> str | None:
     """The PTX of a kernel of the library as it is by default, unless another text was kept under its name."""
     from ptxlab import kernels
-    from ptxlab.lab import subjects
+    from ptxlab.lab import traced
 
-    return subjects.build(name, {}).ptx if name in kernels.names() and name not in KEPT else None
+    return traced.build(name, {}).ptx if name in kernels.names() and name not in KEPT else None
 
 
 def _name(thing: Any, otherwise: str) -> str:
