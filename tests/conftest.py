@@ -89,14 +89,14 @@ def parts(chromium: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def viewer(chromium: Any) -> Iterator[Any]:
-    """`viewer(debugger)`: a page that shows the widget with a model that holds its traits."""
+    """`viewer(debugger, key)`: a page that shows the widget with a model that holds its traits."""
     from ptxlab.lab import assets
 
     page = chromium.new_page(viewport={"width": 1300, "height": 1000})
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
 
-    def show(debugger: Any) -> Any:
+    def show(debugger: Any, key: str = "0:0") -> Any:
         page.set_content(f'<!doctype html><body><style>{assets.style("debugger")}</style><div id="place"></div></body>')
         code = assets.script("debugger").replace("export default", "const widget =")
         page.evaluate(
@@ -108,7 +108,7 @@ def viewer(chromium: Any) -> Iterator[Any]:
             }""",
             [code, debugger.info, base64.b64encode(debugger.trace).decode()],
         )
-        page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
+        page.wait_for_selector(f'.ptxlab-debugger[data-ready="{key}"]')
         return page
 
     yield show

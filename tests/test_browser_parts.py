@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from typing import Any
 
 import numpy as np
@@ -163,6 +164,53 @@ def test_any_block_and_warp(viewer: Any) -> None:
     assert page.input_value("select[aria-label=warp]") == "2"
 
 
+# -- where it opens ----------------------------------------------------------------------------------------------------
+
+SELECTED = "section[aria-label=PTX] [aria-selected=true]"
+
+
+def test_it_opens_at_the_line_that_was_asked_for(viewer: Any) -> None:
+    debugger = pl.debug("tiled", seq_len=40, head_dim=16, at="ex2")
+    walker = debugger.recording.walk(0, 0)
+    first = next(k for k in range(len(walker)) if walker.moment(k).opcode.startswith("ex2"))
+    page = viewer(debugger)
+    assert page.get_attribute(".ptxlab-debugger", "data-step") == str(first)
+    assert f"step {first + 1} of 4059, line {walker.moment(first).line}: ex2." in page.inner_text(".pl-status")
+    assert "ex2.approx" in page.text_content(SELECTED)
+    page.select_option("select[aria-label=warp]", "3")
+    page.wait_for_selector('.ptxlab-debugger[data-ready="0:3"]')
+    assert "ex2.approx" in page.text_content(SELECTED)
+
+
+WARPS = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry warps(.param .u64 out)
+{
+    .reg .pred %p;
+    .reg .u32 %t, %d;
+    mov.u32 %t, %tid.x;
+    setp.lt.u32 %p, %t, 64;
+    @%p bra END;
+    mul.lo.u32 %d, %t, %t;
+END:
+    ret;
+}
+"""
+
+
+def test_it_opens_in_the_warp_that_was_there(viewer: Any) -> None:
+    debugger = pl.debug(WARPS, 1, 96, np.zeros(1), at="mul.lo")
+    page = viewer(debugger, "0:2")
+    assert page.input_value("select[aria-label=warp]") == "2"
+    assert "mul.lo" in page.text_content(SELECTED)
+    page.select_option("select[aria-label=warp]", "0")
+    page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
+    assert page.inner_text(".pl-status") == (
+        "this warp has no step at the line that was asked for: step 1 of 4, line 8: mov.u32"
+    )
+
+
 # -- without a kernel --------------------------------------------------------------------------------------------------
 
 
@@ -183,7 +231,7 @@ def test_an_export_and_a_saved_page_hold_the_viewer(chromium: Any, tmp_path: Any
     (tmp_path / "export.html").write_text(exported(debugger))
     debugger.save(tmp_path / "page.html")
     walker = debugger.recording.walk(0, 0)
-    for name, steps in (("page", 4059), ("export", 0)):
+    for name in ("page", "export"):
         page = chromium.new_page(viewport={"width": 1200, "height": 1000}, offline=True)
         errors: list[str] = []
         page.on("pageerror", lambda error, errors=errors: errors.append(str(error)))
@@ -195,8 +243,35 @@ def test_an_export_and_a_saved_page_hold_the_viewer(chromium: Any, tmp_path: Any
         shown = page.inner_text(".pl-status")
         assert shown.startswith("step 31 of ")
         assert shown.endswith(walker.moment(30).opcode)
-        note = page.inner_text(".pl-entry")
-        assert ("a saved copy with " in note) == (name == "export")
-        assert not steps or f"of {steps}," in shown
+        note = page.text_content(".pl-kept")
+        assert note.startswith("A saved copy: it keeps steps 1 to ") == (name == "export")
+        assert page.is_visible(".pl-kept") == (name == "export")
+        assert "of 4059," in shown
         assert not [error for error in errors if "ptxlab" in error]
         page.close()
+
+
+def test_a_copy_keeps_the_steps_around_the_one_that_was_asked_for(chromium: Any, tmp_path: Any) -> None:
+    debugger = pl.debug("tiled", seq_len=40, head_dim=16, at="st.global")
+    walker = debugger.recording.walk(0, 0)
+    first = next(k for k in range(len(walker)) if walker.moment(k).opcode.startswith("st.global"))
+    (tmp_path / "export.html").write_text(exported(debugger))
+    tables = debugger._repr_mimebundle_()[0]["text/html"].partition("<script>")[0]
+    assert f"step {first + 1} of 4059: where the debugger opens</summary>" in tables
+    page = chromium.new_page(viewport={"width": 400, "height": 1000}, offline=True)
+    page.goto((tmp_path / "export.html").as_uri(), wait_until="domcontentloaded")
+    page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
+    assert page.inner_text(".pl-status").startswith(f"step {first + 1} of 4059, line ")
+    assert "st.global" in page.text_content(SELECTED)
+    begin, end = re.match(r"A saved copy: it keeps steps ([\d,]+) to ([\d,]+) of 4,059 of block 0, warp 0, and nothing "
+                          r"of the 3 other warps", page.inner_text(".pl-kept")).groups()  # fmt: skip
+    page.focus(".pl-slider")
+    page.keyboard.press("Home")
+    opcode = walker.moment(int(begin.replace(",", "")) - 1).opcode
+    shown = page.inner_text(".pl-status")
+    assert shown.startswith(f"the first that is kept: step {begin.replace(',', '')} of 4059, line ")
+    assert shown.endswith(f": {opcode}")
+    page.keyboard.press("End")
+    assert f"step {end.replace(',', '')} of 4059" in page.inner_text(".pl-status")
+    assert page.eval_on_selector(".ptxlab-debugger", "e => e.scrollWidth <= e.clientWidth + 1")
+    page.close()

@@ -46,13 +46,14 @@ class Debugger(anywidget.AnyWidget):
         super().__init__(trace=bytes(recording.data), info=moments.page_info(recording, note))
 
     def open_at(self, at: int | str) -> None:
-        """Opens at the first step of a PTX line: its number, or words that it has. `TraceError` if no line has them."""
+        """Opens at the first step of a PTX line, its number or words that it has, in the first warp that was there.
+        `TraceError` if no line has them."""
         lines = self.recording.text.splitlines()
         found = [at] if isinstance(at, int) else [n for n, text in enumerate(lines, 1) if at in text.partition("//")[0]]
         if not all(1 <= n <= len(lines) for n in found) or not found:
             raise TraceError(f"at: {self.recording.kernel} has no line {at!r}; name a PTX line or words that it has")
         self.at = found
-        self.info = {**self.info, "at": found}
+        self.info = {**self.info, **moments.opening(self.recording, found)}
 
     def save(self, path: str | Path) -> None:
         """Writes a page that shows this debugger in any browser, without Python: `pl.debug(run).save("run.html")`."""

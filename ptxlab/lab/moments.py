@@ -6,6 +6,7 @@ The debugger marks these steps on its scrubber. A notebook that is opened withou
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ ENDS = ("ret", "exit")
 """Opcodes after which lanes are missing because they are done."""
 MAXIMUM = re.compile(r"row_max")
 """Names of the registers whose growth is an event of its own."""
-SHOWN = 6
+SHOWN = 7
 """Steps of the static copy, at most."""
 AROUND = 3
 """PTX lines above and below the one that a step of the static copy has executed."""
@@ -65,6 +66,26 @@ def _growth(recording: Recording, pages: list[Any]) -> list[int]:
     return found
 
 
+def first_step(recording: Recording, lines: Sequence[int]) -> tuple[tuple[int, int], int] | None:
+    """The first warp (block, warp) with a recorded step at one of these PTX lines, and that step, counted from 0."""
+    wanted = np.isin([line for line, *_ in recording.codes], lines)
+    for key in recording.warps if wanted.any() else ():
+        base = 0
+        for _, count, start, length, crc in recording.pages[key]:
+            there = wanted[recording.page(start, length, crc).codes]
+            if there.any():
+                return key, base + int(there.argmax())
+            base += count
+    return None
+
+
+def opening(recording: Recording, lines: Sequence[int]) -> dict[str, Any]:
+    """{at, start}: the PTX lines and the warp that the viewer opens at; nothing without lines, no warp if none was
+    there."""
+    found = first_step(recording, lines)
+    return ({"at": list(lines)} if lines else {}) | ({"start": list(found[0])} if found else {})
+
+
 def page_info(recording: Recording, note: str = "") -> dict[str, Any]:
     """What the viewer is given beside the trace. note: why the kernel was stopped."""
     return {
@@ -81,10 +102,10 @@ def page_info(recording: Recording, note: str = "") -> dict[str, Any]:
 # -- the static copy ---------------------------------------------------------------------------------------------------
 
 
-def key_steps(recording: Recording, key: tuple[int, int]) -> dict[int, str]:
-    """Up to `SHOWN` steps of a warp with what makes each worth seeing, in order."""
+def key_steps(recording: Recording, key: tuple[int, int], opens: int | None = None) -> dict[int, str]:
+    """Up to `SHOWN` steps of a warp with what makes each worth seeing, in order. opens: the step that was asked for."""
     there = events(recording, key)
-    out = {0: "the first step"}
+    out = {0: "the first step"} if opens is None else {opens: "where the debugger opens", 0: "the first step"}
     words = {
         "barrier": "the first barrier",
         "divergence": "the lanes part for the first time",
@@ -99,17 +120,18 @@ def key_steps(recording: Recording, key: tuple[int, int]) -> dict[int, str]:
     return dict(sorted(out.items())[:SHOWN])
 
 
-def debugger_html(recording: Recording, note: str = "") -> str:
-    """A static copy of the debugger: a few key steps of the first warp, with their registers and accesses."""
+def debugger_html(recording: Recording, note: str = "", opens: tuple[tuple[int, int], int] | None = None) -> str:
+    """A static copy of the debugger: a few key steps of a warp, with their registers and accesses. opens: the warp and
+    the step that were asked for; by default the first warp."""
     rows: dict[str, object] = {"trace": recording, "grid": recording.grid, "block": recording.block}
     if note:
         rows["stopped"] = note
     rows["copy"] = "static, with a few steps only; run the cell for the live debugger"
     parts = [f'<div class="pl-head"><b>{display.text(recording.kernel)}</b></div>', display.table(rows)]
     if recording.warps:
-        key = recording.warps[0]
+        key, opened = opens or (recording.warps[0], None)
         walker, lines = recording.walk(*key), highlight.ptx_lines(recording.text)
-        for step, says in key_steps(recording, key).items():
+        for step, says in key_steps(recording, key, opened).items():
             moment = walker.seek(step + 1)
             assert moment is not None
             title = f"Block {key[0]}, warp {key[1]}, step {step + 1} of {len(walker)}: {says}"

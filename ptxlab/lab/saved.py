@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 from ptxlab.emulate.excerpt import excerpt
 from ptxlab.emulate.recording import Recording
@@ -50,18 +52,41 @@ def copy_html(
     recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = ()
 ) -> str:  # fmt: skip
     """What a notebook keeps of a debugger. limit: bytes of the trace that stay; None for all of it. at: the PTX lines
-    at which it opens."""
-    part = recording if limit is None else excerpt(recording, limit)
-    info = {**moments.page_info(part, note), "at": list(at)}
-    if part.steps < recording.steps:
-        info["copy"] = f"a saved copy with {part.steps:,} of {recording.steps:,} steps; run the cell for all of them"
-    script = assets.script("debugger").replace("export default { render };", "render({ model, el });")
+    at which it opens, and around whose first step the part lies that is kept."""
+    part, info = copy_part(recording, note, limit, at)
+    script = _bare(assets.script("debugger")).replace("export default { render };", "render({ model, el });")
     packed = json.dumps(
-        {"script": script, "style": assets.style("debugger") + _LONE, "info": info}, separators=(",", ":")
+        {"script": script, "style": _bare(assets.style("debugger")) + _LONE, "info": info}, separators=(",", ":")
     )
     data = [_packed(packed.encode()), _packed(bytes(part.data))]
     live = _LOADER.replace("DATA", json.dumps(data))
-    return f'<div class="ptxlab-copy">{moments.debugger_html(recording, note)}{live}</div>'
+    tables = moments.debugger_html(recording, note, moments.first_step(recording, at))
+    return f'<div class="ptxlab-copy">{tables}{live}</div>'
+
+
+def copy_part(
+    recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = ()
+) -> tuple[Recording, dict[str, Any]]:
+    """The part of a trace that a copy keeps, and what the viewer is given beside it: that of `moments.page_info`, where
+    it opens, `copy` (what is kept, in words) and `kept`: "block:warp" -> [steps before the part, steps in all]."""
+    part, begins = (recording, {}) if limit is None else excerpt(recording, limit, moments.first_step(recording, at))
+    info = {**moments.page_info(part, note), **moments.opening(recording, at)}
+    if part.steps < recording.steps:
+        whole = {key: len(recording.walk(*key)) for key in begins}
+        info["kept"] = {f"{b}:{w}": [begins[b, w], total] for (b, w), total in whole.items()}
+        info["copy"] = _what_is_kept(recording, part, begins)
+    return part, info
+
+
+def _what_is_kept(recording: Recording, part: Recording, begins: dict[tuple[int, int], int]) -> str:
+    """A sentence for the reader; the warp that was chosen comes first in `begins`."""
+    key = next(iter(begins))
+    begin, count, total = begins[key], len(part.walk(*key)), len(recording.walk(*key))
+    steps = f"steps {begin + 1:,} to {begin + count:,} of {total:,}" if count < total else f"all {total:,} steps"
+    others, kept = len(recording.warps) - 1, len(begins) - 1
+    rest = f"the {others} other warps" if others > 1 else "the other warp"
+    more = f", and {f'steps of {kept} of' if kept else 'nothing of'} {rest}" if others else ""
+    return f"A saved copy: it keeps {steps} of block {key[0]}, warp {key[1]}{more}. Run the cell for all of them."
 
 
 def page_html(recording: Recording, note: str = "", at: Sequence[int] = ()) -> str:
@@ -72,6 +97,14 @@ def page_html(recording: Recording, note: str = "", at: Sequence[int] = ()) -> s
         '<meta name="viewport" content="width=device-width, initial-scale=1"></head>'
         f'<body style="margin: 12px">{copy_html(recording, note, None, at)}</body></html>'
     )
+
+
+_REMARKS = re.compile(r"^[ ]*(//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)$\n?", re.MULTILINE)
+
+
+def _bare(code: str) -> str:
+    """JavaScript or CSS without indentation and without the lines that are comments: a sixth less to keep."""
+    return re.sub(r"^ +", "", _REMARKS.sub("", code), flags=re.MULTILINE)
 
 
 def _packed(data: bytes) -> str:

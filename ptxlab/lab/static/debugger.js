@@ -13,8 +13,8 @@ function makeScrubber(onseek) {
   return {
     el,
     at(step, text) { slider.value = step; slider.setAttribute("aria-valuetext", text); },
-    /** `marks` is {kind: [steps]}; `what` says which register the writes are of. */
-    show(marks, count, what) {
+    /** `marks` is {kind: [steps]}; `what` says which register the writes are of; `begin` is how many steps came before. */
+    show(marks, count, what, begin) {
       slider.max = count - 1;
       const width = 1000, svg = [];
       for (const [kind, title] of EVENTS) {
@@ -32,7 +32,7 @@ function makeScrubber(onseek) {
       table.replaceChildren(h("table", null,
         h("thead", null, h("tr", null, h("th", { scope: "col" }, "step"), h("th", { scope: "col" }, `event${all.length > 500 ? `, the first 500 of ${all.length}` : ""}`))),
         h("tbody", null, shown.map(([step, says]) => h("tr", null,
-          h("td", null, h("button.pl-quiet", { type: "button", onclick: () => onseek(step) }, String(step + 1))), h("td", null, says))))));
+          h("td", null, h("button.pl-quiet", { type: "button", onclick: () => onseek(step) }, String(begin + step + 1))), h("td", null, says))))));
     },
   };
 }
@@ -65,7 +65,8 @@ function render({ model, el }) {
   const exchange = makeExchangeCard(info.exchange, registers, names);
   const problem = h("div.pl-problem", { role: "alert", hidden: !info.note }, h("b", null, "The kernel was stopped; this is what it did before"), h("pre", null, info.note));
   root.append(
-    h("header.pl-head", { role: "group" }, h("h3", null, info.kernel), h("code.pl-entry", null, `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${info.copy ? ` · ${info.copy}` : info.capped ? " · the trace was cut at its limit" : ""}`), h("span.pl-spring"), status),
+    h("header.pl-head", { role: "group" }, h("h3", null, info.kernel), h("code.pl-entry", null, `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${!info.copy && info.capped ? " · the trace was cut at its limit" : ""}`), h("span.pl-spring"), status),
+    h("p.pl-kept", { hidden: !info.copy }, info.copy || ""),
     problem,
     h("div.pl-tools.pl-run", null,
       blocks, warps,
@@ -96,12 +97,17 @@ function render({ model, el }) {
 
   const atBreakpoint = (step) => breakpoints.has(step.line);
 
+  /** Of a saved copy: how many steps came before those that it keeps, and how many the warp made in all. */
+  const kept = () => info.kept?.[warp.key] || [0, warp.steps.length];
+
   function seek(step, says = "") {
     if (!warp) return;
     at = Math.max(0, Math.min(warp.steps.length - 1, step));
     const now = warp.steps[at], text = plain[now.line - 1] || "";
-    const place = `step ${at + 1} of ${warp.steps.length}, line ${now.line}`;
-    status.textContent = `${says}${place}: ${now.opcode}`;
+    const [begin, total] = kept(), last = warp.steps.length - 1;
+    const edge = at === 0 && begin ? "the first that is kept: " : at === last && begin + last + 1 < total ? "the last that is kept: " : "";
+    const place = `step ${begin + at + 1} of ${total}, line ${now.line}`;
+    status.textContent = `${says || edge}${place}: ${now.opcode}`;
     scrubber.at(at, `${place}, ${now.opcode}`);
     const active = executing(now, at);
     table.show(warp, at, text, active);
@@ -137,7 +143,7 @@ function render({ model, el }) {
 
   function marks() {
     const known = info.events[warp.key];
-    scrubber.show({ ...known, write: picked < 0 ? [] : warp.writesOf(picked) }, warp.steps.length, names[picked]);
+    scrubber.show({ ...known, write: picked < 0 ? [] : warp.writesOf(picked) }, warp.steps.length, names[picked], kept()[0]);
   }
 
   function toggle(line) {
@@ -151,8 +157,8 @@ function render({ model, el }) {
   }
 
   /** The warps of the chosen block; the same one as before where that was recorded. */
-  function listWarps() {
-    const of = places.filter(([b]) => b === Number(blocks.value)).map(([, w]) => w), before = Number(warps.value);
+  function listWarps(before = Number(warps.value)) {
+    const of = places.filter(([b]) => b === Number(blocks.value)).map(([, w]) => w);
     warps.replaceChildren(...of.map((w) => h("option", { value: w }, `warp ${w}`)));
     warps.value = of.includes(before) ? before : of[0];
     return load(`${blocks.value}:${warps.value}`);
@@ -169,7 +175,8 @@ function render({ model, el }) {
     for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
     ptx.heat(counts);
     marks();
-    seek(Math.max(0, warp.steps.findIndex((step) => info.at?.includes(step.line))));
+    const opens = warp.steps.findIndex((step) => info.at?.includes(step.line));
+    seek(Math.max(0, opens), info.at && opens < 0 ? "this warp has no step at the line that was asked for: " : "");
     root.dataset.ready = key;
   }
 
@@ -191,7 +198,8 @@ function render({ model, el }) {
   });
 
   pick(picked);
-  if (trace.keys.length) listWarps().catch((error) => { status.textContent = `the trace cannot be read: ${error.message}`; });
+  if (info.start) blocks.value = info.start[0];
+  if (trace.keys.length) listWarps(info.start?.[1]).catch((error) => { status.textContent = `the trace cannot be read: ${error.message}`; });
   else status.textContent = "the trace holds no steps";
 }
 
