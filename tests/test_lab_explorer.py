@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,8 +28,10 @@ class Page:
     def __init__(self) -> None:
         self.log: list[tuple[str, Any]] = []
         self.now: dict[str, Any] = {}
+        self.messages: list[list[str]] = []
 
     def __call__(self, parts: dict[str, Any]) -> None:
+        self.messages.append(list(parts))
         self.log.extend(parts.items())
         self.now.update(parts)
 
@@ -90,6 +94,40 @@ def test_a_seen_setting_is_not_run_again(session: Session, page: Page) -> None:
     assert page.now["run"]["cached"] is True
     assert page.now["run"]["map"]["row"] == 3
     assert page.now["state"]["label"] == "row 3"
+
+
+def test_what_is_ready_together_travels_together(session: Session, page: Page) -> None:
+    """Each message costs the page a frame: code and diff share one, and all of a seen setting is one."""
+    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
+    assert session.wait()
+    first = [[part for part in parts if part != "pinned"] for parts in page.messages]
+    assert first == [
+        ["status"],
+        ["code", "problem", "diff", "status"],
+        ["assembly", "status"],
+        ["run", "status"],
+        ["state", "status"],
+    ]
+    page.messages.clear()
+    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
+    assert session.wait()
+    assert page.messages == [["code", "problem", "diff", "assembly", "run", "state", "status"]]
+
+
+def collecting() -> bool:
+    """Whether the garbage collector runs, or does so soon."""
+    deadline = time.monotonic() + 30
+    while not gc.isenabled() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return gc.isenabled()
+
+
+def test_the_garbage_collector_runs_again_when_the_answer_is_out(session: Session) -> None:
+    assert collecting()
+    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
+    assert not gc.isenabled()
+    assert session.wait()
+    assert collecting()
 
 
 def test_stale_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, session: Session, page: Page) -> None:
