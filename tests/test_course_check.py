@@ -11,6 +11,7 @@ import pytest
 from ptxlab.build import Builder, Ptr, f32, kernel, u32
 from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, check, find, names, score, solution
 from ptxlab.course.check import judge
+from ptxlab.course.grading import same
 
 
 class Nasty:
@@ -206,6 +207,24 @@ def test_what_a_function_may_return() -> None:
 
     found = graded(grade)
     assert found.says == ("answer(1): you say True, the machine says 1.",)
+
+
+@pytest.mark.parametrize(
+    ("found", "truth", "right"),
+    [
+        (10**400, 3, False), (10**400, 10**400, True), (float("inf"), 3, False),
+        ([[0], [1]], {0, 1}, False), ({0, True}, {0, 1}, False), ([1, 0, 1], {0, 1}, True), ([0], {0, 1}, False),
+        ("x" * 9, "x", False), (1j, 1, False), (np.float32(0.5), 0.5, True),
+    ],
+)  # fmt: skip
+def test_answers_of_any_kind_are_compared(found: Any, truth: Any, right: bool) -> None:
+    assert same(found, truth) is right
+
+
+def test_a_huge_answer_is_not_repeated_whole() -> None:
+    says = check("02-sectors", lambda *given: "x" * 10**6).says[0]
+    assert len(says) < 3100
+    assert says.endswith(" characters)")
 
 
 def test_full_marks_need_every_part() -> None:

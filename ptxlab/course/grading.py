@@ -36,6 +36,8 @@ Says = str | Sequence[str] | Callable[..., str | Sequence[str]]
 
 BUDGET = 5_000_000
 """Warp-instructions of one launch, unless an exercise says otherwise: an endless loop ends within a second."""
+LONGEST = 3000
+"""Characters of a sentence of the feedback, which may have what an answer returned in it."""
 
 
 @dataclass
@@ -73,7 +75,7 @@ class Grading:
         told: tuple[str, ...] = ()
         if not ok:
             found = says() if callable(says) else says
-            told = tuple(s for s in ((found,) if isinstance(found, str) else tuple(found)) + more if s)
+            told = tuple(_short(s) for s in ((found,) if isinstance(found, str) else tuple(found)) + more if s)
         self.parts.append(Part(name, ok, told))
         return ok
 
@@ -315,7 +317,10 @@ def is_kernel(answer: Any) -> bool:
 def same(found: Any, truth: Any, rtol: float = 0.0) -> bool:
     """Whether a value means the same: numbers by value (a bool is no number), sets without order, others in order."""
     if isinstance(truth, set | frozenset):
-        return isinstance(found, set | frozenset | list | tuple) and set(found) == set(truth)
+        if not isinstance(found, set | frozenset | list | tuple):
+            return False
+        return all(any(same(f, t, rtol) for t in truth) for f in found) and all(
+            any(same(f, t, rtol) for f in found) for t in truth)  # fmt: skip
     if isinstance(truth, list | tuple | np.ndarray):
         if not isinstance(found, list | tuple | np.ndarray | range) or len(found) != len(truth):
             return False
@@ -324,7 +329,14 @@ def same(found: Any, truth: Any, rtol: float = 0.0) -> bool:
         return bool(type(found) is type(truth) or isinstance(found, bool | np.bool_)) and bool(found == truth)
     if isinstance(found, bool) or not isinstance(found, int | float | np.number):
         return False
+    if isinstance(found, int) and abs(found) > 2**1000:  # no float is that large
+        return found == truth
     return bool(np.isclose(float(found), float(truth), rtol=rtol, atol=0.0))
+
+
+def _short(says: str) -> str:
+    """A sentence of the feedback; the end of a very long one is left out."""
+    return says if len(says) <= LONGEST else f"{says[:LONGEST]} ... ({len(says):,} characters)"
 
 
 def _told(says: Says) -> tuple[str, ...]:
