@@ -330,7 +330,7 @@ def same(found: Any, truth: Any, rtol: float = 0.0) -> bool:
     if isinstance(found, bool) or not isinstance(found, int | float | np.number):
         return False
     if isinstance(found, int) and abs(found) > 2**1000:  # no float is that large
-        return found == truth
+        return bool(found == truth)
     return bool(np.isclose(float(found), float(truth), rtol=rtol, atol=0.0))
 
 
