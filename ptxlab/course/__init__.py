@@ -1,9 +1,10 @@
 """The course: exercises with checks that grade on mechanism, and the gallery of bugs to find.
 
-from ptxlab.course import check, score
+from ptxlab.course import check, passage, score
 
 check("01-rescale", kernel)          # runs the answer, looks at what happened in each thread, and says so
 score("01-rescale", kernel)          # the same for a grader: a float
+passage("tiled", "with k.loop(")     # a passage of a library kernel's source, for notebooks
 pl.gallery(7)                        # exhibit 7 of `ptxlab.course.gallery`: a bug, what finds it, its repair
 """
 
@@ -12,8 +13,9 @@ from __future__ import annotations
 from ptxlab.course.check import UnknownExercise, catalogue, check, find, names, score, solution
 from ptxlab.course.exercise import Exercise, Feedback, Score
 from ptxlab.course.grading import Grading
+from ptxlab.course.passage import passage
 
 __all__ = [
-    "Exercise", "Feedback", "Grading", "Score", "UnknownExercise", "catalogue", "check", "find", "names", "score",
-    "solution",
+    "Exercise", "Feedback", "Grading", "Score", "UnknownExercise", "catalogue", "check", "find", "names", "passage",
+    "score", "solution",
 ]  # fmt: skip

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ptxlab.buffers import Const, Out, empty, to_device
 from ptxlab.course.watch import place
 from ptxlab.errors import DeviceFault
 from ptxlab.launch import launch
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.recording import Recording
     from ptxlab.emulate.step import Step
 
 BUDGET = 300_000
@@ -59,6 +62,21 @@ def writer(kernel: Any, grid: Any, block: Any, args: Sequence[Any], which: int, 
         return "" if capped else "No thread stored it: it still holds what it held before the launch."
     at, thread, line = search.found
     return f"Block {_xyz(at, grid)}, thread {_xyz(thread, block)} stored it:\n{place(kernel, line)}"
+
+
+def stores(trace: Recording, space: str = "shared") -> tuple[Any, Any]:
+    """Who wrote what: the address of every store to a space of memory, and its thread's number in its block; each an
+    array with one element for each lane of each store, warp after warp."""
+    addresses, threads = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for block, warp in trace.warps:
+        walker = trace.walk(block, warp)
+        for step in range(len(walker)):
+            for access in walker.moment(step).accesses:
+                if (access.space, access.kind) == (space, "store"):
+                    lanes = np.flatnonzero(access.mask)
+                    addresses.append(access.address[lanes].astype(np.int64))
+                    threads.append(32 * warp + lanes)
+    return np.concatenate(addresses), np.concatenate(threads)
 
 
 def _xyz(index: int, size: Any) -> str:

@@ -188,54 +188,21 @@ again:
 #
 # ## What did my change change?
 #
-# `-k saxpy` above kept the text under a name, and `--diff saxpy` compares with it. Here the result is clipped at zero (a
-# *ReLU*), and `a` is negative.
+# `-k saxpy` above kept the text under a name. `pl.editor` opens it, marks mistakes while you type, and has a button that
+# runs it. Here one more line comes before the store, so that the result is clipped at zero (a *ReLU*), and `a` is
+# negative. Change it as you like.
 
 # %%
 y = before.copy()
+changed = pl.editor("saxpy", 4, 128, x, y, -0.5, n)
+changed.text = changed.text.replace("st.global.f32", "max.f32        %yi, %yi, 0f00000000;\n    st.global.f32")
+changed
+
+# %% [markdown]
+# The same in the notebook, with the difference from what was kept (in a cell of PTX: `%%ptx --diff saxpy`):
 
 # %%
-# %%ptx --diff saxpy --grid 4 --block 128 --args x,y,-0.5,n
-.version 7.0
-.target sm_80
-.address_size 64
-
-.visible .entry saxpy(
-    .param .u64 x,
-    .param .u64 y,
-    .param .f32 a,
-    .param .u32 n
-)
-{
-    .reg .pred     %outside;
-    .reg .u32      %block, %size, %thread, %i, %n;
-    .reg .u64      %x, %y, %offset;
-    .reg .f32      %a, %xi, %yi;
-
-    mov.u32        %block, %ctaid.x;          // which block am I in?
-    mov.u32        %size, %ntid.x;            // how many threads has a block?
-    mov.u32        %thread, %tid.x;           // which of them am I?
-    mad.lo.u32     %i, %block, %size, %thread;
-
-    ld.param.u32   %n, [n];
-    setp.ge.u32    %outside, %i, %n;          // nothing to do for me?
-    @%outside bra  done;
-
-    ld.param.u64   %x, [x];
-    ld.param.u64   %y, [y];
-    mul.wide.u32   %offset, %i, 4;            // a float has 4 bytes
-    add.u64        %x, %x, %offset;
-    add.u64        %y, %y, %offset;
-
-    ld.param.f32   %a, [a];
-    ld.global.f32  %xi, [%x];
-    ld.global.f32  %yi, [%y];
-    fma.rn.f32     %yi, %a, %xi, %yi;         // a * x + y, rounded once
-    max.f32        %yi, %yi, 0f00000000;
-    st.global.f32  [%y], %yi;
-done:
-    ret;
-}
+pl.show(changed, 4, 128, x, y, -0.5, n, against="saxpy")
 
 # %% [markdown]
 # The diff compares instructions, not characters: it does not mind other register names, blank lines or comments. Rename

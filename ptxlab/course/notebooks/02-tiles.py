@@ -17,7 +17,8 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.build import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check
+from ptxlab.course import check, passage
+from ptxlab.course.writers import stores
 
 # %load_ext ptxlab
 
@@ -33,15 +34,16 @@ D = 32
 q, k, v = reference.random_inputs(1, 1, 1, 128, 128, D, seed=1)
 
 
-def kv_sectors(out):
-    """Sectors that the loads of keys and values ask for: all loads of global memory but those of q."""
+def kv_sectors(kernel, *inputs):
+    """Sectors that a kernel's loads of keys and values ask for: all loads of global memory but those of q."""
+    out = pl.attention(*inputs, kernel=kernel, device="cpu", counters=True)
     text = out.kernel.ptx.splitlines()
     loads = {n: c for n, c in out.counters.by_line.items() if c.opcode.startswith("ld.global")}
     return sum(c.sectors for n, c in loads.items() if "%q_row" not in text[n - 1])
 
 
 once = (k.nbytes + v.nbytes) // 32
-asked = kv_sectors(pl.attention(q, k, v, kernel="scalar", device="cpu", counters=True))
+asked = kv_sectors("scalar", q, k, v)
 print(f"K and V have {once} sectors; scalar asks for {asked}: for each of them {asked // once} times")
 
 # %% [markdown]
@@ -82,9 +84,8 @@ pl.launch(reverse, 1, 64, x, y)
 print(y)
 
 # %% [markdown]
-# Half of it is right, and half of it is `nan`: the CPU machine fills fresh shared memory with NaN, so that you see
-# what was read before it was written. (A GPU leaves there what the block before left, which is worse: it may look
-# right.)
+# Half of it is right, and half of it is `nan`: the CPU machine fills fresh shared memory with NaN, so that you see what
+# was read before it was written. (A GPU leaves there what the block before left, which is worse: it may look right.)
 #
 # 64 threads are two warps. A warp's lanes go together, but nothing makes warp 0 wait for warp 1. Here warp 0 went
 # first and read what warp 1 had not written yet. On a GPU the order changes from run to run. The CPU machine shuffles
@@ -115,8 +116,7 @@ pl.launch(reverse, 1, 64, x, y, checks=("memcheck", "racecheck"))
 # `k.barrier()` is the instruction `bar.sync 0`, and it promises two things:
 #
 # - **Nobody passes before everybody has arrived.** Everybody: all threads of the block.
-# - **What was written before is visible after.** Shared memory that any thread wrote before the barrier is what every
-#   thread reads behind it.
+# - **What was written before is visible after.** What any thread wrote before it, every thread reads behind it.
 
 
 # %%
@@ -139,22 +139,23 @@ print("right:", np.array_equal(y, x[::-1]), "  findings:", len(run.findings))
 #
 # ## Is one barrier enough?
 #
-# `reverse` used its tile once. Attention goes through many tiles, and they all take the same place. As a small
-# stand-in for attention we look for the nearest key: each thread has one point $x_i$ on a line, there are $m$ keys on
-# it, and
+# `reverse` used its tile once. Attention goes through many tiles, and they all take the same place. As a small stand-in
+# for attention we look for the nearest key: each thread has one point $x_i$ on a line, there are $m$ keys on it, and
 #
 # $$ y_i = \min_j |x_i - k_j| . $$
 #
-# It has attention's skeleton: every row sees every key, a running result, tiles of keys. Only the arithmetic is
-# missing.
+# It has attention's skeleton: every row sees every key, a running result, tiles of keys. Only arithmetic is missing.
 
 
 # %%
 @kernel
-def nearest(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32, *, T: int = 64, second: bool = True):
+def nearest(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32, *,
+            T: int = 64, second: bool = True, stay: bool = True):  # fmt: skip
     """y[i] = the distance from x[i] to the nearest of m keys; blocks of T threads, tiles of T keys."""
     tile = k.shared(f32, T)
     i, t = k.thread_index(), k.tid.x
+    if not stay:
+        k.return_if(i >= n)
     mine = x[k.min(i, n - 1)]
     best = k.var(f32, math.inf)
 
@@ -172,37 +173,32 @@ def nearest(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32,
         y[i] = best
 
 
-def points(n, m, seed=0):
-    """n points, m keys and the right answer."""
-    random = np.random.default_rng(seed)
+def tried(kernel, n, m, **options):
+    """Launches a kernel for n random points and m keys: gives the run, and how many points have a wrong answer."""
+    random = np.random.default_rng(0)
     x, keys = random.standard_normal(n).astype(np.float32), 3 * random.standard_normal(m).astype(np.float32)
-    return x, keys, np.abs(x[:, None] - keys).min(axis=1)
+    y = np.zeros_like(x)
+    run = pl.launch(kernel, -(-n // 64), 64, x, keys, y, n, m, **options)
+    return run, int((y != np.abs(x[:, None] - keys).min(axis=1)).sum())
 
 
 # %% [markdown]
-# (`second` is a Python value: `if second:` decides while the kernel is written. `k.if_` would decide in each thread.)
+# (`second` is a Python value: `if second:` decides while the kernel is written; `k.if_` would, in each thread.)
 #
 # Leave out the first of the two barriers in the loop. One tile, two tiles, sixteen tiles: what happens?
 
 # %%
 for m in (64, 128, 1024):
-    x, keys, right = points(64, m)
-    wrong = []
-    for seed in range(8):
-        y = np.zeros_like(x)
-        pl.launch(nearest(second=False), 1, 64, x, keys, y, 64, m, seed=seed)
-        wrong.append(int((y != right).sum()))
+    wrong = [tried(nearest(second=False), 64, m, seed=seed)[1] for seed in range(8)]
     print(f"{m:4} keys: wrong rows with eight schedules: {wrong}")
 
 # %% [markdown]
 # With one tile all is well, and that is the input people test with first. With several, the faster warp comes round
-# the loop and writes the next tile over the one that the slower warp still reads. The rows that are wrong change with
-# the schedule; so does their number.
+# the loop and writes the next tile over what the slower warp still reads. How many rows are wrong depends on luck.
 
 # %%
-x, keys, right = points(64, 128)
 for second in (False, True):
-    run = pl.launch(nearest(second=second), 1, 64, x, keys, y, 64, 128, checks=("memcheck", "racecheck"))
+    run, _ = tried(nearest(second=second), 64, 128, checks=("memcheck", "racecheck"))
     print(f"second={second}: {sorted(f.kind or f.message.split(' hazard')[0] for f in run.findings)}")
 
 # %% [markdown]
@@ -216,93 +212,51 @@ for second in (False, True):
 # ## Who loads the row of an idle thread?
 #
 # 40 points and blocks of 64 threads: 24 threads have no point. In notebook 01 they went home at once (`k.return_if`).
-# Let us do the same here.
-
+# Let ours do the same, with `stay=False`.
 
 # %%
-@kernel
-def hasty(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32, *, T: int = 64):
-    """Like nearest, but a thread without a point leaves at once."""
-    tile = k.shared(f32, T)
-    i, t = k.thread_index(), k.tid.x
-    k.return_if(i >= n)
-    mine = x[i]
-    best = k.var(f32, math.inf)
-
-    with k.loop(m, step=T) as first:
-        count = k.min(m - first, T)
-        k.barrier()
-        with k.if_(t < count):
-            tile[t] = key[first + t]
-        k.barrier()
-        with k.loop(count) as j:
-            best.set(k.min(best, abs(mine - tile[j])))
-    y[i] = best
-
-
 for n in (64, 128, 40, 100):
-    x, keys, right = points(n, 64)
-    y = np.zeros_like(x)
-    run = pl.launch(hasty, -(-n // 64), 64, x, keys, y, n, 64, checks=("memcheck", "initcheck", "synccheck"))
-    print(f"{n:3} points: {(y != right).sum():2} wrong, found by {sorted({f.check for f in run.findings}) or 'nobody'}")
+    run, wrong = tried(nearest(stay=False), n, 64, checks=("memcheck", "initcheck", "synccheck"))
+    print(f"{n:3} points: {wrong:2} wrong, found by {sorted({f.check for f in run.findings}) or 'nobody'}")
 
 # %% [markdown]
-# When the last block is full, all is well: innocent inputs again. With 40 points, the 24 threads that left were
-# needed. Each of them would have fetched a key for all the others. Here is who wrote which place of the tile, taken
-# from a trace of the run:
+# When the last block is full, all is well: innocent inputs again. With 40 points, the 24 threads that left were needed.
+# Each would have fetched a key for all the others. A trace of the run says who wrote which place of the tile:
 
 # %%
-x, keys, right = points(40, 64)
 figure, axes = plt.subplots(1, 2, figsize=(8, 2.6), sharey=True, layout="constrained")
-for axis, kernel_ in zip(axes, (hasty, nearest), strict=True):
-    y = np.zeros_like(x)
-    trace = pl.launch(kernel_, 1, 64, x, keys, y, 40, 64, device="step", trace=pl.Trace()).trace
-    writers = np.full(64, np.nan)
-    for block, warp in trace.warps:
-        walker = trace.walk(block, warp)
-        for step in range(len(walker)):
-            for access in walker.moment(step).accesses:
-                if (access.space, access.kind) == ("shared", "store"):
-                    lanes = np.flatnonzero(access.mask)
-                    writers[(access.address[lanes] // 4).astype(int) % 64] = 32 * warp + lanes
-    idle = np.isnan(writers) | (writers >= 40)
-    axis.bar(np.flatnonzero(~idle), writers[~idle] + 1, color="C0", label="written by a thread with a point")
-    late = ~np.isnan(writers) & idle
-    axis.bar(np.flatnonzero(late), writers[late] + 1, color="C2", label="written by an idle thread")
-    axis.axvspan(63.5 - np.isnan(writers).sum(), 63.5, color="C3", alpha=0.3 * np.isnan(writers).any(), lw=0)
-    axis.set(title=kernel_.name, xlabel="place in the tile")
-axes[0].set_ylabel("thread")
-axes[0].text(52, 20, "never written", ha="center", color="C3")
+for axis, stay in zip(axes, (False, True), strict=True):
+    trace = tried(nearest(stay=stay), 40, 64, device="step", trace=pl.Trace())[0].trace
+    address, thread = stores(trace)
+    place = address // 4 % 64
+    for who, colour, label in ((thread < 40, "C0", "a thread with a point"), (thread >= 40, "C2", "an idle thread")):
+        axis.bar(place[who], thread[who] + 1, color=colour, label=f"written by {label}")
+    axis.bar(np.setdiff1d(np.arange(64), place), 64, width=1, color="C3", alpha=0.3)
+    axis.set(title=f"stay={stay}", xlabel="place in the tile", ylabel="thread")
+axes[0].text(51.5, 30, "never written", ha="center", color="C3")
 axes[1].legend(fontsize="small");
 
 # %% [markdown]
-# The answer to the second half of our question: **the idle thread itself**. It has no row, but it has hands. It
-# stays, loads its part, arrives at the barriers, and stores nothing. `nearest` does it in two lines:
-# `k.min(i, n - 1)` gives it somebody else's point, so that its own reads stay inside the array, and `k.if_(i < n)`
-# keeps it from storing.
+# The answer to the second half of our question: **the idle thread itself**. It has no row, but it has hands. It stays,
+# loads its part, arrives at the barriers, and stores nothing. `nearest` does it in two lines: `k.min(i, n - 1)` gives
+# it somebody else's point, so that its own reads stay inside the array, and `k.if_(i < n)` keeps it from storing.
 #
 # `initcheck` saw the threads read what nobody had written. `synccheck` complained about something else: a warp
 # arrived at a barrier of which some lanes had already left. Since Volta (`sm_70`) a thread that has exited is no
 # longer waited for, so the kernel does not hang. It used to.
 #
-# One relative of this bug is a barrier inside of a branch that not all threads take. Who is not there does not
-# arrive:
+# One relative of this bug is a barrier inside of a branch that not all threads take. Who is not there does not arrive:
 
 
 # %%
 @kernel
-def branch(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
+def branch(k: Builder, n: u32):
     """A barrier that only some threads reach."""
-    tile = k.shared(f32, 64)
-    t = k.tid.x
-    with k.if_(t < n):
-        tile[t] = x[t]
+    with k.if_(k.tid.x < n):
         k.barrier()
-        y[t] = tile[n - 1 - t]
 
 
-x, y = np.arange(40, dtype=np.float32), np.zeros(40, np.float32)
-pl.launch(branch, 1, 64, x, y, 40, checks=("memcheck", "synccheck"))
+pl.launch(branch, 1, 64, 40, checks=("memcheck", "synccheck"))
 
 # %% [markdown]
 # ## And the tail of the keys?
@@ -310,31 +264,15 @@ pl.launch(branch, 1, 64, x, y, 40, checks=("memcheck", "synccheck"))
 # There is a second tail: the number of keys need not be a multiple of the tile. Two lines of `nearest` deal with it.
 # `count` is what is left, at most $T$. The copy stops there, for behind it lies somebody else's memory. And the loop
 # stops there, for the rest of the tile still holds keys of the tile *before*. (Here that would go unnoticed: a key
-# that is seen twice does not change a minimum. In attention, where weights are added up, it would count double.)
-# Exercise 02-copy lets you feel both.
+# seen twice does not change a minimum. In attention it would count double.) Exercise 02-copy lets you feel both.
 #
 # ## How does attention do it?
 #
 # This is the loop of `tiled`. You know every line of its first half, and the second half is `scalar`.
 
 # %%
-spec = pl.kernels.get("tiled")
-
-
-def excerpt(first, behind=" "):
-    """Prints the kernel's source from the line that begins with `first` to before the one that begins with `behind`."""
-    lines = spec.source.splitlines()
-    start = next(n for n, line in enumerate(lines) if line.lstrip().startswith(first))
-    margin = len(lines[start]) - len(lines[start].lstrip())
-    stop = start + 1
-    while not lines[stop].lstrip().startswith(behind) and (not lines[stop] or lines[stop].startswith(" " * margin)):
-        stop += 1
-    print("\n".join(line[margin:] for line in lines[start:stop]).rstrip())
-
-
-excerpt("index = k.thread_index()", "head, batch")
-print()
-excerpt("with k.loop(needed", "# A row that saw no key")
+print(passage("tiled", "index = k.thread_index()", "head, batch"), end="\n\n")
+print(passage("tiled", "with k.loop(needed", "# A row that saw no key"))
 
 # %% [markdown]
 # Three things to see:
@@ -343,21 +281,13 @@ excerpt("with k.loop(needed", "# A row that saw no key")
 #   $t + 128$, $t + 256$, ... Neighbouring threads load neighbouring elements: 32 lanes take 128 bytes, four whole
 #   sectors. Loads that fill their sectors are called *coalesced*.
 # - **`needed` is the same for all threads of the block, `seen` is not.** The barriers stand in the outer loop, and
-#   all threads must go round it equally often. What differs from row to row (the causal limit) is in the inner loop,
-#   where there is no barrier.
+#   all threads must go round it equally often. What differs from row to row (the causal limit) is in the inner loop.
 # - `if slots is not None` are the probes, as in `scalar`.
 #
-# Here is its PTX with $D = 4$ and 8 keys a tile. Find the two `bar.sync`, and the `ld.shared` between them and the
-# end.
-
-# %%
-spec.build(head_dim=4, tile_kv=8)
-
-# %% [markdown]
-# Watch it happen. The debugger below shows a run with 12 rows, so 116 of the 128 threads are idle, and it is open at
-# the first store to the tile: the memory view shows the banks that the lanes write to. *To barrier* takes you to the
-# `bar.sync` behind the copy. Then choose *block 0, warp 3*: all of its rows are past the end, and it loads and
-# arrives all the same.
+# Watch it happen. The debugger below has its PTX with $D = 4$ and 8 keys a tile: find the two `bar.sync`, and the
+# `ld.shared` between them and the end. The run has 12 rows, so 116 of the 128 threads are idle, and it is open at the
+# first store to the tile: the memory view shows the banks that the lanes write to. *To barrier* takes you to the
+# `bar.sync` behind the copy. Choose *block 0, warp 3*: its rows are past the end; it loads and arrives all the same.
 
 # %%
 pl.debug("tiled", head_dim=4, tile_kv=8, seq_len=12, at="st.shared")
@@ -369,20 +299,16 @@ pl.debug("tiled", head_dim=4, tile_kv=8, seq_len=12, at="st.shared")
 
 # %%
 sizes = [32, 64, 128, 256]
-counts = {"scalar": [], "tiled": [], "K and V, each byte once": []}
-for size in sizes:
-    inputs = reference.random_inputs(1, 1, 1, size, size, D, seed=1)
-    for name in ("scalar", "tiled"):
-        counts[name].append(kv_sectors(pl.attention(*inputs, kernel=name, device="cpu", counters=True)))
-    counts["K and V, each byte once"].append((inputs[1].nbytes + inputs[2].nbytes) // 32)
+inputs = [reference.random_inputs(1, 1, 1, size, size, D, seed=1) for size in sizes]
+counts = {name: [kv_sectors(name, *given) for given in inputs] for name in ("scalar", "tiled")}
+counts["K and V, each byte once"] = [(k.nbytes + v.nbytes) // 32 for _, k, v in inputs]
 
 figure, axis = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for (name, values), style in zip(counts.items(), ("o-", "s-", "k:"), strict=True):
-    axis.loglog(sizes, values, style, base=2, label=name)
+    axis.loglog(sizes, values, style, base=2, label=f"{name}: {values[-1]:,} with 256 rows")
 axis.set(xlabel="rows and keys", ylabel="sectors of K and V", xticks=sizes, xticklabels=sizes)
 axis.legend()
-axis.grid(alpha=0.25)
-print({name: values[-1] for name, values in counts.items()})
+axis.grid(alpha=0.25);
 
 # %% [markdown]
 # `tiled` asks for each byte once *a block*. A block has 128 rows, so with 256 rows there are two blocks and each byte
@@ -394,11 +320,10 @@ print({name: values[-1] for name, values in counts.items()})
 # takes away from others that could run on the same multiprocessor (SM).
 
 # %%
-inputs = reference.random_inputs(1, 1, 1, 128, 128, D, seed=1)
 print("keys a tile   barriers a warp   warp-instructions   shared bytes   blocks on an SM of a T4")
 for tile in (1, 2, 4, 8, 16, 32, 64, 128):
-    built = spec.build(head_dim=D, tile_kv=tile, arch="sm_75")
-    c = pl.attention(*inputs, kernel=built, device="cpu", counters=True).counters
+    built = pl.kernels.get("tiled").build(head_dim=D, tile_kv=tile, arch="sm_75")
+    c = pl.attention(q, k, v, kernel=built, device="cpu", counters=True).counters
     look = pl.inspect(built, threads=128)
     print(f"{tile:11}   {c.opcodes['bar.sync'][0] // 4:15}   {c.warp_instructions:17,}   {look.shared:12,}"
           f"   {look.occupancy.blocks}, limited by {look.occupancy.limiter}")  # fmt: skip
@@ -406,8 +331,7 @@ for tile in (1, 2, 4, 8, 16, 32, 64, 128):
 # %% [markdown]
 # A barrier is one instruction, but its cost is the waiting: the whole block goes at the pace of its slowest warp.
 # Tiles of one key stop at every key. From 16 keys on there is little left to gain, and at 128 shared memory has
-# become what limits the number of blocks on an SM. Other blocks are what fills the gap while one waits at its
-# barrier. The default is 32.
+# become what limits the number of blocks on an SM: and others fill the gap while one waits. The default is 32.
 #
 # ## Which checks when?
 #
@@ -418,15 +342,11 @@ for tile in (1, 2, 4, 8, 16, 32, 64, 128):
 # | `racecheck` | two accesses, one of them a write, that no barrier orders | more |
 # | `synccheck` | barriers that not all threads reach, wrong lane masks | little |
 #
-# Run a new kernel with all four, and with sizes that do not fit: a row too many, a key too few, one tile, three
-# tiles.
+# Run a new kernel with all four, and with sizes that do not fit: a row too many, a key too few, one tile, three tiles.
 
 # %%
-x, keys, right = points(100, 150)
-y = np.zeros_like(x)
-checks = ("memcheck", "initcheck", "racecheck", "synccheck")
-run = pl.launch(nearest, 2, 64, x, keys, y, 100, 150, seed=3, checks=checks)
-print("right:", np.array_equal(y, right), "  findings:", len(run.findings))
+run, wrong = tried(nearest, 100, 150, seed=3, checks=("memcheck", "initcheck", "racecheck", "synccheck"))
+print("wrong:", wrong, "  findings:", len(run.findings))
 
 # %% [markdown]
 # ## Play with it
@@ -458,12 +378,9 @@ pl.explore("tiled", head_dim=16, seq_len=64)
 #
 # # What have you seen?
 #
-# - A barrier promises that nobody passes before all have arrived, and that what was written before it is seen behind
-#   it.
-# - A loop over tiles needs two: *the tile is complete*, and *everyone has finished with it*. Innocent inputs (one
-#   tile) hide the lack of the second.
-# - An idle thread loads the row that it would have loaded anyway: it has no result, but the others need its hands. It
-#   leaves last, and stores nothing.
+# - A barrier promises that nobody passes before all have arrived, and that all see what was written before it.
+# - A loop over tiles needs two: *the tile is complete*, *everyone has finished with it*. One tile hides the second.
+# - An idle thread has no result, but the others need its hands: it loads its part, leaves last, and stores nothing.
 # - Barriers stand where all threads of the block come by equally often; what differs between threads goes inside.
 # - A tile makes a block read each byte of K and V once. Its size trades stops against shared memory.
 #
@@ -474,12 +391,8 @@ pl.explore("tiled", head_dim=16, seq_len=64)
 #
 # - NVIDIA: [*Parallel Thread Execution ISA*](https://docs.nvidia.com/cuda/parallel-thread-execution/), sections "bar,
 #   barrier" and "State Spaces: Shared". What `bar.sync` promises, word for word.
-# - NVIDIA: [*Compute Sanitizer*](https://docs.nvidia.com/compute-sanitizer/), the tool whose checks have the names
-#   used here: memcheck, racecheck, initcheck, synccheck.
-# - M. Harris: *Optimizing Parallel Reduction in CUDA*. NVIDIA, 2007. A tree of barriers, step by step; good for
-#   exercise 02-blocksum.
-# - V. Volkov: *Better Performance at Lower Occupancy*. GPU Technology Conference 2010. Why more threads are not
-#   always the answer; the idea behind the next notebook.
+# - NVIDIA: [*Compute Sanitizer*](https://docs.nvidia.com/compute-sanitizer/), whose checks have the names used here.
+# - M. Harris: *Optimizing Parallel Reduction in CUDA*. NVIDIA, 2007. A tree of barriers; good for 02-blocksum.
+# - V. Volkov: *Better Performance at Lower Occupancy*. GPU Technology Conference 2010. The idea of the next notebook.
 # - T. Dao, D. Y. Fu, S. Ermon, A. Rudra, C. Ré: *FlashAttention: Fast and Memory-Efficient Exact Attention with
-#   IO-Awareness*. NeurIPS 2022, [arXiv:2205.14135](https://arxiv.org/abs/2205.14135). How tiles bound the traffic of
-#   attention.
+#   IO-Awareness*. NeurIPS 2022, [arXiv:2205.14135](https://arxiv.org/abs/2205.14135). How tiles bound traffic.

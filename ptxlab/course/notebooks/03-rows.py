@@ -17,7 +17,7 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.build import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check
+from ptxlab.course import check, passage
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
@@ -222,21 +222,7 @@ print(sums.sum(), np.exp(tiles - tiles.max()).sum())
 # Here is the same in the kernel, for row `i` of the thread's four. `wide` is 4 keys; `_other` is the shuffle.
 
 # %%
-spec = pl.kernels.get("tiled2d")
-
-
-def excerpt(first, behind=" "):
-    """Prints the kernel's source from the line that begins with `first` to before the one that begins with `behind`."""
-    lines = spec.source.splitlines()
-    start = next(n for n, line in enumerate(lines) if line.lstrip().startswith(first))
-    margin = len(lines[start]) - len(lines[start].lstrip())
-    stop = start + 1
-    while not lines[stop].lstrip().startswith(behind) and (not lines[stop] or lines[stop].startswith(" " * margin)):
-        stop += 1
-    print("\n".join(line[margin:] for line in lines[start:stop]).rstrip())
-
-
-excerpt("new_max = k.var(f32", "if slots is not None")
+print(passage("tiled2d", "new_max = k.var(f32", "if slots is not None"))
 
 # %% [markdown]
 # ## And the weights themselves?
@@ -248,7 +234,7 @@ excerpt("new_max = k.var(f32", "if slots is not None")
 # to nothing.
 
 # %%
-excerpt('k.op("bar.warp.sync"')
+print(passage("tiled2d", 'k.op("bar.warp.sync"'))
 
 # %% [markdown]
 # ## Why are there four floats too many in each row?

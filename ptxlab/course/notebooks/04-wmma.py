@@ -15,7 +15,7 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.build import Builder, Ptr, f16, f32, kernel, u32
-from ptxlab.course import check
+from ptxlab.course import check, passage
 
 # %load_ext ptxlab
 
@@ -190,21 +190,7 @@ for sigma in (0.3, 1.0, 3.0):
 # row $r$.
 
 # %%
-spec = pl.kernels.get("wmma")
-
-
-def excerpt(first, behind=" "):
-    """Prints the kernel's source from the line that begins with `first` to before the one that begins with `behind`."""
-    lines = spec.source.splitlines()
-    start = next(n for n, line in enumerate(lines) if line.lstrip().startswith(first))
-    margin = len(lines[start]) - len(lines[start].lstrip())
-    stop = start + 1
-    while not lines[stop].lstrip().startswith(behind) and (not lines[stop] or lines[stop].startswith(" " * margin)):
-        stop += 1
-    print("\n".join(line[margin:] for line in lines[start:stop]).rstrip())
-
-
-excerpt("sums = [", "if slots is not None")
+print(passage("wmma", "sums = [", "if slots is not None"))
 
 # %% [markdown]
 # A warp waits for itself only (`bar.warp.sync`): nobody else reads its rows of S, P and O. It waits for the block

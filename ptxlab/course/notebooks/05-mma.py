@@ -18,7 +18,7 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.build import Builder, Ptr, b32, f16, f32, kernel
-from ptxlab.course import check
+from ptxlab.course import check, passage
 from ptxlab.isa import fragments
 from ptxlab.kernels import softmax
 
@@ -237,20 +237,7 @@ print(inspect.getsource(softmax.update))
 
 # %%
 spec = pl.kernels.get("mma")
-
-
-def excerpt(first, behind=" "):
-    """Prints the kernel's source from the line that begins with `first` to before the one that begins with `behind`."""
-    lines = spec.source.splitlines()
-    start = next(n for n, line in enumerate(lines) if line.lstrip().startswith(first))
-    margin = len(lines[start]) - len(lines[start].lstrip())
-    stop = start + 1
-    while not lines[stop].lstrip().startswith(behind) and (not lines[stop] or lines[stop].startswith(" " * margin)):
-        stop += 1
-    print("\n".join(line[margin:] for line in lines[start:stop]).rstrip())
-
-
-excerpt("scores = [k.vars", "if slots is not None")
+print(passage("mma", "scores = [k.vars", "if slots is not None"))
 
 # %% [markdown]
 # ## What has it bought?
