@@ -202,6 +202,7 @@ changed
 # The same in the notebook, with the difference from what was kept (in a cell of PTX: `%%ptx --diff saxpy`):
 
 # %%
+y = before.copy()
 pl.show(changed, 4, 128, x, y, -0.5, n, against="saxpy")
 
 # %% [markdown]

@@ -155,7 +155,7 @@ def nearest(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32,
     tile = k.shared(f32, T)
     i, t = k.thread_index(), k.tid.x
     if not stay:
-        k.return_if(i >= n)
+        k.return_if(i >= n)  # a thread without a point leaves at once
     mine = x[k.min(i, n - 1)]
     best = k.var(f32, math.inf)
 
@@ -183,7 +183,7 @@ def tried(kernel, n, m, **options):
 
 
 # %% [markdown]
-# (`second` is a Python value: `if second:` decides while the kernel is written; `k.if_` would, in each thread.)
+# (`second` is a Python value: `if second:` decides while the kernel is written, `k.if_` decides in each thread.)
 #
 # Leave out the first of the two barriers in the loop. One tile, two tiles, sixteen tiles: what happens?
 
@@ -194,7 +194,7 @@ for m in (64, 128, 1024):
 
 # %% [markdown]
 # With one tile all is well, and that is the input people test with first. With several, the faster warp comes round
-# the loop and writes the next tile over what the slower warp still reads. How many rows are wrong depends on luck.
+# the loop and writes the next tile over what the slower warp reads. Which rows are wrong depends on the schedule.
 
 # %%
 for second in (False, True):
@@ -212,7 +212,7 @@ for second in (False, True):
 # ## Who loads the row of an idle thread?
 #
 # 40 points and blocks of 64 threads: 24 threads have no point. In notebook 01 they went home at once (`k.return_if`).
-# Let ours do the same, with `stay=False`.
+# Let ours do the same, with `stay=False`: one line more.
 
 # %%
 for n in (64, 128, 40, 100):
@@ -331,7 +331,7 @@ for tile in (1, 2, 4, 8, 16, 32, 64, 128):
 # %% [markdown]
 # A barrier is one instruction, but its cost is the waiting: the whole block goes at the pace of its slowest warp.
 # Tiles of one key stop at every key. From 16 keys on there is little left to gain, and at 128 shared memory has
-# become what limits the number of blocks on an SM: and others fill the gap while one waits. The default is 32.
+# become what limits the blocks on an SM, and it is other blocks that fill the gap while one waits. The default is 32.
 #
 # ## Which checks when?
 #
@@ -379,7 +379,7 @@ pl.explore("tiled", head_dim=16, seq_len=64)
 # # What have you seen?
 #
 # - A barrier promises that nobody passes before all have arrived, and that all see what was written before it.
-# - A loop over tiles needs two: *the tile is complete*, *everyone has finished with it*. One tile hides the second.
+# - A loop over tiles needs two: *the tile is complete*, *everyone has finished*. Innocent inputs hide the second.
 # - An idle thread has no result, but the others need its hands: it loads its part, leaves last, and stores nothing.
 # - Barriers stand where all threads of the block come by equally often; what differs between threads goes inside.
 # - A tile makes a block read each byte of K and V once. Its size trades stops against shared memory.
