@@ -67,13 +67,15 @@ class Bound:
     staged: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
 
 
-def bind(kernel: str, parameters: Sequence[Parameter], args: Sequence[Any]) -> list[Bound]:
-    """Each parameter with its argument, checked; `LaunchError` names the parameter and what it wants."""
-    if len(args) != len(parameters):
-        names = ", ".join(map(str, parameters)) or "nothing"
-        plural = "" if len(parameters) == 1 else "s"
-        raise LaunchError(f"{kernel} takes {len(parameters)} argument{plural} ({names}), got {len(args)}")
-    bound = [_bind(kernel, at, p, a) for at, (p, a) in enumerate(zip(parameters, args, strict=True))]
+def bind(kernel: str, parameters: Sequence[Parameter], args: Sequence[Any], added: Sequence[Any] = ()) -> list[Bound]:
+    """Each parameter with its argument, checked; `LaunchError` names the parameter and what it wants. added: arguments
+    for the last parameters, which the compiler has added behind the programmer's."""
+    wanted = parameters[: len(parameters) - len(added)]
+    if len(args) != len(wanted):
+        names = ", ".join(map(str, wanted)) or "nothing"
+        plural = "" if len(wanted) == 1 else "s"
+        raise LaunchError(f"{kernel} takes {len(wanted)} argument{plural} ({names}), got {len(args)}")
+    bound = [_bind(kernel, at, p, a) for at, (p, a) in enumerate(zip(parameters, (*args, *added), strict=True))]
     _check_overlaps(kernel, bound)
     for b in bound:
         if b.array is not None and b.same_as < 0:

@@ -106,9 +106,8 @@ def launch(
     """
     module = _module(kernel)
     function = _function(module, entry or getattr(kernel, "name", None) or None)
-    args = (*args, *getattr(kernel, "trailing", ()))
     shared = shared or getattr(kernel, "shared", 0)
-    bound = arguments.bind(function.name, _parameters(kernel, function), args)
+    bound = arguments.bind(function.name, _parameters(kernel, function), args, getattr(kernel, "trailing", ()))
     sizes = _size("grid", grid), _size("block", block)
     for name in checks:
         if name not in ALL_CHECKS:

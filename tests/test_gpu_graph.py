@@ -7,6 +7,9 @@ import struct
 
 import pytest
 
+from ptxlab import replay
+from ptxlab.errors import LaunchError
+from ptxlab.frontends.kernel import CompiledKernel
 from ptxlab.gpu import device, graph
 
 pytestmark = pytest.mark.assembler  # the driver's bindings come with the same wheels
@@ -104,6 +107,23 @@ def test_launches_are_recorded_once_and_replayed(log):
     assert log == [("cuGraphLaunch", "executable", "legacy stream")] * 3
     made.free()
     assert log[-1] == ("cuGraphExecDestroy", "executable")
+
+
+def test_what_a_compiler_adds_to_a_kernel_is_added_to_its_launch(log):
+    ptx = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 n, .param .u64 scratch)
+{
+    ret;
+}
+"""
+    kernel = CompiledKernel("k", "sm_80", ptx, "", "k.py", shared=96, block=32, trailing=(None,))
+    replay.record([(kernel, 1, kernel.block, 0, [13])])
+    assert [call[1:] for call in log if call[0] == "cuLaunchKernelEx"] == [(77, (1, 32, 96, 5), 13)]
+    with pytest.raises(LaunchError) as wrong:
+        replay.record([(kernel, 1, kernel.block, 0, [13, 14])])
+    assert str(wrong.value) == "k takes 1 argument (n: .u64), got 2"
 
 
 def test_a_failed_launch_ends_the_recording(log, monkeypatch):

@@ -222,7 +222,8 @@ def explore(
 
     kernel: a name, a kernel that the library has built or a result of it; PTX text, a module, a kernel of the builder,
     of `pl.cuda` or of `pl.triton`, or a `lab.subject.Subject`. grid, block, args, entry and shared are those of
-    `pl.launch`, for kernels that are not of the library: without them such a kernel is shown and not run.
+    `pl.launch`, for kernels that are not of the library: without them such a kernel is shown and not run. block may be
+    None for a kernel of `pl.triton`, which knows its own.
 
     Parameters: those of the kernel (head_dim, causal, dtype, arch, tile_kv, ...) and seq_q, seq_k (or seq_len for
     both), batch, heads, kv_heads, sigma, seed, device, row and sass (whether to show machine code).

@@ -136,6 +136,8 @@ def subject_of(kernel: Any, grid: Any, block: Any, args: Sequence[Any], **option
     """The subject for a kernel that is not of the library. `LaunchError` says what is wanted."""
     from ptxlab.frontends.kernel import CompiledKernel
 
+    if grid is not None and block is None:
+        block = getattr(kernel, "block", None) or None  # a Triton kernel knows its own
     if (grid is None) != (block is None):
         raise LaunchError("explore: to run a kernel give both grid and block, as in pl.launch")
     if args and grid is None:
