@@ -38,6 +38,17 @@ def aligned(code: Code) -> bool:
     return code.name == "bar" or "aligned" in words_of(code)
 
 
+def cuts(code: Code) -> bool:
+    """Whether accesses behind this instruction are not looked at in front of it: it may order threads, or it writes."""
+    if code.name in ("ld", "ldu"):
+        return strong(code)
+    if code.name == "st":
+        return code.space not in ("param", "local", "frame")
+    if code.form is None:
+        return False
+    return code.form.op.kind in ("flow", "none", "async", "warp") or code.name in ("atom", "red") or meets(code)
+
+
 def spins(program: Program, wait: Code) -> bool:
     """Whether a thread whose wait for an mbarrier fails can do nothing but wait again: on the way back are branches on
     its answer, and what computes with it alone."""

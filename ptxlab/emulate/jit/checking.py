@@ -18,6 +18,7 @@ from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
+from ptxlab.emulate.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program import Block, Code
 from ptxlab.isa import types
 
@@ -135,10 +136,10 @@ class CheckedAccesses(Control):
             )
             if write:
                 self._differing(seen, race, start, off)
-        if self._may_be_copied(seen):
+        if self._may_be_copied(code := seen.code):
             self._spread(off)
             lane = t.let(f"and i32 {self.mask_bits}, {t.let(f'sub i32 0, {self.mask_bits}')}")  # one is enough
-            self._reads(lane, self._members(members))
+            self._reads(self._if_shared(code, start, lane), self._members(members))
         if self.init and not write:
             look, bad, on = t.label("look"), t.label("bad"), t.label("on")
             t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
@@ -213,6 +214,9 @@ class CheckedAccesses(Control):
             if self.race and seen.write:
                 self._told(STORE_START=f"i64 {seen.offset}", STORE_HOW="i64 2")
             self._each(seen.offset, seen.size, code, int(seen.write))
+            if self._may_be_copied(code):
+                places = Value(self._mixed_addresses[group.site], "i64", False)
+                self._copied(code, self.add(places, self.const("i64", seen.offset)), seen.size)
             t.do(f"br label %{end}")
             t.at(near)
         if members:
@@ -241,8 +245,8 @@ class CheckedAccesses(Control):
                 self._collided(seen, race, start, lanes)
                 t.do(f"br label %{on}")
                 t.at(on)
-        if self._may_be_copied(seen):
-            self._reads(self.mask_bits, self._members(members))
+        if self._may_be_copied(seen.code):
+            self._reads(self._if_shared(seen.code, start, self.mask_bits), self._members(members))
         if self.init and not seen.write:
             look, bad, on = t.label("look"), t.label("bad"), t.label("on")
             t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
@@ -289,12 +293,30 @@ class CheckedAccesses(Control):
             self.t.do("call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)")
         return old
 
-    def _may_be_copied(self, seen: Seen) -> bool:
+    def _may_be_copied(self, code: Code) -> bool:
         """Whether an access may touch what a cp.async is still copying."""
-        return self.sync and seen.code.space == "shared" and any(map(copies, self.program.codes))
+        return self.sync and code.space in ("shared", "generic") and any(map(copies, self.program.codes))
+
+    def _if_shared(self, code: Code, start: str, lanes: str) -> str:
+        """These lanes; none of them where the accesses lie elsewhere: their allocation begins at `start`."""
+        if code.space == "shared":
+            return lanes
+        inside = self.t.let(f"icmp eq i64 {start}, {SHARED_WINDOW + self.program.shared_start}")
+        return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
 
     def _reads(self, mask: str, members: str) -> None:
         self.t.do(f"call void @copy.reads(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %addrs, ptr {members})")
+
+    def _copied(self, code: Code, places: Value, size: int) -> None:
+        """Accesses anywhere: those that lie in shared memory may touch what a cp.async is still copying."""
+        inside = self.mask_bits
+        if code.space == "generic":
+            places = self.sub(places, self.const("i64", SHARED_WINDOW))
+            within = self.vector(self.ult(places, self.const("i64", WINDOW_SIZE)))
+            inside = self.t.let(f"and i32 {inside}, {self.t.let(f'bitcast <{W} x i1> {within} to i32')}")
+        offsets = self.vector(self.trunc("i32", self.sub(places, self.const("i64", self.program.shared_start))))
+        self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        self._reads(inside, self._members([(code.index, 0, size)]))
 
     def _if_any(self, lines: list[str]) -> None:
         """Instructions to be run if any lane executes this one."""
@@ -326,7 +348,7 @@ class CheckedAccesses(Control):
             for other in self.program.codes[code.index + 1 : self.program.blocks[code.block].last]:
                 if other.index in mine and other.name != "st" and not rules.strong(other):
                     found.append((other.index, offset_of(other) - group.low, access_shape(other)[2]))
-                elif _cuts(other):
+                elif rules.cuts(other):
                     break
         covered |= {index for index, _, _ in found}
         return found
@@ -363,17 +385,6 @@ class CheckedAccesses(Control):
         covered = {byte for _, offset, size in members for byte in range(offset, offset + size)}
         runs = _runs(sorted(covered))
         return self._listed([len(runs), *[x for first, last in runs for x in (first, last - first)]])
-
-
-def _cuts(code: Code) -> bool:
-    """Whether accesses behind this instruction are not looked at in front of it: it may order threads, or it writes."""
-    if code.name in ("ld", "ldu"):
-        return rules.strong(code)
-    if code.name == "st":
-        return code.space not in ("param", "local", "frame")
-    if code.form is None:
-        return False
-    return code.form.op.kind in ("flow", "none", "async", "warp") or code.name in ("atom", "red") or rules.meets(code)
 
 
 def _runs(sorted_numbers: list[int]) -> list[tuple[int, int]]:

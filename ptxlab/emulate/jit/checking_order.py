@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxlab.emulate import findings as F
 from ptxlab.emulate import rules
+from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.checking_own import CheckedTransfers
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import Value
@@ -19,41 +22,59 @@ class Checking(CheckedTransfers):
                           "call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)"])  # fmt: skip
         elif rules.meets(code):
             self._meeting(code)
+            if self.sync:
+                self._named(code)
         super().plain(code)
 
     def _offer(self, block: Block, code: Code) -> None:
         self._meeting(code)
         super()._offer(block, code)  # type: ignore[misc]
 
+    def _met(self, code: Code, bits: str, sources: list[Any]) -> None:
+        if self.sync:
+            self._named(code, sources)
+        super()._met(code, bits, sources)  # type: ignore[misc]
+
+    def _members_of(self, code: Code) -> Any:
+        """The operand that names the lanes of a warp that meet at an instruction."""
+        assert code.form is not None
+        specs = [s.name for s in code.form.op.operands if s.role != "dst"]
+        return code.sources[specs.index("membermask")] if "membermask" in specs else None
+
     def _meeting(self, code: Code) -> None:
         """Lanes of a warp come to an instruction that they meet at."""
-        form = code.form
-        assert form is not None
-        specs = [s.name for s in form.op.operands if s.role != "dst"]
-        given = code.sources[specs.index("membermask")] if "membermask" in specs else None
+        given = self._members_of(code)
         whole = given is None or (isinstance(given, Literal) and int(given.value) & 0xFFFFFFFF == 0xFFFFFFFF)
         if self.race and whole:
             self._if_any(["call void @race.together(ptr %cta, ptr %ws)"])
-        if given is None or form.op.kind == "warp":
-            return
-        members = self._read(given, "b32")
-        if self.race and not whole:
-            named = self.vector(members)
+        elif self.race:
+            named = self.vector(self._read(given, "b32"))
             self.t.do(f"call void @race.meet(ptr %cta, ptr %ws, i32 {self.mask_bits}, <{W} x i32> {named})")
-        if not self.sync:
+
+    def _named(self, code: Code, sources: list[Any] | None = None) -> None:
+        """Lanes of a warp have met: whom do they name? `sources`: what they have brought, if they came one by one."""
+        given = self._members_of(code)
+        if given is None or (code.form is not None and code.form.op.kind == "warp"):
             return
+        if sources is None:
+            members = self._read(given, "b32")
+            sources = (
+                [self._read(code.sources[k], code.source_types[k]) for k in (0, 1, 2)] if code.name == "shfl" else []
+            )
+        else:
+            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {S.MEMBERS}")
+            members = Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
         self.t.do(
             f"call void @sync.members(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, <{W} x i32> "
             f"{self.vector(members)}, i64 {code.index})"
         )
         if code.name == "shfl":
-            self._shuffle(code, members)
+            self._shuffle(code, members, sources[1], sources[2])
 
-    def _shuffle(self, code: Code, members: Value) -> None:
+    def _shuffle(self, code: Code, members: Value, b: Value, c: Value) -> None:
         """As `shuffle_source` of the stepping engine's checks."""
         form = code.form
         assert form is not None
-        b, c = (self._read(code.sources[k], code.source_types[k]) for k in (1, 2))
         low = self.const("i32", 31)
         lane, by, last = self.lane_id(), self.and_(b, low), self.and_(c, low)
         segment = self.and_(self.lshr(c, self.const("i32", 8)), low)

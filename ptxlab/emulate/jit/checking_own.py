@@ -11,7 +11,6 @@ from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.shadows import CONSTANTS
 from ptxlab.emulate.jit.values import Value, constant
-from ptxlab.emulate.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program import Code, Literal, Mem
 from ptxlab.isa import fragments
 
@@ -151,17 +150,6 @@ class CheckedTransfers(CheckedAccesses):
         if self.sync and any(copies(c) for c in self.program.codes):
             self._reads(mask, rows)
 
-    def _copied_tile(self, code: Code, places: Value, size: int) -> None:
-        """Pieces of a matrix that lie in shared memory may still be on their way there."""
-        inside = self.mask_bits
-        if code.space == "generic":
-            places = self.sub(places, self.const("i64", SHARED_WINDOW))
-            within = self.vector(self.ult(places, self.const("i64", WINDOW_SIZE)))
-            inside = self.t.let(f"and i32 {inside}, {self.t.let(f'bitcast <{W} x i1> {within} to i32')}")
-        offsets = self.vector(self.trunc("i32", self.sub(places, self.const("i64", self.program.shared_start))))
-        self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
-        self._reads(inside, self._members([(code.index, 0, size)]))
-
     def _tile_checked(self, code: Code) -> None:
         """The pieces of a matrix that wmma loads or stores."""
         t, form = self.t, code.form
@@ -189,6 +177,6 @@ class CheckedTransfers(CheckedAccesses):
             lanes = -1 if len(some) == W else (1 << len(some)) - 1
             self.mask_bits = t.let(f"select i1 {there}, i32 {lanes}, i32 0")
             self._each(0, some[0].size, code, int(form.matrix == "d"))
-            if self.sync and code.space != "global" and any(map(copies, self.program.codes)):
-                self._copied_tile(code, places, some[0].size)
+            if self._may_be_copied(code):
+                self._copied(code, places, some[0].size)
         self.mask_bits = mask

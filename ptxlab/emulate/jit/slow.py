@@ -295,8 +295,6 @@ d.choose:
         if form.op.kind == "warp":
             self.matrix(code)
         elif form.op.sem is not None:
-            self.mask_bits = members
-            self._mask = t.let(f"bitcast i32 {members} to <{W} x i1>")
             sources: list[Any] = [None] * len(code.sources)
             for slot, k in enumerate(self._vectors(code)):
                 sources[k] = self._offered(slot, code.source_types[k])
@@ -305,14 +303,21 @@ d.choose:
                     sources[k] = s.value
                 elif self._is_members(code, k):
                     sources[k] = Value(members, "i32", True)
+            self._met(code, bits, sources)
+            self.mask_bits, self._mask = members, t.let(f"bitcast i32 {members} to <{W} x i1>")
             result = form.op.sem(self, form, *sources)
             self.mask_bits, self._mask, self.guard = bits, self._block_mask, None
             results = result if isinstance(result, tuple) and len(code.dests) > 1 else (result,)
             for dest, type_, r in zip(code.dests, code.dest_types, results, strict=False):
                 self._write(dest, type_, r)
+        else:
+            self._met(code, bits, [])
         self.flush(-1)
         self._set_pc(bits, f"splat (i32 {self._behind(block, code)})")
         t.do("br label %dispatch")
+
+    def _met(self, code: Code, bits: str, sources: list[Any]) -> None:
+        """The lanes in `bits` have met, and these are the operands that all have brought."""
 
     def _offered(self, slot: int, type_: str) -> Value:
         lane = types.lane(type_)
