@@ -248,3 +248,20 @@ def _show(value: Any) -> str:
     if isinstance(value, bytes | bytearray | memoryview):
         return f"{len(value)} bytes"
     return f"{type(value).__name__} {value!r}"
+
+
+def check_wishes(
+    checks: Sequence[str], known: Sequence[str], trace: Any, *, budget: Any, workers: Any, seed: Any
+) -> None:
+    """`LaunchError` where an option of a launch is not what it should be."""
+    for name in checks:
+        if name not in known:
+            raise LaunchError(f"checks: there is no {name!r}; there is {', '.join(known)}")
+    for what, value, least in (("budget", budget, 1), ("workers", workers, 1), ("seed", seed, None)):
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or (least and value < least):
+            least_said = f" from {least} on" if least else ""
+            raise LaunchError(f"{what}: a whole number{least_said} is wanted, got {value!r}")
+    if trace is not None and not hasattr(trace, "recorder") and not hasattr(trace, "record"):
+        raise LaunchError(f"trace: a pl.Trace is wanted, got {trace!r}\n  write:  trace=pl.Trace()")

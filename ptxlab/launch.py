@@ -80,7 +80,7 @@ def launch(
     shared: int = 0,
     device: str = "auto",
     arch: str | None = None,
-    checks: Sequence[str] = CHECKS,
+    checks: Sequence[str] | str = CHECKS,
     counters: bool = False,
     trace: Any = None,
     seed: int | None = None,
@@ -109,9 +109,8 @@ def launch(
     shared = shared or getattr(kernel, "shared", 0)
     bound = arguments.bind(function.name, _parameters(kernel, function), args, getattr(kernel, "trailing", ()))
     sizes = _size("grid", grid), _size("block", block)
-    for name in checks:
-        if name not in ALL_CHECKS:
-            raise LaunchError(f"checks: there is no {name!r}; there is {', '.join(ALL_CHECKS)}")
+    checks = (checks,) if isinstance(checks, str) else tuple(checks)
+    arguments.check_wishes(checks, ALL_CHECKS, trace, budget=budget, workers=workers, seed=seed)
     only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
     only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
     device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
@@ -127,7 +126,7 @@ def launch(
     else:
         run = _run_on_cpu(
             module, function, sizes, bound, device,
-            shared=shared, arch=arch, checks=tuple(checks), counters=counters, trace=trace, seed=seed, budget=budget,
+            shared=shared, arch=arch, checks=checks, counters=counters, trace=trace, seed=seed, budget=budget,
             workers=workers, cooperative=cooperative, cluster=cluster_size,
         )  # fmt: skip
     for b in bound:

@@ -181,3 +181,35 @@ def test_a_kernel_says_how_many_threads_it_takes(directive: str, block: int, mes
     with pytest.raises(pl.LaunchError) as caught:
         pl.launch(text, 1, block, device="step")
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("budget", 0, "budget: a whole number from 1 on is wanted, got 0"),
+        ("budget", "many", "budget: a whole number from 1 on is wanted, got 'many'"),
+        ("workers", -1, "workers: a whole number from 1 on is wanted, got -1"),
+        ("seed", 1.5, "seed: a whole number is wanted, got 1.5"),
+        ("checks", "race", "checks: there is no 'race'; there is memcheck, initcheck, racecheck, synccheck"),
+        ("trace", True, "trace: a pl.Trace is wanted, got True\n  write:  trace=pl.Trace()"),
+    ],
+)
+def test_options(option, value, says):
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(RAW, 1, 32, *good().values(), device="step", **{option: value})
+    assert str(caught.value) == says
+
+
+def test_one_check_by_its_name():
+    assert pl.launch(RAW, 1, 32, *good().values(), device="step", checks="racecheck").findings == []
+
+
+@pytest.mark.parametrize("text", [
+    ".version 8.0\n.target sm_80\n.global .texref image;\n.visible .entry k() { ret; }\n",
+    ".version 8.0\n.target sm_80\n.visible .entry k(\n.param .texref image) { ret; }\n",
+])  # fmt: skip
+def test_a_variable_for_textures(text):
+    with pytest.raises(pl.UnsupportedInstruction) as caught:
+        pl.launch(text, 1, 32, *([0] if "param" in text else []), device="step")
+    assert caught.value.line == text.split("image")[0].count("\n") + 1
+    assert caught.value.message == "the CPU machine does not know .texref (image): textures and surfaces are left out"

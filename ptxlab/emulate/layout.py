@@ -9,12 +9,14 @@ import numpy as np
 
 from ptxlab.emulate.memory import GLOBALS_BASE
 from ptxlab.emulate.program import Global, Param
-from ptxlab.errors import PtxError
+from ptxlab.errors import PtxError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.text.model import Name, Number, Sum, Variable
 
 LARGEST = 1 << 36
 """Elements that a declaration may ask for."""
+OPAQUE = ("texref", "samplerref", "surfref")
+"""Types of variables that only texture and surface instructions take."""
 
 
 def size_of(variable: Variable) -> int:
@@ -26,12 +28,21 @@ def size_of(variable: Variable) -> int:
         count *= n
     if count > LARGEST:
         raise PtxError(f"{variable.name!r} has {count:,} elements, more than any GPU has room for", line=variable.line)
-    return max(1, types.width(variable.type) // 8) * variable.vector * count
+    return _element_size(variable) * count
+
+
+def _element_size(variable: Variable) -> int:
+    if variable.type in OPAQUE:
+        raise UnsupportedInstruction(
+            f"the CPU machine does not know .{variable.type} ({variable.name}): textures and surfaces are left out",
+            line=variable.line,
+        )
+    return max(1, types.width(variable.type) // 8) * variable.vector
 
 
 def align_of(variable: Variable) -> int:
     """Its alignment in bytes: the declared one, else its element's (a vector's whole size)."""
-    return max(variable.align, max(1, types.width(variable.type) // 8) * variable.vector)
+    return max(variable.align, _element_size(variable))
 
 
 class Area:

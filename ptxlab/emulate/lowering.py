@@ -255,6 +255,8 @@ class Lowering(Names):
                     second = operand.second
                     operand = operand.first
             resolved = None if operand is None else self.operand(operand, scope, routine, line)
+            if isinstance(resolved, Symbol) and isinstance(operand, model.Element) and found.op.name in ("ld", "st"):
+                resolved = Mem(resolved, 0)  # `ld.global.u32 %r1, table[3]`
             type_ = found.operand_type(spec)
             if type_ == "b128":
                 resolved, type_ = whole(self, resolved, found.opcode, line), "vec"
