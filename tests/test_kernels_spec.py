@@ -21,10 +21,10 @@ def test_catalogue_is_in_reading_order():
         question, idea, *look = spec.teaches.splitlines()
         assert question == spec.question
         assert idea == f"The idea: {spec.idea}."
-        assert look[-1] == f"New PTX: {', '.join(spec.brings)}."
+        assert look[-1] == f"In the PTX: {', '.join(spec.brings)}."
 
 
-@pytest.mark.parametrize("name", kernels.names("prefill"))
+@pytest.mark.parametrize("name", kernels.names())
 def test_a_rung_says_what_to_look_at(name):
     line = kernels.get(name).teaches.splitlines()[2]
     assert line.startswith("Look at: ")

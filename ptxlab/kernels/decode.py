@@ -113,6 +113,10 @@ SPEC = DecodeSpec(
     question="Why is decode a bandwidth problem that this kernel cannot reach?",
     idea="the lanes of a warp share a row",
     brings=("shfl.sync.bfly", "pointer variables", "lengths by pointer"),
+    look=(
+        "the loop of the PTX: five shuffles, each of which waits for the one before, and the values, loaded only when "
+        "the weight is known"
+    ),
     make=make,
     takes=(spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.LENGTH),
 )

@@ -333,6 +333,10 @@ SPEC = DecodeSpec(
     question="Why is reading K and V once worth wasting half an MMA?",
     idea="one block for all query heads of a group",
     brings=("cp.async with zero fill", "cp.async.wait_group", "bar.warp.sync"),
+    look=(
+        "the sectors that pl.compare_decode counts beside the other rungs': fewer by nearly the number of heads that "
+        "share keys; and the loop, which waits for copies and for its own warp, never for the block"
+    ),
     make=make,
     takes=(
         HEAD_DIM, spec.HALVES, ARCH, spec.PROBES, WARPS, STAGES,

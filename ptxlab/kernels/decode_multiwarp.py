@@ -252,6 +252,10 @@ SPEC = DecodeSpec(
     question="What is the algebra of merging two softmaxes?",
     idea="merging (m, l, o)",
     brings=("ld.global.nc.v4", "shfl between groups of lanes", "bar.sync"),
+    look=(
+        "pl.plot_state: what each warp held and what the merge multiplied it with; and the loads of keys and values in "
+        "the PTX, all of which stand before the first fma"
+    ),
     make=make,
     takes=(spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.WARPS, spec.LENGTH),
     warp_of=warp_of,

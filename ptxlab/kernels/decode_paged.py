@@ -141,6 +141,10 @@ SPEC = DecodeSpec(
     question="What does a page cost, and who checks the last one?",
     idea="a block table",
     brings=("dependent loads", "64-bit addresses", "pointers in memory"),
+    look=(
+        "the load from the table and behind it the load that needs its answer; the shift and the mask, or for another "
+        "page_size the division; and the min that keeps every lane to keys that exist"
+    ),
     make=make,
     takes=(
         spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.WARPS, spec.cache_parameter("paged", "pointers"),

@@ -78,6 +78,10 @@ SPEC = DecodeSpec(
     question="How many splits?",
     idea="partial results, merged by a second kernel",
     brings=("grid z", "un-normalised sums"),
+    look=(
+        "pl.plot_state with a few splits, and with more splits than keys: what an empty one stores; and the sectors "
+        "that partial results cost, in pl.compare_decode"
+    ),
     make=make,
     takes=(
         spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.WARPS, spec.cache_parameter("dense", "paged", "pointers"),

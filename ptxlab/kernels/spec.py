@@ -298,7 +298,7 @@ class Spec:
 
 def lesson(question: str, idea: str, look: str, brings: tuple[str, ...]) -> str:
     """What a rung teaches, in a few lines."""
-    lines = [question, f"The idea: {idea}.", f"Look at: {look}." if look else "", f"New PTX: {', '.join(brings)}."]
+    lines = [question, f"The idea: {idea}.", f"Look at: {look}." if look else "", f"In the PTX: {', '.join(brings)}."]
     return "\n".join(filter(None, lines))
 
 
