@@ -271,6 +271,15 @@ def test_the_cells_that_an_exercise_needs() -> None:
 def test_magics_do_not_count() -> None:
     found = cells("%load_ext ptxlab\nx = 1", "%%ptx --block 32\n.version 7.0", "!ls\ny = x")
     assert [cell.source for cell in found.cells] == ["\nx = 1", "", "\ny = x"]
+    asked = cells("%%time\nx = 1\nx?", "?x\ny = x\nnp.abs??", "%%timeit\nx = 1", "%%capture out\nx = 2")
+    assert [cell.source for cell in asked.cells] == ["\nx = 1\n", "\ny = x\n", "", "\nx = 2"]
+
+
+def test_a_cell_that_was_deleted_is_told_from_one_that_binds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "dan.py").write_text(f"{HEAD}shrink = 1\n# %%\nscore('01-lse', with_lse)\n", encoding="utf-8")
+    (found,) = grade(tmp_path, exercises=["01-predict", "01-lse"], seed=3, jobs=1, progress=False)
+    assert found.marks["01-predict"].says == ["No cell binds `shrinks`: is the cell of 01-predict gone?"]
+    assert found.marks["01-lse"].says == ["No cell binds `with_lse`: is the cell of 01-lse gone?"]
 
 
 @pytest.mark.parametrize("raw", [b"garbage", b"{}", b"[]", b'{"cells": 3}', b"\xff\xfe", b"[" * 100_000])

@@ -78,6 +78,20 @@ def test_a_folder_that_is_in_use(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "there is no notebook '77'; there are 00-start-here, 01-scalar" in capsys.readouterr().err
 
 
+def test_a_folder_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    assert main(["course", "release", str(tmp_path / "file" / "class"), "--notebooks", "01"]) == 2
+    folder = tmp_path / "file" / "class"
+    assert capsys.readouterr().err == f"ptxlab: {folder}: the folder cannot be made: Not a directory\n"
+
+
+def test_a_notebook_that_is_not_there_has_no_exercises(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["course", "list", "01", "77"]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("ptxlab: there are no exercises of a notebook '77'; there are some of 01, 02, 03, ")
+
+
 def test_a_score_is_a_float_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     half = score("01-predict", lambda scores: [0, 3, 5], points=2)
     assert isinstance(half, float)

@@ -50,6 +50,10 @@ def _parser() -> argparse.ArgumentParser:
 def _list(options: argparse.Namespace) -> int:
     from ptxlab.course.check import catalogue
 
+    there = dict.fromkeys(e.notebook for e in catalogue().values())
+    for number in options.notebooks:
+        if number not in there:
+            raise PtxlabError(f"there are no exercises of a notebook {number!r}; there are some of {', '.join(there)}")
     chosen = [e for e in catalogue().values() if not options.notebooks or e.notebook in options.notebooks]
     if options.json:
         print(json.dumps([

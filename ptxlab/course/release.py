@@ -89,6 +89,10 @@ def _chosen(notebooks: Sequence[str]) -> list[Path]:
 def _fresh(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise PtxlabError(f"{folder} is not empty; name a new folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PtxlabError(f"{folder}: the folder cannot be made: {error.strerror}") from error
 
 
 def _write(path: Path, text: str) -> Path:

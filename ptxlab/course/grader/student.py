@@ -87,7 +87,9 @@ class Student:
                 self._run(at, target)
                 if answer in self.spaces[at]:
                     return self._describe(self.spaces[at][answer])
-                return {"missing": f"The cell of {exercise} runs and binds no `{answer}`."}
+                if any(use is not None and answer in use.binds for use in file.use):
+                    return {"missing": f"The cell of {exercise} runs and binds no `{answer}`."}
+                return {"missing": f"No cell binds `{answer}`: is the cell of {exercise} gone?"}
         why = "; ".join(self.problems) or f"There is no cell for {exercise} in the submission."
         return {"missing": why}
 

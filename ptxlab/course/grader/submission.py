@@ -14,7 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 _PERCENT = re.compile(r"^# %%(.*)$", re.MULTILINE)
-_MAGIC = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
+_MAGIC = re.compile(r"^[ \t]*(?:[%!?].*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
+_PYTHON = re.compile(r"\s*%%(?:time|capture|prun|python3?)\b.*")
+"""Magics over a cell whose text is Python all the same."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def _python(text: str) -> Iterator[Cell]:
 
 def _plain(source: str) -> str:
     """A cell without magics: a grader is no notebook. Lines stay where they are."""
-    if source.lstrip().startswith("%%"):
+    if source.lstrip().startswith("%%") and not _PYTHON.match(source):
         return ""
     try:
         ast.parse(source)
