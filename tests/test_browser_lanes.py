@@ -208,6 +208,15 @@ def test_votes_and_reductions_are_drawn(viewer: Any) -> None:
     assert bits == "0100" * 8
     page.locator(f"{EXCHANGE} .pl-lane").nth(4).click()  # lanes above and below in turn: lane 2
     assert page.input_value(f"{EXCHANGE} select") == "2"
+    page.set_viewport_size({"width": 400, "height": 1000})
+    page.select_option(f"{EXCHANGE} select", "31")
+    sides = page.eval_on_selector_all(
+        f"{EXCHANGE} .pl-asked, {EXCHANGE} .pl-picture",
+        "all => all.flatMap(e => [e.getBoundingClientRect().left, e.getBoundingClientRect().right])",
+    )
+    assert sides[0] < sides[2] < sides[3] < sides[1]  # lane 31 is in sight
+    assert page.eval_on_selector(".ptxlab-debugger", "e => e.scrollWidth <= e.clientWidth + 1")
+    page.set_viewport_size({"width": 1300, "height": 1000})
     run_to(page, "redux.sync.min")
     assert drawn(".pl-lane.pl-said") == 1
     run_to(page, "elect.sync")

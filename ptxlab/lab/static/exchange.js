@@ -127,11 +127,16 @@ const MODES = {
 function makeExchangeCard(info, registers, names) {
   const picture = h("div.pl-picture.pl-exchange", { tabIndex: 0, role: "region", "aria-label": "between lanes, drawn" }), table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "lanes, one by one" });
   let lane = 0, view = "lane", shown = "", again = () => {}, matrices = [];
-  const choose = h("select", { "aria-label": "lane", onchange: () => { lane = Number(choose.value); again(); } }, Array.from({ length: 32 }, (_, k) => h("option", { value: k }, `lane ${k}`)));
+  const choose = h("select", { "aria-label": "lane", onchange: () => { lane = Number(choose.value); again(); bringIntoSight(); } }, Array.from({ length: 32 }, (_, k) => h("option", { value: k }, `lane ${k}`)));
   const views = choice("cells show", [["lane", "lane", "which lane holds the element"], ["register", "register", "in which of its registers"], ["value", "value", "the element itself"]], view, (key) => { view = key; again(); });
   const { el, read } = card("Between lanes", picture, table);
   el.querySelector("header").insertBefore(h("span.pl-pickers", null, choose, views), el.querySelector("header .pl-quiet"));
   const made = new Map();
+  /** Scrolls the chosen lane into the middle where the lanes are wider than the page: arrow keys make steps. */
+  const bringIntoSight = () => {
+    const drawn = picture.querySelector(".pl-shuffle");
+    if (drawn) picture.scrollLeft = ((lane + 0.5) / 32) * drawn.getBoundingClientRect().width - picture.clientWidth / 2;
+  };
   const onlane = (k) => { lane = k; choose.value = k; again(); };
   const letter = (name) => name.toUpperCase();
 
