@@ -7,11 +7,24 @@ from typing import Any
 
 import lab_server
 import pytest
+from accessibility import violations
+from explorer_page import (
+    EXPLORER,
+    colours,
+    figures,
+    number,
+    portrait,
+    settle,
+    shot,
+    text,
+    tick,
+    type_number,
+    whole,
+)
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
 
-EXPLORER = ".ptxlab-explorer"
 SOURCE = 'import ptxlab as pl\n\npl.explore("scalar", seq_len=100, head_dim=32, sigma=2)'
 
 
@@ -30,94 +43,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator
         settle(page)
         yield page
         assert not errors, errors
-
-
-def settle(page: Any, after: int = 0) -> int:
-    """Waits until the explorer has answered a request later than `after`; returns that request's number."""
-    page.wait_for_function(
-        "after => { const r = document.querySelector('.ptxlab-explorer');"
-        " return r && r.dataset.busy === '' && Number(r.dataset.seq) > after }",
-        arg=after,
-    )
-    return int(page.get_attribute(EXPLORER, "data-seq"))
-
-
-def whole(page: Any) -> None:
-    """Waits until all lines of all panes are elements, those out of sight too."""
-    page.wait_for_function("() => !document.querySelector('.ptxlab-explorer .pl-lines[aria-busy=true]')")
-
-
-def number(page: Any) -> int:
-    """The number of the request that is shown."""
-    return int(page.get_attribute(EXPLORER, "data-seq"))
-
-
-def text(page: Any, selector: str) -> str:
-    """The text of an element of the explorer."""
-    return str(page.inner_text(f"{EXPLORER} {selector}"))
-
-
-def figures(page: Any) -> dict[str, str]:
-    """The strip: label -> value and detail."""
-    pairs = page.eval_on_selector_all(
-        f"{EXPLORER} .pl-figure", "all => all.map(f => [f.children[0].textContent, f.children[1].innerText])"
-    )
-    return {label: " ".join(value.split()) for label, value in pairs}
-
-
-def control(page: Any, label: str) -> Any:
-    """The input of the parameter with this label."""
-    return page.locator(f".ptxlab-parameters .jupyter-widgets:has(> label:text-is('{label}')) input[type=number]")
-
-
-def type_number(page: Any, label: str, value: int) -> None:
-    """Types a number into a control and leaves it."""
-    before = number(page)
-    control(page, label).fill(str(value))
-    control(page, label).press("Enter")
-    settle(page, before)
-
-
-def tick(page: Any, label: str) -> None:
-    """Clicks a check box."""
-    before = number(page)
-    page.locator(f".ptxlab-parameters .widget-checkbox:has-text('{label}') input").click()
-    settle(page, before)
-
-
-def colours(page: Any, selector: str) -> int:
-    """How many different colours a canvas shows."""
-    return int(
-        page.eval_on_selector(
-            f"{EXPLORER} {selector}",
-            "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size",
-        )
-    )
-
-
-def shot(page: Any, name: str) -> None:
-    """Leaves a screenshot with the explorer at the top of the window."""
-    lab_server.ARTIFACTS.mkdir(exist_ok=True)
-    page.mouse.move(2, 2)
-    page.eval_on_selector(".ptxlab-app", "e => e.scrollIntoView({block: 'start'})")
-    page.wait_for_timeout(300)
-    page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
-
-
-def portrait(page: Any, name: str) -> None:
-    """A screenshot with the notebook's first cell at the top, and the mouse on an instruction that it explains."""
-    page.eval_on_selector(".jp-Cell", "e => e.scrollIntoView({block: 'start'})")
-    page.mouse.move(2, 2)
-    line = page.locator(
-        f"{EXPLORER} section[aria-label=PTX] .pl-line[aria-selected=true]:has(.o:has-text('ex2'))"
-    ).first
-    line.evaluate(
-        "e => { const b = e.closest('.pl-lines'), at = (x) => x.getBoundingClientRect().top;"
-        " b.scrollLeft = 0; b.scrollTop += at(e) - at(b) - 3 * e.offsetHeight }"
-    )
-    line.locator(".o .m").first.hover()
-    page.wait_for_timeout(400)
-    page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
 
 
 def test_everything_is_shown(lab: Any) -> None:
@@ -322,27 +247,16 @@ def test_counters_roofline_and_occupancy_say_where_their_numbers_come_from(lab: 
     assert "GPU" in ways
 
 
-def violations(page: Any) -> list[str]:
-    """What axe-core finds wrong with the explorer, of serious or critical impact."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python")
-    found = axe.Axe().run(page, context={"include": [[".ptxlab-explorer"]]}).response["violations"]
-    return [
-        f"{v['id']}: {v['help']}: {v['nodes'][0]['html'][:200]} {v['nodes'][0].get('failureSummary', '')[:300]}"
-        for v in found
-        if v["impact"] in ("serious", "critical")
-    ]
-
-
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_axe_finds_no_serious_violation(lab: Any, theme: str) -> None:
     lab_server.use_theme(lab, theme)
     try:
         for view in ("Diff ⇄", "Diff ↕", "Code"):
             lab.click(f"{EXPLORER} button:has-text('{view}')")
-            assert violations(lab) == []
+            assert violations(lab, EXPLORER) == []
         for results in ("Counters", "Roofline and occupancy", "Error and softmax"):
             lab.click(f"{EXPLORER} button:has-text('{results}')")
-            assert violations(lab) == []
+            assert violations(lab, EXPLORER) == []
     finally:
         lab_server.use_theme(lab, "JupyterLab Light")
 

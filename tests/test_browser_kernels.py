@@ -7,6 +7,7 @@ from typing import Any
 
 import lab_server
 import pytest
+from explorer_page import EXPLORER, settle
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytest.importorskip(
@@ -14,7 +15,6 @@ pytest.importorskip(
 )
 pytestmark = [pytest.mark.browser]
 
-EXPLORER = ".ptxlab-explorer"
 SOURCE = '''import numpy as np
 import ptxlab as pl
 
@@ -41,15 +41,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator
         settle(page)
         yield page
         assert not errors, errors
-
-
-def settle(page: Any, after: int = 0) -> None:
-    """Waits until the explorer has answered a request later than `after`."""
-    page.wait_for_function(
-        "after => { const r = document.querySelector('.ptxlab-explorer');"
-        " return r && r.dataset.busy === '' && Number(r.dataset.seq) > after }",
-        arg=after,
-    )
 
 
 def test_a_cuda_kernel_shows_its_source_its_counters_and_what_it_changed(lab: Any) -> None:

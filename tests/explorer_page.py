@@ -1,0 +1,97 @@
+"""What the browser tests of the explorer do with the page that the fixture `lab` opens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lab_server
+
+EXPLORER = ".ptxlab-explorer"
+
+
+def settle(page: Any, after: int = 0) -> int:
+    """Waits until the explorer has answered a request later than `after`; returns that request's number."""
+    page.wait_for_function(
+        "after => { const r = document.querySelector('.ptxlab-explorer');"
+        " return r && r.dataset.busy === '' && Number(r.dataset.seq) > after }",
+        arg=after,
+    )
+    return int(page.get_attribute(EXPLORER, "data-seq"))
+
+
+def whole(page: Any) -> None:
+    """Waits until all lines of all panes are elements, those out of sight too."""
+    page.wait_for_function("() => !document.querySelector('.ptxlab-explorer .pl-lines[aria-busy=true]')")
+
+
+def number(page: Any) -> int:
+    """The number of the request that is shown."""
+    return int(page.get_attribute(EXPLORER, "data-seq"))
+
+
+def text(page: Any, selector: str) -> str:
+    """The text of an element of the explorer."""
+    return str(page.inner_text(f"{EXPLORER} {selector}"))
+
+
+def figures(page: Any) -> dict[str, str]:
+    """The strip: label -> value and detail."""
+    pairs = page.eval_on_selector_all(
+        f"{EXPLORER} .pl-figure", "all => all.map(f => [f.children[0].textContent, f.children[1].innerText])"
+    )
+    return {label: " ".join(value.split()) for label, value in pairs}
+
+
+def control(page: Any, label: str) -> Any:
+    """The input of the parameter with this label."""
+    return page.locator(f".ptxlab-parameters .jupyter-widgets:has(> label:text-is('{label}')) input[type=number]")
+
+
+def type_number(page: Any, label: str, value: int) -> None:
+    """Types a number into a control and leaves it."""
+    before = number(page)
+    control(page, label).fill(str(value))
+    control(page, label).press("Enter")
+    settle(page, before)
+
+
+def tick(page: Any, label: str) -> None:
+    """Clicks a check box."""
+    before = number(page)
+    page.locator(f".ptxlab-parameters .widget-checkbox:has-text('{label}') input").click()
+    settle(page, before)
+
+
+def colours(page: Any, selector: str) -> int:
+    """How many different colours a canvas shows."""
+    return int(
+        page.eval_on_selector(
+            f"{EXPLORER} {selector}",
+            "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size",
+        )
+    )
+
+
+def shot(page: Any, name: str) -> None:
+    """Leaves a screenshot with the explorer at the top of the window."""
+    lab_server.ARTIFACTS.mkdir(exist_ok=True)
+    page.mouse.move(2, 2)
+    page.eval_on_selector(".ptxlab-app", "e => e.scrollIntoView({block: 'start'})")
+    page.wait_for_timeout(300)
+    page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
+
+
+def portrait(page: Any, name: str) -> None:
+    """A screenshot with the notebook's first cell at the top, and the mouse on an instruction that it explains."""
+    page.eval_on_selector(".jp-Cell", "e => e.scrollIntoView({block: 'start'})")
+    page.mouse.move(2, 2)
+    line = page.locator(
+        f"{EXPLORER} section[aria-label=PTX] .pl-line[aria-selected=true]:has(.o:has-text('ex2'))"
+    ).first
+    line.evaluate(
+        "e => { const b = e.closest('.pl-lines'), at = (x) => x.getBoundingClientRect().top;"
+        " b.scrollLeft = 0; b.scrollTop += at(e) - at(b) - 3 * e.offsetHeight }"
+    )
+    line.locator(".o .m").first.hover()
+    page.wait_for_timeout(400)
+    page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
