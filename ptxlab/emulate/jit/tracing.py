@@ -74,7 +74,7 @@ def layout(program: Program, code: Code) -> Layout:
 class TracingSlow(Control):
     """The mixin of the slow function."""
 
-    _met: Code | None = None
+    _traced_meeting: Code | None = None
 
     def _fields(self) -> None:
         """Loads where steps go, whether this warp is recorded, and its number and that of its block."""
@@ -117,13 +117,13 @@ class TracingSlow(Control):
 
     def _given(self, block: Block, code: Code) -> None:
         """Lanes have met: the step is written when the result is, in `flush`."""
-        self._met = code
+        self._traced_meeting = code
         super()._given(block, code)  # type: ignore[misc]
 
     def flush(self, alive: int) -> None:
         """The end of a block: all registers go to memory, also those that nobody reads again."""
-        if self._met is not None:  # lanes have met, the result is written
-            code, self._met = self._met, None
+        if self._traced_meeting is not None:  # lanes have met, the result is written
+            code, self._traced_meeting = self._traced_meeting, None
             self.mask_bits = self._block_bits
             self._step(code, self._addresses_of(code))
         super().flush(-1)  # what nobody reads any more is shown all the same
