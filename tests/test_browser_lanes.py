@@ -223,3 +223,51 @@ def test_votes_and_reductions_are_drawn(viewer: Any) -> None:
     assert drawn(".pl-lane.pl-away") == 32  # 16 lanes, above and below
     assert drawn(".pl-lane.pl-said") == 1
     assert accessibility.violations(page, ".ptxlab-debugger") == []
+
+
+def test_a_trace_of_a_few_lines_shows_what_each_lane_gave(viewer: Any) -> None:
+    """Nothing is known of the steps between those that were recorded, in which the operands were written."""
+    lines = [n for n, line in enumerate(TOGETHER.splitlines(), 1) if "redux.sync.add" in line or "max.u32" in line]
+    run = pl.launch(TOGETHER, 1, 32, np.zeros(1), trace=pl.Trace(lines=lines))
+    page = viewer(pl.debug(run))
+    assert page.inner_text(".pl-status") == f"step 1 of 2, line {lines[0]}: redux.sync.add.s32"
+    heads, rows = rows_of(page, EXCHANGE)
+    assert heads == ["lane", "decides with", "gave %s", "%d"]
+    assert [(int(row[2]), int(row[3])) for row in rows] == [(-37 * lane, -18352) for lane in range(32)]
+    page.click("button:has-text('Step')")
+    assert page.inner_text(f"{EXCHANGE} .pl-readout") == "%d becomes the largest of %t over 4 lanes: 6."
+
+
+def test_lanes_that_are_gone(viewer: Any) -> None:
+    page = viewer(pl.debug(GONE, 1, 20, np.zeros(1), at="vote"))
+    assert page.inner_text(f"{EXCHANGE} .pl-readout") == (
+        "Asks whether all lanes say the same: of 4 lanes, 4 say yes by a constant. %p becomes true. "
+        "The mask also names 28 lanes that are not here."
+    )
+    assert page.locator(f"{EXCHANGE} .pl-away").count() == 56
+    page.click("button:has-text('Step')")
+    assert page.inner_text(f"{EXCHANGE} .pl-readout") == (
+        "Lanes with the same constant find each other: 1 value among 4 lanes. Lane 0 holds 7, as 3 others do: "
+        "%d becomes 0x0000000f."
+    )
+    page.click("button:has-text('Step')")
+    assert page.inner_text(f"{EXCHANGE} .pl-readout") == "%d becomes the smallest of a constant over 4 lanes: -7."
+
+
+GONE = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+    .reg .pred %p;
+    .reg .b32 %t, %d;
+    mov.u32 %t, %tid.x;
+    setp.ge.u32 %p, %t, 4;
+    @%p ret;
+    vote.sync.uni.pred %p, 1, 0xFFFFFFFF;
+    match.any.sync.b32 %d, 7, 15;
+    redux.sync.min.s32 %d, -7, 15;
+    ret;
+}
+"""
+"""Twenty lanes, of which four stay; constants in the place of registers."""

@@ -302,7 +302,7 @@ def test_what_lanes_exchange() -> None:
 def test_guards_are_named_by_their_register() -> None:
     d = opened()
     line = 1 + next(k for k, text in enumerate(LINES) if "@!%p bra" in text)
-    assert d.info["exchange"]["guards"] == {f"{line}:bra": [d.recording.numbers["%p"], True]}
+    assert d.info["exchange"]["guards"] == {f"{line}:bra": [d.recording.numbers["%p"], True, False]}
 
 
 def test_sixteen_bit_elements_are_shown_as_what_they_are() -> None:

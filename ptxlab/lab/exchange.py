@@ -29,10 +29,10 @@ def exchanges(recording: Recording) -> dict[str, Any]:
 
     codes: "line:opcode" -> {kind: "matrix", operands: [[name, place in fragments, operands]], note}, {kind: "shuffle",
     mode, a, d, p, by, clamp, mask} or {kind: "together", what, mode, operation, type, abs, a, not, d, p, mask}, where
-    `what` is of `TOGETHER`. guards: "line:opcode" -> [register, inverted]. An operand is a register by its number in
-    the trace, {"value": bits}, {"special": name} or None. fragments: [{rows, columns, type, packed, width, blocks, row,
-    column}], the last two a list of registers * packed * 32 places, the lane last; blocks counts the matrices that lie
-    below each other (of `ldmatrix`).
+    `what` is of `TOGETHER`. guards: "line:opcode" -> [register, inverted, whether the instruction writes it]. An
+    operand is a register by its number in the trace, {"value": bits}, {"special": name} or None. fragments: [{rows,
+    columns, type, packed, width, blocks, row, column}], the last two a list of registers * packed * 32 places, the lane
+    last; blocks counts the matrices that lie below each other (of `ldmatrix`).
 
     All three are empty where the trace was recorded by a ptxlab that numbers registers in another way.
     """
@@ -41,7 +41,8 @@ def exchanges(recording: Recording) -> dict[str, Any]:
     half = "bf16" if any("mma" in opcode and ".bf16" in opcode for _, opcode, _ in recording.codes) else "f16"
     for key, code in _codes(recording).items():
         if code.guard is not None:
-            out["guards"][key] = [code.guard[0], bool(code.guard[1])]
+            written = [d for d in code.dests if isinstance(d, Reg)]
+            out["guards"][key] = [code.guard[0], bool(code.guard[1]), any(d.index == code.guard[0] for d in written)]
         if code.name == "shfl":
             out["codes"][key] = _shuffle(code)
         elif code.name in TOGETHER:

@@ -89,9 +89,9 @@ function render({ model, el }) {
   function executing(step, at) {
     const guard = info.exchange.guards[`${step.line}:${step.opcode}`];
     if (!guard) return step.mask;
-    const holds = warp.value(guard[0], at - 1);
+    const [register, inverted, rewritten] = guard, holds = warp.value(register, rewritten ? at - 1 : at);
     let mask = 0;
-    for (let lane = 0; lane < 32; lane++) if (!holds[lane] === guard[1]) mask |= 1 << lane;
+    for (let lane = 0; lane < 32; lane++) if (!holds[lane] === inverted) mask |= 1 << lane;
     return (step.mask & mask) >>> 0;
   }
 

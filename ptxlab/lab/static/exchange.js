@@ -84,6 +84,10 @@ function operandValues(warp, operand, at, width = 32) {
   return width === 64 ? new BigUint64Array(32).fill(BigInt(operand.value)) : new Uint32Array(32).fill(Number(operand.value));
 }
 
+/** The same as an instruction with the destinations `written` finds it. What it does not write is read after the step: in
+ * a trace of some lines only, "before" may be long before. */
+const valuesFound = (warp, operand, at, written, width) => operandValues(warp, operand, written.includes(operand) ? at - 1 : at, width);
+
 /** For each lane the lane that `shfl` reads, and whether that one is in range; as the PTX manual has it. */
 function shuffleSources(mode, by, clamp) {
   return Array.from({ length: 32 }, (_, lane) => {
@@ -154,10 +158,12 @@ function makeExchangeCard(info, registers, names) {
         return h("figure", null, h("figcaption", null, h("b", null, letter(name)), ` ${size} of ${layout.type}, ${many} register${many === 1 ? "" : "s"} a lane`), matrices[k].svg);
       })), code.note ? h("p.pl-note", null, code.note) : "");
     }
+    const isResult = ([name]) => name === "d" || (code.operands.length === 1 && !/^(stmatrix|wmma\.store)/.test(warp.steps[at].opcode));
+    const results = code.operands.filter(isResult).flatMap(([, , operands]) => operands);
     const says = [], rows = Array.from({ length: 32 }, (_, k) => [k]), heads = ["lane"];
     code.operands.forEach(([name, , operands], k) => {
-      const { layout } = matrices[k], written = name === "d" || (code.operands.length === 1 && !/^(stmatrix|wmma\.store)/.test(warp.steps[at].opcode));
-      const values = operands.map((o) => operandValues(warp, o, written ? at : at - 1, layout.width));
+      const { layout } = matrices[k], written = isResult([name]);
+      const values = operands.map((o) => (written ? operandValues(warp, o, at, layout.width) : valuesFound(warp, o, at, results, layout.width)));
       matrices[k].fill(view, values);
       matrices[k].pick(lane);
       operands.forEach((operand, r) => {
@@ -177,7 +183,7 @@ function makeExchangeCard(info, registers, names) {
 
   function showShuffle(code, warp, at, mask) {
     shown = "shuffle";
-    const by = operandValues(warp, code.by, at - 1), clamp = operandValues(warp, code.clamp, at - 1), before = operandValues(warp, code.a, at - 1);
+    const [by, clamp, before] = [code.by, code.clamp, code.a].map((operand) => valuesFound(warp, operand, at, [code.d, code.p]));
     const d = typeof code.d === "number" ? code.d : null, type = registers[d ?? (typeof code.a === "number" ? code.a : 0)];
     const after = d === null ? null : warp.value(d, at);
     if (!by || !clamp) return showNothing("This step moves values between lanes by an amount that the trace does not hold.");

@@ -19,9 +19,9 @@ function boxLines(text) {
  * and `marked` the lanes whose contribution or outcome stands out, `groups` the lanes that come to one outcome. null where
  * the trace does not hold the mask. */
 function together(code, warp, at, active, registers) {
-  const named = operandValues(warp, code.mask, at - 1), here = lanesOf(active);
+  const written = [code.d, code.p], named = valuesFound(warp, code.mask, at, written), here = lanesOf(active);
   if (code.mask !== null && !named) return null;
-  const wide = code.type.endsWith("64") ? 64 : 32, values = operandValues(warp, code.a, at - 1, wide), asks = code.what === "vote";
+  const wide = code.type.endsWith("64") ? 64 : 32, values = valuesFound(warp, code.a, at, written, wide), asks = code.what === "vote";
   const declared = typeof code.a === "number" ? registers[code.a] : ["", code.type, wide === 64 ? "i64" : "i32"];
   const type = code.what === "redux" ? ["", code.type, code.type === "f32" ? "f32" : "i32"] : declared;
   const yes = (lane) => Boolean(values[lane]) !== code.not;
@@ -114,7 +114,7 @@ function drawTogether(found, label, lane, dashed, onlane, bitsOf) {
 function tellTogether(code, found, names, lane) {
   if (!found.here.length) return "No lane executes this step: its guard is false in all of them.";
   const who = found.here.includes(lane) ? lane : found.here[0], group = found.groups.find((g) => g.takers.includes(who));
-  const name = typeof code.a === "number" ? names[code.a] : "a constant", into = (k) => (typeof k === "number" ? names[k] : "nothing");
+  const what = typeof code.a === "number" ? names[code.a] : "constant", name = what === "constant" ? "a constant" : what, into = (k) => (typeof k === "number" ? names[k] : "nothing");
   const several = new Set(found.groups.map((g) => g.mask)).size > 1, many = lanesOf(group.mask).length;
   const lanes = several ? `the ${plural(many, "lane")} that lane ${who} is with` : plural(many, "lane");
   const got = found.got.length ? found.got[0][1][who] : "", says = lanesOf(group.mask).filter(found.said).length;
@@ -124,8 +124,8 @@ function tellTogether(code, found, names, lane) {
   if (code.what === "vote" && code.mode === "ballot") out = `Each lane says yes or no by ${code.not ? "!" : ""}${name}: of ${lanes}, ${says} say yes. ${into(code.d)} holds the answers as bits, ${got}.`;
   else if (code.what === "vote") out = `Asks whether ${ASKED[code.mode]}: of ${lanes}, ${says} say yes by ${code.not ? "!" : ""}${name}. ${into(code.d)} becomes ${got}.`;
   else if (code.what === "activemask") out = `${plural(many, "lane")} ${many === 1 ? "is" : "are"} here: ${into(code.d)} becomes ${got}.`;
-  else if (code.what === "match" && code.mode === "any") out = `Lanes with the same ${name} find each other: ${plural(kinds, "value")} among ${lanes}. Lane ${who} holds ${found.given?.[who] ?? "?"}, as ${others === 0 ? "no other does" : others === 1 ? "1 other does" : `${others} others do`}: ${into(code.d)} becomes ${got}.`;
-  else if (code.what === "match") out = `Asks whether all lanes hold the same ${name}: ${plural(kinds, "value")} among ${lanes}. ${found.got.map(([k, texts]) => `${names[k]} becomes ${texts[who]}`).join(", ")}.`;
+  else if (code.what === "match" && code.mode === "any") out = `Lanes with the same ${what} find each other: ${plural(kinds, "value")} among ${lanes}. Lane ${who} holds ${found.given?.[who] ?? "?"}, as ${others === 0 ? "no other does" : others === 1 ? "1 other does" : `${others} others do`}: ${into(code.d)} becomes ${got}.`;
+  else if (code.what === "match") out = `Asks whether all lanes hold the same ${what}: ${plural(kinds, "value")} among ${lanes}. ${found.got.map(([k, texts]) => `${names[k]} becomes ${texts[who]}`).join(", ")}.`;
   else if (code.what === "redux") out = `${into(code.d)} becomes ${MADE[code.operation]} of ${code.abs ? "the magnitudes of " : ""}${name} over ${lanes}: ${got}.`;
   else {
     const elected = found.here.filter(found.marked);
