@@ -90,6 +90,11 @@ def test_a_text_without_mistakes() -> None:
     assert checked(START) == {"seq": 0, "stage": "assembled", "items": [], "note": "assembled: 8 registers, no spills"}
 
 
+def test_what_a_whole_text_lacks_is_marked_at_its_first_line() -> None:
+    (item,) = checked("\n")["items"]
+    assert (item["line"], item["message"]) == (1, "the text has no .target line")
+
+
 def test_mistakes_of_the_parser_and_of_the_table() -> None:
     (item,) = checked(START.replace("%lane, 4;", "%lane 4;"))["items"]
     assert (item["line"], item["column"], item["length"]) == (12, 30, 1)

@@ -146,8 +146,10 @@ def _after(entry: Op, words: list[str]) -> Iterator[Any]:
 
 
 def problem(error: PtxlabError) -> dict[str, Any]:
-    """An error as an editor marks it: {line, column, length, message, whole}; line and column from 1, 0: nowhere."""
+    """An error as an editor marks it: {line, column, length, message, whole}; line and column from 1. What is missing
+    from the whole text is marked at its first line."""
     place = {name: getattr(error, name, 0) for name in ("line", "column", "length")}
+    place["line"] = max(place["line"], 1)
     parts = [getattr(error, "message", None) or str(error)]
     for label, what in (("syntax", "syntax"), ("write", "hint")):
         if getattr(error, what, ""):

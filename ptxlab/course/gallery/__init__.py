@@ -35,7 +35,8 @@ class Gallery(tuple[Exhibit, ...]):
             f'<td style="text-align:left">{html.escape(e.finder)}</td></tr>'
             for e in self
         )
-        head = "<tr><th></th><th>bug</th><th>found by</th></tr>"
+        left = '<th style="text-align:left">'
+        head = f"<tr><th></th>{left}bug</th>{left}found by</th></tr>"
         return {"text/plain": repr(self), "text/html": f"<table>{head}{rows}</table>"}
 
 

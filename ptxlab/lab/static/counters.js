@@ -42,7 +42,7 @@ function makeCounters(online) {
     mix.note.textContent = `${count(data.instructions.warps)} warp-, ${count(data.instructions.threads)} thread-instructions`;
     mix.body.append(
       table(["opcode", "share", "warps", "threads"], data.opcodes.map(([name, warps, threads]) =>
-        h("tr", null, cell("td", "pl-left", h("code", null, name)), cell("td", "pl-barcell", bar(warps / most, 1)), cell("td", "", count(warps)), cell("td", "", count(threads))))),
+        h("tr", null, cell("td", "pl-opcode", h("code", { title: name }, name)), cell("td", "pl-barcell", bar(warps / most, 1)), cell("td", "", count(warps)), cell("td", "", count(threads))))),
       table([h("span", null, "pipe ", origin("modelled")), "share", "warps"], data.pipes.map(([name, warps, does]) =>
         h("tr", { title: does }, cell("td", "pl-left", name), cell("td", "pl-barcell", bar(warps / busiest, 1)), cell("td", "", count(warps))))));
     memory.body.append(table(["what", "count", "ideal", "origin"], [...data.memory, ...data.work].map((r) =>
