@@ -281,11 +281,38 @@ def test_a_roofline_bounds_by_memory_below_the_ridge_and_by_arithmetic_above() -
     assert mixed.points()[-1][3] == pytest.approx(3315e9)
 
 
+@pytest.mark.parametrize(
+    ("gpu", "sms", "clock", "f32", "f64", "tensor", "tensor_clock"),
+    [
+        ("A100", 108, 1.41, 64, 32, 1024, None),
+        ("H100 SXM", 132, 1.98, 128, 64, 2048, 1.83),
+        ("H200", 132, 1.98, 128, 64, 2048, 1.83),
+        ("B200", 148, 1.98, 128, 64, 4096, 1.86),
+        ("V100", 80, 1.53, 64, 32, 512, None),
+        ("T4", 40, 1.59, 64, 2, 512, None),
+        ("RTX 3090", 82, 1.695, 128, 2, 256, None),
+        ("A10", 72, 1.695, 128, 2, 512, None),
+        ("Jetson AGX Orin", 16, 1.3, 128, 2, 1024, None),
+        ("RTX 4090", 128, 2.52, 128, 2, 256, None),
+        ("L4", 58, 2.04, 128, 2, 512, None),
+        ("RTX 5090", 170, 2.407, 128, 2, 256, None),
+    ],
+)
+def test_peaks_are_fma_a_clock_times_the_clock(
+    gpu: str, sms: int, clock: float, f32: int, f64: int, tensor: int, tensor_clock: float | None
+) -> None:
+    """From multiprocessors, multiply-adds of each in a clock, and GHz, as the white papers have them."""
+    peaks = roofline.PEAKS[gpu]
+    assert peaks.f32 == pytest.approx(sms * f32 * 2 * clock * 1e9, rel=0.01)
+    assert peaks.f64 == pytest.approx(sms * f64 * 2 * clock * 1e9, rel=0.02)
+    assert peaks.tensor == pytest.approx(sms * tensor * 2 * (tensor_clock or clock) * 1e9, rel=0.01)
+
+
 def test_plot_roofline_names_gpu_source_and_origin() -> None:
     result = run_of("tiled")
     figure = pl.plot_roofline([result, result], gpu="H100 SXM")
     (axis,) = figure.axes
-    assert axis.get_title(loc="left") == "peaks: NVIDIA H100 data sheet, SXM"
+    assert axis.get_title(loc="left") == "peaks: NVIDIA H100 data sheet, SXM, without sparsity"
     assert [t.get_text() for t in axis.get_legend().get_texts()] == ["tiled_f32_d16, modelled"] * 2
     assert figure._repr_png_().startswith(b"\x89PNG")
     assert "limited by" in str(roofline.roof(result))

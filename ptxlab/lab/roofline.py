@@ -23,48 +23,44 @@ SECTOR = 32
 @dataclass(frozen=True, slots=True)
 class Peaks:
     """What a GPU can do at most: FLOP/s without sparsity, of fma in f32 and f64 and of f16 products on tensor cores
-    (summed in f32), and bytes/s of its memory. `source` is where the numbers stand."""
+    (summed in f32), and bytes/s of its memory. `source` is where the numbers stand; those of arithmetic are what its
+    multiprocessors do in a clock, times its boost clock."""
 
     gpu: str
     targets: tuple[str, ...]
     f32: float
     f64: float
-    tensor: float | None
+    tensor: float
     bandwidth: float
     source: str
 
     def of(self, kind: str) -> float:
         """The peak for operations of a kind of `Counters.flops`; those without one of their own run as f32 does."""
-        if kind == "tensor" and self.tensor is not None:
-            return self.tensor
-        return self.f64 if kind == "f64" else self.f32
+        return {"tensor": self.tensor, "f64": self.f64}.get(kind, self.f32)
 
 
-def _peaks(
-    gpu: str, targets_: str, f32: float, f64: float, tensor: float | None, gigabytes: float, source: str
-) -> Peaks:
-    return Peaks(
-        gpu, tuple(targets_.split()), f32 * 1e12, f64 * 1e12, tensor and tensor * 1e12, gigabytes * 1e9, source
-    )
+def _peaks(gpu: str, targets_: str, f32: float, f64: float, tensor: float, gigabytes: float, source: str) -> Peaks:
+    return Peaks(gpu, tuple(targets_.split()), f32 * 1e12, f64 * 1e12, tensor * 1e12, gigabytes * 1e9, source)
 
 
 PEAKS: dict[str, Peaks] = {
     p.gpu: p
     for p in (
         _peaks("A100", "sm_80", 19.5, 9.7, 312, 2039, "NVIDIA A100 data sheet, SXM with 80 GB"),
-        _peaks("H100 SXM", "sm_90 sm_90a", 67, 34, 989, 3350, "NVIDIA H100 data sheet, SXM"),
-        _peaks("H200", "sm_90 sm_90a", 67, 34, 989, 4800, "NVIDIA H200 data sheet, SXM"),
-        _peaks("B200", "sm_100 sm_100a", 75, 37, 2250, 7700, "NVIDIA HGX B200 data sheet, one of eight"),
+        _peaks("H100 SXM", "sm_90 sm_90a", 67, 34, 989, 3350, "NVIDIA H100 data sheet, SXM, without sparsity"),
+        _peaks("H200", "sm_90 sm_90a", 67, 34, 989, 4800, "NVIDIA H200 data sheet, SXM, without sparsity"),
+        _peaks("B200", "sm_100 sm_100a", 75, 37, 2250, 7700, "NVIDIA Blackwell data sheet, HGX B200, without sparsity"),
         _peaks("V100", "sm_70", 15.7, 7.8, 125, 900, "NVIDIA V100 data sheet, SXM2"),
         _peaks("T4", "sm_75", 8.1, 0.25, 65, 320, "NVIDIA T4 data sheet; f64 is 1/32 of f32"),
-        _peaks("RTX 3090", "sm_86", 35.6, 0.56, 71, 936, "NVIDIA GA102 white paper"),
+        _peaks("RTX 3090", "sm_86", 35.6, 0.56, 71, 936, "NVIDIA GA102 white paper 2.0, appendix A; f64 is 1/64"),
         _peaks("A10", "sm_86", 31.2, 0.49, 125, 600, "NVIDIA A10 data sheet; f64 is 1/64 of f32"),
-        _peaks("Jetson AGX Orin", "sm_87", 5.3, 0.08, None, 204.8, "NVIDIA Jetson AGX Orin data sheet; f64 is 1/64"),
-        _peaks("RTX 4090", "sm_89", 82.6, 1.29, 165.2, 1008, "NVIDIA Ada white paper"),
-        _peaks("L4", "sm_89", 30.3, 0.47, 121, 300, "NVIDIA L4 data sheet; f64 is 1/64 of f32"),
-        _peaks("RTX 5090", "sm_120", 104.8, 1.64, 209.5, 1792, "NVIDIA RTX Blackwell white paper"),
+        _peaks("Jetson AGX Orin", "sm_87", 5.3, 0.083, 42.5, 204.8,
+               "NVIDIA Jetson AGX Orin technical brief; f16 is 1/4 of sparse int8, f64 1/64 of f32"),
+        _peaks("RTX 4090", "sm_89", 82.6, 1.29, 165.2, 1008, "NVIDIA Ada white paper, appendix A; f64 is 1/64"),
+        _peaks("L4", "sm_89", 30.3, 0.47, 121, 300, "NVIDIA L4 data sheet, without sparsity; f64 is 1/64 of f32"),
+        _peaks("RTX 5090", "sm_120", 104.8, 1.64, 209.5, 1792, "NVIDIA RTX Blackwell white paper; f64 is 1/64"),
     )
-}
+}  # fmt: skip
 """The GPUs whose peaks are known here, the first of each target being the one that stands for it."""
 
 
@@ -239,7 +235,7 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
         for kind in sorted(used, key=limits.of):
             level = limits.of(kind)
             axis.plot([level / limits.bandwidth, high], [level, level], color="0.25", linewidth=1.4)
-            name = "tensor cores" if kind == "tensor" and limits.tensor else kind if kind == "f64" else "f32"
+            name = "tensor cores" if kind == "tensor" else kind if kind == "f64" else "f32"
             axis.annotate(f"{limits.gpu} {name}: {level / 1e12:.3g} TFLOP/s", (high, level), ha="right", va="bottom",
                           fontsize="x-small", xytext=(0, 2), textcoords="offset points")  # fmt: skip
         axis.annotate(f"{limits.bandwidth / 1e9:.0f} GB/s", (low * 1.3, low * 1.3 * limits.bandwidth), rotation=38,
@@ -288,10 +284,7 @@ def show(counts: Any, arch: str, least: int | None, run: Any = None) -> dict[str
     seconds = run.seconds if run is not None and run.device == "gpu" else None
     r = Roof("kernel", limits, dict(counts.flops), asked, least, seconds)
     kinds = sorted(r.flops, key=limits.of)
-    names = {
-        limits.of(k): "tensor cores" if k == "tensor" and limits.tensor else "f64" if k == "f64" else "f32"
-        for k in kinds
-    }
+    names = {limits.of(k): "tensor cores" if k == "tensor" else "f64" if k == "f64" else "f32" for k in kinds}
     return {
         "gpu": limits.gpu,
         "source": limits.source,
