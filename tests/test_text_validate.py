@@ -132,6 +132,67 @@ def test_an_unknown_instruction() -> None:
     assert _message("xyzzy.f32 %f1;") == ("k.ptx:11:2: unknown instruction 'xyzzy'\n     xyzzy.f32 %f1;\n     ^~~~~")
 
 
+def test_a_register_of_another_type() -> None:
+    assert _message("add.u32 %f1, %f2, %f3;  // sum") == (
+        "k.ptx:11:10: add.u32 takes .u32, .s32 or .b32 here; %f1 is .f32\n"
+        "     add.u32 %f1, %f2, %f3;  // sum\n"
+        "             ^~~\n"
+        "  syntax: add.type  d, a, b\n"
+        "  write:  add.f32 %f1, %f2, %f3;"
+    )
+    assert _message("add.f32 %f1, %f2, %vector.y; { .reg .u32 %f1; add.f32 %f2, %f1, %f2; }").splitlines()[0] == (
+        "k.ptx:11:64: add.f32 takes .f32 or .b32 here; %f1 is .u32"
+    )
+
+
+def test_a_number_of_another_kind() -> None:
+    assert _message("@%p add.f32 %f1, %f2, -1;") == (
+        "k.ptx:11:24: add.f32 takes a floating-point number here, found the integer -1\n"
+        "     @%p add.f32 %f1, %f2, -1;\n"
+        "                           ^\n"
+        "  syntax: add{.rnd}{.ftz}{.sat}.f32  d, a, b\n"
+        "  write:  @%p add.f32 %f1, %f2, -1.0;"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "says", "write"),
+    [
+        ("mov.f32 %f1, 0x3F800000;", "takes a floating-point number here, found the integer 0x3F800000",
+         "mov.f32 %f1, 0f3F800000;"),
+        ("add.u32 %r1, %r2, 2.0;", "takes an integer here, found the floating-point number 2.0",
+         "add.u32 %r1, %r2, 2;"),
+        ("add.u32 %r1, %r2, 2.5;", "takes an integer here, found the floating-point number 2.5", ""),
+        ("add.u32 %r1, %tid.x, 1;", "cannot read %tid.x; only mov can", "mov.u32 %r, %tid.x;"),
+        ("{ .reg .b64 %a; mov.u64 %a, %tid.x; }", "%tid.x is .u32", "mov.u32 %r, %tid.x;"),
+        ("{ .reg .b64 %a; add.u64 %a, %a, table; }", "takes no variable; mov gives the address of table",
+         "mov.u64 %address, table;"),
+        ("setp.lt.u32 %r1, %r2, %r3;", "takes a predicate here; %r1 is .b32", ""),
+        ("@%r1 ret;", "the guard @%r1 is no predicate, it is .b32", ""),
+        ("ld.global.f32 %f1, [%f2];", "%f2 is .f32 and cannot be an address", ""),
+        ("{ .reg .b64 %a; ld.global.f32 %f1, %a; }", "takes an address in brackets here, found %a",
+         "{ .reg .b64 %a; ld.global.f32 %f1, [%a]; }"),
+        ("add.u32 5, %r1, %r2;", "writes to a register here, found 5", ""),
+        ("{ .reg .b16 %h; add.f16 %h, %h, 1.0; }", "takes no literal of type .f16", ""),
+    ],
+)  # fmt: skip
+def test_operands_that_do_not_fit(line: str, says: str, write: str) -> None:
+    message = _message(line).splitlines()
+    assert says in message[0]
+    assert (message[-1] == f"  write:  {write}") if write else not message[-1].startswith("  write:")
+
+
+def test_operands_that_fit() -> None:
+    lines = (
+        "{ .reg .u16 %h; ld.global.u8 %h, [table]; ld.global.s8 %r1, [table]; cvt.u32.u16 %r1, %h; }",
+        "{ .reg .u32 %u; .reg .s32 %s; add.u32 %u, %s, %r1; mov.b32 %f1, %u; mov.b32 %r1, 0f3F800000; }",
+        "{ .reg .u16 %h; mov.u16 %h, %tid.x; .reg .u64 %d; mov.u64 %d, %clock64; mov.u32 %r1, %gridid; }",
+        "selp.f32 %f1, 0f3F800000, 1.0, %p; setp.eq.and.f32 %p, %f1, 0d3FF0000000000000, !%p;",
+        "{ .reg .u32 %p; add.u32 %p, %p, WARP_SZ; }",
+    )
+    assert _messages(*lines) == []
+
+
 def test_a_register_beyond_its_range() -> None:
     assert _message("add.f32 %f1, %f2, %f7;") == (
         "k.ptx:11:20: %f7 is not declared; line 8 declares %f0 to %f3\n"

@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 
 from ptxlab.errors import PtxError
 from ptxlab.isa import TABLE, FormError, Op, form
+from ptxlab.text.fits import agreeing, guard_misfit, misfit
 from ptxlab.text.model import (
     Address,
     Block,
@@ -25,9 +26,9 @@ from ptxlab.text.model import (
     Parens,
     Sum,
     Token,
-    Variable,
     Vector,
 )
+from ptxlab.text.scope import Scope
 from ptxlab.text.words import OPCODES, SPECIAL_REGISTERS
 
 BRANCHES = ("bra", "brx")
@@ -45,48 +46,6 @@ def explained(module: Module, refused: PtxError) -> PtxError:
     """The first thing that `validate` finds wrong with the line at which loading a module was refused, for it names the
     word that is meant and says what to write; the error itself where it finds nothing there."""
     return next((error for error in validate(module) if error.line == refused.line), refused)
-
-
-class _Scope:
-    """The names declared in one pair of braces, and the scopes around it."""
-
-    def __init__(self, outer: _Scope | None = None) -> None:
-        self.outer = outer
-        self.names: set[str] = set()
-        self.ranges: dict[str, Variable] = {}
-        self.labels: dict[str, int] = {}
-
-    def declare(self, variable: Variable) -> None:
-        """Adds a variable, or a range of registers."""
-        if variable.count:
-            self.ranges[variable.name] = variable
-        else:
-            self.names.add(variable.name)
-
-    def has(self, name: str) -> bool:
-        """Whether the name is declared here or further out."""
-        if name in self.names or self.range_of(name, within=True) is not None:
-            return True
-        return self.outer is not None and self.outer.has(name)
-
-    def range_of(self, name: str, within: bool = False) -> Variable | None:
-        """The range `%f<4>` that `%f7` belongs to by its spelling; `within` asks for its number to be in the range."""
-        digits = len(name) - len(name.rstrip("0123456789"))
-        for k in range(len(name) - min(digits, 9), len(name)):
-            variable = self.ranges.get(name[:k])
-            number = name[k:]
-            if variable is not None and (number == "0" or number[0] != "0"):
-                if not within or int(number) < variable.count:
-                    return variable
-        return self.outer.range_of(name) if self.outer is not None and not within else None
-
-    def all_names(self) -> Iterator[str]:
-        """Every name that could be meant here; of a range the first eight."""
-        yield from self.names
-        for name, variable in self.ranges.items():
-            yield from (f"{name}{i}" for i in range(min(variable.count, 8)))
-        if self.outer is not None:
-            yield from self.outer.all_names()
 
 
 class _Validator:
@@ -111,7 +70,7 @@ class _Validator:
 
     def findings(self) -> Iterator[PtxError]:
         """The errors of every function."""
-        outermost = _Scope()
+        outermost = Scope()
         for function in self.module.functions:
             outermost.names.add(function.name)
         for item in self.module.items:
@@ -121,15 +80,15 @@ class _Validator:
             elif isinstance(item, Directive):
                 outermost.names.update(_labels_in(item))
             elif isinstance(item, Function) and item.body is not None:
-                scope = _Scope(outermost)
+                scope = Scope(outermost)
                 for variable in chain(item.params, item.returns):
                     scope.declare(variable)
                 self.labels = set(_all_labels(item.body))
                 yield from self.block(item.body, scope, item)
 
-    def block(self, block: Block, outer: _Scope, function: Function) -> Iterator[PtxError]:
+    def block(self, block: Block, outer: Scope, function: Function) -> Iterator[PtxError]:
         """The errors of one pair of braces."""
-        scope = _Scope(outer)
+        scope = Scope(outer)
         for statement in block.statements:
             if isinstance(statement, Declaration):
                 for variable in statement.variables:
@@ -139,10 +98,10 @@ class _Validator:
             elif isinstance(statement, (Label, Directive)):
                 yield from self.label(statement, scope, function)
             else:
-                yield from self.modifiers_and_count(statement)
+                yield from self.modifiers_and_count(statement, scope)
                 yield from self.names(statement, scope, function)
 
-    def label(self, statement: Label | Directive, scope: _Scope, function: Function) -> Iterator[PtxError]:
+    def label(self, statement: Label | Directive, scope: Scope, function: Function) -> Iterator[PtxError]:
         """A label that is there twice; a branch target that is not there."""
         name = statement.name if isinstance(statement, Label) else statement.label
         if name in scope.labels:
@@ -157,7 +116,7 @@ class _Validator:
 
     # -- opcodes
 
-    def modifiers_and_count(self, instruction: Instruction) -> Iterator[PtxError]:
+    def modifiers_and_count(self, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
         """An unknown opcode, modifiers that no table entry has, a number of operands that none takes."""
         opcode = _opcode_tokens(instruction)[0]
         if instruction.name not in TABLE:
@@ -176,7 +135,7 @@ class _Validator:
             yield self.error(problem.what, token, hint, problem.syntax, at, length)
             return
         if instruction.name != "call":
-            yield from self.count(instruction)
+            yield from self.count(instruction, scope)
 
     def unknown(self, instruction: Instruction, opcode: Token) -> PtxError:
         """The error for a word that no PTX instruction starts with."""
@@ -189,12 +148,13 @@ class _Validator:
         hint = self.replaced(opcode, 0, len(instruction.name), close[0])
         return self.error(message + also, opcode, hint, length=len(instruction.name))
 
-    def count(self, instruction: Instruction) -> Iterator[PtxError]:
-        """The error for too many or too few operands."""
+    def count(self, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
+        """The error for too many or too few operands, or for the first that is of another type."""
         entries = [entry for entry in TABLE[instruction.name] if _could_be(entry, instruction.opcode)]
         entries = entries or [form(instruction.opcode).op]
         found = len(instruction.operands)
         if any(least <= found <= most for least, most in map(_operand_count, entries)):
+            yield from self.types(instruction, scope)
             return
         least, most = _operand_count(entries[0])
         takes = f"{least}" if least == most else f"{least} to {most}"
@@ -206,9 +166,32 @@ class _Validator:
         token = starts[most] if found > most else instruction.tokens[-1]
         yield self.error(message, token, syntax=entries[0].syntax)
 
+    def types(self, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
+        """The errors for a guard that is no predicate and for the first operand of a type that cannot be there."""
+        guard = guard_misfit(instruction, scope.find)
+        if guard and instruction.guard is not None:
+            name = instruction.guard.name
+            yield self.error(guard, next(t for t in instruction.tokens if t.text == name))
+        used = form(instruction.opcode)
+        least, most = _operand_count(used.op)
+        wrong = misfit(instruction, used, scope.find) if least <= len(instruction.operands) <= most else None
+        if wrong is None:
+            return
+        token, hint = _operand_starts(instruction)[wrong.index], wrong.before
+        if wrong.literal:
+            number = str(instruction.operands[wrong.index])
+            at = self.lines[token.line - 1].find(number, token.column - 1)
+            hint = self.replaced(token, 0, len(number), wrong.literal) if at == token.column - 1 else ""
+        elif wrong.type:
+            opcode = _opcode_tokens(instruction)
+            written = opcode[-1].column + len(opcode[-1].text) - opcode[0].column
+            other = agreeing(instruction, wrong.type, scope.find)
+            hint = self.replaced(opcode[0], 0, written, other) if other else ""
+        yield self.error(wrong.message, token, hint, used.op.syntax)
+
     # -- names
 
-    def names(self, instruction: Instruction, scope: _Scope, function: Function) -> Iterator[PtxError]:
+    def names(self, instruction: Instruction, scope: Scope, function: Function) -> Iterator[PtxError]:
         """Registers and variables without a declaration, branch targets without a label."""
         branch = instruction.name in BRANCHES
         used = chain.from_iterable(map(_names, instruction.operands))
@@ -233,7 +216,7 @@ class _Validator:
             return self.error(message, token, self.replaced(token, 0, len(token.text), close[0]))
         return self.error(message, token, f"{token.text}:")
 
-    def undeclared(self, token: Token, base: str, instruction: Instruction, scope: _Scope) -> PtxError:
+    def undeclared(self, token: Token, base: str, instruction: Instruction, scope: Scope) -> PtxError:
         """The error for a register, variable or function that nothing declares."""
         if base in SPECIAL_REGISTERS:
             wrong = token.text[len(base) :]

@@ -1,0 +1,183 @@
+"""Whether operands are of the types that an instruction takes, judged as NVIDIA's assembler judges them.
+
+A register fits where it has the width of the type and is not a number of another kind: `.b32` and `.f32` registers in
+an `.f32` instruction, `.b32`, `.u32` and `.s32` ones in a `.u32` instruction, any of 32 bits in a `.b32` instruction.
+`ld`, `st` and `cvt` take wider registers as well. What the assembler takes in single instructions only is not judged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ptxlab.isa import Form, FormError, form, types
+from ptxlab.isa.modifiers import SPECIAL
+from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Variable
+
+WIDER = ("ld", "ldu", "st", "cvt")
+"""Instructions whose registers may be wider than their type."""
+ODD = ("isspacep", "fns", "call", "brx", "bar", "barrier")
+"""Instructions that take other operands than their types say."""
+READ_SPECIAL = ("mov", "cvt")
+"""Instructions that read special registers and the addresses of variables."""
+TAKE_ADDRESSES = ("mov", "cvta", "mapa", "getctarank")
+LENIENT = ("f16x2", "b128")
+"""Types of registers that the assembler takes in many places."""
+
+Find = Callable[[str], Variable | None]
+"""Gives the declaration of a name."""
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """The operand at `index` does not fit. message: why. literal: what to write in its place. before: a line to write
+    before the instruction. type: the type of a register that does not fit."""
+
+    index: int
+    message: str
+    literal: str = ""
+    before: str = ""
+    type: str = ""
+
+
+def misfit(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
+    """The first operand that the assembler would refuse for its type; None where all fit or nothing is said of them."""
+    if instruction.name in ODD or found.op.kind == "warp":
+        return None
+    specs = [spec for spec in found.op.operands if not spec.second]
+    firm = next((k for k, spec in enumerate(specs) if spec.optional), len(specs))
+    for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
+        if k >= firm and len(instruction.operands) != len(specs):
+            return None  # an optional operand may be left out before this one
+        if spec.role == "addr":
+            wrong = _address(found, k, operand, find)
+        else:
+            wrong = _wrong(instruction, found, k, found.operand_type(spec), spec.role == "src", operand, find)
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def agreeing(instruction: Instruction, given: str, find: Find) -> str:
+    """The opcode with another type at its end, for registers of type `given`, if all operands fit then; else ""."""
+    head, width = instruction.opcode.rpartition(".")[0], given[1:]
+    for type_ in (given, f"u{width}", f"s{width}"):
+        try:
+            other = form(f"{head}.{type_}")
+        except FormError:
+            continue
+        if misfit(replace(instruction, opcode=other.opcode), other, find) is None:
+            return other.opcode
+    return ""
+
+
+def _wrong(
+    instruction: Instruction, found: Form, k: int, wanted: str, read: bool, operand: Operand, find: Find
+) -> Misfit | None:
+    if isinstance(operand, Pair):
+        operand = operand.first
+    if isinstance(operand, Not):
+        operand = operand.operand
+    if wanted not in types.WIDTH:
+        return None
+    if not read and (isinstance(operand, Number) or (isinstance(operand, Name) and operand.text in SPECIAL)):
+        return Misfit(k, f"{found.opcode} writes to a register here, found {operand}")
+    if isinstance(operand, Number):
+        return _literal(found, k, wanted, operand)
+    if not isinstance(operand, Name) or operand.text == "_":
+        return None
+    name = operand.text
+    variable = find(name)
+    if variable is None:  # a special register, a label or a function
+        return _special(instruction, found, k, wanted, name) if read and name in SPECIAL else None
+    if variable.space != "reg":
+        if instruction.name in TAKE_ADDRESSES or not read:
+            return None
+        load = f"mov.u64 %address, {name};"
+        return Misfit(k, f"{found.opcode} takes no variable; mov gives the address of {name}", before=load)
+    if (variable.vector > 1 and "." not in name) or fits(instruction.name, wanted, variable.type):
+        return None
+    return Misfit(k, f"{found.opcode} takes {_in_words(wanted)} here; {name} is .{variable.type}", type=variable.type)
+
+
+def _address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
+    """An address without its brackets, or one that is no integer."""
+    if isinstance(operand, Name):
+        return Misfit(k, f"{found.opcode} takes an address in brackets here, found {operand}", f"[{operand}]")
+    if isinstance(operand, Address) and isinstance(operand.base, Name) and found.op.name != "fence":
+        variable = find(operand.base.text)
+        if variable is not None and variable.space == "reg" and variable.type in ("pred", "f16", "f32", "f64"):
+            return Misfit(k, f"{operand.base} is .{variable.type} and cannot be an address")
+    return None
+
+
+def guard_misfit(instruction: Instruction, find: Find) -> str:
+    """What is wrong with the guard of an instruction; empty where nothing is."""
+    name = instruction.guard.name if instruction.guard is not None else ""
+    variable = find(name) if name else None
+    if variable is None or (variable.space, variable.type) == ("reg", "pred"):
+        return ""
+    return f"the guard @{name} is no predicate, it is .{variable.type}"
+
+
+def fits(instruction: str, wanted: str, given: str) -> bool:
+    """Whether a register of type `given` can stand where an instruction wants `wanted`."""
+    if given in LENIENT:
+        return True
+    if "pred" in (wanted, given):
+        return wanted == given
+    bits, room = types.width(wanted), types.width(given)
+    if room < bits or (room > bits and instruction not in WIDER):
+        return False
+    if wanted[0] == "b" and wanted[1:].isdigit():
+        return True
+    if types.is_float(wanted) or "x" in wanted:
+        return given[0] == "b" or given == wanted
+    return not types.is_float(given)
+
+
+def _in_words(wanted: str) -> str:
+    """The registers that fit a type."""
+    if wanted == "pred":
+        return "a predicate"
+    width = types.width(wanted)
+    if wanted[0] == "b" and wanted[1:].isdigit():
+        return f"{width} bits"
+    if types.is_float(wanted) or "x" in wanted:
+        return f".{wanted}" + (f" or .b{width}" if wanted in ("f16", "f32", "f64") else f" in a .b{width} register")
+    return f".u{width}, .s{width} or .b{width}"
+
+
+def _literal(found: Form, k: int, wanted: str, number: Number) -> Misfit | None:
+    """A number of the wrong kind."""
+    if wanted in ("f32", "f64"):
+        if number.kind != "int":
+            return None
+        hexadecimal = number.text.lower().startswith("0x") and len(number.text) - 2 == types.width(wanted) // 4
+        text = f"0{'fd'[wanted == 'f64']}{number.text[2:]}" if hexadecimal else f"{number.value}.0"
+        return Misfit(k, f"{found.opcode} takes a floating-point number here, found the integer {number.text}", text)
+    if types.is_float(wanted) or "x" in wanted:
+        return Misfit(
+            k, f"{found.opcode} takes no literal of type .{wanted}; put its bits into a register with mov first"
+        )
+    if number.kind == "int" or wanted == "pred":
+        return None
+    if (wanted, number.kind) in (("b32", "f32"), ("b64", "f64"), ("b64", "f32")):
+        return None
+    value = float(number.value)
+    text = str(int(value)) if math.isfinite(value) and value == int(value) else ""
+    return Misfit(k, f"{found.opcode} takes an integer here, found the floating-point number {number.text}", text)
+
+
+def _special(instruction: Instruction, found: Form, k: int, wanted: str, name: str) -> Misfit | None:
+    """A special register, which only `mov` and `cvt` read, and `mov` with its own width."""
+    given = SPECIAL[name].type
+    if instruction.name not in READ_SPECIAL:
+        return Misfit(k, f"{found.opcode} cannot read {name}; only mov can", before=f"mov.{given} %r, {name};")
+    wide = {types.width(wanted), types.width(given)} == {32, 64} and name != "%gridid"
+    if instruction.name == "mov" and wide:
+        return Misfit(
+            k, f"{name} is .{given}; {found.opcode} takes {_in_words(wanted)}", before=f"mov.{given} %r, {name};"
+        )
+    return None

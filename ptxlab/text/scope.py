@@ -1,0 +1,57 @@
+"""The names that are declared in a pair of braces of a module, and in those around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ptxlab.text.model import Variable
+
+
+class Scope:
+    """The names declared in one pair of braces, and the scopes around it."""
+
+    def __init__(self, outer: Scope | None = None) -> None:
+        self.outer = outer
+        self.names: set[str] = set()
+        self.variables: dict[str, Variable] = {}
+        self.ranges: dict[str, Variable] = {}
+        self.labels: dict[str, int] = {}
+
+    def declare(self, variable: Variable) -> None:
+        """Adds a variable, or a range of registers."""
+        if variable.count:
+            self.ranges[variable.name] = variable
+        else:
+            self.names.add(variable.name)
+            self.variables[variable.name] = variable
+
+    def find(self, name: str) -> Variable | None:
+        """The innermost declaration of a name, or of the vector that it is an element of; None without one."""
+        base = name.partition(".")[0]
+        found = self.variables.get(base) or self.range_of(base, within=True)
+        return self.outer.find(name) if found is None and self.outer is not None else found
+
+    def has(self, name: str) -> bool:
+        """Whether the name is declared here or further out."""
+        if name in self.names or self.range_of(name, within=True) is not None:
+            return True
+        return self.outer is not None and self.outer.has(name)
+
+    def range_of(self, name: str, within: bool = False) -> Variable | None:
+        """The range `%f<4>` that `%f7` belongs to by its spelling; `within` asks for its number to be in the range."""
+        digits = len(name) - len(name.rstrip("0123456789"))
+        for k in range(len(name) - min(digits, 9), len(name)):
+            variable = self.ranges.get(name[:k])
+            number = name[k:]
+            if variable is not None and (number == "0" or number[0] != "0"):
+                if not within or int(number) < variable.count:
+                    return variable
+        return self.outer.range_of(name) if self.outer is not None and not within else None
+
+    def all_names(self) -> Iterator[str]:
+        """Every name that could be meant here; of a range the first eight."""
+        yield from self.names
+        for name, variable in self.ranges.items():
+            yield from (f"{name}{i}" for i in range(min(variable.count, 8)))
+        if self.outer is not None:
+            yield from self.outer.all_names()

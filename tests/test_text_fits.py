@@ -1,0 +1,59 @@
+"""What `validate` refuses for its type NVIDIA's assembler refuses as well: every entry of the table, each register in
+turn replaced by registers and literals of other types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+import ptxlab as pl
+from ptxlab.isa import all_ops
+from ptxlab.isa.examples import DECLARATIONS, line, opcodes
+from ptxlab.text import parse
+from ptxlab.text.validate import validate
+
+pytest.importorskip("cuda.bindings.nvjitlink", reason="needs NVIDIA's assembler")
+TYPES = ("pred", "b16", "u16", "f16", "b32", "s32", "f32", "f16x2", "b64", "u64", "f64")
+LITERALS = ("1", "1.0", "0f3F800000", "%tid.x", "%clock64", "tile")
+HEAD = """.version 9.0
+.target sm_90a
+.address_size 64
+.const .b8 table[64];
+.visible .entry k(.param .u64 input)
+{
+""" + "".join(f".reg .{type} %odd_{type};\n" for type in TYPES)
+CHUNK = 400
+
+
+def _lines() -> Iterator[str]:
+    for entry in all_ops():
+        if entry.kind in ("warp", "flow") or not entry.executed:
+            continue
+        text = next(map(line, opcodes(entry)))
+        for register in re.finditer(r"(?<=[ ,])%[a-z]+\d+(?=[,;])", text):
+            for other in (*(f"%odd_{type}" for type in TYPES), *LITERALS):
+                yield text[: register.start()] + other + text[register.end() :]
+
+
+def _module(lines: list[str]) -> tuple[str, int]:
+    """A module with these lines, and the line that is before the first."""
+    head = HEAD + DECLARATIONS
+    return head + "\n".join(lines) + "\ndone:\nret;\n}\n", head.count("\n")
+
+
+@pytest.mark.slow
+def test_what_does_not_fit_is_not_assembled() -> None:
+    lines, taken, judged = list(_lines()), [], 0
+    for first in range(0, len(lines), CHUNK):
+        text, before = _module(lines[first : first + CHUNK])
+        found = {error.line for error in validate(parse(text))}
+        with pytest.raises(pl.AssemblyError) as caught:
+            pl.assemble(text)
+        refused = {error.line for error in caught.value.errors}
+        taken += [lines[first + n - before - 1] for n in sorted(found - refused)]
+        judged += len(refused)
+        assert len(refused) < 2 * len(found)  # most of what the assembler refuses is found
+    assert taken == []
+    assert judged > 10_000
