@@ -354,7 +354,8 @@ WRONG_TEXT = {
     "    add.u32 %r99, %r1, 1;\n            ^~~~\n  write:  .reg .b32 %r<100>;",
     "bra NOWHERE;": "<ptx>:23:5: no label NOWHERE in k\n    bra NOWHERE;\n        ^~~~~~~\n  write:  NOWHERE:",
     "L: bra L;\nL: bra L;": "<ptx>:24:1: the label L is already on line 23\n    L: bra L;\n    ^\n  write:  L_2:",
-    "add.u64 %r5, %r1, 1;": "<ptx>:23: add.u64 needs a register of 64 bits here; %r5 is .b32\n    add.u64 %r5, %r1, 1;",
+    "add.u64 %r5, %r1, 1;": "<ptx>:23:9: add.u64 takes .u64, .s64 or .b64 here; %r5 is .b32\n"
+    "    add.u64 %r5, %r1, 1;\n            ^~~\n  syntax: add.type  d, a, b\n  write:  add.u32 %r5, %r1, 1;",
 }  # fmt: skip
 
 

@@ -141,7 +141,7 @@ def test_a_register_of_another_type() -> None:
         "  write:  add.f32 %f1, %f2, %f3;"
     )
     assert _message("add.f32 %f1, %f2, %vector.y; { .reg .u32 %f1; add.f32 %f2, %f1, %f2; }").splitlines()[0] == (
-        "k.ptx:11:64: add.f32 takes .f32 or .b32 here; %f1 is .u32"
+        "k.ptx:11:61: add.f32 takes .f32 or .b32 here; %f1 is .u32"
     )
 
 
