@@ -233,6 +233,11 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         assert refused(TraceError, traced, at=nowhere) == (
             f"at: k has no line {nowhere!r}; name a PTX line or words that it has"
         )
+    for odd in (True, 2.5, [3]):
+        assert refused(TraceError, traced, at=odd) == (
+            f"at: a PTX line is wanted, its number or words that it has, such as 'bar.sync'; got {odd!r}"
+        )
+    assert pl.debug(traced, at=np.int64(3)).at == [3]
     monkeypatch.setattr(debugger, "LIMIT", 100)
     assert refused(TraceError, traced) == (
         f"trace has {traced.trace.size:,} bytes, more than the 100 that a page is given; record less of it: "

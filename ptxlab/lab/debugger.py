@@ -12,6 +12,7 @@ The whole trace goes to the page once, as the bytes that a trace file holds, and
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,15 @@ class Debugger(anywidget.AnyWidget):
     def open_at(self, at: int | str) -> None:
         """Opens at the first step of a PTX line, its number or words that it has, in the first warp that was there.
         `TraceError` if no line has them."""
+        if isinstance(at, bool) or not isinstance(at, str | Integral):
+            raise TraceError(
+                f"at: a PTX line is wanted, its number or words that it has, such as 'bar.sync'; got {at!r}"
+            )
         lines = self.recording.text.splitlines()
-        found = [at] if isinstance(at, int) else [n for n, text in enumerate(lines, 1) if at in text.partition("//")[0]]
+        if isinstance(at, str):
+            found = [n for n, text in enumerate(lines, 1) if at in text.partition("//")[0]]
+        else:
+            found = [int(at)]
         if not all(1 <= n <= len(lines) for n in found) or not found:
             raise TraceError(f"at: {self.recording.kernel} has no line {at!r}; name a PTX line or words that it has")
         self.at = found
