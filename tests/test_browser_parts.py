@@ -274,4 +274,9 @@ def test_a_copy_keeps_the_steps_around_the_one_that_was_asked_for(chromium: Any,
     page.keyboard.press("End")
     assert f"step {end.replace(',', '')} of 4059" in page.inner_text(".pl-status")
     assert page.eval_on_selector(".ptxlab-debugger", "e => e.scrollWidth <= e.clientWidth + 1")
+    debugger.save(tmp_path / "page.html")  # the whole trace, open at the same step
+    page.goto((tmp_path / "page.html").as_uri())
+    page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
+    assert page.get_attribute(".ptxlab-debugger", "data-step") == str(first)
+    assert page.is_hidden(".pl-kept")
     page.close()
