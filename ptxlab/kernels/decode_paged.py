@@ -100,19 +100,22 @@ def places_of(
 
     `width` is max_pages of a paged cache, otherwise max_seq. Addresses have 64 bits: a pool can be larger than 4 GiB.
     """
-    D = config.head_dim
+    D, P = config.head_dim, config.page_size
     if config.cache == "paged":
+        shifts = P & (P - 1) == 0  # a power of two: the assembler would divide, ten instructions or more
         pages = table + batch * width
         kv_start = kv_head * D
         k_head, v_head = key + kv_start, value + kv_start
         slot_size = Hkv * D  # elements from one slot of a page to the next
 
         def page_of(j: u32) -> u32:
-            page = k.bitcast(u32, pages[j // config.page_size])
+            at = j >> P.bit_length() - 1 if shifts else j // P
+            page = k.bitcast(u32, pages[at])
             return page
 
         def in_a_page(page: Any, j: u32) -> Rows:
-            slot = k.mad(page, config.page_size, j % config.page_size)  # counted over the pool
+            inside = j & (P - 1) if shifts else j % P
+            slot = k.mad(page, P, inside)  # counted over the pool
             offset = k.mul(slot, slot_size, wide=True)
             return k_head + offset, v_head + offset
 

@@ -254,8 +254,9 @@ for D in (32, 64, 80, 128):
 # %% [markdown]
 # Why just those bits? Exercise 06-half lets you find it out for rows of 64 bytes.
 #
-# In the explorer, switch between `mma` and `swizzle` with one pinned: the counters of both stand side by side. Then
-# look at what `head_dim` does to the conflicts of `mma`. Can you say why 80 is better than 64?
+# In the explorer, open *Counters* and switch between `mma` and `swizzle`: watch the bank conflicts, and pin one to see in
+# the diff where they went. Then look at what `head_dim` does to the conflicts of `mma`. Can you say why 80 is better
+# than 64?
 
 # %%
 pl.explore("swizzle", head_dim=64, seq_len=64)
