@@ -43,3 +43,30 @@ WAITS = {
 def test_each_group_waits_for_its_own(what: str, engine: str) -> None:
     out, _ = run(engine, kernel(BODY.replace("WHAT", what)), out=np.zeros(32, np.uint32))
     assert list(out) == [WAITS[what](lane) for lane in range(32)]
+
+
+STAY = """    and.b32 %r6, %r1, 7;
+    mov.u32 %r7, 0x01010101;
+    shl.b32 %r7, %r7, %r6;                       // lane k names the lanes that are k modulo 8
+    setp.eq.u32 %p2, %r6, 7;
+    mov.u32 %r8, 0;
+@%p2 bra done;                                   // four lanes wait behind the loop
+top:
+    WHAT
+    add.u32 %r8, %r8, 1;
+    setp.lt.u32 %p3, %r8, 6;
+@%p3 bra top;
+done:
+    activemask.b32 %r10;
+    st.global.u32 [%rd3], %r10;"""
+
+
+@pytest.mark.parametrize("what", ["shfl.sync.idx.b32 %r9, %r1, %r6, 31, %r7;", "bar.warp.sync %r7;"])
+def test_groups_that_wait_at_one_place_go_on_together(what: str) -> None:
+    """None of them runs ahead, so that the warp is whole again behind the loop, and no instruction runs once a group."""
+    counted = []
+    for engine in ENGINES:
+        out, report = run(engine, kernel(STAY.replace("WHAT", what)), out=np.zeros(32, np.uint32))
+        assert (out == 0xFFFFFFFF).all()
+        counted.append(report.warp_instructions)
+    assert len(set(counted)) == 1

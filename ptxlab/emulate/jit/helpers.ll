@@ -543,19 +543,27 @@ finish:
 }
 
 ; Lanes meet at a `.sync` instruction while their warp is apart: those in %mask have just come. When all live lanes that
-; they name have come to an instruction of the same kind, what each brought is handed over and they may go on.
+; one of them names have come to an instruction of the same kind, what each brought is handed over and they may go on.
 define internal void @meet(ptr %ws, i32 %mask) noinline nounwind {
 entry:
-  %lead = call i32 @llvm.cttz.i32(i32 %mask, i1 false)
-  %lead64 = zext i32 %lead to i64
   %kinds = getelementptr i8, ptr %ws, i64 ${MEETING}
-  %kind.p = getelementptr i32, ptr %kinds, i64 %lead64
-  %kind = load i32, ptr %kind.p
   %members.all = getelementptr i8, ptr %ws, i64 ${MEMBERS}
-  %members.p = getelementptr i32, ptr %members.all, i64 %lead64
-  %members = load i32, ptr %members.p
   %live.p = getelementptr i8, ptr %ws, i64 ${LIVE}
   %live = load i32, ptr %live.p
+  br label %next
+next:
+  %left = phi i32 [%mask, %entry], [%but.lead, %look], [%but.need, %wake]
+  %none = icmp eq i32 %left, 0
+  br i1 %none, label %finish, label %look
+look:
+  %left1 = sub i32 %left, 1
+  %but.lead = and i32 %left, %left1
+  %lead = call i32 @llvm.cttz.i32(i32 %left, i1 false)
+  %lead64 = zext i32 %lead to i64
+  %kind.p = getelementptr i32, ptr %kinds, i64 %lead64
+  %kind = load i32, ptr %kind.p
+  %members.p = getelementptr i32, ptr %members.all, i64 %lead64
+  %members = load i32, ptr %members.p
   %own = shl i32 1, %lead
   %named = or i32 %members, %own
   %need = and i32 %named, %live
@@ -566,7 +574,7 @@ entry:
   %here = bitcast <32 x i1> %here.v to i32
   %present = and i32 %here, %need
   %complete = icmp eq i32 %present, %need
-  br i1 %complete, label %hand.over, label %finish
+  br i1 %complete, label %hand.over, label %next
 hand.over:
   %need.v = bitcast i32 %need to <32 x i1>
   %kv2 = select <32 x i1> %need.v, <32 x i32> zeroinitializer, <32 x i32> %kv
@@ -598,7 +606,8 @@ wake:
   %need.not = xor i32 %need, -1
   %wait2 = and i32 %wait, %need.not
   store i32 %wait2, ptr %wait.p
-  br label %finish
+  %but.need = and i32 %left, %need.not
+  br label %next
 finish:
   ret void
 }
