@@ -63,7 +63,7 @@ done:
 
 @pytest.mark.parametrize("what", ["shfl.sync.idx.b32 %r9, %r1, %r6, 31, %r7;", "bar.warp.sync %r7;"])
 def test_groups_that_wait_at_one_place_go_on_together(what: str) -> None:
-    """None of them runs ahead, so that the warp is whole again behind the loop, and no instruction runs once a group."""
+    """None of them runs ahead: the warp is whole again behind the loop, and no instruction runs once for each group."""
     counted = []
     for engine in ENGINES:
         out, report = run(engine, kernel(STAY.replace("WHAT", what)), out=np.zeros(32, np.uint32))
