@@ -193,6 +193,19 @@ def test_the_static_copy_shows_a_few_steps() -> None:
     assert len(html) < 60_000
 
 
+def test_a_kernel_that_does_not_end_is_shown_as_far_as_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = PTX.replace("bar.sync 0;", "bar.sync 0;\n    bra JOIN;")
+    out = np.zeros(512, np.float32)
+    assert "has run its 900 warp-instructions and has not ended" in pl.debug(endless, 1, 32, out, budget=900).note
+    monkeypatch.setattr(debugger, "BUDGET", 5000)
+    found = pl.debug(endless, 1, 32, out)
+    assert found.note.startswith("budget: the launch has run its 5,000 warp-instructions and has not ended")
+    assert found.recording.steps > 1000
+    with pytest.raises(LaunchError) as caught:
+        pl.debug(PTX, 1, 32, out, steps="all")
+    assert str(caught.value) == "trace: start and steps count from 0, got start=0, steps='all'"
+
+
 def test_a_kernel_that_faults_is_shown_up_to_there() -> None:
     bad = PTX.replace("mul.wide.u32 %at, %t, 64;", "mov.u64 %at, 1048576;")
     d = pl.debug(bad, 1, 32, np.zeros(32 * 16, np.float32))

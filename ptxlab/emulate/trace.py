@@ -70,8 +70,9 @@ class Trace:
             value = getattr(self, name)
             chosen = None if value is None else frozenset([value] if isinstance(value, int) else value)
             object.__setattr__(self, name, chosen)
-        if self.start < 0 or (self.steps is not None and self.steps < 0):
-            raise LaunchError(f"trace: start and steps count from 0, got start={self.start}, steps={self.steps}")
+        window = (self.start,) if self.steps is None else (self.start, self.steps)
+        if not all(isinstance(n, int) and n >= 0 for n in window):
+            raise LaunchError(f"trace: start and steps count from 0, got start={self.start!r}, steps={self.steps!r}")
 
     def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
         """What the stepping engine hands its steps to."""

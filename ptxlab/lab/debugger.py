@@ -25,6 +25,8 @@ from ptxlab.errors import DeviceFault, LaunchError, TraceError
 from ptxlab.lab import assets, moments, saved, traced
 from ptxlab.text import Module
 
+BUDGET = 10_000_000
+"""Warp-instructions of a launch, unless it is given its own `budget`: an endless loop is shown, too."""
 LIMIT = 32 << 20
 """Bytes of a trace that go to the page; recording for it stops there."""
 
@@ -106,7 +108,8 @@ def debug(
     file. blocks, warps, steps: what to record of a launch, as in `pl.Trace`; by default every warp of block 0. at:
     where to open, the number of a PTX line or words that it has: `at="bar.sync"`.
 
-    A launch that faults is shown up to its fault. Raises `TraceError` where there is no trace or it is too large,
+    A launch that faults is shown up to its fault, one that does not end up to its `budget` (10 million
+    warp-instructions), as far as the trace has room. Raises `TraceError` where there is no trace or it is too large,
     `LaunchError` where the launch does not fit.
     """
     trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20))
@@ -126,6 +129,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
             raise LaunchError("block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)")
         from ptxlab.launch import launch
 
+        options = {"budget": BUDGET, **options}
         return _watched(lambda: launch(what, grid, block, *args, trace=trace, **options).trace)
     if isinstance(what, str) and "\n" not in what and not Path(what).is_file():
         raise LaunchError(
