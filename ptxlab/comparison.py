@@ -7,6 +7,7 @@ print(pl.compare_decode(q, k_cache, v_cache, lengths, device="cpu"))
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -98,9 +99,9 @@ class Comparison:
     __repr__ = __str__
 
     def numbers(self) -> dict[str, list[float | None]]:
-        """The columns that are numbers, by name: what is drawn as bars."""
+        """The columns that are numbers, by name: what is drawn as bars. An error that is none (NaN) has no bar."""
         return {
-            "max error": [e.error for e in self.entries],
+            "max error": [e.error if math.isfinite(e.error) else None for e in self.entries],
             "warp instr.": [e.instructions for e in self.entries],
             "sectors": [e.sectors for e in self.entries],
             "conflicts": [e.conflicts for e in self.entries],

@@ -113,3 +113,18 @@ def test_the_plot_has_a_picture_for_each_number():
     with pytest.raises(pl.LaunchError) as caught:
         pl.plot_comparison(pl.compare(q, k, v, kernels=[], device="cpu"))
     assert str(caught.value) == "this comparison has no kernels"
+
+
+def test_an_error_that_is_no_number_has_no_bar():
+    q, k, v = reference.random_inputs(1, 1, 1, 5, 9, 16)
+    k[0, 0, 2] = np.nan
+    found = pl.compare(q, k, v, kernels=["scalar", "tiled"], device="cpu")
+    assert [row[2:4] for row in found.cells()] == [("nan", "FAIL"), ("nan", "FAIL")]
+    assert "nan%" not in found._repr_mimebundle_()["text/html"]
+    assert pl.plot_comparison(found).axes[0].get_title() == "warp instr."
+
+
+def test_each_decode_kernel_has_a_colour_of_its_own():
+    q, k, v = reference.random_inputs(1, 2, 1, 1, 9, 16, dtype=np.float16)
+    figure = pl.plot_comparison(pl.compare_decode(q[:, :, 0], k, v, 9, splits=2, device="cpu"))
+    assert len({patch.get_facecolor() for patch in figure.axes[0].patches}) == 4

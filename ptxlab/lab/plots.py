@@ -138,8 +138,8 @@ def _check(result: Any) -> None:
 
 def _rung_colour(kernel: str) -> str:
     """A colour of its own for each rung, the same in every picture."""
-    names = kernels.names()
-    return f"C{names.index(kernel.split('_')[0]) % 10}" if kernel.split("_")[0] in names else "C0"
+    found = [name for name in kernels.names() if kernel.startswith(f"{name}_")]  # decode, and decode_gqa, say
+    return f"C{kernels.names().index(max(found, key=len)) % 10}" if found else "C0"
 
 
 def _ink() -> str:
