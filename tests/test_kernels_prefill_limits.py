@@ -38,6 +38,12 @@ ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120")
             "shared memory; sm_86 has 101376",
         ),
         (
+            "pipelined",
+            {"head_dim": 128, "tile_kv": 128},
+            "pipelined: tile_q=128, tile_kv=128, warps=4 with head_dim=128 take 256 registers a thread for O and S "
+            "alone, of 255; take fewer keys, or 16 rows for each warp",
+        ),
+        (
             "tiled2d",
             {"arch": "sm_75", "head_dim": 128, "tile_q": 64, "tile_kv": 64},
             "tiled2d: tile_q=64, tile_kv=64 with head_dim=128 and f32 needs 118784 bytes of shared memory; "
