@@ -9,8 +9,8 @@ be: each lane keeps the sum of its own part, and the four are added once, after 
 
 Scores stay as they come out of the product. exp(scale * (s - m)) is exp2(s * factor - m * factor) with
 factor = scale * log2(e): one fma and one ex2 an element. What it costs: m * factor is rounded and s * factor is not, so
-the largest weight is not exactly 1 but exp2 of that rounding error. It is in the sum as well, so no more is lost than by
-rounding P to 16 bits, until logits reach 10**8 and that error is no longer below one.
+the largest weight is not exactly 1 but exp2 of that rounding error. It is in the sum as well, so no more is lost than
+by rounding P to 16 bits, until logits reach 10**8 and that error is no longer below one.
 """
 
 from __future__ import annotations
