@@ -349,6 +349,21 @@ def test_what_cannot_be_plotted_is_named(call: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*kernels.names("prefill"), *kernels.names("decode")])
+def test_an_endless_kernel_is_stopped_and_the_explorer_lives_on() -> None:
+    endless = PTX.replace("    ret;\n}", "again:\n    bra again;\n}")
+    explorer = pl.explore(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32)
+    assert explorer.wait()
+    assert explorer.view.problem["title"] == "The kernel was stopped"
+    assert explorer.view.problem["message"].startswith("budget: the launch has run its 500,000,000 warp-instructions")
+    explorer.set(arch="sm_90")
+    assert explorer.wait()
+    assert explorer.view.code["arch"] == "sm_90"
+    cell = pl.editor(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32, budget=1000).run()
+    assert str(cell.error).startswith("budget: the launch has run its 1,000 warp-instructions and has not ended")
+    cell = pl.editor(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32).run()
+    assert str(cell.error).startswith("budget: the launch has run its 500,000,000 warp-instructions")
+
+
 def test_every_element_type_is_shown_with_its_three_ways(name: str) -> None:
     subject = named(name)
     for dtype in next(p.choices for p in subject.parameters if p.name == "dtype"):

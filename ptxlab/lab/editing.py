@@ -22,6 +22,8 @@ from ptxlab.lab import assets, language, traced
 from ptxlab.lab.cell import Cell, show
 from ptxlab.lab.diff import ptx_of
 from ptxlab.lab.kept import KEPT
+from ptxlab.lab.kernel_subject import BUDGET
+from ptxlab.lab.subject import machines
 from ptxlab.text import Module
 
 START = """.version 8.0
@@ -105,12 +107,15 @@ class Editor(anywidget.AnyWidget):
     def run(self) -> Cell:
         """Runs the text as the button does, with the grid, block and arguments that the editor was opened with.
 
-        Every run begins with the arrays as they were then, and leaves its results in them.
+        Every run begins with the arrays as they were then, and leaves its results in them. One that does not end is
+        stopped, on the CPU machine, after the `budget` that was given or `kernel_subject.BUDGET`.
         """
         grid, block, *args = self.call or (None, None)
         for k, array in self._before.items():
             args[k - 2][...] = array
-        self.cell = show(self.text, grid, block, *args, **self.launch_options)
+        where = machines(self.launch_options.get("device") or "auto")[0]
+        options = {"budget": BUDGET.get(where), **self.launch_options}
+        self.cell = show(self.text, grid, block, *args, **options)
         return self.cell
 
     # -- checking ------------------------------------------------------------------------------------------------------

@@ -24,6 +24,9 @@ THREADS = Parameter("threads", "threads a block, for the occupancy; give grid, b
                     128, (32, 64, 128, 256, 512, 1024))  # fmt: skip
 FAST = Parameter("fast_math", "compile with --use_fast_math", False, (False, True))
 
+BUDGET = {"cpu": 500_000_000, "step": 1_000_000}
+"""Warp-instructions of a run, by device: a kernel that does not end is stopped after some seconds."""
+
 
 class Text:
     """PTX text as a kernel: `.ptx`, `.module` (parsed when first asked for), `.name`."""
@@ -94,6 +97,7 @@ class KernelSubject(Subject):
             runs[where] = launch(
                 self.kernel if not isinstance(built, Text) else built.ptx, self.grid, self.block, *args, entry=entry,
                 shared=self.shared, device=where, arch=values["arch"], counters=where != "gpu",
+                budget=BUDGET.get(where),
             )  # fmt: skip
             after[where] = [_array(a) for a in args]
         first = next(iter(runs))
