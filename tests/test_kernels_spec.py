@@ -127,6 +127,8 @@ def test_the_assembler_takes_it(name, given):
         ({"q": (1, 2, 4, 8)}, "scalar_f32_d16: q has head_dim 8, the kernel was built for 16"),
         ({"v": (1, 1, 6, 16)}, "scalar_f32_d16: v should have shape [1, 1, 5, 16], not [1, 1, 6, 16]"),
         ({"o": (1, 2, 5, 16)}, "scalar_f32_d16: o should have shape [1, 2, 4, 16], not [1, 2, 5, 16]"),
+        ({"q": (4, 16)}, "scalar_f32_d16: q should have shape [B, Hq, Sq, D], not [4, 16]"),
+        ({"k": (5, 16)}, "scalar_f32_d16: k should have shape [B, Hkv, Sk, D], not [5, 16]"),
         ({"lse": (2, 4)}, "scalar_f32_d16: lse should have shape [1, 2, 4], not [2, 4]"),
         (
             {"k": (1, 3, 5, 16), "v": (1, 3, 5, 16)},
@@ -140,6 +142,13 @@ def test_arguments_that_do_not_fit(changed, message):
     with pytest.raises(pl.LaunchError) as caught:
         built.arguments(*(np.zeros(s, np.float32) for s in (shapes | changed).values()), 1.0)
     assert str(caught.value) == message
+
+
+def test_what_is_no_array():
+    array = np.zeros((1, 1, 2, 16), np.float32)
+    with pytest.raises(pl.LaunchError) as caught:
+        kernels.get("scalar").build(head_dim=16).arguments(array, array, [1.0], array, array[..., 0], 1.0)
+    assert str(caught.value) == "scalar_f32_d16: v: an array or a device buffer is wanted, got list"
 
 
 def test_numbers_of_numpy_are_whole_numbers_too():

@@ -135,6 +135,14 @@ class Built:
         buffers. scale: what scores are multiplied with. A `probes=True` build also takes slots, uint32 `[B, Hq, Sq]`
         (where in `probe` a row's state goes, or `NOWHERE`), and probe `[rows, tiles, 3]`, filled with NaN.
         """
+        for name, array in (("q", q), ("k", k), ("v", v), ("o", o), ("lse", lse)):
+            if not hasattr(array, "shape"):
+                raise LaunchError(
+                    f"{self.name}: {name}: an array or a device buffer is wanted, got {type(array).__name__}"
+                )
+        for name, array, wanted in (("q", q, "[B, Hq, Sq, D]"), ("k", k, "[B, Hkv, Sk, D]")):
+            if len(array.shape) != 4:
+                raise LaunchError(f"{self.name}: {name} should have shape {wanted}, not {list(array.shape)}")
         batch, heads_q, rows, dim = q.shape
         heads_kv, keys = k.shape[1], k.shape[2]
         if dim != self.config.head_dim:
