@@ -70,3 +70,19 @@ def test_groups_that_wait_at_one_place_go_on_together(what: str) -> None:
         assert (out == 0xFFFFFFFF).all()
         counted.append(report.warp_instructions)
     assert len(set(counted)) == 1
+
+
+ANSWERS = {
+    "vote.sync.ballot.b32 %r10, %p3, %r7;": lambda lane: 0x01010101 << lane % 8,
+    "redux.sync.add.u32 %r10, %r1, %r7;": lambda lane: 4 * (lane % 8) + 48,
+    "match.any.sync.b32 %r10, %r8, %r7;": lambda lane: 0x01010101 << lane % 8,
+}
+"""What groups ask, all at once, and what each lane has then."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("what", ANSWERS)
+def test_groups_that_go_on_together_have_answers_of_their_own(what: str, engine: str) -> None:
+    body = STAY.replace("WHAT", "setp.lt.u32 %p3, %r8, 100;\n    " + what).replace("activemask.b32 %r10;\n    ", "")
+    out, _ = run(engine, kernel(body.replace("@%p2 bra", "mov.u32 %r10, 7;\n@%p2 bra")), out=np.zeros(32, np.uint32))
+    assert list(out) == [ANSWERS[what](lane) if lane % 8 != 7 else 7 for lane in range(32)]

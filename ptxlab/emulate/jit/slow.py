@@ -285,12 +285,14 @@ d.choose:
         t, form = self.t, code.form
         assert form is not None
         t.at(f"given{code.index}")
-        bits = t.let("load i32, ptr %mask.p")
-        self.begin(block, block.last, bits)
-        lead = t.call("i32", "llvm.cttz.i32", [("i32", bits), ("i1", "false")])
+        every = t.let("load i32, ptr %mask.p")
+        lead = t.call("i32", "llvm.cttz.i32", [("i32", every), ("i1", "false")])
         base = t.let(f"getelementptr i8, ptr %ws, i64 {S.GIVEN_MEMBERS}")
         p = t.let(f"getelementptr i32, ptr {base}, i32 {lead}")
         members = t.let(f"load i32, ptr {p}")
+        bits = t.let(f"and i32 {every}, {members}")  # the lanes of one group; those of the next have their turn then
+        t.do(f"store i32 {bits}, ptr %mask.p")
+        self.begin(block, block.last, bits)
         self.guard = None
         if form.op.kind == "warp":
             self.matrix(code)
