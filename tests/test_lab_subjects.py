@@ -348,7 +348,6 @@ def test_what_cannot_be_plotted_is_named(call: Any, message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("name", [*kernels.names("prefill"), *kernels.names("decode")])
 def test_an_endless_kernel_is_stopped_and_the_explorer_lives_on() -> None:
     endless = PTX.replace("    ret;\n}", "again:\n    bra again;\n}")
     explorer = pl.explore(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32)
@@ -364,6 +363,7 @@ def test_an_endless_kernel_is_stopped_and_the_explorer_lives_on() -> None:
     assert str(cell.error).startswith("budget: the launch has run its 500,000,000 warp-instructions")
 
 
+@pytest.mark.parametrize("name", [*kernels.names("prefill"), *kernels.names("decode")])
 def test_every_element_type_is_shown_with_its_three_ways(name: str) -> None:
     subject = named(name)
     for dtype in next(p.choices for p in subject.parameters if p.name == "dtype"):
