@@ -269,6 +269,13 @@ class Shape:
         self.shape = shape
 
 
+@pytest.mark.parametrize("heads", [(4, 3), (4, 0)])
+def test_a_launch_shape_that_does_not_fit(heads):
+    with pytest.raises(pl.LaunchError) as caught:
+        kernels.get("decode_gqa").build().launch_shape(1, *heads)
+    assert str(caught.value) == f"decode_gqa_f16_d64: Hq = 4 should be a multiple of Hkv = {heads[1]}"
+
+
 def test_arguments_that_do_not_fit():
     built = kernels.get("decode_paged", "decode").build(head_dim=32, page_size=16)
     given = {"q": Shape(2, 4, 32), "key": Shape(9, 16, 2, 32), "value": Shape(9, 16, 2, 32), "table": Shape(2, 3)}

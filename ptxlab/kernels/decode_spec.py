@@ -152,6 +152,8 @@ class DecodeBuilt:
         self, batch: int, heads_q: int, heads_kv: int, splits: int = 1
     ) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
         """(grid, block, bytes of dynamic shared memory) for a problem of B, Hq, Hkv and a number of splits."""
+        if heads_kv < 1 or heads_q % heads_kv:
+            raise LaunchError(f"{self.name}: Hq = {heads_q} should be a multiple of Hkv = {heads_kv}")
         grid = self.spec.grid(batch, heads_q, heads_kv, splits)
         return grid, (self.spec.threads(self.config), 1, 1), self.spec.shared_bytes(self.config)
 
