@@ -195,6 +195,10 @@ def _doctor(options: argparse.Namespace) -> int:
 
 def _lab(options: argparse.Namespace) -> int:
     home = next((p for p in (Path("notebooks"), Path(__file__).parent.parent / "notebooks") if p.is_dir()), Path("."))
+    if home == Path("."):
+        print(
+            "there is no folder notebooks here; `ptxlab course release notebooks` writes the course's", file=sys.stderr
+        )
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", str(home), *options.more])
 
 

@@ -180,6 +180,21 @@ def test_lab_passes_its_options_on(monkeypatch):
     assert argv[4:] == ["--no-browser", "--port", "8899"]
 
 
+def test_lab_without_notebooks_says_where_they_come_from(monkeypatch, tmp_path, capsys):
+    started = []
+    monkeypatch.setattr(os, "execv", lambda path, argv: started.append(argv))
+    monkeypatch.setattr(cli, "__file__", str(tmp_path / "lib" / "ptxlab" / "cli.py"))
+    monkeypatch.chdir(tmp_path)
+    cli.main(["lab"])
+    assert started.pop()[1:] == ["-m", "jupyterlab", "."]
+    says = "there is no folder notebooks here; `ptxlab course release notebooks` writes the course's\n"
+    assert capsys.readouterr().err == says
+    (tmp_path / "notebooks").mkdir()
+    cli.main(["lab"])
+    assert started.pop()[1:] == ["-m", "jupyterlab", "notebooks"]
+    assert capsys.readouterr().err == ""
+
+
 def test_isa_of_one_instruction(capsys):
     status, out, _ = run(capsys, "isa", "fma")
     assert status == 0
