@@ -54,8 +54,13 @@ class PagedCache:
             from ml_dtypes import bfloat16
 
             dtype = bfloat16
-        if np.dtype(dtype).name not in DTYPES:
-            raise ValueError(f"dtype is one of {', '.join(DTYPES)}, not {np.dtype(dtype).name}")
+        try:
+            name = np.dtype(dtype).name
+        except TypeError:
+            name = ""
+        if name not in DTYPES:
+            given = dtype if isinstance(dtype, str) else name or repr(dtype)  # "f16" is a float128 to numpy
+            raise ValueError(f"dtype is one of {', '.join(DTYPES)}, not {given}")
         shape = (num_pages, page_size, heads_kv, head_dim)
         self.k: Array = np.full(shape, np.nan, dtype)
         self.v: Array = np.full(shape, np.nan, dtype)

@@ -165,6 +165,9 @@ def test_what_is_refused():
         ((2, 4, -1, 1), "heads_kv is a whole number from 1 on, not -1"),
         ((2, 4, 1, True), "head_dim is a whole number from 1 on, not True"),
         ((2, 4, 1, 1, np.float64), "dtype is one of float32, float16, bfloat16, not float64"),
+        ((2, 4, 1, 1, "f16"), "dtype is one of float32, float16, bfloat16, not f16"),
+        ((2, 4, 1, 1, "bf16"), "dtype is one of float32, float16, bfloat16, not bf16"),
+        ((2, 4, 1, 1, 7), "dtype is one of float32, float16, bfloat16, not 7"),
     ):
         with pytest.raises(ValueError) as caught:
             PagedCache(*sizes)
