@@ -2,7 +2,8 @@
 
 Sources, by number: [1] CUDA Programming Guide, "Compute Capabilities", tables of technical specifications; [2]
 `cuda_occupancy.h` of CUDA 13.0, which computes what the occupancy API answers; [3] PTX ISA, release history, checked
-against nvJitLink; [4] NVIDIA's product data sheets; [5] the code that nvJitLink 13.5 makes for `mov.b32 %r, tile`.
+against nvJitLink; [4] NVIDIA's product data sheets; [5] the code that nvJitLink 13.5 makes for `mov.b32 %r, tile`; [6]
+the architecture traits of libcu++ (`cuda/__device/arch_traits.h`), for sm_103, sm_110 and sm_121.
 """
 
 from __future__ import annotations
@@ -120,8 +121,8 @@ def _old(name: str, version: tuple[int, int], shared: int, partitions: int = 4) 
     return Target(name, version, 2048, 32, _kb(shared), STATIC_SHARED, 0, 0, 256, partitions=partitions)
 
 
-# Columns: name, PTX version [3], threads and blocks per SM [1], shared per SM and for a block [1], reserved for each
-# block [1] and where the window starts [5], shared memory's unit [2].
+# Columns: name, PTX version [3], threads and blocks per SM [1, 6], shared per SM and for a block [1, 6], reserved for
+# each block [1, 6] and where the window starts [5], shared memory's unit [2].
 _TARGETS = (
     _old("sm_50", (4, 0), 64),
     _old("sm_52", (4, 1), 96),
@@ -137,7 +138,10 @@ _TARGETS = (
     Target("sm_90a", (8, 0), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("H100 SXM", 132), ("H200", 132))),
     Target("sm_100", (8, 6), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("B200", 148),)),
     Target("sm_100a", (8, 6), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("B200", 148),)),
+    Target("sm_103", (8, 8), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128),
+    Target("sm_110", (9, 0), 1536, 24, _kb(228), _kb(227), 1024, 1024, 128),
     Target("sm_120", (8, 7), 1536, 24, _kb(100), _kb(99), 1024, 1024, 128, gpus=(("RTX 5090", 170),)),
+    Target("sm_121", (8, 8), 1536, 24, _kb(100), _kb(99), 1024, 1024, 128),
 )
 TARGETS: dict[str, Target] = {target.name: target for target in _TARGETS}
 """Every target that is known here, by name, in order."""

@@ -27,6 +27,9 @@ from ptxlab.gpu import assemble
         ("sm_89", 64, 128, 0, 8, 16, "registers"),  # 4096: 4 in each part, 16 warps
         ("sm_89", 32, 40, 0, 24, 24, "blocks"),
         ("sm_90", 384, 168, 200 * 1024, 1, 12, "registers"),
+        ("sm_103", 1024, 32, 0, 2, 64, "threads"),
+        ("sm_110", 32, 16, 0, 24, 24, "blocks"),
+        ("sm_121", 256, 32, 50000, 2, 16, "shared memory"),  # 102400 / round up(51024, 128) = 51072
         ("sm_120", 64, 16, 40000, 2, 4, "shared memory"),  # 102400 / round up(41024, 128) = 41088
     ],
 )
@@ -81,7 +84,7 @@ def test_each_limit_is_named() -> None:
 def test_unknown_target() -> None:
     assert _message(targets.get, "sm_81") == (
         "target: there is no 'sm_81' here; there is sm_50, sm_52, sm_60, sm_61, sm_70, sm_75, sm_80, sm_86, sm_87, "
-        "sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_120"
+        "sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_103, sm_110, sm_120, sm_121"
     )
     assert targets.get("sm_90a").number == 90
 
@@ -100,7 +103,7 @@ def test_the_assembler_agrees(name: str) -> None:
         )
 
     assert assemble(text(f"{major}.{minor}", target.static_shared)).shared_bytes == target.static_shared
-    older = f"{major}.{minor - 1}" if minor else f"{major - 1}.{ {7: 5, 8: 8}[major] }"
+    older = f"{major}.{minor - 1}" if minor else f"{major - 1}.{ {7: 5, 8: 8, 9: 8}[major] }"
     with pytest.raises(AssemblyError, match=f"PTX .version {older} does not support .target {name}"):
         assemble(text(older, 4))
     if name.endswith("a"):

@@ -14,7 +14,6 @@ from ptxlab.isa.examples import DECLARATIONS, line, opcodes
 from ptxlab.text import parse
 from ptxlab.text.validate import validate
 
-pytest.importorskip("cuda.bindings.nvjitlink", reason="needs NVIDIA's assembler")
 TYPES = ("pred", "b16", "u16", "f16", "b32", "s32", "f32", "f16x2", "b64", "u64", "f64")
 LITERALS = ("1", "1.0", "0f3F800000", "%tid.x", "%clock64", "tile")
 HEAD = """.version 9.0
@@ -44,6 +43,7 @@ def _module(lines: list[str]) -> tuple[str, int]:
 
 
 @pytest.mark.slow
+@pytest.mark.assembler
 def test_what_does_not_fit_is_not_assembled() -> None:
     lines, taken, judged = list(_lines()), [], 0
     for first in range(0, len(lines), CHUNK):
