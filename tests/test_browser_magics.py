@@ -74,7 +74,7 @@ def test_ptx_cells_run_and_a_saved_notebook_keeps_its_results(tmp_path: Path, br
         assert "scalar_f32_d64 for sm_80" in explorer.inner_text()
         assert "✓ pass" in explorer.inner_text()
         assert explorer.locator("img").count() == 2
-        assert "a saved copy with " in debugger.inner_text()
+        assert "A saved copy: it keeps steps " in debugger.inner_text()
         page.focus(".ptxlab-debugger .pl-slider")
         page.keyboard.press("ArrowRight")
         assert page.inner_text(".ptxlab-debugger .pl-status").startswith("step 2 of ")

@@ -357,6 +357,9 @@ def test_an_endless_kernel_is_stopped_and_the_explorer_lives_on() -> None:
     explorer.set(arch="sm_90")
     assert explorer.wait()
     assert explorer.view.code["arch"] == "sm_90"
+    explorer = pl.explore(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32, budget=700)
+    assert explorer.wait()
+    assert explorer.view.problem["message"].startswith("budget: the launch has run its 700 warp-instructions")
     cell = pl.editor(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32, budget=1000).run()
     assert str(cell.error).startswith("budget: the launch has run its 1,000 warp-instructions and has not ended")
     cell = pl.editor(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32).run()

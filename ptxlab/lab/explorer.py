@@ -216,12 +216,12 @@ class Explorer(widgets.Box):
 
 def explore(
     kernel: Any = "scalar", grid: Any = None, block: Any = None, *args: Any, entry: str | None = None, shared: int = 0,
-    **parameters: Any,
+    budget: int | None = None, **parameters: Any,
 ) -> Explorer:  # fmt: skip
     """Opens the explorer on a kernel of the library by name, with parameters to start with; or on any other kernel.
 
     kernel: a name, a kernel that the library has built or a result of it; PTX text, a module, a kernel of the builder,
-    of `pl.cuda` or of `pl.triton`, or a `lab.subject.Subject`. grid, block, args, entry and shared are those of
+    of `pl.cuda` or of `pl.triton`, or a `lab.subject.Subject`. grid, block, args, entry, shared and budget are those of
     `pl.launch`, for kernels that are not of the library: without them such a kernel is shown and not run. block may be
     None for a kernel of `pl.triton`, which knows its own.
 
@@ -241,7 +241,8 @@ def explore(
             raise TargetError(f"explore: grid, block and arguments go with PTX or a kernel; {kernel!r} brings its own")
         kernels.get(kernel)
         return Explorer(kernel, **parameters)
-    return Explorer(kernel_subject.subject_of(built, grid, block, args, entry=entry, shared=shared), **parameters)
+    launch = {"entry": entry, "shared": shared, "budget": budget}
+    return Explorer(kernel_subject.subject_of(built, grid, block, args, **launch), **parameters)
 
 
 def _devices() -> list[str]:

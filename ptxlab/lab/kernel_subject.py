@@ -47,11 +47,12 @@ class KernelSubject(Subject):
 
     def __init__(
         self, kernel: Any, grid: Any = None, block: Any = None, args: Sequence[Any] = (), *, entry: str | None = None,
-        shared: int = 0,
+        shared: int = 0, budget: int | None = None,
     ) -> None:  # fmt: skip
         from ptxlab.lab.diff import ptx_of
 
         self.kernel, self.grid, self.block, self.args, self.entry = kernel, grid, block, tuple(args), entry
+        self.budget = budget
         ptx = ptx_of(kernel)
         found = re.findall(r"\.entry\s+([\w$%]+)", ptx)
         self.name = entry or str(getattr(kernel, "name", "") or (found[0] if found else "ptx"))
@@ -97,7 +98,7 @@ class KernelSubject(Subject):
             runs[where] = launch(
                 self.kernel if not isinstance(built, Text) else built.ptx, self.grid, self.block, *args, entry=entry,
                 shared=self.shared, device=where, arch=values["arch"], counters=where != "gpu",
-                budget=BUDGET.get(where),
+                budget=None if where == "gpu" else self.budget or BUDGET[where],
             )  # fmt: skip
             after[where] = [_array(a) for a in args]
         first = next(iter(runs))
