@@ -7,6 +7,7 @@ this process alone, which runs no line of any submission.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import secrets
@@ -83,7 +84,7 @@ def grade(
 
     exercises: names, or beginnings such as "01"; by default all that some submission has a cell for. seed: hidden cases
     are drawn from it, the same for all; by default one at random. seconds: of a submission, each: of one exercise;
-    memory: bytes of a process. jobs: submissions at a time, by default one a core.
+    memory: bytes that a process may take. jobs: submissions at a time, by default one a core.
     """
     if not hasattr(os, "fork"):
         raise UnavailableError("grading needs fork and resource limits, so Linux or macOS (on Windows: in WSL)")
@@ -251,10 +252,12 @@ class _Pool:
         sys.stderr.flush()
         task = Task(job.handed.student, job.handed.files, job.left(), job.folder, self.seed, self.each, job.user,
                     self.limits)  # fmt: skip
+        gc.freeze()  # what this process has lying about is not for the child to finalize
         pid = os.fork()
         if pid == 0:
             os.close(read)
             _child(task, write, [j.pipe for j in self.jobs.values()])
+        gc.unfreeze()
         os.close(write)
         job.pid, job.pipe, job.buffer, job.now = pid, read, b"", ""
         job.ends_now = min(job.ends, time.monotonic() + self.each + 40)
