@@ -19,6 +19,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; the exit status is 0 when all went well, 1 when a result is out of tolerance, 2 for errors."""
     parser = _parser()
     options, more = parser.parse_known_args(argv)
+    if options.run is _check:  # arguments that stand behind an option
+        options.arguments += [word for word in more if not word.startswith("--")]
+        more = [word for word in more if word.startswith("--")]
     if more and options.run not in (_lab, _course):
         parser.error(f"unrecognized arguments: {' '.join(more)}")
     options.more = more
@@ -158,8 +161,11 @@ def _ptx(options: argparse.Namespace) -> int:
 
 
 def _three(text: str) -> tuple[int, ...]:
-    """`8` or `8,4` as numbers; argparse says what is wrong with anything else."""
-    return tuple(int(n) for n in text.split(","))
+    """`8` or `8,4` as numbers."""
+    try:
+        return tuple(int(n) for n in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: write 64, or 8,4 or 8,4,2") from None
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -23,6 +23,14 @@ def test_the_command_reports_and_sets_its_status(tmp_path: Path, capsys: pytest.
     rest = ["out:u32[64]", "u32[64]=0", "--block", "64,1", "--device", DEVICES[-1]]
     assert cli.main(["check", str(repaired), *rest]) == 0
     assert capsys.readouterr().out == "nothing found\n"
+    assert cli.main(["check", "--block", "64", str(repaired), "--device", DEVICES[-1], "out:u32[64]", "u32[64]=0"]) == 0
+    assert cli.main(["check", str(repaired), "out:u32[64]", "--block", "64", "u32[64]=0"]) == 0
+    assert capsys.readouterr().out == "nothing found\n" * 2
+    with pytest.raises(SystemExit):
+        cli.main(["check", str(repaired), "--block", "x", "--grid", "2"])
+    assert "argument --block: 'x' is no size: write 64, or 8,4 or 8,4,2" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["check", str(repaired), "--blocks", "64"])
     assert cli.main(["check", str(buggy), *rest, "--checks", "racecheck,memcheck", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert {f["check"] for f in found} == {"racecheck"}
