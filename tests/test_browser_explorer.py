@@ -172,6 +172,22 @@ def test_a_point_of_the_softmax_plot_leads_to_the_ptx_that_made_it(lab: Any) -> 
     assert "makes l" in text(lab, ".pl-picked-line")
 
 
+def test_a_click_counts_though_the_plot_is_drawn_anew_before_the_release(lab: Any) -> None:
+    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-lines").press("Escape")
+    assert selected(lab, "PTX") == []
+    plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    x, y = box["x"] + 150, box["y"] + 0.2 * box["height"]
+    lab.mouse.move(x, y)
+    lab.mouse.down()
+    lab.mouse.move(x + 3, y)  # the value under the mouse is drawn
+    lab.wait_for_timeout(200)
+    lab.mouse.up()
+    (line,) = selected(lab, "PTX")
+    assert "max.f32" in ptx_line(lab, line)
+
+
 def test_an_element_of_the_error_map_leads_to_its_store_and_its_row(lab: Any) -> None:
     before = number(lab)
     canvas = lab.locator(f"{EXPLORER} canvas")
