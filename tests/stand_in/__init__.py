@@ -19,7 +19,7 @@ from ptxlab import targets
 from ptxlab.gpu import assembler
 
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE / "libcuda.c"
+SOURCE = HERE / "driver" / "libcuda.c"
 FLAGS = ("-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-shared", "-fPIC", "-pthread")
 
 
@@ -52,8 +52,8 @@ def environment(
 ) -> dict[str, str]:
     """The environment of this process, changed so that a Python process in it has the stand-in as its GPU.
 
-    target: what GPU it stands in for. memory: bytes of its memory, by default half of this machine's. attributes: values
-    of `CUdevice_attribute`s instead of the target's. driver: the version that `cuDriverGetVersion` says. fail, hang:
+    target: what GPU it stands in for. memory: bytes of its memory, by default half of this machine's. attributes: other
+    values of `CUdevice_attribute`s than the target's. driver: the version that `cuDriverGetVersion` says. fail, hang:
     kernels that are stopped or never end. refuse: functions of the driver that return an error. early: a fault is
     reported by the very next call, not by the next one that waits. log: a file that gets a line for each call.
     """
@@ -81,7 +81,8 @@ def library() -> Path:
     compiler, header = _compiler(), _header()
     if compiler is None or header is None:
         raise RuntimeError(unavailable())
-    content = SOURCE.read_bytes() + header.read_bytes() + " ".join((compiler, *FLAGS)).encode()
+    sources = b"".join(path.read_bytes() for path in sorted(SOURCE.parent.iterdir()))
+    content = sources + header.read_bytes() + " ".join((compiler, *FLAGS)).encode()
     folder = Path(tempfile.gettempdir()) / f"ptxlab-stand-in-{hashlib.sha256(content).hexdigest()[:16]}-{os.getuid()}"
     built = folder / "libcuda.so.1"
     if not built.exists():
