@@ -2,7 +2,8 @@
 
    Device memory is host memory at its true address, far from where the process has its own and never used twice, so
    that an access after `cuMemFree` or past the end is found. Everything is done at once and in order: a stream has
-   nothing left to do when a call returns, except behind a kernel that never ends. The functions are written under the names of
+   nothing left to do when a call returns, except behind a kernel that never ends. The functions are written under the
+   names of
    cuda.h, whose macros give them the driver's (cuMemAlloc is exported as cuMemAlloc_v2) and whose prototypes the
    compiler checks. What the environment can ask for is described in README.md. */
 
