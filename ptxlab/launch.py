@@ -139,6 +139,8 @@ def launch(
 
 
 def _size(what: str, size: Size) -> tuple[int, int, int]:
+    if type(size) is tuple and len(size) == 3 and type(size[0]) is type(size[1]) is type(size[2]) is int:
+        return size
     given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str) else (size,)
     if not 1 <= len(given) <= 3 or not all(isinstance(n, int | np.integer) for n in given):
         raise LaunchError(f"{what}: one to three whole numbers are wanted, got {size!r}")

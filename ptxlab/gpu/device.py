@@ -322,11 +322,16 @@ def launch_config(grid: Dim, block: Dim, shared: int, cooperative: bool, cluster
     return config
 
 
-def parameter_block(values: Sequence[bytes]) -> tuple[Any, list[Any]]:
+def parameter_block(values: Sequence[bytes]) -> tuple[Any, Any]:
     """The array of pointers that the driver wants, one to each parameter's bytes, and what must stay alive with it."""
-    held = [ctypes.create_string_buffer(value, max(len(value), 1)) for value in values]
-    pointers = (ctypes.c_void_p * max(len(held), 1))(*(ctypes.addressof(buffer) for buffer in held))
-    return pointers, held
+    padded = [value.ljust(-(-len(value) // 16) * 16, b"\0") for value in values]
+    data = b"".join(padded)
+    held = ctypes.create_string_buffer(data, max(len(data), 1))
+    at, places = ctypes.addressof(held), []
+    for value in padded:
+        places.append(at)
+        at += len(value)
+    return (ctypes.c_void_p * max(len(places), 1))(*places), held
 
 
 @functools.cache
