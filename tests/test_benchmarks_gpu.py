@@ -231,3 +231,29 @@ def test_tests_that_do_not_start_are_no_success(tests_part: ModuleType, tmp_path
     record = Record("tests")
     tests_part.measure(record, ["tests/test_nowhere.py"], [], 1)
     assert record.wrong[0].startswith("pytest gave no report: ") or "test_nowhere" in record.wrong[0]
+
+
+# -- publishing --------------------------------------------------------------------------------------------------------
+
+
+def test_results_are_published_under_the_card(
+    campaign: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from benchmarks.gpu import __main__ as command
+    from benchmarks.gpu.record import Record
+
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    monkeypatch.setattr(command, "RESULTS", tmp_path / "results" / "gpu")
+    made = campaign(part("facts"))
+    assert command.publish(made) == 2
+    Record("facts", made.file("facts")).add(what="card", value="NVIDIA H100 80GB HBM3")
+    assert command.publish(made) == 0
+    card = tmp_path / "results" / "gpu" / "nvidia-h100-80gb-hbm3"
+    assert capsys.readouterr().out.splitlines() == [
+        "there is nothing to publish: run the campaign on a GPU first, without --rehearse",
+        "published: results/gpu/nvidia-h100-80gb-hbm3",
+    ]
+    assert sorted(path.name for path in card.iterdir()) == ["campaign.json", "table.md"]
+    assert "| card | NVIDIA H100 80GB HBM3 |" in (card / "table.md").read_text()
+    made.facts["rehearsal"] = True
+    assert command.publish(made) == 2

@@ -149,7 +149,8 @@ class Allocation:
 
     def free(self) -> None:
         """Gives the memory back to the GPU."""
-        self.buffer.close()
+        with _named(f"{self.nbytes} bytes"):
+            self.buffer.close()
 
 
 def allocate(nbytes: int) -> Allocation:
@@ -348,8 +349,13 @@ def current() -> Any:
     lost = context_lost()
     if lost:
         raise UnavailableError(f"{lost}; restart Python (in a notebook: Kernel, Restart), or write device='cpu'")
-    device = _first_device()
-    device.set_current()
+    try:
+        device = _first_device()
+        device.set_current()
+    except Exception as error:  # of cuda.core; the driver refuses a context, as when another process has the card alone
+        if (name := result_name(error)) is None:
+            raise
+        raise UnavailableError(f"the driver gives no access to the GPU ({name}); write device='cpu'") from error
     return device
 
 
