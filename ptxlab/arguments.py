@@ -99,6 +99,8 @@ class Where(NamedTuple):
 
 
 def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
+    if (plain := _plain(p, value)) is not None:
+        return plain
     where = Where(kernel, at, p)
     if isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
         return _bind_array(where, p, value)
@@ -116,6 +118,25 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
     if p.array:
         raise LaunchError(f"{where} wants {p.size} bytes, got {_show(value)}")
     return Bound(p, _pack(where, p, value))
+
+
+def _plain(p: Parameter, value: Any) -> Bound | None:
+    """What most arguments are, without a detour: a buffer of the right type, a small whole number, a float for an f32.
+    None for all others, which `_bind` looks at one possibility after the other."""
+    kind = type(value)
+    if kind is DeviceBuffer:
+        fits = p.pointer and not value.freed and (not p.element or _holds(p.element, value.dtype))
+        return Bound(p, buffer=value) if fits else None
+    if p.array or p.pointer is not False:
+        return None
+    if kind is int and p.type[0] in "us" and 0 <= value < 1 << (8 * p.size - 1):
+        return Bound(p, value.to_bytes(p.size, "little"))
+    if kind is float and p.type == "f32" and -3e38 < value < 3e38:
+        return Bound(p, _F32.pack(value))
+    return None
+
+
+_F32 = struct.Struct("<f")
 
 
 def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
