@@ -267,6 +267,9 @@ def _answer(work: Callable[[], None]) -> int:
         if refusal.result == CUresult.CUDA_ERROR_NOT_SUPPORTED:
             print(f"stand-in: {refusal}", file=sys.stderr)
         return int(refusal.result)
+    except KeyboardInterrupt:  # belongs to the program that waits for the driver
+        _thread.interrupt_main()
+        return int(CUresult.CUDA_ERROR_NOT_READY)
     except BaseException:
         traceback.print_exc()
         return int(CUresult.CUDA_ERROR_UNKNOWN)
