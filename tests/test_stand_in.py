@@ -295,8 +295,8 @@ def test_memory_that_runs_out(log: Path) -> None:
          "1\nDeviceFault gpu: the GPU stopped it (CUDA_ERROR_UNKNOWN)\n" + LOST.format("bump", "CUDA_ERROR_UNKNOWN")),
         ({"refuse": "cuLibraryLoadData=CUDA_ERROR_NO_BINARY_FOR_GPU"},
          3 * ("UnavailableError the GPU's driver does not take the code of this assembler "
-         "(CUDA_ERROR_NO_BINARY_FOR_GPU): update the driver, or install the assembler of the driver's CUDA, such as pip install "
-         "'nvidia-nvjitlink<13.1'; device='cpu' needs neither\n")),
+         "(CUDA_ERROR_NO_BINARY_FOR_GPU): update the driver, or install the assembler of the driver's CUDA, such as "
+         "pip install 'nvidia-nvjitlink<13.1'; device='cpu' needs neither\n")),
     ],
     ids=["kernel", "kernel with its result", "memory", "event", "code"],
 )  # fmt: skip
