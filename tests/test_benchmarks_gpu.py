@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -124,6 +127,19 @@ def test_the_budget_is_kept_and_the_rest_is_for_the_next_run(campaign: Callable[
     assert made.ends["waits"].says == "2 rows, 2 left for the next run"
     made.run(60)
     assert made.status == 0
+
+
+def test_ctrl_c_leaves_nothing_running(campaign: Callable[..., Any]) -> None:
+    made = campaign(part("slow", "print(os.getpid(), flush=True); time.sleep(60)"), part("after"))
+    stop = threading.Timer(2.5, os.kill, (os.getpid(), signal.SIGINT))
+    stop.start()
+    with pytest.raises(KeyboardInterrupt):
+        made.run(60)
+    process = int((made.folder / "slow.log").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+    kept = json.loads((made.folder / "campaign.json").read_text())["parts"]
+    assert {name: end["status"] for name, end in kept.items()} == {"slow": "cut", "after": "waiting"}
 
 
 def test_nothing_can_be_measured(campaign: Callable[..., Any]) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -56,7 +57,12 @@ def main() -> int:
     if options.rehearse:
         extra.append("--rehearse")
         environment |= rehearsal_environment()
-    campaign.run(options.budget, options.only, options.redo, extra, environment)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: no part is left running
+    try:
+        campaign.run(options.budget, options.only, options.redo, extra, environment)
+    except KeyboardInterrupt:
+        print(f"stopped; the same command goes on where it was: {campaign.folder}")
+        return 130
     campaign.write()
     print(campaign.table())
     return campaign.status
