@@ -77,13 +77,12 @@ def gpu_tests(log: Path, *files: str) -> str:
 # -- what runs ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_gpu_tests_of_the_launcher_and_of_graphs_pass(log: Path) -> None:
-    files = "test_gpu_device.py", "test_launch_run.py", "test_kernels_decode_systems.py", "test_ncu_counters.py"
-    assert re.match(r"1\d passed", gpu_tests(log, *files))
+def test_the_gpu_tests_of_the_launcher_pass(log: Path) -> None:
+    assert re.match(r"\d+ passed", gpu_tests(log, "test_gpu_device.py", "test_launch_run.py"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["attention", "decode", "prefill"])
+@pytest.mark.parametrize("name", ["attention", "decode", "decode_systems", "prefill"])
 def test_the_gpu_tests_of_the_kernels_pass(log: Path, name: str) -> None:
     assert re.match(r"\d+ passed", gpu_tests(log, f"test_kernels_{name}.py"))
 

@@ -130,6 +130,8 @@ static int rule_counts[2][RULES];
 static int rule_applies(int set, const char *rules, const char *name, CUresult standard, CUresult *result)
 {
     char copy[2048], *rest = copy, *rule;
+    if (!*rules)
+        return 0;
     snprintf(copy, sizeof copy, "%s", rules);
     for (int i = 0; i < RULES && (rule = strsep(&rest, ",; ")) != NULL; i++) {
         char *count = strchr(rule, '@'), *code;
