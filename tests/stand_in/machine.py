@@ -140,8 +140,9 @@ def describe(code: Code, name: str, out: Description) -> None:
     sizes = [size_of(p) for p in function.params]
     offsets = [area.place(size, align_of(p)) for size, p in zip(sizes, function.params, strict=True)]
     out.parameters, out.bytes = len(sizes), area.end
-    out.offsets, out.sizes = ((ctypes.c_int * max(1, len(sizes)))(*numbers) for numbers in (offsets, sizes))
-    code.held += [out.offsets, out.sizes]
+    arrays = [(ctypes.c_int * max(1, len(sizes)))(*numbers) for numbers in (offsets, sizes)]
+    out.offsets, out.sizes = arrays
+    code.held += arrays  # the C side keeps the pointers
     version = CAPABILITY[0] * 10 + CAPABILITY[1]
     most_threads = 1024
     while most_threads > 32 and not _fits(most_threads, usage.registers):

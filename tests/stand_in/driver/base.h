@@ -125,7 +125,8 @@ static const char *setting(const char *name) { const char *value = getenv(name);
 /* A rule "pattern=RESULT@n" (both later parts optional): applies from the n-th match on. Found anew in each call, since
    only its count has to be kept. */
 #define RULES 32
-static int rule_counts[2][RULES];
+enum { REFUSE, FAIL, HANG };
+static int rule_counts[HANG + 1][RULES];
 
 static int rule_applies(int set, const char *rules, const char *name, CUresult standard, CUresult *result)
 {
@@ -220,7 +221,7 @@ static CUresult begin(const char *function, enum needs needs, const char *format
         say("%s%s%s\n", name, *words ? " " : "", words);
     }
     CUresult result;
-    if (rule_applies(0, setting("PTXLAB_STAND_IN_REFUSE"), name, CUDA_ERROR_UNKNOWN, &result))
+    if (rule_applies(REFUSE, setting("PTXLAB_STAND_IN_REFUSE"), name, CUDA_ERROR_UNKNOWN, &result))
         return refused(result);
     if (needs == NOTHING)
         return CUDA_SUCCESS;

@@ -9,12 +9,12 @@ static CUresult run(const struct launch *launch)
     launches++;
     if (coming || hung)
         return CUDA_SUCCESS; /* it waits behind one that is stuck */
-    if (rule_applies(1, setting("PTXLAB_STAND_IN_HANG"), launch->kernel, CUDA_SUCCESS, &result)) {
+    if (rule_applies(HANG, setting("PTXLAB_STAND_IN_HANG"), launch->kernel, CUDA_SUCCESS, &result)) {
         hung = 1;
         say("  never ends\n");
         return CUDA_SUCCESS;
     }
-    if (!rule_applies(1, setting("PTXLAB_STAND_IN_FAIL"), launch->kernel, CUDA_ERROR_ILLEGAL_ADDRESS, &result)) {
+    if (!rule_applies(FAIL, setting("PTXLAB_STAND_IN_FAIL"), launch->kernel, CUDA_ERROR_ILLEGAL_ADDRESS, &result)) {
         double seconds = 0, before = now();
         pthread_mutex_lock(&lock);
         uint64_t count = allocation_count;
