@@ -213,6 +213,33 @@ def test_what_a_recording_does_not_allow_ends_it(log: Path) -> None:
     )
 
 
+def test_threads_launch_at_the_same_time(log: Path) -> None:
+    """Among them the first launch of all, which loads the CPU machine; each frees memory while others' kernels run."""
+    done = run(
+        """
+        import threading
+
+        def work(n):
+            for _ in range(20):
+                buffer = pl.to_device(np.zeros(320, np.uint32), device="gpu")
+                pl.launch(programs.BUMP, 10, 32, buffer, n, device="gpu")
+                if (buffer.copy_to_host() != n).any():
+                    print("wrong")
+                buffer.free()
+
+        device.current()
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        """,
+        log,
+    )
+    assert (done.out, done.err) == ("", "")
+    assert "at exit: 80 launches; alive: 0 allocations (0 bytes), 0 streams," in done.log
+
+
 # -- what goes wrong ---------------------------------------------------------------------------------------------------
 
 

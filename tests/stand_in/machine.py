@@ -9,6 +9,7 @@ import _thread
 import ctypes
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -117,6 +118,7 @@ CAPABILITY = _attribute(75), _attribute(76)
 MULTIPROCESSORS = _attribute(16)
 TARGET = targets.get(f"sm_{CAPABILITY[0]}{CAPABILITY[1]}")
 _codes: list[Code] = []
+_lock = threading.Lock()
 
 
 def load(image: bytes) -> int:
@@ -130,8 +132,10 @@ def load(image: bytes) -> int:
     major, minor, exact = int(arch.rstrip("af")[:-1]), int(arch.rstrip("af")[-1]), arch[-1] in "af"
     if major != CAPABILITY[0] or minor > CAPABILITY[1] or (exact and minor != CAPABILITY[1]):
         raise Refusal(CUresult.CUDA_ERROR_NO_BINARY_FOR_GPU, f"code for {assembly.arch} on {TARGET.name}")
-    _codes.append(Code(assembly, text.parse(ptx)))
-    return len(_codes) - 1
+    code = Code(assembly, text.parse(ptx))
+    with _lock:
+        _codes.append(code)
+        return len(_codes) - 1
 
 
 def describe(code: Code, name: str, out: Description) -> None:

@@ -150,7 +150,7 @@ static int rule_applies(int set, const char *rules, const char *name, CUresult s
     return 0;
 }
 
-static void say(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
     if (!log_file)
         return;

@@ -1,15 +1,11 @@
 /* Cubins and their kernels, which machine.py knows. */
 
-/* Starts machine.py in the Python that has loaded this library. */
+/* Imports machine.py in the Python that has loaded this library; Python's own lock makes a second thread wait. */
 static CUresult start_machine(void)
 {
     static const char code[] =
-        "import importlib.util as _util, os as _os, sys as _sys\n"
-        "_path = _os.path.join(_os.environ['PTXLAB_STAND_IN'], 'machine.py')\n"
-        "_spec = _util.spec_from_file_location('ptxlab_stand_in_machine', _path)\n"
-        "_sys.modules[_spec.name] = _util.module_from_spec(_spec)\n"
-        "_spec.loader.exec_module(_sys.modules[_spec.name])\n"
-        "del _util, _os, _sys, _path, _spec\n";
+        "(lambda path, place: (path.append(place), __import__('stand_in.machine'), path.remove(place)))("
+        "__import__('sys').path, __import__('os').path.dirname(__import__('os').environ['PTXLAB_STAND_IN']))";
     if (machine.run)
         return CUDA_SUCCESS;
     int (*ensure)(void) = dlsym(RTLD_DEFAULT, "PyGILState_Ensure");
