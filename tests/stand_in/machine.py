@@ -5,7 +5,6 @@ Started by `libcuda.c` in the process that has loaded it, at its first `cuLibrar
 
 from __future__ import annotations
 
-import _thread
 import ctypes
 import os
 import sys
@@ -27,6 +26,10 @@ from ptxlab.gpu import assembler
 from ptxlab.gpu.assembler import Assembly
 
 Three = ctypes.c_uint * 3
+
+
+INTERRUPTED = -1
+"""An answer beside those of the driver; see base.h."""
 
 
 class Allocation(ctypes.Structure):
@@ -227,8 +230,8 @@ def run(code: Code, launch: Launch, allocations: list[Allocation]) -> float:
         )  # fmt: skip
     except DeviceFault as fault:
         _print(fault.messages)
-        if fault.kind == "interrupt":  # Ctrl-C stops the waiting, not the kernel
-            _thread.interrupt_main()
+        if fault.kind == "interrupt":  # on a GPU Ctrl-C stops the waiting, not the kernel
+            raise KeyboardInterrupt from None
         raise Refusal(_result(fault), str(fault)) from None
     except (UnsupportedInstruction, LaunchError) as error:
         raise Refusal(CUresult.CUDA_ERROR_NOT_SUPPORTED, str(error)) from None
@@ -244,7 +247,7 @@ def _print(messages: Sequence[Message]) -> None:
 
 def _result(fault: DeviceFault) -> CUresult:
     """What a driver answers for a fault. Threads that wait for each other for ever are a kernel that never ends."""
-    if fault.kind in ("deadlock", "interrupt"):
+    if fault.kind == "deadlock":
         return CUresult.CUDA_ERROR_NOT_READY
     if fault.kind == "assert":
         return CUresult.CUDA_ERROR_ASSERT
@@ -272,9 +275,8 @@ def _answer(work: Callable[[], None]) -> int:
         if refusal.result == CUresult.CUDA_ERROR_NOT_SUPPORTED:
             print(f"stand-in: {refusal}", file=sys.stderr)
         return int(refusal.result)
-    except KeyboardInterrupt:  # belongs to the program that waits for the driver
-        _thread.interrupt_main()
-        return int(CUresult.CUDA_ERROR_NOT_READY)
+    except KeyboardInterrupt:  # belongs to the program that has called the driver
+        return INTERRUPTED
     except BaseException:
         traceback.print_exc()
         return int(CUresult.CUDA_ERROR_UNKNOWN)

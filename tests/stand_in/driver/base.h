@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <fnmatch.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -41,6 +42,17 @@ struct machine {
 
 static struct machine machine;
 EXPORT void stand_in_register(const struct machine *given) { machine = *given; }
+
+/* What machine.py returns for Ctrl-C: the program gets its signal again, once it is back in Python. */
+#define INTERRUPTED ((CUresult)-1)
+
+static CUresult answer(CUresult result)
+{
+    if (result != INTERRUPTED)
+        return result;
+    raise(SIGINT);
+    return CUDA_ERROR_NOT_READY;
+}
 
 /* -- the state ----------------------------------------------------------------------------------------------------- */
 

@@ -43,7 +43,7 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *image, CUjit_option *
     uint64_t size = image_size(image);
     CUresult result = size ? start_machine() : CUDA_ERROR_INVALID_IMAGE;
     if (!result)
-        result = machine.load(image, size, &module);
+        result = answer(machine.load(image, size, &module));
     if (result)
         return refused(result);
     struct object *made = create(LIBRARY);
@@ -59,7 +59,7 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary handle, const char *name
     struct object *library = known(handle, LIBRARY);
     struct description about = {0};
     BEGIN(CONTEXT, "%s", name);
-    CUresult result = library ? machine.describe(library->module, name, &about) : CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = library ? answer(machine.describe(library->module, name, &about)) : CUDA_ERROR_INVALID_HANDLE;
     if (result)
         return refused(result);
     struct object *made = create(KERNEL);

@@ -22,7 +22,7 @@ static CUresult run(const struct launch *launch)
         memcpy(live, allocations, count * sizeof *live);
         running++;
         pthread_mutex_unlock(&lock);
-        result = machine.run(launch, live, count, &seconds);
+        result = answer(machine.run(launch, live, count, &seconds));
         pthread_mutex_lock(&lock);
         running--;
         pthread_mutex_unlock(&lock);
@@ -91,7 +91,7 @@ static CUresult launch_kernel(const CUlaunchConfig *c, const void *function, voi
         .bytes = (uint64_t)kernel->about.bytes,
     };
     if (!(result = read_attributes(c, &launch)))
-        result = machine.check(&launch);
+        result = answer(machine.check(&launch));
     if (result)
         return refused(result);
     unsigned char *block = calloc(1, launch.bytes + 1);
