@@ -16,9 +16,11 @@ class Scope:
         self.variables: dict[str, Variable] = {}
         self.ranges: dict[str, Variable] = {}
         self.labels: dict[str, int] = {}
+        self._listed: dict[frozenset[str], tuple[str, ...]] = {}
 
     def declare(self, variable: Variable) -> None:
         """Adds a variable, or a range of registers."""
+        self._listed.clear()
         if variable.count:
             self.ranges[variable.name] = variable
         else:
@@ -48,10 +50,15 @@ class Scope:
                     return variable
         return self.outer.range_of(name) if self.outer is not None and not within else None
 
-    def all_names(self) -> Iterator[str]:
-        """Every name that could be meant here; of a range the first eight."""
+    def all_names(self, more: frozenset[str] = frozenset()) -> tuple[str, ...]:
+        """Every name that could be meant here, and `more`, sorted; of a range the first eight."""
+        if more not in self._listed:
+            self._listed[more] = tuple(sorted({*self._names(), *more}))
+        return self._listed[more]
+
+    def _names(self) -> Iterator[str]:
         yield from self.names
         for name, variable in self.ranges.items():
             yield from (f"{name}{i}" for i in range(min(variable.count, 8)))
         if self.outer is not None:
-            yield from self.outer.all_names()
+            yield from self.outer._names()
