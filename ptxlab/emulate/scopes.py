@@ -11,7 +11,7 @@ from ptxlab.emulate.wide import Wide
 from ptxlab.errors import PtxError
 from ptxlab.isa import types
 from ptxlab.isa.modifiers import SPECIAL
-from ptxlab.text import model
+from ptxlab.text import declared, model
 from ptxlab.text.model import Function, Module, Variable
 
 EXTERN = 1 << 40
@@ -61,6 +61,7 @@ class Names:
     """
 
     def __init__(self, module: Module, shared_start: int) -> None:
+        declared.check(module)
         self.module = module
         self.lines = str(module).splitlines()
         self.registers: list[Register] = []
@@ -128,7 +129,7 @@ class Names:
         self.registers.append(Register(len(self.registers), name, type_, types.lane(type_), function))
         return Reg(len(self.registers) - 1)
 
-    def _lookup(self, name: str, scope: Scope, routine: Routine) -> Source | None:
+    def _lookup(self, name: str, scope: Scope, routine: Routine, line: int = 0) -> Source | None:
         """What a name means here: a register or a symbol; None when it is not declared."""
         where: Scope | None = scope
         while where is not None:
@@ -138,11 +139,15 @@ class Names:
                 return where.symbols[name]
             variable = where.variables.get(name.partition(".")[0]) or _in_range(name, where.ranges)
             if variable is not None and variable.space == "reg":
-                return self._make_register(name, variable, where, routine)
+                return self._make_register(name, variable, where, routine, line)
             where = where.parent
         return None
 
-    def _make_register(self, name: str, variable: Variable, where: Scope, routine: Routine) -> Source:
+    def _make_register(self, name: str, variable: Variable, where: Scope, routine: Routine, line: int) -> Source:
+        base, _, element = name.partition(".")
+        letters = "xyzw"[: variable.vector] if variable.vector > 1 else ""
+        if element and _VECTOR.get(element, len(letters)) >= len(letters):
+            raise self.error(f"{base} has no .{element}: line {variable.line} declares it as .{variable.type}", line)
         if variable.type == "b128":
             halves = [self.register(f"{name}.{half}", "b64", routine.function.name) for half in ("low", "high")]
             where.registers[name] = Wide(tuple(halves))
@@ -150,8 +155,6 @@ class Names:
         if variable.vector == 1:
             where.registers[name] = self.register(name, variable.type, routine.function.name)
             return where.registers[name]
-        base, _, element = name.partition(".")
-        letters = "xyzw"[: variable.vector]
         for letter in letters:
             part = f"{base}.{letter}"
             if part not in where.registers:
@@ -210,7 +213,7 @@ class Names:
         """What a name means: a register, a special register or a symbol; None for the sink."""
         if name == "_":
             return None
-        found = self._lookup(name, scope, routine)
+        found = self._lookup(name, scope, routine, line)
         if found is not None:
             return found
         if name == "WARP_SZ":

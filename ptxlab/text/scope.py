@@ -15,7 +15,6 @@ class Scope:
         self.names: set[str] = set()
         self.variables: dict[str, Variable] = {}
         self.ranges: dict[str, Variable] = {}
-        self.labels: dict[str, int] = {}
         self._listed: dict[frozenset[str], tuple[str, ...]] = {}
 
     def declare(self, variable: Variable) -> None:

@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 
 from ptxlab.errors import PtxError
 from ptxlab.isa import TABLE, FormError, form, found
+from ptxlab.text.declared import misdeclared
 from ptxlab.text.fits import agreeing, guard_misfit, misfit
 from ptxlab.text.model import (
     Address,
@@ -42,13 +43,15 @@ def validate(module: Module) -> list[PtxError]:
 
     An instruction that PTX has and the instruction table does not is not judged, except for its names.
     """
-    return sorted(_Validator(module).findings(), key=lambda error: (error.line, error.column))
+    found = chain(misdeclared(module), _Validator(module).findings())
+    return sorted(found, key=lambda error: (error.line, error.column))
 
 
 def explained(module: Module, refused: PtxError) -> PtxError:
     """The first thing that `validate` finds wrong with the line at which loading a module was refused, for it names the
     word that is meant and says what to write; the error itself where it finds nothing there."""
-    there = (error for error in _Validator(module, refused.line).findings() if error.line == refused.line)
+    found = chain(misdeclared(module), _Validator(module, refused.line).findings())
+    there = (error for error in found if error.line == refused.line)
     return min(there, key=lambda error: error.column, default=refused)
 
 
@@ -106,23 +109,17 @@ class _Validator:
                     scope.declare(variable)
             elif isinstance(statement, Block):
                 yield from self.block(statement, scope, function)
-            elif isinstance(statement, (Label, Directive)):
-                yield from self.label(statement, scope, function)
-            elif self.line in (0, statement.line):
+            elif isinstance(statement, Directive):
+                yield from self.targets(statement, function)
+            elif isinstance(statement, Instruction) and self.line in (0, statement.line):
                 yield from self.modifiers_and_count(statement, scope)
                 yield from self.names(statement, scope, function)
 
-    def label(self, statement: Label | Directive, scope: Scope, function: Function) -> Iterator[PtxError]:
-        """A label that is there twice; a branch target that is not there."""
-        name = statement.name if isinstance(statement, Label) else statement.label
-        if name in scope.labels:
-            message = f"the label {name} is already on line {scope.labels[name]}"
-            yield self.error(message, statement.tokens[0], hint=f"{name}_2:")
-        elif name:
-            scope.labels[name] = statement.line
-        if isinstance(statement, Directive) and statement.name == "branchtargets":
+    def targets(self, statement: Directive, function: Function) -> Iterator[PtxError]:
+        """A branch target that is not there."""
+        if statement.name == "branchtargets":
             for token in statement.tokens:
-                if token.kind == "word" and token.text != name and token.text not in self.labels:
+                if token.kind == "word" and token.text != statement.label and token.text not in self.labels:
                     yield self.no_label(token, function)
 
     # -- opcodes
@@ -208,15 +205,35 @@ class _Validator:
         reported: set[str] = set()
         for name in chain([instruction.guard.name] if instruction.guard else [], used):
             base = name.partition(".")[0]
+            if name in reported:
+                continue
+            elements = self.elements(name, base, scope) if base != name else ""
             known = name == "_" or name in SPECIAL_REGISTERS or name in self.labels or scope.has(base)
-            if known or name in reported:
+            if known and not elements:
                 continue
             reported.add(name)
             token = next(t for t in instruction.tokens if t.text == name)
+            if elements:
+                yield self.error(elements, token)
+                continue
             if branch and not name.startswith("%"):
                 yield self.no_label(token, function)
             else:
                 yield self.undeclared(token, base, instruction, scope)
+
+    def elements(self, name: str, base: str, scope: Scope) -> str:
+        """Why a declared register has no such element; empty where it has one, or is none that is declared."""
+        variable = scope.find(base)
+        if variable is None or variable.space != "reg":
+            return ""
+        element = name[len(base) :]
+        has = [f".{letter}" for letter in "xyzw"[: variable.vector]] if variable.vector > 1 else []
+        if element in has or element in [f".{letter}" for letter in "rgba"[: len(has)]]:
+            return ""
+        hidden = f", which hides the special register {name}" if name in SPECIAL_REGISTERS else ""
+        type_ = f".v{variable.vector} .{variable.type}" if has else f".{variable.type}"
+        takes = f"only {' '.join(has)}" if has else "no elements"
+        return f"{base} has no {element}: line {variable.line} declares it as {type_}{hidden}; it has {takes}"
 
     def no_label(self, token: Token, function: Function) -> PtxError:
         """The error for a branch to nowhere."""
