@@ -104,13 +104,16 @@ def launch(
     Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
+    checks = arguments.check_wishes(
+        checks, ALL_CHECKS, trace, entry=entry, shared=shared, device=device, arch=arch, counters=counters,
+        cooperative=cooperative, budget=budget, workers=workers, seed=seed,
+    )  # fmt: skip
     module = _module(kernel)
     function = _function(module, entry or getattr(kernel, "name", None) or None)
-    shared = shared or getattr(kernel, "shared", 0)
+    shared = int(shared or getattr(kernel, "shared", 0))
+    seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
     bound = arguments.bind(function.name, _parameters(kernel, function), args, getattr(kernel, "trailing", ()))
     sizes = _size("grid", grid), _size("block", block)
-    checks = (checks,) if isinstance(checks, str) else tuple(checks)
-    arguments.check_wishes(checks, ALL_CHECKS, trace, budget=budget, workers=workers, seed=seed)
     only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
     only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
     device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
@@ -139,17 +142,16 @@ def launch(
 
 
 def _module(kernel: Any) -> Module:
-    """The parsed module of PTX text, of a module, or of an object with `.module`."""
+    """The parsed module of PTX text, of a module, or of an object with `.module`, its declarations checked."""
     from ptxlab import text
+    from ptxlab.text import declared
 
-    if isinstance(kernel, str):
-        return _parsed(kernel)
-    if isinstance(kernel, text.Module):
-        return kernel
-    module = getattr(kernel, "module", None)
-    if isinstance(module, text.Module):
-        return module
-    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {type(kernel).__name__}")
+    module = _parsed(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
+    if not isinstance(module, text.Module):
+        what = type(kernel).__name__
+        raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {what}")
+    declared.check(module)
+    return module
 
 
 @functools.lru_cache(maxsize=64)
@@ -190,8 +192,8 @@ def _parameters(kernel: Any, function: Function) -> list[Parameter]:
 
 
 def _size(what: str, size: Size) -> tuple[int, int, int]:
-    given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str) else (size,)
-    if not 1 <= len(given) <= 3 or not all(isinstance(n, int | np.integer) for n in given):
+    given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str | bytes) else (size,)
+    if not 1 <= len(given) <= 3 or not all(map(arguments.is_whole, given)):
         raise LaunchError(f"{what}: one to three whole numbers are wanted, got {size!r}")
     x, y, z = (*(int(n) for n in given), 1, 1)[:3]
     return x, y, z
@@ -206,8 +208,6 @@ def _check_limits(
     target = targets.TARGETS.get(name) or targets.get("sm_80")  # text may name a target that is not in the table
     target.check_grid(grid)
     target.check_block(block)
-    if shared < 0:
-        raise LaunchError(f"shared: a number of bytes is wanted, got {shared}")
     target.check_shared(_static_shared(module, function), shared)
 
 
