@@ -8,15 +8,15 @@ the parameter.
 
 from __future__ import annotations
 
-import re
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ptxlab import options
 from ptxlab.buffers import Array, Const, DeviceBuffer, Out, as_numbers, check_device, is_number
 from ptxlab.errors import LaunchError
 
@@ -261,20 +261,17 @@ def check_wishes(
     """`LaunchError` where an option of a launch is not what it should be; gives back the checks."""
     if entry is not None and not isinstance(entry, str):
         raise LaunchError(f"entry: the name of a kernel is wanted, got {entry!r}")
-    if not is_whole(shared) or shared < 0:
+    if not options.is_whole(shared) or shared < 0:
         raise LaunchError(f"shared: a number of bytes is wanted, got {shared!r}")
     check_device(device)
-    if arch is not None and not (isinstance(arch, str) and re.fullmatch(r"sm_\d+[a-z]?", arch)):
-        raise LaunchError(f"arch: a target such as 'sm_90' is wanted, got {arch!r}")
-    for what, value in (("counters", counters), ("cooperative", cooperative)):
-        check_switch(what, value)
-    if seed is not None and not is_whole(seed):
+    options.target("arch", arch)
+    options.switch("counters", counters)
+    options.switch("cooperative", cooperative)
+    if seed is not None and not options.is_whole(seed):
         raise LaunchError(f"seed: a whole number is wanted, got {seed!r}")
     for what, value, most in (("budget", budget, (1 << 63) - 1), ("workers", workers, 4096)):
-        if value is not None and (not is_whole(value) or value < 1):
-            raise LaunchError(f"{what}: a whole number from 1 on is wanted, got {value!r}")
-        if value is not None and value > most:
-            raise LaunchError(f"{what}: a whole number up to {most} is wanted, got {value}")
+        if value is not None:
+            options.whole(what, value, 1, most)
     if trace is not None and not hasattr(trace, "recorder") and not hasattr(trace, "record"):
         raise LaunchError(f"trace: a pl.Trace is wanted, got {trace!r}\n  write:  trace=pl.Trace()")
     return _checks(checks, known)
@@ -282,22 +279,10 @@ def check_wishes(
 
 def _checks(checks: Any, known: Sequence[str]) -> tuple[str, ...]:
     """The names of checks, given one or several."""
-    several = (checks,) if isinstance(checks, str) else checks
-    if not isinstance(several, Iterable) or isinstance(several, bytes | bytearray | memoryview | np.ndarray | Mapping):
+    names = [checks] if isinstance(checks, str) else options.several(checks)
+    if names is None:
         raise LaunchError(f"checks: names of checks are wanted, of {', '.join(known)}; got {checks!r}")
-    names = tuple(several)
     for name in names:
         if not isinstance(name, str) or name not in known:
             raise LaunchError(f"checks: there is no {name!r}; there is {', '.join(known)}")
-    return names
-
-
-def is_whole(value: Any) -> bool:
-    """Whether this is a whole number: an int or a numpy integer, and no bool."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def check_switch(what: str, value: Any) -> None:
-    """`LaunchError` where an option that is on or off is neither."""
-    if not isinstance(value, bool | np.bool_):
-        raise LaunchError(f"{what}: True or False is wanted, got {value!r}")
+    return tuple(names)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ptxlab.errors import LaunchError
+from ptxlab.options import is_whole
 
 Array = NDArray[Any]
 
@@ -201,15 +202,16 @@ def _made(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> DeviceBu
     try:
         return DeviceBuffer(shape, dtype, memory)
     except MemoryError:
-        raise LaunchError(f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; there is not as much memory") from None
+        raise LaunchError(
+            f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; there is not as much memory"
+        ) from None
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
     """One or several lengths."""
     several = isinstance(shape, Sequence) or (isinstance(shape, np.ndarray) and shape.ndim == 1)
     lengths = tuple(shape) if several and not isinstance(shape, str | bytes) else (shape,)
-    whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 0 for n in lengths)
-    if not whole or len(lengths) > 32:
+    if not all(is_whole(n) and n >= 0 for n in lengths) or len(lengths) > 32:
         raise LaunchError(f"shape: whole numbers from 0 on are wanted, got {shape!r}")
     return tuple(int(n) for n in lengths)
 

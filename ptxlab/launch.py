@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab import arguments, targets
+from ptxlab import arguments, options, targets
 from ptxlab.arguments import Bound, Parameter
 from ptxlab.buffers import cpu_buffers, memory_of
 from ptxlab.errors import DeviceFault, LaunchError, PtxError
@@ -193,7 +193,7 @@ def _parameters(kernel: Any, function: Function) -> list[Parameter]:
 
 def _size(what: str, size: Size) -> tuple[int, int, int]:
     given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str | bytes) else (size,)
-    if not 1 <= len(given) <= 3 or not all(map(arguments.is_whole, given)):
+    if not 1 <= len(given) <= 3 or not all(map(options.is_whole, given)):
         raise LaunchError(f"{what}: one to three whole numbers are wanted, got {size!r}")
     x, y, z = (*(int(n) for n in given), 1, 1)[:3]
     return x, y, z

@@ -303,7 +303,10 @@ def _conflict(before: Function, function: Function) -> str:
         return f"{name} is a .{before.kind} on line {line} and a .{function.kind} here"
     if before.body is not None:
         return f"the .{before.kind} {name} is already on line {line}"
-    for what, then, now in (("parameters", before.params, function.params), ("results", before.returns, function.returns)):
+    for what, then, now in (
+        ("parameters", before.params, function.params),
+        ("results", before.returns, function.returns),
+    ):
         if _types(then) != _types(now):
             return f"{name} has the {what} ({_listed(now)}) here, ({_listed(then)}) on line {line}"
     if before.linkage != function.linkage and (function.linkage or before.linkage == "extern"):

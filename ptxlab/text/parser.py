@@ -40,6 +40,8 @@ def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = Non
     `file` names the text in error messages; `spans` maps a 1-based PTX line to the Python expression that emitted it.
     Whether instructions and registers exist is not asked here (see `validate`). Raises `PtxSyntaxError`.
     """
+    if not isinstance(text, str):
+        raise PtxSyntaxError(f"PTX is text; found {type(text).__name__}")
     return _Parser(Source(text, file, spans)).module()
 
 
