@@ -137,7 +137,9 @@ class Names:
                 return where.registers[name]
             if name in where.symbols:
                 return where.symbols[name]
-            variable = where.variables.get(name.partition(".")[0]) or _in_range(name, where.ranges)
+            variable = where.variables.get(name.partition(".")[0])
+            if variable is None and (range_ := _in_range(name, where.ranges)) is not None:
+                variable, name = range_
             if variable is not None and variable.space == "reg":
                 return self._make_register(name, variable, where, routine, line)
             where = where.parent
@@ -249,13 +251,13 @@ class Names:
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 
 
-def _in_range(name: str, ranges: dict[str, Variable]) -> Variable | None:
-    """The `%f<4>` that declares `%f3`; a prefix may itself end in digits."""
+def _in_range(name: str, ranges: dict[str, Variable]) -> tuple[Variable, str] | None:
+    """The `%f<4>` that declares `%f3`, and the plain name: %f03 is %f3. A prefix may end in digits."""
     at = len(name)
     while at > 0 and name[at - 1].isdigit():
         at -= 1
         variable = ranges.get(name[:at])
         digits = name[at:]
-        if variable is not None and int(digits) < variable.count and (digits == "0" or digits[0] != "0"):
-            return variable
+        if variable is not None and int(digits) < variable.count:
+            return variable, f"{name[:at]}{int(digits)}"
     return None

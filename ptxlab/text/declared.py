@@ -34,8 +34,8 @@ PARAMETERS, MORE_PARAMETERS = 4352, 32764
 
 def check(module: Module) -> None:
     """Raises the first mistake in the declarations of a module, so that no machine meets one."""
-    for mistake in misdeclared(module):
-        raise mistake
+    for first in misdeclared(module):
+        raise first
 
 
 def misdeclared(module: Module) -> Iterator[PtxError]:
@@ -155,6 +155,9 @@ class _Declared:
         elif before is not None and "extern" not in (before.linkage, variable.linkage):
             why = f"the variable {variable.name} is already on line {before.line}"
             yield self.at(variable, why, self.renamed(variable))
+        elif before is not None and before.linkage == "extern" and not variable.linkage:
+            why = f"{variable.name} is .extern on line {before.line}, so its definition is .visible"
+            yield self.at(variable, why, f".visible {self.lines[variable.line - 1].partition('//')[0].strip()}")
         elif before is not None and (before.space, before.type) != (variable.space, variable.type):
             was = f".{before.space} .{before.type}"
             yield self.at(variable, f"{variable.name} is .{variable.space} .{variable.type} here, {was} on line "
@@ -208,6 +211,8 @@ class _Declared:
         """A name that cannot be declared, or not here."""
         if variable.name in RESERVED:
             yield self.at(variable, f"{variable.name} has a meaning of its own and cannot be declared")
+        elif "." in variable.name or "::" in variable.name:
+            yield self.at(variable, f"the name of a variable has no dot; found {variable.name}")
         elif why := names.taken_by(variable):
             yield self.at(variable, why, self.renamed(variable))
         else:
@@ -225,6 +230,8 @@ class _Declared:
 
     def wrong_type(self, v: Variable) -> tuple[str, str] | None:
         """A type that variables of this space do not have, with the line to write."""
+        if v.space == "sreg":
+            return "the special registers are declared by the machine; a register of your own is .reg", ""
         if v.type == "pred":
             if v.space != "reg":
                 return f"a predicate is a register; .{v.space} holds it as a number, such as .u32", ""

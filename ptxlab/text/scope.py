@@ -44,9 +44,8 @@ class Scope:
         for k in range(len(name) - min(digits, 9), len(name)):
             variable = self.ranges.get(name[:k])
             number = name[k:]
-            if variable is not None and (number == "0" or number[0] != "0"):
-                if not within or int(number) < variable.count:
-                    return variable
+            if variable is not None and (not within or int(number) < variable.count):
+                return variable
         return self.outer.range_of(name) if self.outer is not None and not within else None
 
     def all_names(self, more: frozenset[str] = frozenset()) -> tuple[str, ...]:
