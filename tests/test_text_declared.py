@@ -72,10 +72,10 @@ REFUSED = {
     in_body(".reg .b32 L;", "L:"): "k.ptx:7:1: the register L is already on line 6",
     in_body("L:", "L:"): "k.ptx:7:1: the label L is already on line 6",
     in_body("o:"): "k.ptx:6:1: the variable o is already on line 4",
-    in_module(".visible .entry k() { ret; }"): "k.ptx:5:16: the .entry k is already on line 4",
+    in_module(".visible .entry k() { ret; }"): "k.ptx:5:17: the .entry k is already on line 4",
     in_module(".func f { ret; }", ".func f { ret; }"): "k.ptx:5:7: the .func f is already on line 4",
     in_module(".func f { ret; }", ".func f;"): "k.ptx:5:7: the .func f is already on line 4",
-    in_module(".func k { ret; }"): "k.ptx:5:16: k is a .func on line 4 and a .entry here",
+    in_module(".func k { ret; }"): "k.ptx:5:17: k is a .func on line 4 and a .entry here",
     in_module(".func f(.param .b32 x);", ".func f(.param .b64 x) { ret; }"):
         "k.ptx:5:7: f has the parameters (.param .b64 x) here, (.param .b32 x) on line 4",
     in_module(".func f(.param .b32 x, .param .b32 x) { ret; }"): "k.ptx:4:36: the variable x is already on line 4",
@@ -113,7 +113,7 @@ REFUSED = {
     HEAD + ".visible .entry k(.param .u64 o) .maxntid 0 { ret; }":
         "k.ptx:4:43: .maxntid takes a whole number from 1 to 4294967295; found 0",
     HEAD + ".visible .entry k(.param .u64 o) .maxntid 1, 1, 1, 1 { ret; }":
-        "k.ptx:4:50: .maxntid takes at most 3 numbers",
+        "k.ptx:4:52: .maxntid takes at most 3 numbers",
     # first values
     in_module(".global .b32 a[2] = {1, 2, 3};"): "k.ptx:4:14: 3 first values for the 2 elements that a has here",
     in_module(".global .b32 a[2][2] = {{1, 2, 3}};"): "k.ptx:4:14: 3 first values for the 2 elements that a has here",
@@ -143,7 +143,7 @@ ACCEPTED = (
     in_body(".reg .b32 %r<4>;", "mov.u32 %r03, 7;"),
     in_body(".reg .b32 %r1<2>;", ".reg .b32 %r<12>;"),
     in_body(".reg .b32 %r;", "{ .reg .f32 %r; }", "{ .shared .b32 o; }"),
-    in_body("L: { L: bra L; }", "{ .reg .b32 L; }"),
+    in_body("L: { L: bra M; }", "M:", "{ .reg .b32 L; }"),
     in_body(".reg .b32 k;"),
     in_body(".reg .b32 %r<0>;", ".reg .b32 %r;"),
     in_body(".shared .align 65536 .b8 a[4];"),

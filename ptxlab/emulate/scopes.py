@@ -138,10 +138,13 @@ class Names:
             if name in where.symbols:
                 return where.symbols[name]
             variable = where.variables.get(name.partition(".")[0])
+            plain = name
             if variable is None and (range_ := _in_range(name, where.ranges)) is not None:
-                variable, name = range_
+                variable, plain = range_
+            if plain in where.registers:
+                return where.registers[plain]
             if variable is not None and variable.space == "reg":
-                return self._make_register(name, variable, where, routine, line)
+                return self._make_register(plain, variable, where, routine, line)
             where = where.parent
         return None
 
