@@ -221,7 +221,7 @@ def _number_type(dtype: Any) -> np.dtype[Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # an old name of a type is refused all the same
-            found = np.dtype(dtype)
+            found: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
         raise LaunchError(f"dtype: a type of numbers such as np.float32 is wanted, got {dtype!r}") from None
     if dtype is None or not is_number(found):
