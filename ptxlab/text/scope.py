@@ -15,11 +15,14 @@ class Scope:
         self.names: set[str] = set()
         self.variables: dict[str, Variable] = {}
         self.ranges: dict[str, Variable] = {}
+        # What was asked for, until something is declared here: no scope changes while one inside it is looked at.
         self._listed: dict[frozenset[str], tuple[str, ...]] = {}
+        self._found: dict[str, Variable | None] = {}
 
     def declare(self, variable: Variable) -> None:
         """Adds a variable, or a range of registers."""
         self._listed.clear()
+        self._found.clear()
         if variable.count:
             self.ranges[variable.name] = variable
         else:
@@ -28,13 +31,17 @@ class Scope:
 
     def find(self, name: str) -> Variable | None:
         """The innermost declaration of a name, or of the vector that it is an element of; None without one."""
-        base = name.partition(".")[0]
-        found = self.variables.get(base) or self.range_of(base, within=True)
-        return self.outer.find(name) if found is None and self.outer is not None else found
+        if name not in self._found:
+            base = name.partition(".")[0]
+            found = self.variables.get(base) or self.range_of(base, within=True)
+            if found is None and self.outer is not None:
+                found = self.outer.find(name)
+            self._found[name] = found
+        return self._found[name]
 
     def has(self, name: str) -> bool:
         """Whether the name is declared here or further out."""
-        if name in self.names or self.range_of(name, within=True) is not None:
+        if name in self.names or self.find(name) is not None:
             return True
         return self.outer is not None and self.outer.has(name)
 
