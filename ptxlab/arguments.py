@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab.buffers import Array, Const, DeviceBuffer, Out
+from ptxlab import options
+from ptxlab.buffers import Array, Const, DeviceBuffer, Out, as_numbers, check_device, is_number
 from ptxlab.errors import LaunchError
 
 ELEMENTS: dict[str, tuple[str, ...]] = {
@@ -165,8 +166,8 @@ def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | 
 
 
 def _check_dtype(where: Where, p: Parameter, dtype: np.dtype[Any], value: Any) -> None:
-    if dtype.hasobject or not dtype.isnative:
-        raise LaunchError(f"{where} wants numbers in native byte order, got {_show(value)}")
+    if not is_number(dtype):
+        raise LaunchError(f"{where} wants numbers in native byte order, got {_show(value)}{as_numbers(p.name, dtype)}")
     if p.element and not _holds(p.element, dtype):
         raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(value)}")
 
@@ -294,18 +295,38 @@ def _show(value: Any) -> str:
     return f"{type(value).__name__} {value!r}"
 
 
+# -- options -----------------------------------------------------------------------------------------------------------
+
+
 def check_wishes(
-    checks: Sequence[str], known: Sequence[str], trace: Any, *, budget: Any, workers: Any, seed: Any
-) -> None:
-    """`LaunchError` where an option of a launch is not what it should be."""
-    for name in checks:
-        if name not in known:
-            raise LaunchError(f"checks: there is no {name!r}; there is {', '.join(known)}")
-    for what, value, least in (("budget", budget, 1), ("workers", workers, 1), ("seed", seed, None)):
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or (least and value < least):
-            least_said = f" from {least} on" if least else ""
-            raise LaunchError(f"{what}: a whole number{least_said} is wanted, got {value!r}")
+    checks: Any, known: Sequence[str], trace: Any, *, entry: Any, shared: Any, device: Any, arch: Any, counters: Any,
+    cooperative: Any, budget: Any, workers: Any, seed: Any,
+) -> tuple[str, ...]:  # fmt: skip
+    """`LaunchError` where an option of a launch is not what it should be; gives back the checks."""
+    if entry is not None and not isinstance(entry, str):
+        raise LaunchError(f"entry: the name of a kernel is wanted, got {entry!r}")
+    if not options.is_whole(shared) or shared < 0:
+        raise LaunchError(f"shared: a number of bytes is wanted, got {shared!r}")
+    check_device(device)
+    options.target("arch", arch)
+    options.switch("counters", counters)
+    options.switch("cooperative", cooperative)
+    if seed is not None and not options.is_whole(seed):
+        raise LaunchError(f"seed: a whole number is wanted, got {seed!r}")
+    for what, value, most in (("budget", budget, (1 << 63) - 1), ("workers", workers, 4096)):
+        if value is not None:
+            options.whole(what, value, 1, most)
     if trace is not None and not hasattr(trace, "recorder") and not hasattr(trace, "record"):
         raise LaunchError(f"trace: a pl.Trace is wanted, got {trace!r}\n  write:  trace=pl.Trace()")
+    return _checks(checks, known)
+
+
+def _checks(checks: Any, known: Sequence[str]) -> tuple[str, ...]:
+    """The names of checks, given one or several."""
+    names = [checks] if isinstance(checks, str) else options.several(checks)
+    if names is None:
+        raise LaunchError(f"checks: names of checks are wanted, of {', '.join(known)}; got {checks!r}")
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            raise LaunchError(f"checks: there is no {name!r}; there is {', '.join(known)}")
+    return tuple(names)

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import functools
 import html
-import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab import reference, targets
+from ptxlab import options, reference, targets
 from ptxlab.buffers import const, memory_of, out
 from ptxlab.errors import LaunchError
 from ptxlab.launch import CHECKS, Run, launch, show_seconds
@@ -125,6 +124,7 @@ def attention(
 
     Raises `LaunchError` for shapes and types that do not fit, `TargetError` for a head_dim beyond the kernel's limit.
     """
+    causal = options.switch("causal", causal)
     q4, k4, v4 = _four_dimensions(q, k, v)
     shape = q.shape
     try:
@@ -185,7 +185,7 @@ def _rows(state: bool | Sequence[Row], batch: int, heads: int, rows: int) -> lis
     if isinstance(state, bool):
         return reference.first_rows(batch, heads, rows) if state else []
     chosen: list[Row] = []
-    for item in state if isinstance(state, Iterable) else [state]:
+    for item in [state] if (several := options.several(state)) is None else several:
         try:
             b, h, r = map(operator.index, item)
         except (TypeError, ValueError):
@@ -206,7 +206,7 @@ def _kernel(
     from ptxlab import kernels
 
     rows, keys, dim = shape
-    if kernel == "auto":
+    if isinstance(kernel, str) and kernel == "auto":
         kernel = kernels.Config.auto(dim, rows, keys, causal, dtype, arch_of(device)).build()
     if isinstance(kernel, str):
         spec = kernels.get(kernel, "prefill")
@@ -223,13 +223,7 @@ def _kernel(
 
 def scale_of(scale: float | None, head_dim: int) -> float:
     """What scores are multiplied with: 1/sqrt(D) if nothing is said; `LaunchError` if it is no finite number."""
-    try:
-        number = reference.default_scale(head_dim) if scale is None else float(scale)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise LaunchError(f"scale: a finite number is wanted, got {scale!r}")
-    return number
+    return reference.default_scale(head_dim) if scale is None else options.finite("scale", scale)
 
 
 def arch_of(device: str) -> str:

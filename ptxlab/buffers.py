@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,12 +13,15 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ptxlab.errors import LaunchError
+from ptxlab.options import is_whole
 
 Array = NDArray[Any]
 
 BUFFERS_BASE = 0x0000_0300_0000_0000
 """Where device buffers of the CPU machine begin: above `emulate.memory.HEAP_BASE`, where a launch puts its arrays."""
 BUFFER_STEP, BUFFER_GUARD = 512, 4096
+LARGEST = 1 << 40
+"""Bytes that a buffer may have: more than any GPU's memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +71,7 @@ class DeviceBuffer:
 
     def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, device: str, name: str = "") -> None:
         self.shape, self.dtype, self.device, self.name = shape, np.dtype(dtype), device, name
-        self.nbytes = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
+        self.nbytes = math.prod(shape) * self.dtype.itemsize
         self.freed = False
         self._gpu: Any = None
         self._written: NDArray[np.uint8] | None = None
@@ -95,6 +100,8 @@ class DeviceBuffer:
     def copy_from_host(self, array: Array) -> None:
         """Overwrites the buffer with an array of the same shape and dtype."""
         self._check()
+        if not isinstance(array, np.ndarray):
+            raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__}")
         if array.shape != self.shape or array.dtype != self.dtype:
             raise LaunchError(
                 f"the buffer holds {self.dtype} {list(self.shape)}, the array is {array.dtype} {list(array.shape)}"
@@ -161,9 +168,11 @@ def cpu_buffers(
 
 
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: str = "auto") -> DeviceBuffer:
-    """A device buffer with undefined contents (zeros on the CPU machine). device: "auto", "cpu" or "gpu"."""
-    sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(n) for n in shape)
-    buffer = DeviceBuffer(sizes, dtype, memory_of(device))
+    """A device buffer with undefined contents (zeros on the CPU machine). device: "auto", "cpu" or "gpu".
+
+    Raises `LaunchError` for what is no shape, no type of numbers, or larger than the memory.
+    """
+    buffer = _made(_shape(shape), _number_type(dtype), device)
     if buffer.device == "cpu":
         buffer._written = np.zeros(buffer.nbytes, np.uint8)
     return buffer
@@ -171,18 +180,79 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: 
 
 def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
     """A device buffer that holds a copy of the array. device: "auto", "cpu" or "gpu"."""
-    array = np.asarray(array)
-    buffer = DeviceBuffer(array.shape, array.dtype, memory_of(device))
+    try:
+        array = np.asarray(array)
+    except ValueError:  # rows of several lengths
+        raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__} {array!r}") from None
+    if not is_number(array.dtype):
+        raise LaunchError(
+            f"array: numbers in native byte order are wanted, got an array of {array.dtype} {list(array.shape)}"
+            f"{as_numbers('array', array.dtype)}"
+        )
+    buffer = _made(array.shape, array.dtype, device)
     buffer.copy_from_host(array)
     return buffer
 
 
+def _made(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> DeviceBuffer:
+    """A buffer, or `LaunchError` where there is not as much memory."""
+    memory, nbytes = memory_of(device), math.prod(shape) * dtype.itemsize
+    if nbytes > LARGEST:
+        raise LaunchError(f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; no device has as much memory")
+    try:
+        return DeviceBuffer(shape, dtype, memory)
+    except MemoryError:
+        raise LaunchError(
+            f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; there is not as much memory"
+        ) from None
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    """One or several lengths."""
+    several = isinstance(shape, Sequence) or (isinstance(shape, np.ndarray) and shape.ndim == 1)
+    lengths = tuple(shape) if several and not isinstance(shape, str | bytes) else (shape,)
+    if not all(is_whole(n) and n >= 0 for n in lengths) or len(lengths) > 32:
+        raise LaunchError(f"shape: whole numbers from 0 on are wanted, got {shape!r}")
+    return tuple(int(n) for n in lengths)
+
+
+def _number_type(dtype: Any) -> np.dtype[Any]:
+    """A type of numbers."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # an old name of a type is refused all the same
+            found: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError):
+        raise LaunchError(f"dtype: a type of numbers such as np.float32 is wanted, got {dtype!r}") from None
+    if dtype is None or not is_number(found):
+        raise LaunchError(f"dtype: a type of numbers such as np.float32 is wanted, got {dtype!r}")
+    return found
+
+
+def is_number(dtype: np.dtype[Any]) -> bool:
+    """Whether a kernel can compute with elements of this type: numbers in native byte order, of numpy or of ml_dtypes
+    (whose kind is "V", as that of structs and of raw bytes is)."""
+    return dtype.isnative and (dtype.kind in "biufc" or (dtype.kind == "V" and dtype.type is not np.void))
+
+
+def as_numbers(name: str, dtype: np.dtype[Any]) -> str:
+    """The line to write for an array that is none of numbers, where its bytes can be taken for some."""
+    if dtype.hasobject or dtype.kind in "biufc":
+        return ""
+    return f"\n  write:  {name}.view(np.{'int64' if dtype.kind in 'mM' else 'uint8'})"
+
+
 def memory_of(device: str) -> str:
     """Which memory a device computes in: "gpu", or "cpu" for "cpu" and "step"; "auto" is the GPU when there is one."""
+    check_device(device)
     if device == "auto":
         from ptxlab import gpu
 
         return "gpu" if gpu.available() else "cpu"
-    if device not in ("gpu", "cpu", "step"):
-        raise LaunchError(f"device is 'auto', 'gpu', 'cpu' or 'step', not {device!r}")
     return "gpu" if device == "gpu" else "cpu"
+
+
+def check_device(device: Any) -> None:
+    """`LaunchError` for what is no device."""
+    if not isinstance(device, str) or device not in ("auto", "gpu", "cpu", "step"):
+        raise LaunchError(f"device is 'auto', 'gpu', 'cpu' or 'step', not {device!r}")

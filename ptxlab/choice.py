@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ptxlab import targets
 from ptxlab.buffers import memory_of
 from ptxlab.errors import LaunchError
+from ptxlab.options import is_whole
 
 KEYS_A_SPLIT = 64
 """A split is not worth its partial result for fewer keys."""
@@ -40,7 +41,7 @@ def splits_for(
 ) -> int:
     """How many parts the keys are cut into; 1 for kernels that do not cut."""
     if splits is not None:
-        if not isinstance(splits, int | np.integer) or not 1 <= splits <= 65535:
+        if not is_whole(splits) or not 1 <= splits <= 65535:
             raise LaunchError(f"splits is a whole number from 1 to 65535, not {splits!r}")
         if name not in (*SPLITTING, "auto") and splits > 1:
             raise LaunchError(f"splits: {name} does not split the keys; write kernel='decode_split' or 'decode_gqa'")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from ptxlab.decode import Decoded, decode
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import DTYPES, Built, DecodeBuilt, get, names
 from ptxlab.launch import Run, show_seconds
+from ptxlab.options import several
 from ptxlab.static import inspect
 
 Array = NDArray[Any]
@@ -178,7 +179,7 @@ def compare_decode(
     counted = memory_of(device) == "cpu"
     for kernel in _chosen(kernels, lambda: _all_decode(q, block_table)):
         name = kernel.spec.name if isinstance(kernel, DecodeBuilt) else kernel
-        parts = splits if name in SPLITTING else None
+        parts = splits if isinstance(name, str) and name in SPLITTING else None
         out = decode(
             q, k_cache, v_cache, lengths, block_table,
             kernel=kernel, scale=scale, splits=parts, device=device, counters=counted,
@@ -212,7 +213,8 @@ def _chosen(kernels: Any, fitting: Callable[[], list[str]]) -> Sequence[Any]:
     """The kernels to run: those given, one or several, or else all that fit."""
     if kernels is None:
         return fitting()
-    return [kernels] if isinstance(kernels, str) or not isinstance(kernels, Iterable) else list(kernels)
+    found = several(kernels)
+    return [kernels] if found is None else found
 
 
 def _kind(q: Array) -> tuple[str, int]:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import functools
 import html
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab import caches, reference
+from ptxlab import caches, options, reference
 from ptxlab.attention import arch_of, scale_of
 from ptxlab.buffers import const, out
 from ptxlab.choice import auto, splits_for, suits_gqa
@@ -266,7 +266,7 @@ def _rows(state: bool | Sequence[Row], batch: int, heads: int) -> list[Row]:
     if isinstance(state, bool):
         return [(b, h) for b in range(batch) for h in range(heads)] if state else []
     rows: list[Row] = []
-    for item in state if isinstance(state, Iterable) else [state]:
+    for item in [state] if (several := options.several(state)) is None else several:
         try:
             b, h = map(operator.index, item)
         except (TypeError, ValueError):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab import arguments, targets
+from ptxlab import arguments, options, targets
 from ptxlab.arguments import Bound
 from ptxlab.buffers import cpu_buffers, memory_of
 from ptxlab.errors import DeviceFault, LaunchError, PtxError
@@ -104,13 +104,16 @@ def launch(
     Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
+    checks = arguments.check_wishes(
+        checks, ALL_CHECKS, trace, entry=entry, shared=shared, device=device, arch=arch, counters=counters,
+        cooperative=cooperative, budget=budget, workers=workers, seed=seed,
+    )  # fmt: skip
     plan = planned(kernel, entry)
     module, function = plan.module, plan.function
-    shared = shared or getattr(kernel, "shared", 0)
+    shared = int(shared or getattr(kernel, "shared", 0))
+    seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
     bound = arguments.bind(function.name, plan.parameters, args, getattr(kernel, "trailing", ()))
     sizes = _size("grid", grid), _size("block", block)
-    checks = (checks,) if isinstance(checks, str) else tuple(checks)
-    arguments.check_wishes(checks, ALL_CHECKS, trace, budget=budget, workers=workers, seed=seed)
     only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
     only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
     device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
@@ -141,8 +144,8 @@ def launch(
 def _size(what: str, size: Size) -> tuple[int, int, int]:
     if type(size) is tuple and len(size) == 3 and type(size[0]) is type(size[1]) is type(size[2]) is int:
         return size
-    given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str) else (size,)
-    if not 1 <= len(given) <= 3 or not all(isinstance(n, int | np.integer) for n in given):
+    given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str | bytes) else (size,)
+    if not 1 <= len(given) <= 3 or not all(map(options.is_whole, given)):
         raise LaunchError(f"{what}: one to three whole numbers are wanted, got {size!r}")
     x, y, z = (*(int(n) for n in given), 1, 1)[:3]
     return x, y, z
@@ -156,8 +159,6 @@ def _check_limits(
     target = targets.TARGETS.get(name) or targets.get("sm_80")  # text may name a target that is not in the table
     target.check_grid(grid)
     target.check_block(block)
-    if shared < 0:
-        raise LaunchError(f"shared: a number of bytes is wanted, got {shared}")
     target.check_shared(plan.static_shared, shared)
 
 

@@ -29,12 +29,16 @@ _PLANS_SIZE = 64
 
 
 def planned(kernel: Any, entry: str | None = None) -> Plan:
-    """The plan of a kernel, given as `launch` takes it; the last ones are kept. Errors as of `launch`."""
+    """The plan of a kernel, given as `launch` takes it, its declarations checked; the last ones are kept. Errors as of
+    `launch`."""
+    from ptxlab.text import declared
+
     module = _module(kernel)
     key = id(kernel if not isinstance(kernel, str) else module), entry
     kept = _plans.get(key)
     if kept is not None and kept[1].module is module:
         return kept[1]
+    declared.check(module)
     function = _function(module, entry or getattr(kernel, "name", None) or None)
     plan = Plan(module, function, _parameters(kernel, function), _static_shared(module, function))
     _plans[key] = kernel, plan  # the object is kept, so that no other gets its id
@@ -47,14 +51,11 @@ def _module(kernel: Any) -> Module:
     """The parsed module of PTX text, of a module, or of an object with `.module`."""
     from ptxlab import text
 
-    if isinstance(kernel, str):
-        return _parsed(kernel)
-    if isinstance(kernel, text.Module):
-        return kernel
-    module = getattr(kernel, "module", None)
-    if isinstance(module, text.Module):
-        return module
-    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {type(kernel).__name__}")
+    module = _parsed(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
+    if not isinstance(module, text.Module):
+        what = type(kernel).__name__
+        raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {what}")
+    return module
 
 
 @functools.lru_cache(maxsize=64)

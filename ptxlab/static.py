@@ -19,7 +19,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ptxlab import targets
+from ptxlab import options, targets
 from ptxlab.errors import LaunchError, UnavailableError
 from ptxlab.targets import Occupancy
 
@@ -94,6 +94,10 @@ def inspect(
     from ptxlab.emulate import lower
     from ptxlab.emulate.mix import pipe_of
 
+    if threads is not None:
+        threads = options.whole("threads", threads, 1)
+    shared = options.whole("shared", shared, 0)
+    options.target("arch", arch)
     module = _module(kernel)
     program = lower(module, entry, arch)
     codes = [code for code in program.codes if code.instruction is not None and code.line > 0]
@@ -119,7 +123,9 @@ def occupancy(
     kernel: as for `inspect`, or just the number of registers a thread uses (then `shared` is all there is, and `arch`
     is needed). Limits are those of `ptxlab.targets`, whose sources are named there.
     """
-    if isinstance(kernel, int):
+    threads, shared = options.whole("threads", threads, 1), options.whole("shared", shared, 0)
+    if options.is_whole(kernel):
+        options.target("arch", arch)
         if arch is None:
             raise LaunchError('arch: with a number of registers the target is needed, such as arch="sm_80"')
         return targets.occupancy(arch, threads, kernel, shared)

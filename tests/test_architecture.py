@@ -18,11 +18,12 @@ EVERYTHING = {
     "reference", "attention", "comparison", "caches", "choice", "decode", "merge", "paged", "replay", "lab", "course",
     "cli", "cli_run", "doctor", "static", "errors", "findings", "check",
 }  # fmt: skip
-FOR_ALL = {"errors", "findings", "targets"}
+FOR_ALL = {"errors", "findings", "targets", "options"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "findings": {"errors"},
     "targets": {"errors"},
+    "options": {"errors"},
     "isa": set(),
     "text": {"isa"},
     "build": {"isa", "text"},
@@ -51,8 +52,8 @@ ARROWS: dict[str, set[str]] = {
     "cli": EVERYTHING,
     "cli_run": EVERYTHING,
 }
-"""What each room may import besides itself, `errors`, `findings` and `targets`; `arguments`, `buffers` and `plan` are
-parts of `launch`."""
+"""What each room may import besides itself and those `FOR_ALL`; `arguments`, `buffers` and `plan` are parts of
+`launch`."""
 
 HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "tqdm",
          "jupytext", "nbformat"}  # fmt: skip

@@ -109,6 +109,31 @@ def test_wrong_arguments(changed, message):
     assert refused(**changed) == f"first, {message}"
 
 
+STRUCTS, DATES = np.zeros(2, "i4,f4"), np.zeros(2, "datetime64[s]")
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (STRUCTS, "got an array of [('f0', '<i4'), ('f1', '<f4')] [2]\n  write:  p.view(np.uint8)"),
+        (np.array(["ab"]), "got an array of <U2 [1]\n  write:  p.view(np.uint8)"),
+        (np.array([b"ab"]), "got an array of |S2 [1]\n  write:  p.view(np.uint8)"),
+        (DATES, "got an array of datetime64[s] [2]\n  write:  p.view(np.int64)"),
+        (np.zeros(2, ">f4"), "got an array of >f4 [2]"),
+        (pl.out(STRUCTS), "got pl.out of an array of [('f0', '<i4'), ('f1', '<f4')] [2]\n  write:  p.view(np.uint8)"),
+    ],
+)
+def test_arrays_of_no_numbers(array, message):
+    says = refused(p=array)
+    assert says.startswith("first, argument 8 (p: .u64) wants numbers in native byte order, got ")
+    assert says.endswith(message)
+
+
+def test_raw_numbers_of_every_kind_are_taken():
+    for dtype in (np.bool_, np.complex64, np.float16, np.int8, np.uint64):
+        assert pl.launch(RAW, 1, 32, *(good() | {"p": np.zeros(2, dtype)}).values(), device="step").findings == []
+
+
 def test_read_only_arrays_are_fine_as_constants():
     args = good() | {"p": pl.const(np.broadcast_to(np.float32(1), (1,)))}
     assert pl.launch(RAW, 1, 32, *args.values(), device="step").findings == []
@@ -148,6 +173,13 @@ def test_entry():
             "(0 declared + 200000 dynamic)",
         ),
         ({"device": "tpu"}, "device is 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
+        ({"device": None}, "device is 'auto', 'gpu', 'cpu' or 'step', not None"),
+        ({"grid": True}, "grid: one to three whole numbers are wanted, got True"),
+        ({"block": b"1"}, "block: one to three whole numbers are wanted, got b'1'"),
+        ({"block": 1 << 70}, f"block: x goes from 1 to 1024 on sm_80, got {1 << 70}"),
+        ({"shared": 1.5}, "shared: a number of bytes is wanted, got 1.5"),
+        ({"shared": "a"}, "shared: a number of bytes is wanted, got 'a'"),
+        ({"shared": None}, "shared: a number of bytes is wanted, got None"),
         (
             {"checks": ("spellcheck",)},
             "checks: there is no 'spellcheck'; there is memcheck, initcheck, racecheck, synccheck",
@@ -191,6 +223,16 @@ def test_a_kernel_says_how_many_threads_it_takes(directive: str, block: int, mes
         ("workers", -1, "workers: a whole number from 1 on is wanted, got -1"),
         ("seed", 1.5, "seed: a whole number is wanted, got 1.5"),
         ("checks", "race", "checks: there is no 'race'; there is memcheck, initcheck, racecheck, synccheck"),
+        ("checks", 5, "checks: names of checks are wanted, of memcheck, initcheck, racecheck, synccheck; got 5"),
+        ("checks", [5], "checks: there is no 5; there is memcheck, initcheck, racecheck, synccheck"),
+        ("arch", 5, "arch: a target such as 'sm_90' is wanted, got 5"),
+        ("arch", "ampere", "arch: a target such as 'sm_90' is wanted, got 'ampere'"),
+        ("entry", 5, "entry: the name of a kernel is wanted, got 5"),
+        ("counters", "no", "counters: True or False is wanted, got 'no'"),
+        ("cooperative", None, "cooperative: True or False is wanted, got None"),
+        ("budget", 1 << 70, f"budget: a whole number up to {(1 << 63) - 1} is wanted, got {1 << 70}"),
+        ("budget", True, "budget: a whole number from 1 on is wanted, got True"),
+        ("workers", 10**9, "workers: a whole number up to 4096 is wanted, got 1000000000"),
         ("trace", True, "trace: a pl.Trace is wanted, got True\n  write:  trace=pl.Trace()"),
     ],
 )
@@ -213,3 +255,60 @@ def test_a_variable_for_textures(text):
         pl.launch(text, 1, 32, *([0] if "param" in text else []), device="step")
     assert caught.value.line == text.split("image")[0].count("\n") + 1
     assert caught.value.message == "the CPU machine does not know .texref (image): textures and surfaces are left out"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: pl.empty(-5), "shape: whole numbers from 0 on are wanted, got -5"),
+        (lambda: pl.empty(1.5), "shape: whole numbers from 0 on are wanted, got 1.5"),
+        (lambda: pl.empty("3"), "shape: whole numbers from 0 on are wanted, got '3'"),
+        (lambda: pl.empty((2, None)), "shape: whole numbers from 0 on are wanted, got (2, None)"),
+        (
+            lambda: pl.empty(1 << 50),
+            f"shape: [{1 << 50}] of float32 has {4 << 50:,} bytes; no device has as much memory",
+        ),
+        (lambda: pl.empty(3, "words"), "dtype: a type of numbers such as np.float32 is wanted, got 'words'"),
+        (lambda: pl.empty(3, object), "dtype: a type of numbers such as np.float32 is wanted, got <class 'object'>"),
+        (lambda: pl.empty(3, device="tpu"), "device is 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
+        (lambda: pl.to_device("abc"), "array: numbers in native byte order are wanted, got an array of <U3 []\n"
+         "  write:  array.view(np.uint8)"),
+        (lambda: pl.to_device(None), "array: numbers in native byte order are wanted, got an array of object []"),
+        (lambda: pl.to_device(DATES), "array: numbers in native byte order are wanted, got an array of datetime64[s] "
+         "[2]\n  write:  array.view(np.int64)"),
+        (lambda: pl.to_device([[1], [1, 2]]), "array: a numpy array is wanted, got list [[1], [1, 2]]"),
+        (lambda: pl.empty(3, device="cpu").copy_from_host([1]), "array: a numpy array is wanted, got list"),
+        (lambda: pl.Trace(blocks=1.5), "trace: blocks: a whole number, several, or None for all is wanted, got 1.5"),
+        (lambda: pl.Trace(limit=None), "trace: limit: a number of bytes is wanted, got None"),
+        (lambda: pl.inspect(RAW, "32"), "threads: a whole number from 1 on is wanted, got '32'"),
+        (lambda: pl.occupancy(32, 64, None, "sm_80"), "shared: a whole number from 0 on is wanted, got None"),
+    ],
+)  # fmt: skip
+def test_buffers_and_traces(make, message):
+    with pytest.raises(pl.LaunchError) as caught:
+        make()
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("scale", "0.5", "scale: a finite number is wanted, got '0.5'"),
+        ("scale", True, "scale: a finite number is wanted, got True"),
+        ("scale", 10**400, f"scale: a finite number is wanted, got {10**400}"),
+        ("causal", "no", "causal: True or False is wanted, got 'no'"),
+        ("kernel", np.zeros(2), "kernel: a name or a built prefill kernel is wanted, got ndarray"),
+        ("state", np.array(3), "state: True or triples (batch, head, row) are wanted, got array(3)"),
+    ],
+)
+def test_attention(option, value, message):
+    q = np.zeros((1, 1, 4, 16), np.float32)
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.attention(q, q, q, **{"kernel": "scalar", "device": "cpu"} | {option: value})
+    assert str(caught.value) == message
+
+
+def test_what_is_no_text():
+    with pytest.raises(pl.PtxSyntaxError) as caught:
+        pl.parse(b".version 8.0")
+    assert str(caught.value) == "PTX is text; found bytes"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from ptxlab.errors import Span
-from ptxlab.text import parse
-from ptxlab.text.validate import validate
+from ptxlab.errors import PtxError, Span
+from ptxlab.isa import table
+from ptxlab.text import Instruction, parse, spelling
+from ptxlab.text.scope import Scope
+from ptxlab.text.validate import _Validator, explained, validate
 
 CORPUS = Path(__file__).parent / "corpus"
 COMPILED = sorted(
@@ -276,3 +279,39 @@ def test_the_python_line_is_named() -> None:
     module = parse(HEAD + "fma.f32 %f1, %f1, %f1, %f1;\n}", spans={11: Span("kernel.py", 30, 8, 30, 25)})
     (error,) = validate(module)
     assert str(error).splitlines()[-1] == "  from:   kernel.py:30"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "most"),
+    [("ld.zz.global.f32", 70), ("ld.global.q32", 70), ("mma.sync.zz.m16n8k16.row.col.f32.bf16.bf16.f32", 40)],
+)
+def test_a_wrong_modifier_asks_the_table_little(wrong: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words that an opcode could do with are few; each may be tried once, and each mistake is explained once."""
+    asked: list[str] = []
+
+    def counted(opcode: str) -> object:
+        asked.append(opcode)
+        return table.found(opcode)
+
+    monkeypatch.setattr(spelling, "found", counted)
+    spelling.corrected.cache_clear()
+    errors = _messages(*[f"{wrong} %f1, [table];"] * 50)
+    assert len(errors) == 50
+    assert 0 < len(asked) <= most
+    assert len(set(asked)) == len(asked)
+
+
+def test_what_stops_a_launch_is_explained_by_its_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a file with many mistakes, the launch explains the one that it met."""
+    module = parse(HEAD + "fma.zz.f32 %f1, %f1, %f1, %f1;\n" * 30 + "}", "k.ptx")
+    refused = validate(module)[7]
+    judged: list[str] = []
+    whole = _Validator.modifiers_and_count
+
+    def counted(self: _Validator, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
+        judged.append(instruction.opcode)
+        return whole(self, instruction, scope)
+
+    monkeypatch.setattr(_Validator, "modifiers_and_count", counted)
+    assert str(explained(module, refused)) == str(refused)
+    assert judged == ["fma.zz.f32"]

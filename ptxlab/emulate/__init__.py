@@ -67,7 +67,7 @@ def execute(
     else:
         raise ValueError(f"engine is 'jit' or 'step', not {engine!r}")
     placed = [
-        memory.place(v.address, v.initial.copy(), v.name, v.space, writable=v.space != "const") for v in program.globals
+        memory.place(v.address, v.contents(), v.name, v.space, writable=v.space != "const") for v in program.globals
     ]
     try:
         report = run(program, launch, memory)

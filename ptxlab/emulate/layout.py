@@ -93,7 +93,7 @@ def globals_of(variables: tuple[Variable, ...], function: Callable[[str], int | 
         if v.initial is not None:
             packed = b"".join(_elements(v, v.initial, v.shape, resolve))
             data[: len(packed)] = np.frombuffer(packed, np.uint8)
-        out.append(Global(v.name, v.space, addresses[v.name], data))
+        out.append(Global(v.name, v.space, addresses[v.name], data, v.initial is not None))
     return tuple(out)
 
 
@@ -117,7 +117,8 @@ def _scalar(v: Variable, value: object, resolve: Callable[[str, int], int]) -> b
     width = max(1, types.width(v.type) // 8)
     if isinstance(value, Number):
         if v.type == "f32":
-            return struct.pack("<f", value.value)
+            with np.errstate(over="ignore"):  # a number beyond the largest .f32 is infinite, as in the assembler
+                return np.float32(value.value).tobytes()
         if v.type == "f64":
             return struct.pack("<d", value.value)
         bits = int(value.value) if value.kind == "int" else value.bits

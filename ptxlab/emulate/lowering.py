@@ -69,7 +69,7 @@ class Lowering(Names):
         codes, blocks = cut(self.codes, (r.start for r in self.routines.values()))
         dynamic = self.place_extern(codes)
         limits = [self.kernel.directives.get(name, ()) for name in ("reqntid", "maxntid")]
-        exact, most = (tuple(int(n) for n in limit if n.isdigit()) for limit in limits)
+        exact, most = (tuple(map(int, limit)) for limit in limits)
         return Program(
             name=self.kernel.name, arch=self.arch, codes=codes, blocks=blocks, registers=self.registers,
             params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),

@@ -181,6 +181,11 @@ class Global:
     space: str
     address: int
     initial: np.ndarray = field(repr=False)
+    valued: bool = True  # whether the text gives any of it
+
+    def contents(self) -> np.ndarray:
+        """A copy to run with; zeros that the text does not give take no memory until they are touched."""
+        return self.initial.copy() if self.valued else np.zeros(self.initial.size, np.uint8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from ptxlab.emulate.wide import Wide
 from ptxlab.errors import PtxError
 from ptxlab.isa import types
 from ptxlab.isa.modifiers import SPECIAL
-from ptxlab.text import model
+from ptxlab.text import declared, model
 from ptxlab.text.model import Function, Module, Variable
 
 EXTERN = 1 << 40
@@ -61,6 +61,7 @@ class Names:
     """
 
     def __init__(self, module: Module, shared_start: int) -> None:
+        declared.check(module)
         self.module = module
         self.lines = str(module).splitlines()
         self.registers: list[Register] = []
@@ -128,7 +129,7 @@ class Names:
         self.registers.append(Register(len(self.registers), name, type_, types.lane(type_), function))
         return Reg(len(self.registers) - 1)
 
-    def _lookup(self, name: str, scope: Scope, routine: Routine) -> Source | None:
+    def _lookup(self, name: str, scope: Scope, routine: Routine, line: int = 0) -> Source | None:
         """What a name means here: a register or a symbol; None when it is not declared."""
         where: Scope | None = scope
         while where is not None:
@@ -136,13 +137,22 @@ class Names:
                 return where.registers[name]
             if name in where.symbols:
                 return where.symbols[name]
-            variable = where.variables.get(name.partition(".")[0]) or _in_range(name, where.ranges)
+            variable = where.variables.get(name.partition(".")[0])
+            plain = name
+            if variable is None and (range_ := _in_range(name, where.ranges)) is not None:
+                variable, plain = range_
+            if plain in where.registers:
+                return where.registers[plain]
             if variable is not None and variable.space == "reg":
-                return self._make_register(name, variable, where, routine)
+                return self._make_register(plain, variable, where, routine, line)
             where = where.parent
         return None
 
-    def _make_register(self, name: str, variable: Variable, where: Scope, routine: Routine) -> Source:
+    def _make_register(self, name: str, variable: Variable, where: Scope, routine: Routine, line: int) -> Source:
+        base, _, element = name.partition(".")
+        letters = "xyzw"[: variable.vector] if variable.vector > 1 else ""
+        if element and _VECTOR.get(element, len(letters)) >= len(letters):
+            raise self.error(f"{base} has no .{element}: line {variable.line} declares it as .{variable.type}", line)
         if variable.type == "b128":
             halves = [self.register(f"{name}.{half}", "b64", routine.function.name) for half in ("low", "high")]
             where.registers[name] = Wide(tuple(halves))
@@ -150,8 +160,6 @@ class Names:
         if variable.vector == 1:
             where.registers[name] = self.register(name, variable.type, routine.function.name)
             return where.registers[name]
-        base, _, element = name.partition(".")
-        letters = "xyzw"[: variable.vector]
         for letter in letters:
             part = f"{base}.{letter}"
             if part not in where.registers:
@@ -210,7 +218,7 @@ class Names:
         """What a name means: a register, a special register or a symbol; None for the sink."""
         if name == "_":
             return None
-        found = self._lookup(name, scope, routine)
+        found = self._lookup(name, scope, routine, line)
         if found is not None:
             return found
         if name == "WARP_SZ":
@@ -246,13 +254,13 @@ class Names:
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 
 
-def _in_range(name: str, ranges: dict[str, Variable]) -> Variable | None:
-    """The `%f<4>` that declares `%f3`; a prefix may itself end in digits."""
+def _in_range(name: str, ranges: dict[str, Variable]) -> tuple[Variable, str] | None:
+    """The `%f<4>` that declares `%f3`, and the plain name: %f03 is %f3. A prefix may end in digits."""
     at = len(name)
     while at > 0 and name[at - 1].isdigit():
         at -= 1
         variable = ranges.get(name[:at])
         digits = name[at:]
-        if variable is not None and int(digits) < variable.count and (digits == "0" or digits[0] != "0"):
-            return variable
+        if variable is not None and int(digits) < variable.count:
+            return variable, f"{name[:at]}{int(digits)}"
     return None

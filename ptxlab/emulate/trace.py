@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from ptxlab import options
 from ptxlab.emulate.lanes import DTYPE, LANES
 from ptxlab.errors import LaunchError
 
@@ -67,16 +68,27 @@ class Trace:
 
     def __post_init__(self) -> None:
         for name in ("blocks", "warps", "lines"):
-            value = getattr(self, name)
-            chosen = None if value is None else frozenset([value] if isinstance(value, int) else value)
-            object.__setattr__(self, name, chosen)
-        window = (self.start,) if self.steps is None else (self.start, self.steps)
-        if not all(isinstance(n, int) and n >= 0 for n in window):
+            object.__setattr__(self, name, _chosen(name, getattr(self, name)))
+        if not all(options.is_whole(n) and n >= 0 for n in (self.start, 0 if self.steps is None else self.steps)):
             raise LaunchError(f"trace: start and steps count from 0, got start={self.start!r}, steps={self.steps!r}")
+        if not options.is_whole(self.limit):
+            raise LaunchError(f"trace: limit: a number of bytes is wanted, got {self.limit!r}")
+        if self.path is not None and not isinstance(self.path, str | Path):
+            raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
 
     def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
         """What the stepping engine hands its steps to."""
         return TraceRecorder(self, program, launch)
+
+
+def _chosen(name: str, value: Any) -> frozenset[int] | None:
+    """The numbers that an option names: one, several, or None for all."""
+    if value is None:
+        return None
+    numbers = [value] if options.is_whole(value) else options.several(value)
+    if numbers is None or not all(map(options.is_whole, numbers)):
+        raise LaunchError(f"trace: {name}: a whole number, several, or None for all is wanted, got {value!r}")
+    return frozenset(map(int, numbers))
 
 
 @dataclass

@@ -6,11 +6,12 @@ from ptxlab.isa import arithmetic, compare, convert, floating, flow, fp8, lanes,
 from ptxlab.isa.coverage import coverage, report
 from ptxlab.isa.docs import Doc, explain
 from ptxlab.isa.modifiers import SPECIAL
-from ptxlab.isa.table import TABLE, Form, FormError, Op, all_ops, form
+from ptxlab.isa.table import TABLE, Form, FormError, Op, all_ops, form, found
 
 ROOMS = (arithmetic, floating, compare, logic, convert, fp8, memory, lanes, flow, matrix)
 """The modules that fill the table; importing this package fills it whole."""
 
 __all__ = [
-    "ROOMS", "SPECIAL", "TABLE", "Doc", "Form", "FormError", "Op", "all_ops", "coverage", "explain", "form", "report",
+    "ROOMS", "SPECIAL", "TABLE", "Doc", "Form", "FormError", "Op", "all_ops", "coverage", "explain", "form", "found",
+    "report",
 ]  # fmt: skip

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ptxlab.isa.modifiers import NEEDS
@@ -85,6 +85,20 @@ class Op:
     def executed(self) -> bool:
         """Whether the CPU machine runs this form."""
         return self.sem is not None or self.kind in ("flow", "none", "warp", "async")
+
+    @functools.cached_property
+    def words(self) -> frozenset[str]:
+        """Every word that some slot may hold."""
+        return frozenset(word for slot in self.slots for word in slot.choices)
+
+    @functools.cached_property
+    def required(self) -> tuple[Slot, ...]:
+        """The slots that may not be left out."""
+        return tuple(slot for slot in self.slots if not slot.optional)
+
+    def could_hold(self, words: Sequence[str]) -> bool:
+        """Whether there are slots for as many words, and one for each of them. Cheap: most entries end here."""
+        return len(self.required) <= len(words) <= len(self.slots) and self.words.issuperset(words)
 
 
 SPECIAL_TYPES = ("pred", "label", "any", "int", "vec", "addr")
@@ -185,7 +199,8 @@ def op(
     entry = Op(name, syntax, slots, tuple(_operands(tail)), " ".join(says.split()), sem, kind, version, sm,
                dict(fixed or {}), dict(notes or {}), dict(needs or {}))  # fmt: skip
     TABLE.setdefault(name, []).append(entry)
-    form.cache_clear()
+    for answers in (form, found, _refusal):
+        answers.cache_clear()
     return entry
 
 
@@ -243,21 +258,26 @@ def _unknown(name: str) -> str:
 @functools.cache
 def form(opcode: str) -> Form:
     """The form that a dotted opcode names; `FormError` says what does not fit and which words would."""
-    words = re.split(r"\.", opcode)
-    entries = TABLE.get(words[0])
-    if entries is None:
-        raise FormError(_unknown(words[0]), at=0, length=len(words[0]))
-    stops = []
+    known = found(opcode)
+    if known is None:
+        raise FormError(*_refusal(opcode))
+    return known
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def found(opcode: str) -> Form | None:
+    """The form that a dotted opcode names; None where no entry has it, which is said much faster than why."""
+    name, *words = opcode.split(".")
+    entries = [entry for entry in TABLE.get(name, ()) if entry.could_hold(words)]
     for entry in entries:
-        values, stop = _match(entry, tuple(words[1:]))
+        values, _ = _match(entry.slots, words)
         if values is not None:
             return Form(entry, opcode, values)
-        stops.append(stop)
     for entry in entries:
-        values = _match_any_order(entry, words[1:])
+        values = _match_any_order(entry, words)
         if values is not None:
             return Form(entry, opcode, values)
-    raise _error(words, entries, stops)
+    return None
 
 
 @dataclass(slots=True)
@@ -268,26 +288,30 @@ class _Stop:
     slot: Slot | None = None
 
 
-def _error(words: list[str], entries: list[Op], stops: list[_Stop]) -> FormError:
-    """What does not fit: the one word that is missing or the one too many, else what the entries that came furthest
-    would take there."""
-    missing = [_missing(entry, tuple(words[1:])) for entry in entries]
+@functools.lru_cache(maxsize=1 << 12)
+def _refusal(opcode: str) -> tuple[str, str, int, int]:
+    """What a `FormError` says of an opcode that no entry matches: the one word that is missing or the one too many,
+    else what the entries that came furthest would take there."""
+    first, *words = opcode.split(".")
+    entries = TABLE.get(first)
+    if entries is None:
+        return _unknown(first), "", 0, len(first)
+    starts = [len(first) + 1 + sum(len(w) + 1 for w in words[:k]) for k in range(len(words) + 1)]
+    missing = [_missing(entry, words) for entry in entries]
     if any(missing):
         stops = [stop or _Stop() for stop in missing]
     else:
-        for k in range(1, len(words)):
-            rest = tuple(words[1:k] + words[k + 1 :])
-            entry = next((e for e in entries if _match(e, rest)[0] is not None), None)
+        for k, word in enumerate(words):
+            rest = words[:k] + words[k + 1 :]
+            entry = next((e for e in entries if e.could_hold(rest) and _match(e.slots, rest)[0] is not None), None)
             if entry is not None:
-                place = sum(len(w) + 1 for w in words[:k])
-                return FormError(f"{words[0]} does not take .{words[k]} here", entry.syntax, place, len(words[k]))
-    furthest = max(stop.word for stop in stops)
-    near = [(entry, stop.slot) for entry, stop in zip(entries, stops, strict=True) if stop.word == furthest]
+                return f"{first} does not take .{word} here", entry.syntax, starts[k], len(word)
+        stops = [_match(entry.slots, words)[1] for entry in entries]
+    at = max(stop.word for stop in stops)
+    near = [(entry, stop.slot) for entry, stop in zip(entries, stops, strict=True) if stop.word == at]
     entry, slot = next(((e, s) for e, s in near if s is not None), near[0])
-    at = 1 + furthest
-    place = sum(len(w) + 1 for w in words[:at])
     if slot is None:
-        return FormError(f"{words[0]} does not take .{words[at]} here", entry.syntax, place, len(words[at]))
+        return f"{first} does not take .{words[at]} here", entry.syntax, starts[at], len(words[at])
     alike = [s for _, s in near if s is not None and (any(missing) or slot.name == s.name or slot.kind == s.kind)]
     choices = dict.fromkeys(c for s in alike for c in s.choices)
     wanted = " ".join(f".{c}" for c in choices)
@@ -296,33 +320,36 @@ def _error(words: list[str], entries: list[Op], stops: list[_Stop]) -> FormError
         what = f".{next((s.name for s in alike if not s.literal), 'type')} here, one of {wanted}"
     else:
         what = f"one of {wanted} here" if many else f"{wanted} here"
-    found = f"found .{words[at]}" if at < len(words) else "found nothing"
-    return FormError(f"{words[0]} needs {what}; {found}", entry.syntax, place, len(words[at]) if at < len(words) else 1)
+    given = f"found .{words[at]}" if at < len(words) else "found nothing"
+    length = len(words[at]) if at < len(words) else 1
+    return f"{first} needs {what}; {given}", entry.syntax, starts[at], length
 
 
-def _missing(entry: Op, words: tuple[str, ...]) -> _Stop | None:
+def _missing(entry: Op, words: Sequence[str]) -> _Stop | None:
     """The required slot without which the words would fit, and where its word would stand."""
+    if not entry.words.issuperset(words):
+        return None
     for k, slot in enumerate(entry.slots):
         if slot.optional:
             continue
-        values, _ = _match(replace(entry, slots=entry.slots[:k] + entry.slots[k + 1 :]), words)
+        values, _ = _match(entry.slots[:k] + entry.slots[k + 1 :], words)
         if values is not None:
             return _Stop(sum(1 for s in entry.slots[:k] if values[s.name]), slot)
     return None
 
 
-def _match(entry: Op, words: tuple[str, ...]) -> tuple[dict[str, Any] | None, _Stop]:
+def _match(slots: tuple[Slot, ...], words: Sequence[str]) -> tuple[dict[str, Any] | None, _Stop]:
     """Fits words to slots, backtracking over the optional ones; else where it stopped."""
     stop = _Stop()
 
     def fit(s: int, w: int) -> dict[str, Any] | None:
-        if s == len(entry.slots):
+        if s == len(slots):
             if w == len(words):
                 return {}
             if w > stop.word:
                 stop.word, stop.slot = w, None
             return None
-        slot = entry.slots[s]
+        slot = slots[s]
         if w < len(words) and words[w] in slot.choices:
             rest = fit(s + 1, w + 1)
             if rest is not None:
@@ -338,7 +365,7 @@ def _match(entry: Op, words: tuple[str, ...]) -> tuple[dict[str, Any] | None, _S
     return fit(0, 0), stop
 
 
-def _match_any_order(entry: Op, words: list[str]) -> dict[str, Any] | None:
+def _match_any_order(entry: Op, words: Sequence[str]) -> dict[str, Any] | None:
     """Fits words to slots in any order, as NVIDIA's assembler does: compilers write `atom.global.gpu.acq_rel.add.f32`
     as well as `atom.add.acq_rel.gpu.global.f32`. Types keep theirs: `cvt.f64.f32` is not `cvt.f32.f64`."""
     values: dict[str, Any] = {s.name: s.value(None) for s in entry.slots}

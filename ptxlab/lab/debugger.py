@@ -125,7 +125,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
         return _watched(lambda: traced.library(what, options, trace))
     if grid is not None:
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own
-        if not block:
+        if block is None:
             raise LaunchError("block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)")
         from ptxlab.launch import launch
 

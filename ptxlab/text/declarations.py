@@ -11,6 +11,10 @@ from ptxlab.text.operands import Operands, found
 
 LINKAGES = (".extern", ".visible", ".weak", ".common")
 SPACES = (".reg", ".sreg", ".shared", ".global", ".const", ".local", ".param", ".tex")
+LARGEST_ALIGNMENT = 1 << 30
+"""The largest alignment that NVIDIA's assembler takes."""
+MOST_REGISTERS = 10_000_000
+"""Registers in one declaration; from some number above on the assembler runs out of memory."""
 TYPES = (*WIDTH, "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "texref", "samplerref", "surfref")
 
 
@@ -64,7 +68,8 @@ class Declarations(Operands):
         if self.text() != ";":
             raise self.missing(f"',' or ';' after {variables[-1].name}", ";")
         self.at += 1
-        return Declaration(tuple(variables), tuple(self.tokens[start : self.at]), self.tokens[start].line)
+        declared = tuple(v for v in variables if v.count >= 0)
+        return Declaration(declared, tuple(self.tokens[start : self.at]), self.tokens[start].line)
 
     def _header(self) -> tuple[str, str, int, int, tuple[str, ...]]:
         """The space, type, vector length, alignment and other attributes in front of the names."""
@@ -83,7 +88,7 @@ class Declarations(Operands):
             if word == "attribute":
                 attributes.append(f".attribute({self.attribute()})")
             elif word == "align":
-                value = self.integer()
+                value = self._alignment()
                 align = align if pointer else value
                 attributes += [f".align {value}"] if pointer else []
             elif pointer or word == "ptr":
@@ -102,22 +107,54 @@ class Declarations(Operands):
     def _declarator(
         self, space: str, type_: str, vector: int, align: int, attributes: tuple[str, ...], linkage: str
     ) -> Variable:
-        line = self.tokens[self.at].line
+        place = self.tokens[self.at]
         name = self.word(f"the name of the .{space} variable")
         count = 0
         shape: list[int] = []
         initial: Initial | None = None
         if self.take("<"):
-            count = self.integer(9)
+            count = self._count() or -1  # `%r<0>` declares nothing: `declaration` leaves it out
             self.expect(">", "after the number of registers")
         while self.take("["):
-            shape.append(0 if self.text() == "]" else self.integer())
+            shape.append(self._length(name, bool(shape)))
             self.expect("]", "after the length")
         if self.take("="):
             initial = self._initial()
             if shape and shape[0] == 0 and isinstance(initial, tuple):
                 shape[0] = len(initial)
-        return Variable(space, type_, name, vector, count, tuple(shape), align, initial, linkage, attributes, line)
+        return Variable(
+            space, type_, name, vector, count, tuple(shape), align, initial, linkage, attributes, place.line,
+            place.column,
+        )  # fmt: skip
+
+    def _alignment(self) -> int:
+        """The number of `.align`: a power of two."""
+        start = self.at
+        value = self.integer()
+        if value & (value - 1) == 0 and 0 < value <= LARGEST_ALIGNMENT:
+            return value
+        token = self.tokens[start]
+        near = min(1 << max(value - 1, 0).bit_length(), LARGEST_ALIGNMENT)
+        hint = self.instead(token, str(near)) if self.at == start + 1 else ""
+        message = f"an alignment is a power of two from 1 to {LARGEST_ALIGNMENT}; found {value}"
+        raise self.error(message, token, hint)
+
+    def _count(self) -> int:
+        """The number of registers in `%r<4>`."""
+        token = self.tokens[self.at]
+        value = self.integer(9)
+        if not 0 <= value <= MOST_REGISTERS:
+            raise self.error(f"one declaration takes 0 to {MOST_REGISTERS:,} registers; found {value}", token)
+        return value
+
+    def _length(self, name: str, inner: bool) -> int:
+        """A length of an array; 0 where it is left out, which only the first one may be."""
+        token = self.tokens[self.at]
+        value = 0 if token.text == "]" else self.integer()
+        if value < 0 or (inner and value == 0):
+            given = found(token) if token.text == "]" else value
+            raise self.error(f"a length of the array {name} is a number from 1 on; found {given}", token)
+        return value
 
     def _initial(self) -> Initial:
         """A value, or nested braces of values."""

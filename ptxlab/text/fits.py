@@ -81,7 +81,8 @@ def _wrong(
         operand = operand.operand
     if wanted not in types.WIDTH:
         return None
-    if not read and (isinstance(operand, Number) or (isinstance(operand, Name) and operand.text in SPECIAL)):
+    special = isinstance(operand, Name) and operand.text in SPECIAL and find(operand.text) is None
+    if not read and (isinstance(operand, Number) or special):
         return Misfit(k, f"{found.opcode} writes to a register here, found {operand}")
     if isinstance(operand, Number):
         return _literal(found, k, wanted, operand)

@@ -202,6 +202,7 @@ class Variable:
     out, `[]`, is the length of the initialiser, or 0 without one (extern). initial: nested tuples of Numbers, Names and
     Sums, or None. linkage: "", "extern", "visible", "weak" or "common". align: in bytes, 0 where none is given.
     attributes: the other directives in order, an argument with its directive (`.ptr`, `.global`, `.align 16`).
+    line, column: where the name stands.
     """
 
     space: str
@@ -215,6 +216,7 @@ class Variable:
     linkage: str = ""
     attributes: tuple[str, ...] = ()
     line: int = 0
+    column: int = field(default=0, compare=False, repr=False)
 
 
 Initial = Operand | tuple["Initial", ...]

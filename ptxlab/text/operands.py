@@ -94,6 +94,11 @@ class Operands:
             return self.error(message, hint=hint)
         return self.source.error(message, last.line, column, 1, hint)
 
+    def instead(self, token: Token, text: str) -> str:
+        """The line of a token with another text in its place, for a hint."""
+        line, start = self.source.line(token.line), token.column - 1
+        return (line[:start] + text + line[start + len(token.text) :]).partition("//")[0].strip()
+
     # -- operands
 
     def operand(self, call: bool = False) -> Operand:
@@ -362,6 +367,8 @@ def literal(at: Operands, token: Token) -> tuple[str, int | float, int]:
     if group == 8:
         return "f64", struct.unpack("<d", struct.pack("<Q", int(digits, 16)))[0], int(digits, 16)
     if group == 9:
+        if float(digits) == float("inf"):
+            raise at.error("this number does not fit in 64 bits", token)
         return "f64", float(digits), struct.unpack("<Q", struct.pack("<d", float(digits)))[0]
     base = {2: 16, 4: 2}.get(group) or (8 if digits[0] == "0" else 10)
     value = int(digits, base) if len(digits) <= 80 else _MASK + 1

@@ -20,7 +20,7 @@ from ptxlab.text.model import (
     Statement,
     Token,
 )
-from ptxlab.text.operands import found
+from ptxlab.text.operands import found, literal
 
 STARTS_ITEM = (*LINKAGES, ".entry", ".func")
 WITH_SEMICOLON = (".pragma", ".alias", ".branchtargets", ".calltargets", ".callprototype")
@@ -34,12 +34,19 @@ PERFORMANCE = (
 )  # fmt: skip
 
 
+THREE_SIZES = (".maxntid", ".reqntid", ".reqnctapercluster")
+FROM_ZERO = (".abi_preserve", ".abi_preserve_control", ".maxclusterrank", ".reqnctapercluster")
+ONCE = ("version", "target", "address_size")
+
+
 def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = None) -> Module:
     """The module that a PTX text says; `str()` of it is the text again, byte for byte.
 
     `file` names the text in error messages; `spans` maps a 1-based PTX line to the Python expression that emitted it.
     Whether instructions and registers exist is not asked here (see `validate`). Raises `PtxSyntaxError`.
     """
+    if not isinstance(text, str):
+        raise PtxSyntaxError(f"PTX is text; found {type(text).__name__}")
     return _Parser(Source(text, file, spans)).module()
 
 
@@ -49,10 +56,13 @@ class _Parser(Declarations):
     def module(self) -> Module:
         items: list[Function | Declaration | Directive] = []
         version, target, size = (0, 0), "", 64
+        seen: dict[str, Directive] = {}
         while self.tokens[self.at].kind != "end":
             item = self._item()
             items.append(item)
             if isinstance(item, Directive):
+                if item.name in ONCE and (before := seen.setdefault(item.name, item)) is not item:
+                    raise self.error(f".{item.name} is already on line {before.line}", item.tokens[0])
                 if item.name == "version":
                     major, _, minor = item.words[0].partition(".")
                     version = (int(major), int(minor))
@@ -126,20 +136,32 @@ class _Parser(Declarations):
         if token.text == ".attribute":
             words.append(self.attribute())
         elif token.text not in WITHOUT_ARGUMENTS:
+            most = 3 if token.text in THREE_SIZES else 1
             words.append(self._performance_word(token))
             while self.take(","):
+                if len(words) == most and token.text != ".pragma":
+                    raise self.error(f"{token.text} takes at most {most} number{'s' * (most > 1)}")
                 words.append(self._performance_word(token))
         if token.text == ".pragma":
             self.take(";")
         name = token.text[1:]
-        directives[name] = directives.get(name, ()) + tuple(words)
+        several = directives.get(name, ()) if name in ("pragma", "attribute") else ()
+        directives[name] = several + tuple(words)
 
     def _performance_word(self, directive: Token) -> str:
         token = self.tokens[self.at]
-        if token.kind not in ("number", "string"):
-            raise self.error(f"expected a number after {directive.text}; found {found(token)}")
+        if token.kind != ("string" if directive.text == ".pragma" else "number"):
+            what = "a text in quotes" if directive.text == ".pragma" else "a number"
+            raise self.error(f"expected {what} after {directive.text}; found {found(token)}")
         self.at += 1
-        return token.text
+        if token.kind == "string":
+            return token.text
+        kind, value, _ = literal(self, token)
+        least = 0 if directive.text in FROM_ZERO else 1
+        if kind != "int" or not least <= value < 1 << 32:
+            wanted = f"a whole number from {least} to {(1 << 32) - 1}"
+            raise self.error(f"{directive.text} takes {wanted}; found {token.text}", token)
+        return str(value)
 
     # -- other directives
 

@@ -15,10 +15,14 @@ class Scope:
         self.names: set[str] = set()
         self.variables: dict[str, Variable] = {}
         self.ranges: dict[str, Variable] = {}
-        self.labels: dict[str, int] = {}
+        # What was asked for, until something is declared here: no scope changes while one inside it is looked at.
+        self._listed: dict[frozenset[str], tuple[str, ...]] = {}
+        self._found: dict[str, Variable | None] = {}
 
     def declare(self, variable: Variable) -> None:
         """Adds a variable, or a range of registers."""
+        self._listed.clear()
+        self._found.clear()
         if variable.count:
             self.ranges[variable.name] = variable
         else:
@@ -27,13 +31,17 @@ class Scope:
 
     def find(self, name: str) -> Variable | None:
         """The innermost declaration of a name, or of the vector that it is an element of; None without one."""
-        base = name.partition(".")[0]
-        found = self.variables.get(base) or self.range_of(base, within=True)
-        return self.outer.find(name) if found is None and self.outer is not None else found
+        if name not in self._found:
+            base = name.partition(".")[0]
+            found = self.variables.get(base) or self.range_of(base, within=True)
+            if found is None and self.outer is not None:
+                found = self.outer.find(name)
+            self._found[name] = found
+        return self._found[name]
 
     def has(self, name: str) -> bool:
         """Whether the name is declared here or further out."""
-        if name in self.names or self.range_of(name, within=True) is not None:
+        if name in self.names or self.find(name) is not None:
             return True
         return self.outer is not None and self.outer.has(name)
 
@@ -43,15 +51,19 @@ class Scope:
         for k in range(len(name) - min(digits, 9), len(name)):
             variable = self.ranges.get(name[:k])
             number = name[k:]
-            if variable is not None and (number == "0" or number[0] != "0"):
-                if not within or int(number) < variable.count:
-                    return variable
+            if variable is not None and (not within or int(number) < variable.count):
+                return variable
         return self.outer.range_of(name) if self.outer is not None and not within else None
 
-    def all_names(self) -> Iterator[str]:
-        """Every name that could be meant here; of a range the first eight."""
+    def all_names(self, more: frozenset[str] = frozenset()) -> tuple[str, ...]:
+        """Every name that could be meant here, and `more`, sorted; of a range the first eight."""
+        if more not in self._listed:
+            self._listed[more] = tuple(sorted({*self._names(), *more}))
+        return self._listed[more]
+
+    def _names(self) -> Iterator[str]:
         yield from self.names
         for name, variable in self.ranges.items():
             yield from (f"{name}{i}" for i in range(min(variable.count, 8)))
         if self.outer is not None:
-            yield from self.outer.all_names()
+            yield from self.outer._names()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
+import functools
 from collections.abc import Iterator
 from itertools import chain, pairwise
 
 from ptxlab.errors import PtxError
-from ptxlab.isa import TABLE, FormError, Op, form
+from ptxlab.isa import TABLE, FormError, form, found
+from ptxlab.text.declared import misdeclared
 from ptxlab.text.fits import agreeing, guard_misfit, misfit
 from ptxlab.text.model import (
     Address,
@@ -29,9 +30,12 @@ from ptxlab.text.model import (
     Vector,
 )
 from ptxlab.text.scope import Scope
+from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 from ptxlab.text.words import OPCODES, SPECIAL_REGISTERS
 
 BRANCHES = ("bra", "brx")
+_OPCODES = tuple(sorted(OPCODES))
+_SPECIALS = frozenset(name.partition(".")[0] for name in SPECIAL_REGISTERS if name[-1].isalpha())
 
 
 def validate(module: Module) -> list[PtxError]:
@@ -39,20 +43,30 @@ def validate(module: Module) -> list[PtxError]:
 
     An instruction that PTX has and the instruction table does not is not judged, except for its names.
     """
-    return sorted(_Validator(module).findings(), key=lambda error: (error.line, error.column))
+    found = chain(misdeclared(module), _Validator(module).findings())
+    return sorted(found, key=lambda error: (error.line, error.column))
 
 
 def explained(module: Module, refused: PtxError) -> PtxError:
     """The first thing that `validate` finds wrong with the line at which loading a module was refused, for it names the
     word that is meant and says what to write; the error itself where it finds nothing there."""
-    return next((error for error in validate(module) if error.line == refused.line), refused)
+    found = chain(misdeclared(module), _Validator(module, refused.line).findings())
+    there = (error for error in found if error.line == refused.line)
+    return min(there, key=lambda error: error.column, default=refused)
 
 
 class _Validator:
-    def __init__(self, module: Module) -> None:
+    """Judges every statement of a module, or those of one `line` alone: every declaration is read all the same."""
+
+    def __init__(self, module: Module, line: int = 0) -> None:
         self.module = module
-        self.lines = str(module).split("\n")
+        self.line = line
         self.labels: set[str] = set()
+
+    @functools.cached_property
+    def lines(self) -> list[str]:
+        """The text, which only an error needs."""
+        return str(self.module).split("\n")
 
     def error(
         self, message: str, token: Token, hint: str = "", syntax: str = "", at: int = 0, length: int = 0
@@ -95,23 +109,17 @@ class _Validator:
                     scope.declare(variable)
             elif isinstance(statement, Block):
                 yield from self.block(statement, scope, function)
-            elif isinstance(statement, (Label, Directive)):
-                yield from self.label(statement, scope, function)
-            else:
+            elif isinstance(statement, Directive):
+                yield from self.targets(statement, function)
+            elif isinstance(statement, Instruction) and self.line in (0, statement.line):
                 yield from self.modifiers_and_count(statement, scope)
                 yield from self.names(statement, scope, function)
 
-    def label(self, statement: Label | Directive, scope: Scope, function: Function) -> Iterator[PtxError]:
-        """A label that is there twice; a branch target that is not there."""
-        name = statement.name if isinstance(statement, Label) else statement.label
-        if name in scope.labels:
-            message = f"the label {name} is already on line {scope.labels[name]}"
-            yield self.error(message, statement.tokens[0], hint=f"{name}_2:")
-        elif name:
-            scope.labels[name] = statement.line
-        if isinstance(statement, Directive) and statement.name == "branchtargets":
+    def targets(self, statement: Directive, function: Function) -> Iterator[PtxError]:
+        """A branch target that is not there."""
+        if statement.name == "branchtargets":
             for token in statement.tokens:
-                if token.kind == "word" and token.text != name and token.text not in self.labels:
+                if token.kind == "word" and token.text != statement.label and token.text not in self.labels:
                     yield self.no_label(token, function)
 
     # -- opcodes
@@ -128,7 +136,7 @@ class _Validator:
         except FormError as problem:
             token, at = _inside(_opcode_tokens(instruction), problem.at)
             length = max(1, min(problem.length, len(token.text) - at))
-            fixed = _corrected(instruction.opcode, problem.at, problem.length)
+            fixed = corrected(instruction.opcode, problem.at, problem.length)
             last = _opcode_tokens(instruction)[-1]
             written = last.column + len(last.text) - opcode.column
             hint = self.replaced(opcode, 0, written, fixed) if fixed else ""
@@ -139,7 +147,7 @@ class _Validator:
 
     def unknown(self, instruction: Instruction, opcode: Token) -> PtxError:
         """The error for a word that no PTX instruction starts with."""
-        close = difflib.get_close_matches(instruction.name, sorted(OPCODES), 8, 0.6)
+        close = nearest(instruction.name, _OPCODES, 8, 0.6)
         close = sorted(close, key=lambda name: name[:2] != instruction.name[:2])[:3]
         message = f"unknown instruction {instruction.name!r}"
         if not close:
@@ -150,21 +158,20 @@ class _Validator:
 
     def count(self, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
         """The error for too many or too few operands, or for the first that is of another type."""
-        entries = [entry for entry in TABLE[instruction.name] if _could_be(entry, instruction.opcode)]
-        entries = entries or [form(instruction.opcode).op]
-        found = len(instruction.operands)
-        if any(least <= found <= most for least, most in map(_operand_count, entries)):
+        entries = counts(instruction.opcode)
+        given = len(instruction.operands)
+        if any(least <= given <= most for _, least, most in entries):
             yield from self.types(instruction, scope)
             return
-        least, most = _operand_count(entries[0])
+        entry, least, most = entries[0]
         takes = f"{least}" if least == most else f"{least} to {most}"
-        names = ", ".join(spec.name for spec in entries[0].operands if not spec.second)
-        message = f"{instruction.opcode} takes {takes} operand{'s' * (takes != '1')} ({names}); found {found}"
+        names = ", ".join(spec.name for spec in entry.operands if not spec.second)
+        message = f"{instruction.opcode} takes {takes} operand{'s' * (takes != '1')} ({names}); found {given}"
         if not names:
-            message = f"{instruction.opcode} takes no operands; found {found}"
+            message = f"{instruction.opcode} takes no operands; found {given}"
         starts = _operand_starts(instruction)
-        token = starts[most] if found > most else instruction.tokens[-1]
-        yield self.error(message, token, syntax=entries[0].syntax)
+        token = starts[most] if given > most else instruction.tokens[-1]
+        yield self.error(message, token, syntax=entry.syntax)
 
     def types(self, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
         """The errors for a guard that is no predicate and for the first operand of a type that cannot be there."""
@@ -173,7 +180,7 @@ class _Validator:
             name = instruction.guard.name
             yield self.error(guard, next(t for t in instruction.tokens if t.text == name))
         used = form(instruction.opcode)
-        least, most = _operand_count(used.op)
+        least, most = operand_count(used.op)
         wrong = misfit(instruction, used, scope.find) if least <= len(instruction.operands) <= most else None
         if wrong is None:
             return
@@ -198,19 +205,39 @@ class _Validator:
         reported: set[str] = set()
         for name in chain([instruction.guard.name] if instruction.guard else [], used):
             base = name.partition(".")[0]
+            if name in reported:
+                continue
+            elements = self.elements(name, base, scope) if base != name else ""
             known = name == "_" or name in SPECIAL_REGISTERS or name in self.labels or scope.has(base)
-            if known or name in reported:
+            if known and not elements:
                 continue
             reported.add(name)
             token = next(t for t in instruction.tokens if t.text == name)
+            if elements:
+                yield self.error(elements, token)
+                continue
             if branch and not name.startswith("%"):
                 yield self.no_label(token, function)
             else:
                 yield self.undeclared(token, base, instruction, scope)
 
+    def elements(self, name: str, base: str, scope: Scope) -> str:
+        """Why a declared register has no such element; empty where it has one, or is none that is declared."""
+        variable = scope.find(base)
+        if variable is None or variable.space != "reg":
+            return ""
+        element = name[len(base) :]
+        has = [f".{letter}" for letter in "xyzw"[: variable.vector]] if variable.vector > 1 else []
+        if element in has or element in [f".{letter}" for letter in "rgba"[: len(has)]]:
+            return ""
+        hidden = f", which hides the special register {name}" if name in SPECIAL_REGISTERS else ""
+        type_ = f".v{variable.vector} .{variable.type}" if has else f".{variable.type}"
+        takes = f"only {' '.join(has)}" if has else "no elements"
+        return f"{base} has no {element}: line {variable.line} declares it as {type_}{hidden}; it has {takes}"
+
     def no_label(self, token: Token, function: Function) -> PtxError:
         """The error for a branch to nowhere."""
-        close = difflib.get_close_matches(token.text, sorted(self.labels), 1, 0.6)
+        close = nearest(token.text, tuple(sorted(self.labels)), 1, 0.6)
         message = f"no label {token.text} in {function.name}"
         if close:
             return self.error(message, token, self.replaced(token, 0, len(token.text), close[0]))
@@ -231,15 +258,14 @@ class _Validator:
             return self.error(message, token, f".reg .{range_.type} {range_.name}<{number + 1}>;")
         if base.startswith("%"):
             type_ = _type_of(instruction, token.text)
-            specials = {name.partition(".")[0] for name in SPECIAL_REGISTERS if name[-1].isalpha()}
-            close = difflib.get_close_matches(base, sorted({*scope.all_names(), *specials}), 1, 0.75)
+            close = nearest(base, scope.all_names(_SPECIALS))
             if close:
                 hint = self.replaced(token, 0, len(base), close[0])
                 return self.error(f"{base} is not declared; close to it: {close[0]}", token, hint)
             return self.error(f"{base} is not declared", token, f".reg .{type_} {base};")
         called = instruction.name == "call" and Name(base) in instruction.operands
         what = "function or register" if called else "variable or register"
-        close = difflib.get_close_matches(base, sorted(scope.all_names()), 1, 0.75)
+        close = nearest(base, scope.all_names())
         message = f"no {what} {base} is declared" + (f"; close to it: {close[0]}" if close else "")
         return self.error(message, token, self.replaced(token, 0, len(base), close[0]) if close else "")
 
@@ -317,45 +343,13 @@ def _all_labels(block: Block) -> Iterator[str]:
 # -- what the table says
 
 
-def _could_be(entry: Op, opcode: str) -> bool:
-    """Whether an entry has a slot for every modifier, and a modifier for every slot that needs one, in any order."""
-    words = opcode.split(".")[1:]
-    fits = all(any(word in slot.choices for slot in entry.slots) for word in words)
-    return fits and all(slot.optional or any(word in slot.choices for word in words) for slot in entry.slots)
-
-
-def _operand_count(entry: Op) -> tuple[int, int]:
-    """The least and the most operands of an entry."""
-    specs = [spec for spec in entry.operands if not spec.second]
-    return sum(not spec.optional for spec in specs), len(specs)
-
-
-def _corrected(opcode: str, at: int, length: int) -> str:
-    """An opcode that the table has, one modifier away: one more at the place of the error, another one, or one less."""
-    before, wrong, after = opcode[:at].rstrip("."), opcode[at : at + length].strip("."), opcode[at + length :]
-    choices = [word for entry in TABLE.get(opcode.partition(".")[0], ()) for s in entry.slots for word in s.choices]
-    tail = f".{wrong}{after}" if wrong else ""
-    inserted = (f"{before}.{choice}{tail}" for choice in choices)
-    near = difflib.get_close_matches(wrong, choices, 3, 0.5)
-    exchanged = (f"{before}.{choice}{after}" for choice in near)
-    return next((text for text in chain(inserted, exchanged, [before + after]) if _exists(text)), "")
-
-
-def _exists(opcode: str) -> bool:
-    try:
-        form(opcode)
-    except FormError:
-        return False
-    return True
-
-
 def _type_of(instruction: Instruction, name: str) -> str:
     """The type that a register needs where an instruction uses it; `b32` where the table does not say."""
     if instruction.guard is not None and instruction.guard.name == name:
         return "pred"
-    if instruction.name not in TABLE or not _exists(instruction.opcode):
+    used = found(instruction.opcode)
+    if used is None:
         return "b32"
-    used = form(instruction.opcode)
     specs = [s for s in used.op.operands if not s.second]
     for spec, operand in zip(specs, instruction.operands, strict=False):
         if name in _names(operand):

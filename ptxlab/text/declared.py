@@ -1,0 +1,349 @@
+"""Whether the declarations of a module can stand, judged as NVIDIA's assembler judges them: names, types, sizes.
+
+`misdeclared` finds what cannot; `check` raises the first of it, and is asked wherever a module is about to run. First
+values are judged in `initial`. A name may be declared once in its braces. A range `%r<4>` takes %r0 to %r3, but not %r;
+labels share the names of variables; a function's parameters share those of its body. Module scope allows more: a
+function may be declared before its definition, and an `.extern` variable may meet its definition.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from ptxlab.errors import PtxError
+from ptxlab.isa.types import WIDTH, width
+from ptxlab.text.initial import mistake
+from ptxlab.text.model import Block, Declaration, Directive, Function, Label, Module, Token, Variable
+
+OPAQUE = ("texref", "samplerref", "surfref")
+VALUES = (*(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)), "b128", "f16", "f16x2", "f32", "f64")
+"""The types that a variable may have; the others are types of instructions only."""
+RESERVED = ("_", "WARP_SZ")
+LARGEST = 1 << 40
+"""Bytes of one variable. The assembler takes more and keeps the low bits of the number; no GPU has as much memory."""
+LOCAL = 512 << 10
+"""Bytes of local memory per thread (CUDA Programming Guide, technical specifications). The assembler does not ask."""
+CONST = 64 << 10
+"""Bytes of constant memory of a module."""
+PARAMETERS, MORE_PARAMETERS = 4352, 32764
+"""Bytes of a kernel's parameters; the second from PTX 8.1 on."""
+
+
+def check(module: Module) -> None:
+    """Raises the first mistake in the declarations of a module, so that no machine meets one."""
+    for first in misdeclared(module):
+        raise first
+
+
+def misdeclared(module: Module) -> Iterator[PtxError]:
+    """The declarations of a module that cannot stand, each as the error that says why."""
+    return _Declared(module).findings()
+
+
+def size_of(variable: Variable) -> int:
+    """Bytes of a variable; 0 for an array without a length, and for what textures are read by."""
+    if variable.type not in WIDTH:
+        return 0
+    return max(1, width(variable.type) // 8) * variable.vector * math.prod(variable.shape)
+
+
+class _Names:
+    """What the names of one pair of braces are, with the line of each."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, tuple[str, int]] = {}  # name -> (what it is, line)
+        self.ranges: dict[str, Variable] = {}
+        self.numbered: dict[str, dict[int, str]] = {}  # "%r" -> {3: "%r3"}
+
+    def taken(self, name: str) -> str:
+        """Why a single name cannot be declared here any more; empty where it can."""
+        if name in self.lines:
+            what, line = self.lines[name]
+            return f"the {what} {name} is already on line {line}"
+        for prefix, number in _numbers(name):
+            range_ = self.ranges.get(prefix)
+            if range_ is not None and number < range_.count:
+                return _in_range(name, range_)
+        return ""
+
+    def taken_by(self, variable: Variable) -> str:
+        """Why a variable or a range of registers cannot be declared here; empty where it can."""
+        if not variable.count:
+            return self.taken(variable.name)
+        before = self.ranges.get(variable.name)
+        if before is not None:
+            return f"the registers {_spelt(before)} are already on line {before.line}"
+        clash = min((n for n in self.numbered.get(variable.name, ()) if n < variable.count), default=None)
+        if clash is None:
+            return ""
+        name = self.numbered[variable.name][clash]
+        return f"{_spelt(variable)} declares {name} again, which is already on line {self.lines[name][1]}"
+
+    def add(self, name: str, what: str, line: int) -> None:
+        """Notes a single name."""
+        self.lines[name] = what, line
+        for prefix, number in _numbers(name):
+            self.numbered.setdefault(prefix, {}).setdefault(number, name)
+
+    def declare(self, variable: Variable) -> None:
+        """Notes a variable or a range."""
+        if variable.count:
+            self.ranges[variable.name] = variable
+        else:
+            self.add(variable.name, "register" if variable.space == "reg" else "variable", variable.line)
+
+
+class _Declared:
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.const = 0
+        self.known: dict[str, str] = {}  # what an initialiser may name -> its space, or "function"
+
+    @functools.cached_property
+    def lines(self) -> list[str]:
+        return str(self.module).split("\n")
+
+    def error(self, message: str, line: int, column: int, length: int, hint: str = "") -> PtxError:
+        source = self.lines[line - 1].rstrip("\r") if 0 < line <= len(self.lines) else ""
+        return PtxError(message, line=line, column=column, length=length, source=source, file=self.module.file,
+                        hint=hint, span=self.module.spans.get(line))  # fmt: skip
+
+    def at(self, variable: Variable, message: str, hint: str = "") -> PtxError:
+        """An error under the name of a variable."""
+        return self.error(message, variable.line, variable.column, len(variable.name), hint)
+
+    def under(self, token: Token, message: str, hint: str = "") -> PtxError:
+        """An error under a token."""
+        return self.error(message, token.line, token.column, len(token.text), hint)
+
+    def replaced(self, line: int, column: int, length: int, text: str) -> str:
+        """A line with some of its characters exchanged."""
+        whole = self.lines[line - 1]
+        return (whole[: column - 1] + text + whole[column - 1 + length :]).partition("//")[0].strip()
+
+    def renamed(self, variable: Variable) -> str:
+        """The line with another name for a variable."""
+        return self.replaced(variable.line, variable.column, len(variable.name), f"{variable.name}_2")
+
+    # -- scopes --------------------------------------------------------------------------------------------------------
+
+    def findings(self) -> Iterator[PtxError]:
+        """The mistakes of the whole module, in the order of the text."""
+        functions: dict[str, Function] = {}
+        variables: dict[str, Variable] = {}
+        for item in self.module.items:
+            if isinstance(item, Function):
+                yield from self.function(item, functions, variables)
+            elif isinstance(item, Declaration):
+                for variable in item.variables:
+                    yield from self.module_variable(variable, functions, variables)
+
+    def module_variable(
+        self, variable: Variable, functions: dict[str, Function], variables: dict[str, Variable]
+    ) -> Iterator[PtxError]:
+        """The mistakes of a variable at module scope."""
+        before = variables.get(variable.name)
+        if variable.space in ("reg", "local", "param"):
+            what = {"reg": "registers", "local": "local variables", "param": "parameters"}[variable.space]
+            yield self.at(variable, f"{what} are declared inside a function, between its '{{' and '}}'")
+        elif variable.name in functions:
+            line = functions[variable.name].line
+            yield self.at(variable, f"the function {variable.name} is already on line {line}", self.renamed(variable))
+        elif before is not None and "extern" not in (before.linkage, variable.linkage):
+            why = f"the variable {variable.name} is already on line {before.line}"
+            yield self.at(variable, why, self.renamed(variable))
+        elif before is not None and before.linkage == "extern" and not variable.linkage:
+            why = f"{variable.name} is .extern on line {before.line}, so its definition is .visible"
+            yield self.at(variable, why, f".visible {self.lines[variable.line - 1].partition('//')[0].strip()}")
+        elif before is not None and (before.space, before.type) != (variable.space, variable.type):
+            was = f".{before.space} .{before.type}"
+            yield self.at(variable, f"{variable.name} is .{variable.space} .{variable.type} here, {was} on line "
+                          f"{before.line}; both declarations must agree")  # fmt: skip
+        variables[variable.name] = variable if before is None or before.linkage == "extern" else before
+        self.known[variable.name] = variable.space
+        yield from self.variable(variable)
+
+    def function(
+        self, function: Function, functions: dict[str, Function], variables: dict[str, Variable]
+    ) -> Iterator[PtxError]:
+        """The mistakes of a function: its name, its parameters, its body."""
+        name, before = function.name, functions.get(function.name)
+        token = next(t for t in function.head if t.text == name)
+        why = _conflict(before, function) if before is not None else ""
+        if name in variables:
+            why = f"the variable {name} is already on line {variables[name].line}"
+        if why:
+            hint = self.replaced(token.line, token.column, len(name), f"{name}_2") if function.body else ""
+            yield self.under(token, why, hint)
+        if before is None or before.body is None:
+            functions[name] = function
+        self.known[name] = "function"
+        names = _Names()
+        for variable in chain(function.returns, function.params):
+            if variable.name != "_" or function.body is not None:
+                yield from self.declared(variable, names)
+            yield from self.parameter(function, variable)
+        if function.kind == "entry":
+            yield from self.room(function)
+        if function.body is not None:
+            yield from self.block(function.body, names)
+
+    def block(self, block: Block, names: _Names) -> Iterator[PtxError]:
+        """The mistakes in one pair of braces."""
+        for statement in block.statements:
+            if isinstance(statement, Declaration):
+                for variable in statement.variables:
+                    yield from self.declared(variable, names)
+                    yield from self.variable(variable)
+            elif isinstance(statement, Block):
+                yield from self.block(statement, _Names())
+            elif isinstance(statement, Label) or (isinstance(statement, Directive) and statement.label):
+                name = statement.name if isinstance(statement, Label) else statement.label
+                if why := names.taken(name):
+                    yield self.under(statement.tokens[0], why, f"{name}_2:")
+                else:
+                    names.add(name, "label", statement.line)
+
+    def declared(self, variable: Variable, names: _Names) -> Iterator[PtxError]:
+        """A name that cannot be declared, or not here."""
+        if variable.name in RESERVED:
+            yield self.at(variable, f"{variable.name} has a meaning of its own and cannot be declared")
+        elif "." in variable.name or "::" in variable.name:
+            yield self.at(variable, f"the name of a variable has no dot; found {variable.name}")
+        elif why := names.taken_by(variable):
+            yield self.at(variable, why, self.renamed(variable))
+        else:
+            names.declare(variable)
+
+    # -- one variable --------------------------------------------------------------------------------------------------
+
+    def variable(self, variable: Variable) -> Iterator[PtxError]:
+        """What is wrong with the type, the size or the first value of a variable: the first of these."""
+        why, hint = self.wrong_type(variable) or self.wrong_size(variable) or ("", "")
+        if variable.initial is not None and not why:
+            why = mistake(variable, self.known)
+        if why:
+            yield self.at(variable, why, hint)
+
+    def wrong_type(self, v: Variable) -> tuple[str, str] | None:
+        """A type that variables of this space do not have, with the line to write."""
+        if v.space == "sreg":
+            return "the special registers are declared by the machine; a register of your own is .reg", ""
+        if v.type == "pred":
+            if v.space != "reg":
+                return f"a predicate is a register; .{v.space} holds it as a number, such as .u32", ""
+            return ("predicates have no vectors", "") if v.vector > 1 else None
+        if v.type in OPAQUE:
+            return None
+        if v.type not in VALUES:
+            bits = max(8, width(v.type)) if v.type in WIDTH else 16
+            line = self.lines[v.line - 1]
+            at = line.find(f".{v.type}")
+            hint = self.replaced(v.line, at + 1, len(v.type) + 1, f".b{bits}") if at >= 0 else ""
+            return f".{v.type} is a type of instructions; a variable that holds it is .b{bits}", hint
+        if v.vector * width(v.type) > 128:
+            return f"a vector has at most 128 bits, .v{v.vector} .{v.type} has {v.vector * width(v.type)}", ""
+        return None
+
+    def wrong_size(self, v: Variable) -> tuple[str, str] | None:
+        """A size that no variable of this space has, with the line to write."""
+        if v.space == "reg":
+            if not v.shape:
+                return None
+            line = f".reg .{v.type} {v.name}<{v.shape[0]}>;" if v.shape[0] else ""
+            return f"registers have no arrays; {v.name}<n> declares n of them", line
+        size = size_of(v)
+        if v.shape and not size and v.linkage != "extern" and v.type not in OPAQUE:
+            length = "as many as it has first values" if v.initial is not None else "a length"
+            extern = " (or .extern, where the launch gives the size)" if v.space == "shared" else ""
+            return f"the array {v.name} needs {length}{extern}", ""
+        if size > LARGEST:
+            return f"{v.name} has {size:,} bytes; no GPU has as much memory", ""
+        if v.space == "local" and size > LOCAL:
+            return f"{v.name} has {size:,} bytes; a thread has at most {LOCAL:,} bytes of local memory", ""
+        if v.space == "const" and v.linkage != "extern":
+            self.const += size
+            if self.const > CONST:
+                return f"{v.name} makes it {self.const:,} bytes of .const; a module has at most {CONST:,}", ""
+        return None
+
+    def parameter(self, function: Function, v: Variable) -> Iterator[PtxError]:
+        """What is wrong with a parameter."""
+        why, hint = self.wrong_type(v) or ("", "")
+        if not why and function.kind == "entry" and v.space != "param":
+            why = f"the parameter {v.name} of a kernel must be .param, not .{v.space}"
+        elif not why and v.count:
+            why = f"a parameter is one variable; {v.name}<{v.count}> declares several"
+        elif not why and v.initial is not None:
+            why = f"the parameter {v.name} cannot have a first value: the caller gives it"
+        elif not why and function.kind == "entry" and v.vector > 1:
+            why = f"a kernel has no vectors for parameters; write {v.name} as an array"
+        elif not why and v.shape and not size_of(v) and (function.kind == "entry" or v not in function.params[-1:]):
+            why = f"the array {v.name} needs a length"
+        elif not why and size_of(v) > LARGEST:
+            why = f"{v.name} has {size_of(v):,} bytes; no GPU has as much memory"
+        if why:
+            yield self.at(v, why, hint)
+
+    def room(self, function: Function) -> Iterator[PtxError]:
+        """A kernel whose parameters are too large together: the error is under the first that has no room."""
+        more = not (0, 0) < self.module.version < (8, 1)
+        most, end = MORE_PARAMETERS if more else PARAMETERS, 0
+        for v in function.params:
+            align = max(v.align, size_of(v) // max(1, math.prod(v.shape)), 1)
+            end = -(-end // align) * align + (size_of(v) or 8)
+            if end > most:
+                yield self.at(v, f"{v.name} makes it {end:,} bytes of parameters; a kernel has at most {most:,}")
+                return
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def _conflict(before: Function, function: Function) -> str:
+    """Why a function cannot be declared as it is after an earlier declaration; empty where it can."""
+    name, line = function.name, before.line
+    if before.kind != function.kind:
+        return f"{name} is a .{before.kind} on line {line} and a .{function.kind} here"
+    if before.body is not None:
+        return f"the .{before.kind} {name} is already on line {line}"
+    for what, then, now in (
+        ("parameters", before.params, function.params),
+        ("results", before.returns, function.returns),
+    ):
+        if _types(then) != _types(now):
+            return f"{name} has the {what} ({_listed(now)}) here, ({_listed(then)}) on line {line}"
+    if before.linkage != function.linkage and (function.linkage or before.linkage == "extern"):
+        return f"{name} is {_linkage(function)} here, {_linkage(before)} on line {line}"
+    return ""
+
+
+def _linkage(function: Function) -> str:
+    return f".{function.linkage}" if function.linkage else "without linkage"
+
+
+def _types(variables: Iterable[Variable]) -> list[tuple[str, int, tuple[int, ...]]]:
+    return [(v.type, v.vector, v.shape) for v in variables]
+
+
+def _listed(variables: Iterable[Variable]) -> str:
+    lengths = ((v, "".join(f"[{n or ''}]" for n in v.shape)) for v in variables)
+    return ", ".join(f".{v.space} .{v.type} {v.name}{length}" for v, length in lengths)
+
+
+def _numbers(name: str) -> Iterator[tuple[str, int]]:
+    """The ranges that a name may belong to by its spelling, with its number there: `%r12` may be %r<n> or %r1<n>."""
+    digits = len(name) - len(name.rstrip("0123456789"))
+    for k in range(len(name) - min(digits, 9), len(name)):
+        yield name[:k], int(name[k:])
+
+
+def _spelt(range_: Variable) -> str:
+    return f"{range_.name}<{range_.count}>"
+
+
+def _in_range(name: str, range_: Variable) -> str:
+    return f"{name} is already on line {range_.line}, which declares {range_.name}0 to {range_.name}{range_.count - 1}"

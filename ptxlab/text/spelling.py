@@ -1,0 +1,59 @@
+"""What a word that PTX does not have may stand for: opcodes one modifier away, names that are spelt alike.
+
+Whoever types wrong, types wrong often: a file may hold the same mistake hundreds of times. So every answer is kept.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from itertools import chain
+
+from ptxlab.isa import TABLE, Op, found
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def nearest(word: str, names: tuple[str, ...], most: int = 1, alike: float = 0.75) -> list[str]:
+    """The names that look like a word, the closest first; `alike` is the least ratio of `difflib`."""
+    return difflib.get_close_matches(word, names, most, alike)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def corrected(opcode: str, at: int, length: int) -> str:
+    """An opcode that the table has, one modifier away: one more at the place of the error, another one, or one less;
+    empty where there is none. `at` and `length` say where the error is."""
+    before, wrong, after = opcode[:at].rstrip("."), opcode[at : at + length].strip("."), opcode[at + length :]
+    entries = TABLE.get(opcode.partition(".")[0], [])
+    choices = _choices(entries)
+    tail = f".{wrong}{after}" if wrong else ""
+    kept = [*before.split(".")[1:], *tail.split(".")[1:]]
+    # Only an entry that has all the other words can become right by one more, and only by one that it has.
+    more = _choices([entry for entry in entries if entry.words.issuperset(kept)])
+    inserted = (f"{before}.{choice}{tail}" for choice in choices if choice in more)
+    near = nearest(wrong, tuple(choices), 3, 0.5)
+    exchanged = (f"{before}.{choice}{after}" for choice in near)
+    return next((text for text in chain(inserted, exchanged, [before + after]) if found(text) is not None), "")
+
+
+def _choices(entries: list[Op]) -> dict[str, None]:
+    return dict.fromkeys(word for entry in entries for slot in entry.slots for word in slot.choices)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def counts(opcode: str) -> list[tuple[Op, int, int]]:
+    """The entries that an opcode may mean, with the least and the most operands of each."""
+    name, *words = opcode.split(".")
+    form = found(opcode)
+    entries = [entry for entry in TABLE[name] if _could_be(entry, words)] or ([form.op] if form is not None else [])
+    return [(entry, *operand_count(entry)) for entry in entries]
+
+
+def _could_be(entry: Op, words: list[str]) -> bool:
+    """Whether an entry has a slot for every modifier, and a modifier for every slot that needs one, in any order."""
+    return entry.words.issuperset(words) and all(any(w in slot.choices for w in words) for slot in entry.required)
+
+
+def operand_count(entry: Op) -> tuple[int, int]:
+    """The least and the most operands of an entry."""
+    specs = [spec for spec in entry.operands if not spec.second]
+    return sum(not spec.optional for spec in specs), len(specs)
