@@ -214,7 +214,7 @@ def test_what_a_recording_does_not_allow_ends_it(log: Path) -> None:
 
 
 def test_threads_launch_at_the_same_time(log: Path) -> None:
-    """Among them the first launch of all, which loads the CPU machine; each frees memory while others' kernels run."""
+    """Among them the first launch of all, which imports cuda.core; each frees memory while others' kernels run."""
     done = run(
         """
         import threading
@@ -227,7 +227,6 @@ def test_threads_launch_at_the_same_time(log: Path) -> None:
                     print("wrong")
                 buffer.free()
 
-        device.current()
         threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 5)]
         for thread in threads:
             thread.start()
@@ -370,6 +369,29 @@ def test_a_kernel_that_never_ends_can_be_interrupted(log: Path) -> None:
     )
     assert "  never ends\n" in done.log
     assert "cuEventQuery\n  CUDA_ERROR_NOT_READY\n" in done.log
+
+
+def test_ctrl_c_while_the_launch_returns(log: Path) -> None:
+    """The kernel runs on, and nothing that would wait for it is tried any more."""
+    done = run(
+        """
+        import signal
+
+        device.ready(programs.LOOP, "loop", 0)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        try:
+            device.run(programs.LOOP, "loop", (1, 1, 1), (1, 1, 1), [])
+        except KeyboardInterrupt:
+            print("interrupted")
+        attempt(device.allocate, 4)
+        """,
+        log,
+    )
+    assert done.out == (
+        "interrupted\nUnavailableError loop was interrupted and may still run on the GPU; "
+        "restart Python (in a notebook: Kernel, Restart), or write device='cpu'\n"
+    )
 
 
 def test_a_copy_behind_a_kernel_that_never_ends_is_ended_from_outside(log: Path) -> None:

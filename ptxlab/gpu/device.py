@@ -84,6 +84,9 @@ def unavailable() -> str:
     return f"NVIDIA's driver answers {name}{shown}: {words.decode() if isinstance(words, bytes) else words}"
 
 
+_importing = threading.Lock()
+
+
 def _package_trouble() -> str:
     """What is wrong with the packages that reach the driver, and what to install; "" for nothing."""
     found = {}
@@ -97,8 +100,9 @@ def _package_trouble() -> str:
         needed = ".".join(map(str, NEEDED))
         return f"cuda-core {found['cuda-core']} is too old: pip install 'cuda-core>={needed},<2'"
     try:
-        import cuda.bindings.driver
-        import cuda.core  # noqa: F401
+        with _importing:  # a second thread would see cuda.core without its names
+            import cuda.bindings.driver
+            import cuda.core  # noqa: F401
     except ImportError as error:
         both = " and ".join(f"{name} {version}" for name, version in found.items())
         return f"{both} cannot be imported ({error}): pip install --upgrade cuda-core cuda-bindings"
@@ -226,9 +230,11 @@ class Stopwatch:
         self._record(self.start)
         return self
 
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         if kind is None:
             self._record(self.end)
+        elif issubclass(kind, KeyboardInterrupt):  # after the launch, and before the waiting
+            context_lost(f"{self.entry} was interrupted and may still run on the GPU")
 
     def _record(self, event: Any) -> None:
         from cuda.bindings import driver

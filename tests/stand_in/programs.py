@@ -116,3 +116,19 @@ CLUSTER = (
 """
 )
 """Asks for its place in the cluster."""
+
+LOOP = (
+    HEAD.format(target="sm_75")
+    + """\
+.visible .entry loop()
+{
+    .reg .b32 %r<2>; .reg .pred %p<2>;
+    mov.u32 %r0, %tid.x;
+    setp.lt.u32 %p0, %r0, 99;
+AGAIN:
+    @%p0 bra AGAIN;
+    ret;
+}
+"""
+)
+"""Never ends."""
