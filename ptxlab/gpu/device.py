@@ -10,6 +10,7 @@ import re
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from ptxlab.errors import LaunchError, TargetError, UnavailableError
 from ptxlab.gpu.assembler import assemble
-from ptxlab.gpu.faults import context_lost, fault, result_name
+from ptxlab.gpu.faults import REFUSED, context_lost, fault, result_name
 
 Dim = tuple[int, int, int]
 
@@ -126,10 +127,15 @@ def describe() -> Description:
 
 
 class Allocation:
-    """`nbytes` bytes of GPU memory at `address`. Reading and writing wait for the copy; `free` gives it back."""
+    """`nbytes` bytes of GPU memory at `address`; `free` gives it back, and so does the garbage collector.
 
-    def __init__(self, buffer: Any, nbytes: int) -> None:
-        self.buffer, self.nbytes, self.address = buffer, nbytes, int(buffer.handle)
+    Reading and writing wait for the copy.
+    """
+
+    def __init__(self, address: int, nbytes: int) -> None:
+        self.address, self.nbytes = address, nbytes
+        self._forgotten = weakref.finalize(self, _forget, address)
+        self._forgotten.atexit = False
 
     def read(self) -> NDArray[np.uint8]:
         """A copy of the bytes."""
@@ -153,17 +159,30 @@ class Allocation:
 
     def free(self) -> None:
         """Gives the memory back to the GPU."""
-        with _named(f"{self.nbytes} bytes"):
-            self.buffer.close()
+        from cuda.bindings import driver
+
+        if self._forgotten.detach():
+            current()
+            check(driver.cuMemFree(self.address))
+
+
+def _forget(address: int) -> None:
+    """Gives back memory that nobody refers to any more. The driver's answer is left out: there is nobody to tell, and
+    after a fault it has dropped the memory already."""
+    from cuda.bindings import driver
+
+    driver.cuMemFree(address)
 
 
 def allocate(nbytes: int) -> Allocation:
-    """GPU memory, aligned to 256 bytes, with undefined contents. UnavailableError where there is no GPU."""
-    device = current()
-    with _named(f"{nbytes} bytes"):
-        buffer = device.allocate(max(nbytes, 1), stream=device.default_stream)
-        device.default_stream.sync()
-    return Allocation(buffer, nbytes)
+    """GPU memory, aligned to 256 bytes, with undefined contents. LaunchError where there is not so much, and
+    UnavailableError where there is no GPU."""
+    from cuda.bindings import driver
+
+    current()
+    result, address = driver.cuMemAlloc(max(nbytes, 1))
+    check((result,), f"{nbytes} bytes" if result_name(result) in REFUSED else "")  # else a kernel before it is to blame
+    return Allocation(int(address), nbytes)
 
 
 def arch_for(target: str, device: str) -> str:
