@@ -16,12 +16,13 @@ PACKAGE = ROOT / "ptxlab"
 EVERYTHING = {
     "isa", "text", "build", "emulate", "frontends", "gpu", "kernels", "launch", "arguments", "buffers", "targets",
     "reference", "attention", "comparison", "caches", "choice", "decode", "merge", "paged", "replay", "lab", "course",
-    "cli", "cli_run", "doctor", "static", "errors", "findings", "check",
+    "cli", "cli_run", "doctor", "static", "errors", "findings", "check", "options",
 }  # fmt: skip
-FOR_ALL = {"errors", "findings", "targets"}
+FOR_ALL = {"errors", "findings", "options", "targets"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "findings": {"errors"},
+    "options": {"errors"},
     "targets": {"errors"},
     "isa": set(),
     "text": {"isa"},
@@ -50,8 +51,8 @@ ARROWS: dict[str, set[str]] = {
     "cli": EVERYTHING,
     "cli_run": EVERYTHING,
 }
-"""What each room may import besides itself, `errors`, `findings` and `targets`; `arguments` and `buffers` are parts of
-`launch`."""
+"""What each room may import besides itself, `errors`, `findings`, `options` and `targets`; `arguments` and `buffers` are
+parts of `launch`."""
 
 HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "tqdm",
          "jupytext", "nbformat"}  # fmt: skip
