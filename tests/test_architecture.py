@@ -51,8 +51,8 @@ ARROWS: dict[str, set[str]] = {
     "cli": EVERYTHING,
     "cli_run": EVERYTHING,
 }
-"""What each room may import besides itself, `errors`, `findings`, `options` and `targets`; `arguments` and `buffers` are
-parts of `launch`."""
+"""What each room may import besides itself and the rooms that are for all; `arguments` and `buffers` are parts of
+`launch`."""
 
 HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "tqdm",
          "jupytext", "nbformat"}  # fmt: skip
