@@ -16,14 +16,14 @@ PACKAGE = ROOT / "ptxlab"
 EVERYTHING = {
     "isa", "text", "build", "emulate", "frontends", "gpu", "kernels", "launch", "arguments", "buffers", "targets",
     "reference", "attention", "comparison", "caches", "choice", "decode", "merge", "paged", "replay", "lab", "course",
-    "cli", "cli_run", "doctor", "static", "errors", "findings", "check",
+    "cli", "cli_run", "doctor", "static", "errors", "findings", "check", "options", "plan",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets", "options"}
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "findings": {"errors"},
-    "targets": {"errors"},
     "options": {"errors"},
+    "targets": {"errors"},
     "isa": set(),
     "text": {"isa"},
     "build": {"isa", "text"},

@@ -120,7 +120,7 @@ STRUCTS, DATES = np.zeros(2, "i4,f4"), np.zeros(2, "datetime64[s]")
         (np.array([b"ab"]), "got an array of |S2 [1]\n  write:  p.view(np.uint8)"),
         (DATES, "got an array of datetime64[s] [2]\n  write:  p.view(np.int64)"),
         (np.zeros(2, ">f4"), "got an array of >f4 [2]"),
-        (pl.out(STRUCTS), "got pl.out of an array of [('f0', '<i4'), ('f1', '<f4')] [2]\n  write:  p.view(np.uint8)"),
+        (pl.out(STRUCTS), "got an array of [('f0', '<i4'), ('f1', '<f4')] [2]\n  write:  p.view(np.uint8)"),
     ],
 )
 def test_arrays_of_no_numbers(array, message):

@@ -13,8 +13,6 @@ from ptxlab.errors import PtxError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.text.model import Name, Number, Sum, Variable
 
-LARGEST = 1 << 36
-"""Elements that a declaration may ask for."""
 OPAQUE = ("texref", "samplerref", "surfref")
 """Types of variables that only texture and surface instructions take."""
 
@@ -23,11 +21,7 @@ def size_of(variable: Variable) -> int:
     """Bytes of a variable; 0 for an unsized `[]` array."""
     count = 1
     for n in variable.shape:
-        if n < 0:
-            raise PtxError(f"{variable.name!r} cannot have {n} elements", line=variable.line)
         count *= n
-    if count > LARGEST:
-        raise PtxError(f"{variable.name!r} has {count:,} elements, more than any GPU has room for", line=variable.line)
     return _element_size(variable) * count
 
 
@@ -68,9 +62,11 @@ def params(variables: tuple[Variable, ...]) -> tuple[tuple[Param, ...], int]:
     return tuple(out), area.end
 
 
-def globals_of(variables: tuple[Variable, ...], function: Callable[[str], int | None]) -> tuple[Global, ...]:
+def globals_of(
+    variables: tuple[Variable, ...], function: Callable[[str], int | None], text: Callable[[int], str]
+) -> tuple[Global, ...]:
     """Device addresses and first contents of the module's `.global` and `.const` variables, addresses in initialisers
-    resolved. `function` gives the number that stands for a function's address."""
+    resolved. `function` gives the number that stands for a function's address, `text` a line of the PTX."""
     area = Area(GLOBALS_BASE)
     kept = [v for v in variables if v.space in ("global", "const") and v.linkage != "extern"]
     # A gap follows each variable, so that running past one is noticed.
@@ -89,7 +85,10 @@ def globals_of(variables: tuple[Variable, ...], function: Callable[[str], int | 
         try:
             data = np.zeros(size_of(v), np.uint8)
         except MemoryError:
-            raise PtxError(f"{v.name!r} has {size_of(v):,} bytes; this machine has not as many", line=v.line) from None
+            raise PtxError(
+                f"{v.name} has {size_of(v):,} bytes; this machine has not as many", line=v.line, column=v.column,
+                length=len(v.name), source=text(v.line),
+            ) from None  # fmt: skip
         if v.initial is not None:
             packed = b"".join(_elements(v, v.initial, v.shape, resolve))
             data[: len(packed)] = np.frombuffer(packed, np.uint8)

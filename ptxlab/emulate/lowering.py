@@ -53,7 +53,7 @@ class Lowering(Names):
 
     def program(self) -> Program:
         """Lowers the kernel and everything it calls."""
-        placed = layout.globals_of(self.module.variables, self.graph.taken.get)
+        placed = layout.globals_of(self.module.variables, self.graph.taken.get, self.text)
         self.system.begin(placed)
         for v in placed:
             self.module_scope.symbols[v.name] = Symbol(v.name, v.space, v.address)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxlab.errors import LaunchError
 from ptxlab.isa import types
 from ptxlab.isa.table import Form
 
@@ -185,7 +186,11 @@ class Global:
 
     def contents(self) -> np.ndarray:
         """A copy to run with; zeros that the text does not give take no memory until they are touched."""
-        return self.initial.copy() if self.valued else np.zeros(self.initial.size, np.uint8)
+        try:
+            return self.initial.copy() if self.valued else np.zeros(self.initial.size, np.uint8)
+        except MemoryError:
+            says = f"{self.name} has {self.initial.size:,} bytes; this machine has not as many left"
+            raise LaunchError(says) from None
 
 
 @dataclass(frozen=True, slots=True)
