@@ -158,6 +158,19 @@ def test_every_executed_entry_is_in_a_family_or_has_a_reason() -> None:
     }
 
 
+def test_programs_whose_order_is_open_exist() -> None:
+    assert set(conformance.OPEN_PROGRAMS) <= set(conformance.corpus.module("engine_cases").CASES)
+
+
+def test_a_program_that_is_refused_has_one_row(tmp_path: Path) -> None:
+    record = Record("conformance", tmp_path / "found.json")
+    question = {"chunk": "program: x", "program": "x", "device": "gpu", "arch": "sm_90"}
+    assert conformance.note(record, question, {"refused": {"program 'x'": "the assembler: no"}}) == []
+    assert conformance.note(record, question, {"forms": [], "lanes": [{"word": 3, "gpu": 1, "cpu": 2}]}) == []
+    assert [row["verdict"] for row in record.rows] == ["refused", "differs"]
+    assert record.wrong == ["program 'x': word 3 is 1, not 2"]
+
+
 def bits(*values: float) -> Any:
     return np.array(values, np.float32).view(np.uint32).astype(np.uint64)
 

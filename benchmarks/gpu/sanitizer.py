@@ -234,11 +234,11 @@ def measure(record: Record, tool: list[str], device: str, rehearse: bool, worker
             check, numbers, session = done.result()
             if session.broken:
                 broken.setdefault(check, session.broken)
-                waiting -= len(numbers)
-                continue
             for number in numbers:
-                if kernel_name(number, False) in session.ended and kernel_name(number, True) in session.ended:
+                if {kernel_name(number, False), kernel_name(number, True)} <= session.ended.keys():
                     note(record, number, session)
+                    waiting -= 1
+                elif session.broken:
                     waiting -= 1
     for check, why in broken.items():
         record.missing(f"{TOOL} --tool {check}", why)
