@@ -93,11 +93,11 @@ def test_it_goes_on_behind_a_fault_and_behind_what_hangs(tmp_path: Path, monkeyp
     first, second = numbers("memory: a null pointer", "memory: a store behind shared memory")
     names = sanitizer.names_of([first, second])
     assert names == [f"fixed_{first:03}", f"fixed_{second:03}", f"bug_{first:03}", f"bug_{second:03}"]
-    monkeypatch.setattr(sanitizer, "NEXT", 1.0)
+    monkeypatch.setattr(sanitizer, "NEXT", 2.0)
     tool = fake(tmp_path, reported=(names[2],), stuck=(f"begin {names[0]}",))
     session = sanitizer.watch("memcheck", names, "step", tool, lambda: False)
     assert session.broken == ""
-    assert session.ended[names[0]] == "no end within 1 s"
+    assert session.ended[names[0]] == "no end within 2 s"
     assert session.ended[names[1]] == "ok"
     assert session.ended[names[2]].startswith("fault: ")
     assert session.ended[names[3]].startswith("fault: ")
