@@ -97,6 +97,9 @@ def test_a_form_that_stops_the_gpu_loses_no_other(tmp_path: Path, monkeypatch: p
     forms = ["add.u32", "sub.u32", "mul.lo.u32", "abs.s32", "neg.s32", "popc.b32"]
     conformance.compare(record, [asked(forms)], 2)
     assert record.wrong == ["mul.lo.u32: stopped: no answer within 60 s; it was ended"]
+    assert record.notes[0] == (
+        "add.u32 and 5 other forms in one kernel: no answer within 60 s; it was ended; run again in halves"
+    )
     assert sorted(x for row in record.rows if row["verdict"] == "compared" for x in row["equal"]) == sorted(
         set(forms) - {"mul.lo.u32"}
     )

@@ -132,7 +132,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
             return corpus_program(question["program"], question["device"])
         programs, refused = ran(question["opcodes"], question["device"], question["arch"])
     except (pl.DeviceFault, pl.UnavailableError, pl.LaunchError) as error:
-        return {"fault": str(error)[:400], "last": True}
+        return {"fault": str(error).splitlines()[0][:400], "last": True}
     found: dict[str, Any] = {"refused": refused, "equal": [], "close": [], "open": [], "differ": [], "also": {}}
     for one in programs:
         for name, value in compared(*one).items():
@@ -184,6 +184,7 @@ def note(record: Record, question: dict[str, Any], found: Any) -> list[dict[str,
     stopped = found.why if isinstance(found, Died) else found.get("fault")
     if stopped and len(opcodes) > 1:
         half = len(opcodes) // 2
+        record.note(f"{opcodes[0]} and {len(opcodes) - 1} other forms in one kernel: {stopped}; run again in halves")
         return [question | {"opcodes": part} for part in (opcodes[:half], opcodes[half:])]
     if stopped:
         subject = opcodes[0] if opcodes else question["program"]

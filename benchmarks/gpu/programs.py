@@ -84,7 +84,7 @@ def measure(record: Record, asked: list[dict[str, Any]], workers: int) -> None:
             verdict = "stopped" if died else found["verdict"]
             says = found.why if died else found["says"]
             what = f"{question['program']} -{question['mode']} on {question['device']}"
-            wrong = "" if verdict == "ok" else f"{what}: {verdict}: {says}"
+            wrong = "" if verdict == "ok" else f"{what}: {verdict}: {says.partition(chr(10))[0]}"
             seconds = None if died else found["seconds"]
             record.add(**question, verdict=verdict, says=says, seconds=seconds, wrong=wrong)
             left -= 1
