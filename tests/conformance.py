@@ -99,9 +99,9 @@ def values(type_: str, rng: np.random.Generator) -> np.ndarray:
     return chosen & np.uint64((1 << width) - 1) if width < 64 else chosen
 
 
-def case(found: Form, number: int, first_input: int, first_result: int) -> Case:
-    """The text of one form and its inputs."""
-    rng = np.random.default_rng(zlib.crc32(found.opcode.encode()))
+def case(found: Form, number: int, first_input: int, first_result: int, seed: int = 0) -> Case:
+    """The text of one form and its inputs; another `seed` makes others."""
+    rng = np.random.default_rng(zlib.crc32(found.opcode.encode()) + seed)
     text, inputs, results, operands = [], [], [], []
     spare = 0
     for k, spec in enumerate(found.op.operands):

@@ -63,8 +63,8 @@ class Bug:
     stops: bool = False
     target: str = "sm_80"
 
-    def text(self, repaired: bool) -> str:
-        """The PTX, with or without the bug."""
+    def text(self, repaired: bool, name: str = "k") -> str:
+        """The PTX, with or without the bug, of a kernel of this name."""
         body = []
         for line in self.body.splitlines():
             word = line.strip()
@@ -73,7 +73,7 @@ class Bug:
                     body.append("    " + word[1:].strip())
             else:
                 body.append(line)
-        text = kernel(PROLOGUE + "\n".join(body), self.before)
+        text = kernel(PROLOGUE + "\n".join(body), self.before).replace(".entry k(", f".entry {name}(")
         return text if self.target == "sm_80" else text.replace("sm_80", self.target).replace("n 8.0", "n 8.6")
 
     def lines(self) -> tuple[int, int]:
@@ -86,7 +86,7 @@ class Bug:
         return found[1], found[1] if self.one_line else found[2]
 
     def run(self, device: str, repaired: bool, checks: tuple[str, ...], **options: Any) -> tuple[Any, np.ndarray]:
-        """A launch of it, and what it left in `out`."""
+        """A launch of it, and what it left in `out`; on a GPU nothing is checked, and `checks` are left out."""
         try:
             return self.launch(device, repaired, checks, **options)
         except pl.DeviceFault as fault:
@@ -99,14 +99,14 @@ class Bug:
         total = self.threads * self.blocks
         out: Any = np.full(total + 64, 5, np.uint32)
         if self.out == "empty":
-            out = pl.empty(total + 64, np.uint32, device="cpu")
+            out = pl.empty(total + 64, np.uint32, device="gpu" if device == "gpu" else "cpu")
         elif self.out == "out":
             out = pl.out(out)
         x = np.arange(4 * total + 64, dtype=np.uint32)
-        done = pl.launch(
-            self.text(repaired), self.blocks, self.threads, out, x, device=device, checks=checks, budget=100_000,
-            shared=self.shared, **options,
-        )  # fmt: skip
+        if device != "gpu":
+            options |= {"checks": checks, "budget": 100_000}
+        text = self.text(repaired, options.pop("name", "k"))
+        done = pl.launch(text, self.blocks, self.threads, out, x, device=device, shared=self.shared, **options)
         return done, np.asarray(out.array if self.out == "out" else out)
 
 

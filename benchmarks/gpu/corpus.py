@@ -1,0 +1,18 @@
+"""The modules of tests/ whose programs the parts run: importing this puts that folder on the path."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests"
+
+
+def module(name: str) -> Any:
+    """A module of tests/ by its name, `conformance` or `planted`."""
+    if str(TESTS) not in sys.path:
+        sys.path.insert(0, str(TESTS))
+    return importlib.import_module(name)

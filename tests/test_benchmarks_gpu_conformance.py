@@ -1,0 +1,216 @@
+"""The campaign's part about conformance: its programs run, differences and faults are found, bounds are as stated."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.gpu import conformance, form_programs
+from benchmarks.gpu.form_rules import difference, rule_for
+from benchmarks.gpu.record import Record
+from benchmarks.gpu.workers import Died, Worker
+from ptxlab.isa import form
+
+pytestmark = pytest.mark.assembler
+SOME = {
+    "registers": ["add.cc.u32", "addc.u32", "ex2.approx.f32", "div.u32", "min.f32", "cvta.global.u64",
+                  "shfl.sync.up.b32"],
+    "loads": ["ld.v4.f32", "ld.global.nc.b128", "ld.const.s8", "ld.shared.v2.b64", "ld.global.L2::cache_hint.b32"],
+    "stores": ["st.b128", "st.local.v4.u8", "st.shared.f64"],
+    "atomics": ["atom.cas.b32", "atom.shared.add.f32", "red.add.noftz.f16x2", "atom.exch.b128",
+                "atom.global.add.v2.f32"],
+    "matrices": ["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "stmatrix.sync.aligned.m8n8.x2.trans.b16",
+                 "mma.sp.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32", "wmma.load.b.sync.aligned.col.m8n8k32.u4",
+                 "wmma.mma.sync.aligned.col.row.m16n16k16.f32.bf16.bf16.f32", "movmatrix.sync.aligned.m8n8.trans.b16"],
+    "barriers": ["bar.red.popc.u32", "barrier.arrive", "mbarrier.try_wait.parity.b64", "mbarrier.arrive.noComplete.b64",
+                 "mbarrier.expect_tx.b64", "cp.async.mbarrier.arrive.noinc.b64", "cp.async.cg.shared.global"],
+    "hints": ["fence.proxy.async", "prefetch.L1", "discard.L2"],
+}  # fmt: skip
+
+
+def asked(opcodes: list[str], **more: Any) -> dict[str, Any]:
+    return {"chunk": "test", "opcodes": opcodes, "device": "step", "arch": "sm_90", **more}
+
+
+@pytest.mark.parametrize("family", SOME)
+def test_both_engines_agree_on_some_of_each_family(family: str) -> None:
+    found = conformance.answer(asked(SOME[family]))
+    assert found["refused"] == {}
+    assert found["differ"] == []
+    said = [*found["equal"], *(one["form"] for name in ("close", "open") for one in found[name])]
+    assert sorted(said) == sorted(SOME[family])
+    assert {form_programs.family_of(form(opcode).op) for opcode in SOME[family]} == {family}
+
+
+def test_what_is_refused_is_found_by_halving() -> None:
+    found = conformance.answer(asked(["add.u32", "shfl.up.b32", "sub.u32", "vote.all.pred", "mul.lo.u32"]))
+    assert found["equal"] == ["add.u32", "sub.u32", "mul.lo.u32"]
+    assert list(found["refused"]) == ["shfl.up.b32", "vote.all.pred"]
+    assert found["refused"]["shfl.up.b32"].startswith("the assembler: Instruction 'shfl' without '.sync' is not")
+
+
+def test_a_difference_has_a_row_with_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = conformance.run
+
+    def other(program: form_programs.Program, device: str) -> Any:
+        out = run(program, device)
+        if device == "step":
+            out[program.items[1].results[0][0], 5] ^= np.uint64(1)
+        return out
+
+    monkeypatch.setattr(conformance, "run", other)
+    record = Record("conformance", tmp_path / "found.json")
+    question = asked(["sub.u32", "add.f32", "mul.lo.u32"])
+    found = conformance.answer(question)
+    assert conformance.note(record, question, found) == []
+    (row,) = [row for row in record.rows if row["verdict"] == "differs"]
+    (lane,) = row["lanes"]
+    assert (row["form"], lane["lane"], lane["ulp"], lane["lanes"]) == ("add.f32", 5, 1, 1)
+    assert int(lane["cpu"], 16) ^ int(lane["gpu"], 16) == 1
+    assert record.wrong == [
+        f"add.f32({', '.join(lane['inputs'])}) is {lane['gpu']} on the GPU, {lane['cpu']} on the CPU machine (lane 5; "
+        "bit for bit)"
+    ]
+    text = conformance.table(json.loads((tmp_path / "found.json").read_text()))
+    assert text.startswith("Forms of the instruction table, GPU beside CPU machine: 1 differs, 2 equal.")
+    assert f"| add.f32 | {record.wrong[0]} |" in text
+
+
+def test_a_form_that_stops_the_gpu_loses_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that dies over one of six forms: the program is halved until that one is alone."""
+    asked_for: list[list[str]] = []
+
+    def ask(self: Worker, question: dict[str, Any]) -> Any:
+        asked_for.append(question["opcodes"])
+        if "mul.lo.u32" in question["opcodes"]:
+            return Died("no answer within 60 s; it was ended")
+        lists = {name: [] for name in ("close", "open", "differ")}
+        return {"refused": {}, "equal": question["opcodes"], "also": {}, **lists}
+
+    monkeypatch.setattr(Worker, "ask", ask)
+    record = Record("conformance", tmp_path / "found.json")
+    forms = ["add.u32", "sub.u32", "mul.lo.u32", "abs.s32", "neg.s32", "popc.b32"]
+    conformance.compare(record, [asked(forms)], 2)
+    assert record.wrong == ["mul.lo.u32: stopped: no answer within 60 s; it was ended"]
+    assert record.notes[0] == (
+        "add.u32 and 5 other forms in one kernel: no answer within 60 s; it was ended; run again in halves"
+    )
+    assert sorted(x for row in record.rows if row["verdict"] == "compared" for x in row["equal"]) == sorted(
+        set(forms) - {"mul.lo.u32"}
+    )
+    count = len(asked_for)
+    again = Record("conformance", tmp_path / "found.json")
+    conformance.compare(again, [asked(forms)], 2)  # nothing is left to do
+    assert len(asked_for) == count
+    assert conformance.counts(again.rows) == Counter(equal=5, stopped=1)
+
+
+def test_rows_of_a_program_that_was_not_finished_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = Record("conformance", tmp_path / "found.json")
+    record.add(chunk="test", form="add.u32", verdict="refused", says="half of a program")
+    lists: dict[str, Any] = {name: [] for name in ("close", "open", "differ")}
+    answer = {"refused": {}, "equal": ["add.u32"], "also": {}, **lists}
+    monkeypatch.setattr(Worker, "ask", lambda self, question: answer)
+    conformance.compare(record, [asked(["add.u32"])], 1)
+    assert [row["verdict"] for row in record.rows] == ["compared", ""]
+
+
+def test_children_compare() -> None:
+    """With real children: forms, and a program with a known result."""
+    record = Record("conformance")
+    name = "generic addresses of three spaces in one instruction"
+    program = {"chunk": f"program: {name}", "program": name, "device": "step", "arch": "sm_90"}
+    conformance.compare(record, [asked(["add.u32", "vote.all.pred"]), program], 1)
+    assert record.wrong == []
+    assert conformance.counts(record.rows) == Counter({"equal": 1, "refused": 1, "programs equal": 1})
+    found = conformance.coverage(record.rows, 90)
+    assert found["entries"] == 441
+    assert found["left"]["vote.all.pred"] == "the assembler refuses every form of it, or the CPU machine does"
+    assert found["left"]["trap"] == "stops the kernel"
+    assert found["left"]["wgmma.fence.sync.aligned"] == "the CPU machine does not execute it"
+    assert "add.u16" not in found["left"]
+    assert "cvta.global.u32" not in found["left"]  # the program has one
+    assert found["compared"] + len(found["left"]) == 441
+
+
+def test_every_executed_entry_is_in_a_family_or_has_a_reason() -> None:
+    without = {
+        entry.name
+        for entry in form_programs.all_ops()
+        if entry.executed and not form_programs.family_of(entry)
+    }  # fmt: skip
+    assert without == {
+        "mov",
+        "bra",
+        "brx",
+        "call",
+        "ret",
+        "exit",
+        "trap",
+        "brkpt",
+        "alloca",
+        "stacksave",
+        "stackrestore",
+    }
+
+
+def test_programs_whose_order_is_open_exist() -> None:
+    assert set(conformance.OPEN_PROGRAMS) <= set(conformance.corpus.module("engine_cases").CASES)
+
+
+def test_a_program_that_is_refused_has_one_row(tmp_path: Path) -> None:
+    record = Record("conformance", tmp_path / "found.json")
+    question = {"chunk": "program: x", "program": "x", "device": "gpu", "arch": "sm_90"}
+    assert conformance.note(record, question, {"refused": {"program 'x'": "the assembler: no"}}) == []
+    assert conformance.note(record, question, {"forms": [], "lanes": [{"word": 3, "gpu": 1, "cpu": 2}]}) == []
+    assert [row["verdict"] for row in record.rows] == ["refused", "differs"]
+    assert record.wrong == ["program 'x': word 3 is 1, not 2"]
+
+
+def bits(*values: float) -> Any:
+    return np.array(values, np.float32).view(np.uint32).astype(np.uint64)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "inputs", "a", "b", "wrong"),
+    [
+        ("add.f32", [1.0, 2.0], 3.0, np.nextafter(np.float32(3), np.float32(4)), True),
+        ("ex2.approx.f32", [1.0], 2.0, 2.0 + 2 * 2.0**-22, False),  # 2 ulp and 0.93 of the CPU machine's
+        ("ex2.approx.f32", [1.0], 2.0, 2.0 + 3 * 2.0**-22, True),
+        ("ex2.approx.f32", [np.inf], np.inf, 3e38, True),
+        ("sin.approx.f32", [1.0], 0.5, 0.5 + 2.0**-21, False),
+        ("sin.approx.f32", [1.0], 0.5, 0.5 + 2.0**-19, True),
+        ("sin.approx.f32", [100.0], 0.5, 0.5 + 2.0**-16, False),  # a wider bound for larger angles
+        ("sin.approx.f32", [1000.0], 0.5, 0.9, False),  # none beyond 100 pi
+        ("rsqrt.approx.f32", [-1.0], np.nan, 1.0, True),
+    ],
+)
+def test_bounds(opcode: str, inputs: list[float], a: float, b: float, wrong: bool) -> None:
+    one, other = bits(a), bits(b)
+    found = difference(rule_for(form(opcode)), "f32", one, other, [bits(x) for x in inputs], one == other)
+    assert bool(found.wrong) == wrong
+
+
+def test_division_by_zero_is_open() -> None:
+    rule = rule_for(form("div.u32"))
+    a, b = np.array([5, 5], np.uint64), np.array([6, 6], np.uint64)
+    found = difference(rule, "u32", a, b, [np.array([9, 9], np.uint64), np.array([0, 2], np.uint64)], a == b)
+    assert found.wrong == [1]
+
+
+def test_a_form_without_a_bound_is_an_error() -> None:
+    class Unknown:
+        op, opcode, type = form("ex2.approx.f32").op, "ex2.approx.f99", "f99"
+
+    with pytest.raises(LookupError) as raised:
+        rule_for(Unknown())  # type: ignore[arg-type]
+    assert str(raised.value) == (
+        "no bound is known for ex2.approx.f99: ptxlab/isa/accuracy.json has none for ex2.approx.f99"
+    )

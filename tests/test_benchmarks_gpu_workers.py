@@ -1,0 +1,93 @@
+"""Child processes of the campaign: answers, deaths and hangs; and the CUDA programs that run in them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.gpu import programs
+from benchmarks.gpu.record import Record
+from benchmarks.gpu.workers import Died, Worker, Workers
+
+CHILD = """
+import os, sys, time
+from benchmarks.gpu.workers import serve
+def answer(question):
+    print("noise that must not get among the answers")
+    os.system("echo more noise")
+    if question == "die":
+        print("last words", file=sys.stderr)
+        os._exit(7)
+    if question == "kill":
+        os.kill(os.getpid(), 9)
+    if question == "hang":
+        time.sleep(60)
+    return {"said": question, "last": question == "last", "pid": os.getpid()}
+serve(answer)
+"""
+COMMAND = [sys.executable, "-c", CHILD]
+
+
+def test_a_child_that_dies_loses_its_question_only() -> None:
+    with Workers(COMMAND, count=2, limit=20) as workers:
+        for question in ("a", "die", "b", "kill", "c"):
+            workers.put(question)
+        found = dict(workers)
+    assert {name: found[name]["said"] for name in "abc"} == {"a": "a", "b": "b", "c": "c"}
+    assert found["die"] == Died("it ended with status 7: last words")
+    assert found["kill"].why.startswith("it ended with SIGKILL")
+
+
+def test_a_child_is_ended_when_it_hangs_or_says_so() -> None:
+    worker = Worker(COMMAND, 20)
+    first = worker.ask("a")["pid"]
+    assert worker.ask("last")["pid"] == first
+    assert worker.process is None
+    assert worker.ask("b")["pid"] != first
+    worker.limit = 0.5
+    assert worker.ask("hang") == Died("no answer within 0.5 s; it was ended")
+    worker.close()
+    worker.said.close()
+
+
+def test_questions_may_follow_from_answers() -> None:
+    with Workers(COMMAND, count=1, limit=20) as workers:
+        workers.put([1, 2])
+        seen = []
+        for question, answer in workers:
+            seen.append(answer["said"])
+            if len(question) > 1:
+                workers.put(question[:1])
+    assert seen == [[1, 2], [1]]
+
+
+# -- CUDA programs -----------------------------------------------------------------------------------------------------
+
+
+def test_programs_have_rows_and_what_stops_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = Record("programs", tmp_path / "found.json")
+    asked = [{"program": "warp_votes", "mode": "O3", "device": device} for device in ("step", "cpu")]
+    programs.measure(record, asked, 1)
+    assert record.wrong == []
+    assert [(row["device"], row["verdict"]) for row in record.rows] == [("step", "ok"), ("cpu", "ok")]
+
+    def answers(self: Worker, question: object) -> Died:
+        return Died("it ended with SIGSEGV")
+
+    monkeypatch.setattr(Worker, "ask", answers)
+    programs.measure(record, [*asked, {"program": "fft", "mode": "O3", "device": "gpu"}], 1)
+    assert record.wrong == ["fft -O3 on gpu: stopped: it ended with SIGSEGV"]
+    text = programs.table(json.loads((tmp_path / "found.json").read_text()))
+    assert text.startswith("CUDA C++ programs against numpy: step: 1 ok; cpu: 1 ok; gpu: 1 stopped.")
+    assert "| fft | -O3 | gpu | stopped: it ended with SIGSEGV |" in text
+
+
+def test_every_program_is_asked_for() -> None:
+    asked = programs.questions("gpu", False)
+    cuda = programs.corpus.module("cuda_programs")
+    assert {one["program"] for one in asked} == set(cuda.PROGRAMS)
+    assert len(asked) == 4 * len(cuda.PROGRAMS)
+    assert len(programs.questions("gpu", True)) == 2 * len(programs.REHEARSED)
