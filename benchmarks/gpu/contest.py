@@ -21,7 +21,7 @@ SETS = 2
 LONG, RATE, MOST = 2e-3, 300e12, 16
 """A graph holds launches for about so many seconds at so many operations a second, but at most so many launches."""
 Prepare = Callable[[], Recording]
-ROWS = 16
+ROWS = 32
 """Rows that are compared in each place."""
 
 
@@ -43,6 +43,11 @@ class Problem:
         return self.tokens // self.seq, self.width // self.dim, self.seq, self.dim
 
     @property
+    def sizes(self) -> str:
+        """What all problems have in common."""
+        return f"B * S = {self.tokens}, H * D = {self.width}, Sq = Sk"
+
+    @property
     def operations(self) -> float:
         """Floating-point operations of both products, 4 * B * H * Sq * Sk * D; a causal mask leaves half of them."""
         return 4.0 * self.tokens * self.seq * self.width / (2 if self.causal else 1)
@@ -55,10 +60,10 @@ class Problem:
     @property
     def key(self) -> dict[str, Any]:
         """The problem in a row of the record."""
-        return {"dim": self.dim, "causal": self.causal, "seq": self.seq}
+        return {"dtype": self.dtype, "dim": self.dim, "causal": self.causal, "seq": self.seq}
 
     def __str__(self) -> str:
-        return f"D {self.dim}, {'causal' if self.causal else 'full'}, S {self.seq}"
+        return f"{self.dtype}, D {self.dim}, {'causal' if self.causal else 'full'}, S {self.seq}"
 
 
 @dataclass
@@ -97,7 +102,7 @@ class Inputs:
             self._tensors[dtype] = [[rivals_torch.tensor(self.torch, x, dtype) for x in one] for one in flat]
         return [[x.view(shape) for x in one] for one in self._tensors[dtype]]
 
-    def answers(self, problem: Problem, dtype: str) -> Answers:
+    def answers(self, problem: Problem) -> Answers:
         """What rows of the first, a middle and the last head should be."""
         batch, heads, seq, _ = problem.shape
         count = min(ROWS, seq)
@@ -110,7 +115,7 @@ class Inputs:
             b, h, rows = place
             q, k, v = (x.reshape(problem.shape)[b : b + 1, h : h + 1] for x in self.host[which])
             keys = slice(0, rows.stop if problem.causal else seq)
-            to = NUMPY[dtype]
+            to = NUMPY[problem.dtype]
             return q[:, :, rows].astype(to), k[:, :, keys].astype(to), v[:, :, keys].astype(to)
 
         return Answers(places, inputs, problem.causal, SETS)
@@ -139,14 +144,14 @@ class Place:
         return 8 * self.processors
 
 
-def ours(name: str, problem: Problem, dtype: str, inputs: Inputs, place: Place) -> Ours:
+def ours(name: str, problem: Problem, inputs: Inputs, place: Place) -> Ours:
     """A rung of the ladder, with the tiles that `Config.auto` chooses for it."""
-    shape = problem.shape
+    shape, dtype = problem.shape, problem.dtype
     batch, heads, seq, dim = shape
     chosen = kernels.Config.auto(dim, seq, seq, problem.causal, dtype, place.arch, kernel=name)
     built = chosen.build()
     launch = built.launch_shape(batch, heads, heads, seq, seq)
-    o, lse = outputs(problem, dtype, place)
+    o, lse = outputs(problem, place)
     steps = []
     for n, (one_o, one_lse) in enumerate(zip(parts(o), parts(lse), strict=True)):
         given = built.arguments(*inputs.on_device(dtype, n % SETS, shape), one_o, one_lse, reference.default_scale(dim))
@@ -154,10 +159,10 @@ def ours(name: str, problem: Problem, dtype: str, inputs: Inputs, place: Place) 
     return Ours(steps, o, lse, dtype, place.blocks)
 
 
-def outputs(problem: Problem, dtype: str, place: Place) -> tuple[pl.DeviceBuffer, pl.DeviceBuffer]:
+def outputs(problem: Problem, place: Place) -> tuple[pl.DeviceBuffer, pl.DeviceBuffer]:
     """o and lse of all launches."""
     batch, heads, seq, dim = problem.shape
-    o = pl.empty((problem.launches, batch, heads, seq, dim), NUMPY[dtype], device=place.device)
+    o = pl.empty((problem.launches, batch, heads, seq, dim), NUMPY[problem.dtype], device=place.device)
     return o, pl.empty((problem.launches, batch, heads, seq), np.float32, device=place.device)
 
 
@@ -185,15 +190,13 @@ def contest(prepared: Mapping[str, Prepare], answers: Answers, *, rounds: int, w
     return found
 
 
-def row(name: str, problem: Problem, dtype: str, timed: Timed, rival: bool, peak: float | None) -> dict[str, Any]:
+def row(name: str, problem: Problem, timed: Timed, rival: bool, peak: float | None) -> dict[str, Any]:
     """A row of the record. `absent` says why a rival could not run; what goes wrong with a rung of ours is `wrong`."""
-    known: dict[str, Any] = {"kernel": name, "dtype": dtype, **problem.key}
+    known: dict[str, Any] = {"kernel": name, **problem.key}
     seconds = timed.median
     if seconds is None:
         text = timed.wrong or timed.failed
-        return known | (
-            {"absent": text} if rival and not timed.wrong else {"wrong": f"{name}, {dtype}, {problem}: {text}"}
-        )
+        return known | ({"absent": text} if rival and not timed.wrong else {"wrong": f"{name}, {problem}: {text}"})
     tflops = problem.operations / seconds / 1e12
     known |= {"seconds": seconds, "tflops": tflops, "fastest": min(timed.seconds), "slowest": max(timed.seconds)}
     known |= {"replays": len(timed.seconds), "launches": problem.launches, "error": timed.error, "wrong": ""}

@@ -17,6 +17,7 @@ import argparse
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,6 @@ COLUMNS = ("pipelined", *RIVALS, *SOMETIMES)
 LONG = 4096
 """From this sequence on the goal counts."""
 FORMULA = "TFLOP/s: 4 * B * H * Sq * Sk * D operations (half with the causal mask) / seconds / 1e12"
-SIZES = "B * S = 16384, H * D = 2048, Sq = Sk"
 
 
 def problems(small: bool) -> list[Problem]:
@@ -84,11 +84,11 @@ class Contest:
         found: dict[str, contest.Prepare] = {}
         for name in names:
             if name in BACKENDS:
-                found[name] = lambda name=name: contest.theirs(name, problem, self.inputs)
+                found[name] = partial(contest.theirs, name, problem, self.inputs)
             elif name == TRITON:
                 found |= self._triton(problem)
             else:
-                found[name] = lambda name=name: contest.ours(name, problem, problem.dtype, self.inputs, self.place)
+                found[name] = partial(contest.ours, name, problem, self.inputs, self.place)
         return found
 
     def _triton(self, problem: Problem) -> dict[str, contest.Prepare]:
@@ -101,8 +101,7 @@ class Contest:
         ]  # fmt: skip
         tried = [t for t in triton.tiles_for(problem.dim, problem.seq) if str(t) in chosen[:1] or not chosen]
         return {
-            f"{TRITON} {tiles}": lambda tiles=tiles: triton.prepare(tiles, problem, self.inputs, self.place)
-            for tiles in tried
+            f"{TRITON} {tiles}": partial(triton.prepare, tiles, problem, self.inputs, self.place) for tiles in tried
         }
 
     def rows(self, problem: Problem, found: dict[str, timing.Timed], peak: float | None) -> Iterator[dict[str, Any]]:
@@ -110,10 +109,10 @@ class Contest:
         tiles = {name: timed for name, timed in found.items() if name.startswith(f"{TRITON} ")}
         for name, timed in found.items():
             if name not in tiles:
-                yield contest.row(name, problem, problem.dtype, timed, name in RIVALS, peak)
+                yield contest.row(name, problem, timed, name in RIVALS, peak)
         if tiles:
             ranked = sorted(tiles, key=lambda name: (not tiles[name].wrong, tiles[name].median or float("inf")))
-            best = contest.row(TRITON, problem, problem.dtype, tiles[ranked[0]], True, peak)
+            best = contest.row(TRITON, problem, tiles[ranked[0]], True, peak)
             yield best | ({"tiles": ranked[0].removeprefix(f"{TRITON} ")} if "seconds" in best else {})
 
 
@@ -123,7 +122,7 @@ def run(record: Record, device: str, small: bool) -> None:
     everything = problems(small)
     team = Contest(record, place, everything[0].tokens * everything[0].width)
     peak = timing.ceilings(record.path).get("bf16 product")
-    for text in (place.name, timing.METHOD, f"{FORMULA}; {SIZES}", TRITON_LABEL):
+    for text in (place.name, timing.METHOD, f"{FORMULA}; {everything[0].sizes}", TRITON_LABEL):
         record.note(text)
         print(text)
     if peak:
@@ -132,14 +131,14 @@ def run(record: Record, device: str, small: bool) -> None:
     for at, problem in enumerate(everything):
         names = [
             name for name in wanted(problem, small)
-            if name not in team.absent and not record.has(kernel=name, dtype=problem.dtype, **problem.key)
+            if name not in team.absent and not record.has(kernel=name, **problem.key)
         ]  # fmt: skip
         if not names:
             continue
         if record.out_of_time(sum(len(wanted(p, small)) for p in everything[at:])):
             break
         try:
-            answers = team.inputs.answers(problem, problem.dtype)
+            answers = team.inputs.answers(problem)
             found = contest.contest(team.prepared(problem, names), answers, rounds=2 if small else 7, warm=warm)
         except timing.Lost as stopped:
             found = {name: timed for name, timed in stopped.found.items() if timed.wrong or timed.failed}

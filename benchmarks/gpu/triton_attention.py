@@ -126,7 +126,7 @@ def step(kernel: Any, tiles: Tiles, q: Any, k: Any, v: Any, o: Any, lse: Any) ->
 def prepare(tiles: Tiles, problem: Problem, inputs: Inputs, place: Place) -> Ours:
     """The recording of a problem with these tiles."""
     kernel = compiled(problem.dim, problem.causal, problem.dtype, place.arch, tiles)
-    o, lse = outputs(problem, problem.dtype, place)
+    o, lse = outputs(problem, place)
     steps = [
         step(kernel, tiles, *inputs.on_device(problem.dtype, n % SETS, problem.shape), *into)
         for n, into in enumerate(zip(parts(o), parts(lse), strict=True))
