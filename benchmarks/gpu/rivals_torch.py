@@ -111,3 +111,21 @@ def decode(torch: Any, q: Any, caches: Sequence[tuple[Any, Any]], launches: int)
         return lambda: attention(q, key, value, enable_gqa=True)
 
     return Torch(torch, [call(n) for n in range(launches)])
+
+
+def flashinfer(
+    torch: Any, q: Any, caches: Sequence[tuple[Any, Any]], table: Any, heads: tuple[int, int], launches: int
+) -> Torch:
+    """FlashInfer's decode over caches in pages, `[pages, page_size, Hkv, D]` as ours: q [B, Hq, D]."""
+    import flashinfer
+
+    page, dim = caches[0][0].shape[1], q.shape[-1]
+    pages = torch.from_numpy(table).cuda()
+    starts = torch.arange(0, pages.numel() + 1, pages.shape[1], dtype=torch.int32, device="cuda")
+    last = torch.full((q.shape[0],), page, dtype=torch.int32, device="cuda")
+    workspace = torch.empty(256 * 2**20, dtype=torch.uint8, device="cuda")
+    wrapper = flashinfer.BatchDecodeWithPagedKVCacheWrapper(
+        workspace, "NHD", use_tensor_cores=heads[0] // heads[1] >= 4
+    )
+    wrapper.plan(starts, pages.reshape(-1), last, *heads, dim, page, data_type=q.dtype, q_data_type=q.dtype)
+    return Torch(torch, [lambda n=n: wrapper.run(q, caches[n % len(caches)]) for n in range(launches)])
