@@ -123,7 +123,7 @@ def driver_copy(source: int, to: int, size: int) -> float:
 
 
 def row(name: str, problem: Problem, timed: timing.Timed, splits: int, rate: float) -> dict[str, Any]:
-    """A row of the record. `absent` says why a rival could not run; where a kernel of ours does not, that is `wrong`."""
+    """A row of the record. `absent`: why a rival could not run; where a kernel of ours does not, it is `wrong`."""
     known: dict[str, Any] = {"kernel": name, **problem.key, "bytes": problem.bytes}
     seconds = timed.median
     if seconds is None:
