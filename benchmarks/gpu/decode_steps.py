@@ -28,7 +28,7 @@ from ptxlab.replay import Step
 PAGE = 16
 COLD = 256 * 10**6
 """Bytes that the copies of a cache hold together: several times an L2 cache."""
-BYTES, STEPS = 6 * 10**9, 256
+BYTES, STEPS = 6 * 10**9, 128
 """A graph holds steps that read about so many bytes together, 2 ms of an H100's memory, but at most so many steps."""
 MIX = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D)
 """Odd constants that mix the bits of an index."""

@@ -54,7 +54,7 @@ def run(record: Record, device: str, small: bool) -> None:
         record.missing("torch", why, optional=True)
     everything = [(group, replace(one, dtype=dtype_of(group[0]))) for group in GROUPS for one in problems(small)]
     first = everything[0][1]
-    inputs = Inputs(first.tokens * first.width, device, torch)
+    inputs = Inputs(first.tokens * first.width, place.device, torch)
     for text in (place.name, timing.METHOD, f"{FORMULA}; {first.sizes}"):
         record.note(text)
         print(text)

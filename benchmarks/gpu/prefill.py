@@ -67,17 +67,17 @@ def wanted(problem: Problem, small: bool) -> list[str]:
 class Contest:
     """The contestants of one run: what each needs to be prepared, and who is missing."""
 
-    def __init__(self, record: Record, place: Place, size: int) -> None:
-        self.record, self.place = record, place
-        torch, why = (None, "it is measured on a GPU only") if place.device == "cpu" else find_torch()
-        self.inputs = Inputs(size, place.device, torch)
+    def __init__(self, record: Record, device: str, size: int) -> None:
+        self.record, self.place = record, Place.of(device)
+        torch, why = (None, "it is measured on a GPU only") if device == "cpu" else find_torch()
+        self.inputs = Inputs(size, self.place.device, torch)
         self.absent: set[str] = set()
         if torch is None:
             self.absent |= set(BACKENDS)
-            record.missing("torch", why, optional=place.device == "cpu")
+            record.missing("torch", why, optional=device == "cpu")
         if importlib.util.find_spec("triton") is None:
             self.absent.add(TRITON)
-            record.missing(TRITON, "not installed: pip install triton", optional=place.device == "cpu")
+            record.missing(TRITON, "not installed: pip install triton", optional=device == "cpu")
 
     def prepared(self, problem: Problem, names: list[str]) -> dict[str, contest.Prepare]:
         """For each contestant the function that prepares it; Triton's tiles compete until one of them is chosen."""
@@ -118,11 +118,10 @@ class Contest:
 
 def run(record: Record, device: str, small: bool) -> None:
     """Measures into the record what it has not yet."""
-    place = Place.of(device)
     everything = problems(small)
-    team = Contest(record, place, everything[0].tokens * everything[0].width)
+    team = Contest(record, device, everything[0].tokens * everything[0].width)
     peak = timing.ceilings(record.path).get("bf16 product")
-    for text in (place.name, timing.METHOD, f"{FORMULA}; {everything[0].sizes}", TRITON_LABEL):
+    for text in (team.place.name, timing.METHOD, f"{FORMULA}; {everything[0].sizes}", TRITON_LABEL):
         record.note(text)
         print(text)
     if peak:
