@@ -6,6 +6,7 @@
 #   make test    lint, types and the whole suite      make slow: the long sweeps besides
 #   make check   ruff and mypy only                   make format: let ruff rewrite
 #   make bench   the benchmarks                       make clean: remove .venv and caches
+#   make gpu     everything that wants a GPU, measured    make gpu ARGS="--budget 540"   (docs/gpu.md)
 #   make bundle  the editor's JavaScript from frontend/ (needs node; the bundle is committed)
 #   make notebooks: write notebooks/ anew from ptxlab/course/notebooks/
 #   make docs    the documentation, into docs/_build/html
@@ -20,7 +21,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadfile
 ROOT_OK := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: docs help lab quick test slow check format bench bundle notebooks clean
+.PHONY: docs help lab quick test slow check format bench gpu bundle notebooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -56,6 +57,10 @@ docs: $(VENV)/ready-test
 
 bench: $(VENV)/ready-test
 	@$(BIN)/python -m ptxlab bench $(ARGS)
+
+# Installs nothing: a machine with a GPU may have no network, and its torch is that of its own Python.
+gpu:
+	@PYTHONPATH="$(CURDIR)" $(firstword $(wildcard $(BIN)/python) $(PYTHON)) -m benchmarks.gpu $(ARGS)
 
 notebooks: $(VENV)/ready-lab
 	@$(BIN)/python -m ptxlab.course.build $(ARGS)

@@ -8,10 +8,11 @@ the parameter.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,10 @@ class Parameter:
         return f"{self.name}: .{self.type}" + (f"[{self.size}]" if self.array else "")
 
 
-@dataclass(eq=False)
+NOTHING = np.zeros(0, np.uint8)
+
+
+@dataclass(eq=False, slots=True)
 class Bound:
     """A parameter with its argument: `scalar` holds the bytes, or `buffer` is a device buffer, or `array` is copied
     in (unless `poison`) and out (if `back`)."""
@@ -64,7 +68,7 @@ class Bound:
     back: bool = False
     poison: bool = False
     same_as: int = -1  # an earlier parameter that was given the same array
-    staged: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    staged: NDArray[np.uint8] = field(default_factory=lambda: NOTHING)
 
 
 def bind(kernel: str, parameters: Sequence[Parameter], args: Sequence[Any], added: Sequence[Any] = ()) -> list[Bound]:
@@ -83,8 +87,21 @@ def bind(kernel: str, parameters: Sequence[Parameter], args: Sequence[Any], adde
     return bound
 
 
+class Where(NamedTuple):
+    """Which argument an error is about; put into words only when there is an error."""
+
+    kernel: str
+    at: int
+    parameter: Parameter
+
+    def __str__(self) -> str:
+        return f"{self.kernel}, argument {self.at + 1} ({self.parameter})"
+
+
 def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
-    where = f"{kernel}, argument {at + 1} ({p})"
+    if (plain := _plain(p, value)) is not None:
+        return plain
+    where = Where(kernel, at, p)
     if isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
         return _bind_array(where, p, value)
     if value is None and p.pointer is not False and p.size == 8 and not p.array:
@@ -103,7 +120,26 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
     return Bound(p, _pack(where, p, value))
 
 
-def _bind_array(where: str, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
+def _plain(p: Parameter, value: Any) -> Bound | None:
+    """What most arguments are, without a detour: a buffer of the right type, a small whole number, a float for an f32.
+    None for all others, which `_bind` looks at one possibility after the other."""
+    kind = type(value)
+    if kind is DeviceBuffer:
+        fits = p.pointer and not value.freed and (not p.element or _holds(p.element, value.dtype))
+        return Bound(p, buffer=value) if fits else None
+    if p.array or p.pointer is not False:
+        return None
+    if kind is int and p.type[0] in "us" and 0 <= value < 1 << (8 * p.size - 1):
+        return Bound(p, value.to_bytes(p.size, "little"))
+    if kind is float and p.type == "f32" and -3e38 < value < 3e38:
+        return Bound(p, _F32.pack(value))
+    return None
+
+
+_F32 = struct.Struct("<f")
+
+
+def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
     if p.pointer is False or p.array or p.size != 8 or p.type[0] == "f":
         raise LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}")
     if isinstance(value, DeviceBuffer):
@@ -128,24 +164,29 @@ def _bind_array(where: str, p: Parameter, value: Const | Out | DeviceBuffer | Ar
     return Bound(p, array=array, back=back, poison=isinstance(value, Out))
 
 
-def _check_dtype(where: str, p: Parameter, dtype: np.dtype[Any], value: Any) -> None:
+def _check_dtype(where: Where, p: Parameter, dtype: np.dtype[Any], value: Any) -> None:
     if dtype.hasobject or not dtype.isnative:
         raise LaunchError(f"{where} wants numbers in native byte order, got {_show(value)}")
-    if not p.element:
-        return
-    if p.element in ELEMENTS:
-        fits = dtype.name in ELEMENTS[p.element]
-    else:
-        fits = dtype.itemsize * 8 == int(p.element.lstrip("b"))
-    if not fits:
+    if p.element and not _holds(p.element, dtype):
         raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(value)}")
+
+
+@functools.cache
+def _holds(element: str, dtype: np.dtype[Any]) -> bool:
+    """Whether an array of this dtype may stand for a pointer to this PTX type."""
+    if element in ELEMENTS:
+        return dtype.name in ELEMENTS[element]
+    return dtype.itemsize * 8 == int(element.lstrip("b"))
 
 
 def _check_overlaps(kernel: str, bound: list[Bound]) -> None:
     """The same array twice is one buffer on the device; arrays that share only a part have no meaning there."""
-    for i, b in enumerate(bound):
-        for j, a in enumerate(bound[:i]):
-            if a.array is None or b.array is None or not np.may_share_memory(a.array, b.array):
+    arrays = [(at, b) for at, b in enumerate(bound) if b.array is not None]
+    for i, (_, b) in enumerate(arrays):
+        for j, a in arrays[:i]:
+            assert a.array is not None
+            assert b.array is not None
+            if not np.may_share_memory(a.array, b.array):
                 continue
             if a.array.ctypes.data != b.array.ctypes.data or a.array.nbytes != b.array.nbytes:
                 raise LaunchError(
@@ -181,35 +222,38 @@ def poison_byte(dtype: np.dtype[Any]) -> int:
 # -- scalars -----------------------------------------------------------------------------------------------------------
 
 
-def _pack(where: str, p: Parameter, value: Any) -> bytes:
+def _pack(where: Where, p: Parameter, value: Any) -> bytes:
     """A number as the bytes of a scalar parameter."""
     kind, size = p.type[0], p.size
-    wrong = LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}")
     if isinstance(value, np.generic):
         if (value.dtype.kind not in "fiub" and "float" not in value.dtype.name) or value.dtype.itemsize != size:
-            raise wrong
+            raise _misfit(where, p, value)
         is_float = value.dtype.kind == "f" or "float" in value.dtype.name
         if kind == "b" or (is_float and p.type == f"f{8 * size}"):
             return value.tobytes()
         if is_float or kind not in "us":
-            raise wrong
+            raise _misfit(where, p, value)
         value = int(value)
     if isinstance(value, float | int) and kind in "f":
         if p.type not in ("f16", "f32", "f64"):
-            raise wrong
+            raise _misfit(where, p, value)
         with np.errstate(over="ignore"):
             number = np.array(value, f"f{size}")
         if np.isinf(number) and not np.isinf(value):
             raise LaunchError(f"{where}: {value} is too large for .{p.type}")
         return number.tobytes()
     if not isinstance(value, int) or kind not in "usb":
-        raise wrong
+        raise _misfit(where, p, value)
     bits = 8 * size
     low = 0 if kind == "u" else -(1 << (bits - 1))
     high = (1 << (bits - 1)) - 1 if kind == "s" else (1 << bits) - 1
     if not low <= value <= high:
         raise LaunchError(f"{where} wants an integer from {low} to {high}, got {value}")
     return struct.pack("<Q" if value >= 0 else "<q", value)[:size]
+
+
+def _misfit(where: Where, p: Parameter, value: Any) -> LaunchError:
+    return LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}")
 
 
 def _wanted(p: Parameter) -> str:

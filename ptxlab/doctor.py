@@ -132,11 +132,10 @@ def _disassembler() -> Finding:
 
 
 def _gpu() -> Finding:
-    from ptxlab.gpu.device import available, describe
+    from ptxlab.gpu.device import describe, unavailable
 
-    if not available():
-        return Finding("gpu", False, "")
-    return Finding("gpu", True, str(describe()))
+    why = unavailable()
+    return Finding("gpu", False, "", why) if why else Finding("gpu", True, str(describe()))
 
 
 def _browser() -> Finding:

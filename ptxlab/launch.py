@@ -8,7 +8,6 @@ succeeds: after a fault the caller's arrays hold what they held before.
 
 from __future__ import annotations
 
-import functools
 import html
 import time
 from collections.abc import Sequence
@@ -18,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab import arguments, targets
-from ptxlab.arguments import Bound, Parameter
+from ptxlab.arguments import Bound
 from ptxlab.buffers import cpu_buffers, memory_of
 from ptxlab.errors import DeviceFault, LaunchError, PtxError
 from ptxlab.findings import Finding
+from ptxlab.plan import Plan, planned
 
 if TYPE_CHECKING:
     from ptxlab.emulate.counters import Counters
@@ -104,10 +104,10 @@ def launch(
     Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
-    module = _module(kernel)
-    function = _function(module, entry or getattr(kernel, "name", None) or None)
+    plan = planned(kernel, entry)
+    module, function = plan.module, plan.function
     shared = shared or getattr(kernel, "shared", 0)
-    bound = arguments.bind(function.name, _parameters(kernel, function), args, getattr(kernel, "trailing", ()))
+    bound = arguments.bind(function.name, plan.parameters, args, getattr(kernel, "trailing", ()))
     sizes = _size("grid", grid), _size("block", block)
     checks = (checks,) if isinstance(checks, str) else tuple(checks)
     arguments.check_wishes(checks, ALL_CHECKS, trace, budget=budget, workers=workers, seed=seed)
@@ -119,7 +119,7 @@ def launch(
         raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
     if device != "gpu" and cluster_size not in (None, (1, 1, 1)):
         raise LaunchError("cluster: the CPU machine has no clusters; write device='gpu'")
-    _check_limits(module, function, *sizes, shared, arch)
+    _check_limits(plan, *sizes, shared, arch)
 
     if device == "gpu":
         run = _run_on_gpu(kernel, function, sizes, bound, shared, cooperative, cluster_size)
@@ -138,58 +138,9 @@ def launch(
 # -- what is launched --------------------------------------------------------------------------------------------------
 
 
-def _module(kernel: Any) -> Module:
-    """The parsed module of PTX text, of a module, or of an object with `.module`."""
-    from ptxlab import text
-
-    if isinstance(kernel, str):
-        return _parsed(kernel)
-    if isinstance(kernel, text.Module):
-        return kernel
-    module = getattr(kernel, "module", None)
-    if isinstance(module, text.Module):
-        return module
-    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {type(kernel).__name__}")
-
-
-@functools.lru_cache(maxsize=64)
-def _parsed(ptx: str) -> Module:
-    from ptxlab.text import parse
-
-    return parse(ptx)
-
-
-def _function(module: Module, entry: str | None) -> Function:
-    kernels = {f.name: f for f in module.kernels if f.body is not None}
-    if entry is None and len(kernels) == 1:
-        return next(iter(kernels.values()))
-    listed = ", ".join(kernels) or "none"
-    if entry is None:
-        raise LaunchError(f"entry: the module has {len(kernels)} kernels ({listed}); name one with entry=")
-    if entry not in kernels:
-        raise LaunchError(f"entry: no kernel {entry!r} in the module; it has {listed}")
-    return kernels[entry]
-
-
-def _parameters(kernel: Any, function: Function) -> list[Parameter]:
-    """The kernel's parameters; a kernel from Python or compiled source also says what its pointers point to."""
-    from ptxlab.emulate.layout import align_of, size_of
-
-    typed = dict(getattr(kernel, "params", ()))
-    out = []
-    for v in function.params:
-        element = getattr(typed.get(v.name), "element", None)
-        pointer: bool | None = False
-        if element is not None or ".ptr" in v.attributes:
-            pointer = True
-        elif v.name not in typed and not v.shape and size_of(v) == 8 and v.type[0] != "f":
-            pointer = None
-        name = "" if element is None else getattr(element, "name", str(element))
-        out.append(Parameter(v.name, v.type, size_of(v), align_of(v), bool(v.shape), pointer, name))
-    return out
-
-
 def _size(what: str, size: Size) -> tuple[int, int, int]:
+    if type(size) is tuple and len(size) == 3 and type(size[0]) is type(size[1]) is type(size[2]) is int:
+        return size
     given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str) else (size,)
     if not 1 <= len(given) <= 3 or not all(isinstance(n, int | np.integer) for n in given):
         raise LaunchError(f"{what}: one to three whole numbers are wanted, got {size!r}")
@@ -198,38 +149,16 @@ def _size(what: str, size: Size) -> tuple[int, int, int]:
 
 
 def _check_limits(
-    module: Module, function: Function, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int,
-    arch: str | None,
-) -> None:  # fmt: skip
+    plan: Plan, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, arch: str | None
+) -> None:
     """`TargetError` where the target cannot hold such a launch."""
-    name = arch or module.target.partition(",")[0].strip()
+    name = arch or plan.module.target.partition(",")[0].strip()
     target = targets.TARGETS.get(name) or targets.get("sm_80")  # text may name a target that is not in the table
     target.check_grid(grid)
     target.check_block(block)
     if shared < 0:
         raise LaunchError(f"shared: a number of bytes is wanted, got {shared}")
-    target.check_shared(_static_shared(module, function), shared)
-
-
-def _static_shared(module: Module, function: Function) -> int:
-    """Bytes of shared memory that the kernel and the module declare."""
-    from ptxlab.emulate.layout import Area, align_of, size_of
-    from ptxlab.text.model import Block, Declaration
-
-    area = Area()
-
-    def place(statements: Sequence[Any]) -> None:
-        for statement in statements:
-            if isinstance(statement, Block):
-                place(statement.statements)
-            elif isinstance(statement, Declaration):
-                for v in statement.variables:
-                    if v.space == "shared" and v.linkage != "extern":
-                        area.place(size_of(v), align_of(v))
-
-    place(module.items)
-    place(function.body.statements if function.body else ())
-    return area.end
+    target.check_shared(plan.static_shared, shared)
 
 
 def _stepped(trace: Any) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ptxlab import arguments
 from ptxlab.errors import LaunchError
-from ptxlab.launch import _function, _module, _parameters, _size
+from ptxlab.launch import _size
+from ptxlab.plan import planned
 
 if TYPE_CHECKING:
     from ptxlab.gpu.graph import Graph
@@ -27,13 +28,12 @@ def record(steps: Sequence[Step]) -> Graph:
 
     nodes = []
     for kernel, grid, block, shared, args in steps:
-        module = _module(kernel)
-        function = _function(module, getattr(kernel, "name", None) or None)
+        plan = planned(kernel)
         added, shared = getattr(kernel, "trailing", ()), shared or getattr(kernel, "shared", 0)
-        bound = arguments.bind(function.name, _parameters(kernel, function), args, added)
+        bound = arguments.bind(plan.function.name, plan.parameters, args, added)
         for b in bound:
             if b.array is not None or (b.buffer is not None and b.buffer.device != "gpu"):
                 raise LaunchError(f"{b.parameter}: a graph wants buffers of the GPU; write pl.to_device(array)")
         values = [b.scalar if b.buffer is None else int(b.buffer.address).to_bytes(8, "little") for b in bound]
-        nodes.append(Node(kernel, function.name, _size("grid", grid), _size("block", block), values, shared))
+        nodes.append(Node(kernel, plan.function.name, _size("grid", grid), _size("block", block), values, shared))
     return Graph(nodes)

@@ -36,7 +36,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skips what needs a GPU, NVIDIA's assembler or a browser where there is none."""
     needs = {
-        "gpu": (device.available, "needs an NVIDIA GPU"),
+        "gpu": (device.available, f"needs an NVIDIA GPU: {device.unavailable()}"),
         "assembler": (
             assembler.available,
             f"needs NVIDIA's assembler: {assembler.INSTALL}",

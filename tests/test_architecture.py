@@ -32,13 +32,14 @@ ARROWS: dict[str, set[str]] = {
     "kernels": {"build"},
     "buffers": {"emulate", "gpu"},
     "arguments": {"buffers"},
-    "launch": {"text", "emulate", "gpu", "arguments", "buffers"},
+    "plan": {"text", "emulate", "arguments"},
+    "launch": {"text", "emulate", "gpu", "arguments", "buffers", "plan"},
     "reference": set(),
     "attention": {"kernels", "launch", "reference", "buffers", "gpu"},
     "comparison": {"attention", "choice", "decode", "kernels", "launch", "buffers", "static"},
     "caches": set(),
     "paged": set(),
-    "replay": {"launch", "arguments", "gpu"},
+    "replay": {"launch", "arguments", "gpu", "plan"},
     "choice": {"kernels", "buffers", "gpu"},
     "decode": {"attention", "kernels", "launch", "merge", "reference", "buffers", "caches", "choice"},
     "merge": {"kernels", "launch", "buffers", "caches"},
@@ -50,8 +51,8 @@ ARROWS: dict[str, set[str]] = {
     "cli": EVERYTHING,
     "cli_run": EVERYTHING,
 }
-"""What each room may import besides itself, `errors`, `findings` and `targets`; `arguments` and `buffers` are parts of
-`launch`."""
+"""What each room may import besides itself, `errors`, `findings` and `targets`; `arguments`, `buffers` and `plan` are
+parts of `launch`."""
 
 HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "tqdm",
          "jupytext", "nbformat"}  # fmt: skip

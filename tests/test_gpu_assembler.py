@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from ptxlab.errors import AssemblyError, PtxlabError, Span, TargetError, UnavailableError
-from ptxlab.gpu import Usage, assemble, assembler
+from ptxlab.gpu import Usage, assemble, assembler, hazards
 from ptxlab.gpu.report import Complaint, read_complaints, read_memory, read_usage, read_warnings
 from ptxlab.text import parse
 
@@ -297,6 +297,42 @@ def test_text_that_would_end_the_process_is_refused(body: str, message: str) -> 
         str(fails(f".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {{\n{body}\nret; }}\n"))
         == message
     )
+
+
+def counted(count: str) -> str:
+    """A kernel that makes an mbarrier with this count."""
+    return (
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n    .shared .align 8 .b64 m;\n"
+        "    .reg .b32 %r<2>;\n    mov.u32 %r1, %tid.x; // mbarrier.init.shared.b64 [m], 0;\n"
+        f"    mbarrier.init.shared.b64 [m], {count};\n    ret;\n}}\n"
+    )
+
+
+def test_what_ends_version_13_0_is_refused_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assembler, "version", lambda: (13, 0))
+    for zero in ("0", "0x0", "0U"):
+        assert str(fails(counted(zero))) == (
+            "<ptx>:9:35: Argument 1 of instruction 'mbarrier.init': value '0' out of range, expected to be in range "
+            f"[1..1048575]\n        mbarrier.init.shared.b64 [m], {zero};\n{' ' * 38}^{'~' * (len(zero) - 1)}"
+        )
+    assert assemble(counted("7")).kernel().name == "k"
+    assert assemble(counted("%r1")).kernel().name == "k"  # tried in a process of its own, which lives
+    monkeypatch.setattr(hazards, "_TRIAL", "import os; os.kill(os.getpid(), 11)")
+    assert str(fails(counted(" %r1"))) == (
+        "<ptx>:9:36: nvJitLink 13.0 ends the process over this text: it finds that a count of mbarrier.init is 0, "
+        "which has to be from 1 to 1048575; pip install 'nvidia-nvjitlink>=13.3' for one that does not\n"
+        f"        mbarrier.init.shared.b64 [m],  %r1;\n{' ' * 39}^~~"
+    )
+
+
+def test_letters_beyond_ascii_in_comments_and_file_names() -> None:
+    text = '.version 8.0\n.target sm_80\n.file 1 "gr\xfc\xdfe.cu"\n.visible .entry k()\n{ // \xd7 \u4e2d\n'
+    text += "/* \xe9 */ ret;\n}\n"
+    assert hazards.readable(text).decode() == (
+        '.version 8.0\n.target sm_80\n.file 1 "gr??e.cu"\n.visible .entry k()\n{ // ? ?\n/* ? */ ret;\n}\n'
+    )
+    assert assemble(text).kernel().name == "k"
+    assert "non-ASCII" in str(fails(text.replace("ret", "r\xe9t")))
 
 
 @pytest.mark.parametrize(

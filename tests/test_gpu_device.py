@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 
 import numpy as np
 import pytest
@@ -144,7 +145,67 @@ def test_errors_of_cuda_core_become_ours(usable: None) -> None:
 def test_without_a_gpu() -> None:
     with pytest.raises(UnavailableError) as caught:
         device.run(ADD, "add", (1, 1, 1), (1, 1, 1), [])
-    assert str(caught.value) == "there is no NVIDIA GPU here, or its driver is missing; write device='cpu'"
+    assert str(caught.value) == f"no NVIDIA GPU can be used here: {device.unavailable()}; write device='cpu'"
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, initialised: object, count: int = 0) -> str:
+    """Why there is no GPU, for a driver that answers so to the first two questions."""
+    from cuda.bindings import driver
+
+    def first(flags: int) -> tuple[object]:
+        if isinstance(initialised, Exception):
+            raise initialised
+        return (initialised,)
+
+    monkeypatch.setattr(driver, "cuInit", first)
+    monkeypatch.setattr(driver, "cuDeviceGetCount", lambda: (driver.CUresult.CUDA_SUCCESS, count))
+    monkeypatch.setattr(driver, "cuGetErrorString", lambda answer: (driver.CUresult.CUDA_SUCCESS, b"in its own words"))
+    return device.unavailable.__wrapped__()
+
+
+@pytest.mark.assembler
+@pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no driver to ask")
+def test_why_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuda.bindings import driver
+    from cuda.pathfinder import DynamicLibNotFoundError
+
+    result = driver.CUresult
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert answers(monkeypatch, result.CUDA_SUCCESS, 1) == ""
+    nothing = "NVIDIA's driver answers CUDA_ERROR_NO_DEVICE: it sees no GPU"
+    assert answers(monkeypatch, result.CUDA_SUCCESS) == nothing
+    assert answers(monkeypatch, result.CUDA_ERROR_NO_DEVICE) == nothing
+    says = answers(monkeypatch, result.CUDA_ERROR_NOT_PERMITTED)
+    assert says == "NVIDIA's driver answers CUDA_ERROR_NOT_PERMITTED: in its own words"
+    library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    missing = answers(monkeypatch, DynamicLibNotFoundError("long\nlonger"))
+    assert missing == f"NVIDIA's driver is not installed (no {library})"
+    strange = answers(monkeypatch, RuntimeError("Function cuInit not found\nmore"))
+    assert strange == "NVIDIA's driver cannot be used: Function cuInit not found"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    assert answers(monkeypatch, result.CUDA_ERROR_NO_DEVICE) == (
+        "NVIDIA's driver answers CUDA_ERROR_NO_DEVICE with CUDA_VISIBLE_DEVICES='7': it sees no GPU"
+    )
+
+
+def test_packages_that_do_not_reach_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = {"cuda-core": "0.7.0", "cuda-bindings": "13.0.3"}
+
+    def version(name: str) -> str:
+        if name not in versions:
+            raise metadata.PackageNotFoundError(name)
+        return versions[name]
+
+    monkeypatch.setattr(metadata, "version", version)
+    assert device._package_trouble() == "cuda-core 0.7.0 is too old: pip install 'cuda-core>=1.0.1,<2'"
+    versions["cuda-core"] = "1.0.1"
+    monkeypatch.setitem(sys.modules, "cuda.core", None)
+    assert device._package_trouble() == (
+        "cuda-core 1.0.1 and cuda-bindings 13.0.3 cannot be imported (import of cuda.core halted; None in "
+        "sys.modules): pip install --upgrade cuda-core cuda-bindings"
+    )
+    del versions["cuda-core"]
+    assert device._package_trouble() == ("cuda-core is not installed: pip install 'cuda-core>=1.0.1,<2' cuda-bindings")
 
 
 def launch(blocks: int, threads: int, shared: int) -> tuple[np.ndarray, float]:

@@ -15,36 +15,13 @@ from ptxlab.gpu import device, graph
 pytestmark = pytest.mark.assembler  # the driver's bindings come with the same wheels
 
 
-class Event:
-    """An event of the fake stream: the time at which it was recorded, in milliseconds."""
-
-    is_done = True
-    time = 0.0
-
-    def __sub__(self, other):
-        return self.time - other.time
-
-    def sync(self):
-        """Nothing runs, so there is nothing to wait for."""
-
-
 class Device:
     """As much of `cuda.core.Device` as a graph uses."""
 
     handle = "legacy stream"
 
-    def __init__(self, log):
-        self.log, self.default_stream = log, self
-
-    def set_current(self):
-        """There is only one."""
-
-    def create_event(self, options):
-        assert options.timing_enabled
-        return Event()
-
-    def record(self, event):
-        event.time = 8.0 * sum(name == "cuGraphLaunch" for name, *_ in self.log)
+    def __init__(self):
+        self.default_stream = self
 
 
 class Kernel:
@@ -66,6 +43,13 @@ def log(monkeypatch):
 
         monkeypatch.setattr(driver, name, call)
 
+    def elapsed(start, end):
+        return success, 8.0 * sum(name == "cuGraphLaunch" for name, *_ in calls)
+
+    monkeypatch.setattr(driver, "cuEventElapsedTime", elapsed)
+    monkeypatch.setattr(device.Stopwatch._local, "pair", ["start", "end"], raising=False)
+    for name in ("cuEventRecord", "cuEventQuery"):
+        monkeypatch.setattr(driver, name, lambda *args: (success,))
     stream = driver.CUstream(5)
     fake("cuStreamCreate", stream)
     fake("cuKernelGetFunction", "function")
@@ -83,7 +67,7 @@ def log(monkeypatch):
         return (success,)
 
     monkeypatch.setattr(driver, "cuLaunchKernelEx", launch)
-    monkeypatch.setattr(device, "current", lambda: Device(calls))
+    monkeypatch.setattr(device, "current", Device)
     monkeypatch.setattr(device, "ready", lambda ptx, entry, shared: Kernel())
     return calls
 

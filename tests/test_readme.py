@@ -47,3 +47,11 @@ def test_what_it_names_is_there() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"`?make (\w+)", TEXT):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_it_names_the_cards_that_were_measured() -> None:
+    (row,) = re.findall(r"^\| cards measured so far .*?\| ([^|]+) \|$", TEXT, re.MULTILINE)
+    folder = ROOT / "benchmarks" / "results" / "gpu"
+    published = sorted(path.parent.name for path in folder.glob("*/table.md"))
+    assert sorted(re.findall(r"\]\(benchmarks/results/gpu/([\w-]+)/table\.md\)", row)) == published
+    assert row.startswith("none: ") == (not published)

@@ -24,8 +24,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-DONE, WRONG, UNFINISHED = 0, 1, 3
-"""Exit statuses of a part: all measured and right; something wrong or missing; the time was up before the end."""
+DONE, WRONG, UNFINISHED, UNUSABLE = 0, 1, 3, 4
+"""Exit statuses of a part: all measured and right; something wrong or missing; the time was up before the end; no part
+can measure anything here."""
 
 
 class Record:

@@ -10,16 +10,14 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from ptxlab.errors import AssemblyError, TargetError, UnavailableError
+from ptxlab.errors import TargetError, UnavailableError
+from ptxlab.gpu import hazards
 from ptxlab.gpu.explain import Source, assembly_error
 from ptxlab.gpu.report import Usage, read_complaints, read_memory, read_usage, read_warnings, section_sizes
 
 INSTALL = "pip install cuda-bindings nvidia-nvjitlink"
 LOWEST = "sm_75"
 """The oldest GPU that CUDA 13's assembler knows (its release notes); text for an older `.target` runs there too."""
-
-LONGEST_WORD, LONGEST_LINE, MOST_REGISTERS = 4096, 8192, 10_000_000
-"""Beyond these ptxas corrupts its heap or eats the memory, so the text is refused before it gets there."""
 
 
 @dataclass(frozen=True)
@@ -107,13 +105,13 @@ def assemble(ptx: object, arch: str | None = None, *, lineinfo: bool = False) ->
     The same text for the same GPU is assembled once; safe to call from several threads.
     """
     source = as_source(ptx)
-    target = _target(source)
     key = (source.text, arch or "", lineinfo)
     with _lock:
         if key in _cache:
             _cache.move_to_end(key)
             return _cache[key]
-    _refuse_dangerous(source)
+    target = _target(source)
+    hazards.refuse(source)
     made = _assemble(source, target, arch or target, lineinfo, fallback=arch is None)
     with _lock:
         _cache[key] = made
@@ -147,20 +145,6 @@ def _target(source: Source) -> str:
     return f"sm_{match[1]}"
 
 
-def _refuse_dangerous(source: Source) -> None:
-    """Stops text on which the assembler would end this process instead of reporting an error."""
-    text = source.text
-    if "\0" in text:
-        raise source.error("the text holds a NUL character", text.count("\n", 0, text.index("\0")) + 1)
-    for match in re.finditer(r"<\s*(\d{8,})\s*>", text):
-        if int(match[1]) > MOST_REGISTERS:
-            line = text.count("\n", 0, match.start()) + 1
-            raise source.error(f"{match[1]} registers in one declaration; at most {MOST_REGISTERS} are assembled", line)
-    for number, row in enumerate(text.split("\n"), 1):
-        if len(row) > LONGEST_LINE and re.search(rf"[\w$%.]{{{LONGEST_WORD + 1}}}", row):
-            raise AssemblyError(f"a word of more than {LONGEST_WORD} characters", line=number, file=source.file)
-
-
 def _unknown(arch: str) -> TargetError:
     number = ".".join(map(str, _nvjitlink().version()))
     return TargetError(
@@ -171,7 +155,7 @@ def _unknown(arch: str) -> TargetError:
 
 def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: bool) -> Assembly:
     nvjitlink = _nvjitlink()
-    data = source.text.encode(errors="replace")
+    data = hazards.readable(source.text)
     start = time.perf_counter()
     options = [f"-arch={arch}", "-verbose", *(["-lineinfo"] if lineinfo else [])]
     if not re.fullmatch(r"sm_[1-9]\d{1,3}[a-z]?", arch):  # a single digit ends the process
@@ -183,6 +167,7 @@ def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: 
             return _assemble(source, target, LOWEST, lineinfo, fallback=False)
         raise _unknown(arch) from error
     try:
+        hazards.survive(source, arch, version())
         status = ""
         try:
             nvjitlink.add_data(handle, nvjitlink.InputType.PTX, data, len(data), "kernel.ptx")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import os
 import re
+import sys
+import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -38,19 +41,73 @@ class Description:
         return f"{self.name} ({self.arch}, {self.multiprocessors} SMs, {gib:.0f} GiB), driver for CUDA {cuda}"
 
 
-@functools.cache
-def available() -> bool:
-    """Whether there is an NVIDIA GPU with a driver, and the packages to use it."""
-    try:
-        import cuda.core  # noqa: F401
-        from cuda.bindings import driver
+NEEDED = (1, 0, 1)
+"""The oldest cuda-core that works: 1.0.0 cannot be imported beside its bindings, earlier ones have other names."""
 
-        if driver.cuInit(0)[0] != driver.CUresult.CUDA_SUCCESS:
-            return False
-        result, count = driver.cuDeviceGetCount()
-    except (ImportError, RuntimeError):  # no wheels, or no driver library: cuda.pathfinder raises a RuntimeError
-        return False
-    return bool(result == driver.CUresult.CUDA_SUCCESS and count > 0)
+_ANSWERS = {
+    "CUDA_ERROR_NO_DEVICE": "it sees no GPU",
+    "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH": "its parts are of different versions, as after an update: restart the machine",
+    "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE": "CUDA's compatibility package does not support this GPU",
+    "CUDA_ERROR_SYSTEM_NOT_READY": "a service that the GPU needs, such as nvidia-fabricmanager, does not run",
+    "CUDA_ERROR_MPS_CONNECTION_FAILED": "the MPS server does not answer",
+    "CUDA_ERROR_UNKNOWN": "as after a suspend, or where the kernel module nvidia_uvm is not loaded",
+}
+"""What the driver answers when it is asked for GPUs, in words (CUDA driver API, CUresult)."""
+
+
+@functools.cache
+def unavailable() -> str:
+    """Why no GPU can be used here, in one line; "" where one can. Looked up once for a process."""
+    if sys.platform == "darwin":
+        return "NVIDIA's driver and packages exist for Linux and Windows only"
+    if says := _package_trouble():
+        return says
+    from cuda.bindings import driver
+
+    try:
+        (answer,) = driver.cuInit(0)
+        count = 0
+        if not int(answer):
+            answer, count = driver.cuDeviceGetCount()
+    except RuntimeError as error:  # cuda.pathfinder finds no driver library, or one without what is needed
+        if type(error).__name__ == "DynamicLibNotFoundError":
+            return (
+                f"NVIDIA's driver is not installed (no {'nvcuda.dll' if sys.platform == 'win32' else 'libcuda.so.1'})"
+            )
+        return f"NVIDIA's driver cannot be used: {str(error).splitlines()[0]}"
+    if not int(answer) and count:
+        return ""
+    name = answer.name if int(answer) else "CUDA_ERROR_NO_DEVICE"
+    words = _ANSWERS.get(name, driver.cuGetErrorString(answer)[1])
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    shown = "" if visible is None else f" with CUDA_VISIBLE_DEVICES={visible!r}"
+    return f"NVIDIA's driver answers {name}{shown}: {words.decode() if isinstance(words, bytes) else words}"
+
+
+def _package_trouble() -> str:
+    """What is wrong with the packages that reach the driver, and what to install; "" for nothing."""
+    found = {}
+    for name in ("cuda-core", "cuda-bindings"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return f"{name} is not installed: pip install 'cuda-core>={'.'.join(map(str, NEEDED))},<2' cuda-bindings"
+    numbers = re.findall(r"\d+", found["cuda-core"])[:3]
+    if tuple(map(int, numbers)) < NEEDED:
+        needed = ".".join(map(str, NEEDED))
+        return f"cuda-core {found['cuda-core']} is too old: pip install 'cuda-core>={needed},<2'"
+    try:
+        import cuda.bindings.driver
+        import cuda.core  # noqa: F401
+    except ImportError as error:
+        both = " and ".join(f"{name} {version}" for name, version in found.items())
+        return f"{both} cannot be imported ({error}): pip install --upgrade cuda-core cuda-bindings"
+    return ""
+
+
+def available() -> bool:
+    """Whether there is an NVIDIA GPU with a driver, and the packages to use it; `unavailable` says why not."""
+    return not unavailable()
 
 
 def describe() -> Description:
@@ -92,7 +149,8 @@ class Allocation:
 
     def free(self) -> None:
         """Gives the memory back to the GPU."""
-        self.buffer.close()
+        with _named(f"{self.nbytes} bytes"):
+            self.buffer.close()
 
 
 def allocate(nbytes: int) -> Allocation:
@@ -130,35 +188,113 @@ def run(
     TargetError when the shared memory does not fit, AssemblyError, UnavailableError.
     """
     from cuda.bindings import driver
-    from cuda.core import EventOptions
 
-    device = current()
     kernel = ready(ptx, entry, shared)
-    stream = device.default_stream
+    stream = current().default_stream
     config = launch_config(grid, block, shared, cooperative, cluster)
     config.hStream = stream.handle
     pointers, _keep = parameter_block(values)
-    start, end = (device.create_event(EventOptions(timing_enabled=True)) for _ in range(2))
-    stream.record(start)
-    check(driver.cuLaunchKernelEx(config, int(kernel.handle), ctypes.addressof(pointers), 0), entry)
-    stream.record(end)
-    wait(end, entry)
-    return float(end - start) / 1e3
+    at, handle = ctypes.addressof(pointers), kernel.handle
+    with Stopwatch(entry, stream) as watch:
+        check(driver.cuLaunchKernelEx(config, handle, at, 0), entry)
+    return watch.seconds()
 
 
-def ready(ptx: object, entry: str, shared: int) -> Any:
+class Stopwatch:
+    """`with Stopwatch(entry, stream) as watch:` what is launched inside; then `watch.seconds()`, by GPU events.
+
+    The driver's own events, so that whatever it answers becomes the error about `entry`. A thread uses one pair of
+    them again and again: making a pair takes longer than many a launch.
+    """
+
+    _local = threading.local()
+
+    def __init__(self, entry: str, stream: Any) -> None:
+        from cuda.bindings import driver
+
+        self.entry, self.stream = entry, stream.handle
+        if not hasattr(self._local, "pair"):
+            pair = []
+            for _ in range(2):
+                result, event = driver.cuEventCreate(driver.CUevent_flags.CU_EVENT_DEFAULT.value)
+                check((result,), entry)
+                pair.append(event)
+            self._local.pair = pair
+        self.start, self.end = self._local.pair
+
+    def __enter__(self) -> Stopwatch:
+        self._record(self.start)
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            self._record(self.end)
+
+    def _record(self, event: Any) -> None:
+        from cuda.bindings import driver
+
+        check(driver.cuEventRecord(event, self.stream), self.entry)
+
+    def seconds(self) -> float:
+        """Waits for the work and returns what it took. Ctrl-C stops the waiting, not the GPU."""
+        from cuda.bindings import driver
+
+        waiting, begun, pause = driver.CUresult.CUDA_ERROR_NOT_READY, time.perf_counter(), 5e-5
+        try:
+            while (result := driver.cuEventQuery(self.end))[0] == waiting:
+                if time.perf_counter() - begun > SPIN:  # in short slices, so that Ctrl-C is seen
+                    time.sleep(pause)
+                    pause = min(pause * 1.5, 5e-3)
+        except KeyboardInterrupt:
+            context_lost(f"{self.entry} was interrupted and may still run on the GPU")
+            raise
+        check(result, self.entry)
+        result, milliseconds = driver.cuEventElapsedTime(self.start, self.end)
+        check((result,), self.entry)
+        return float(milliseconds) / 1e3
+
+
+SPIN = 2e-4
+"""Seconds for which a launch is waited for without sleeping: a sleep alone takes longer than a short kernel."""
+
+
+@dataclass(slots=True)
+class Loaded:
+    """A kernel that the driver has loaded. `room`: how much dynamic shared memory this GPU has for a block of it,
+    `allowed`: how much the driver has been asked to allow, in bytes."""
+
+    entry: str
+    handle: int
+    kernel: Any
+    room: int
+    allowed: int = 0
+
+
+_ready: dict[tuple[Any, str], tuple[object, Loaded]] = {}
+_READY_SIZE = 64
+
+
+def ready(ptx: object, entry: str, shared: int) -> Loaded:
     """The kernel, loaded, and allowed so many bytes of dynamic shared memory; errors as of `run`."""
-    from cuda.bindings import driver
-
     device = current()
-    kernel = _load(ptx, entry, device)
-    if shared:
-        limit = device.properties.max_shared_memory_per_block_optin - kernel.attributes.shared_size_bytes
-        if shared > limit:
-            raise TargetError(f"shared: {device.name} has {limit} bytes for a block of {entry}, {shared} are asked for")
+    key = (ptx if isinstance(ptx, str) else id(ptx)), entry
+    kept = _ready.get(key)
+    if kept is None:
+        kept = _ready[key] = ptx, _load(ptx, entry, device)  # the object is kept, so that no other gets its id
+        for oldest in list(_ready)[:-_READY_SIZE]:
+            _ready.pop(oldest, None)
+    loaded = kept[1]
+    if shared > loaded.room:
+        raise TargetError(
+            f"shared: {device.name} has {loaded.room} bytes for a block of {entry}, {shared} are asked for"
+        )
+    if shared > loaded.allowed:
+        from cuda.bindings import driver
+
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        check(driver.cuKernelSetAttribute(attribute, shared, int(kernel.handle), device.device_id))
-    return kernel
+        check(driver.cuKernelSetAttribute(attribute, shared, loaded.handle, device.device_id), entry)
+        loaded.allowed = shared
+    return loaded
 
 
 def launch_config(grid: Dim, block: Dim, shared: int, cooperative: bool, cluster: Dim | None) -> Any:
@@ -187,11 +323,16 @@ def launch_config(grid: Dim, block: Dim, shared: int, cooperative: bool, cluster
     return config
 
 
-def parameter_block(values: Sequence[bytes]) -> tuple[Any, list[Any]]:
+def parameter_block(values: Sequence[bytes]) -> tuple[Any, Any]:
     """The array of pointers that the driver wants, one to each parameter's bytes, and what must stay alive with it."""
-    held = [ctypes.create_string_buffer(value, max(len(value), 1)) for value in values]
-    pointers = (ctypes.c_void_p * max(len(held), 1))(*(ctypes.addressof(buffer) for buffer in held))
-    return pointers, held
+    padded = [value.ljust(-(-len(value) // 16) * 16, b"\0") for value in values]
+    data = b"".join(padded)
+    held = ctypes.create_string_buffer(data, max(len(data), 1))
+    at, places = ctypes.addressof(held), []
+    for value in padded:
+        places.append(at)
+        at += len(value)
+    return (ctypes.c_void_p * max(len(places), 1))(*places), held
 
 
 @functools.cache
@@ -204,53 +345,41 @@ def _first_device() -> Any:
 def current() -> Any:
     """The GPU, made current in this thread."""
     if not available():
-        raise UnavailableError("there is no NVIDIA GPU here, or its driver is missing; write device='cpu'")
+        raise UnavailableError(f"no NVIDIA GPU can be used here: {unavailable()}; write device='cpu'")
     lost = context_lost()
     if lost:
         raise UnavailableError(f"{lost}; restart Python (in a notebook: Kernel, Restart), or write device='cpu'")
-    device = _first_device()
-    device.set_current()
+    try:
+        device = _first_device()
+        device.set_current()
+    except Exception as error:  # of cuda.core; the driver refuses a context, as when another process has the card alone
+        if (name := result_name(error)) is None:
+            raise
+        raise UnavailableError(f"the driver gives no access to the GPU ({name}); write device='cpu'") from error
     return device
 
 
-_loaded: OrderedDict[tuple[bytes, str], Any] = OrderedDict()
-_LOADED_SIZE = 64
-
-
-def _load(ptx: object, entry: str, device: Any) -> Any:
-    """The kernel, assembled for this GPU and loaded; the last ones loaded are kept."""
+def _load(ptx: object, entry: str, device: Any) -> Loaded:
+    """The kernel, assembled for this GPU and loaded."""
+    from cuda.bindings import driver
     from cuda.core import ObjectCode
 
     target = re.search(r"\.target\s+(\w+)", str(getattr(ptx, "ptx", ptx)))
     assembly = assemble(ptx, arch_for(target[1] if target else "", f"sm_{device.arch}"))
-    key = assembly.cubin, entry
-    if key not in _loaded:
-        with _named(entry):
-            _loaded[key] = ObjectCode.from_cubin(assembly.cubin, name=entry).get_kernel(entry)
-        while len(_loaded) > _LOADED_SIZE:
-            _loaded.popitem(last=False)
-    _loaded.move_to_end(key)
-    return _loaded[key]
+    with _named(entry):
+        kernel = ObjectCode.from_cubin(assembly.cubin, name=entry).get_kernel(entry)
+        most = int(device.properties.max_shared_memory_per_block_optin)
+    handle = int(kernel.handle)
+    attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
+    result, static = driver.cuKernelGetAttribute(attribute, handle, device.device_id)
+    check((result,), entry)
+    return Loaded(entry, handle, kernel, most - int(static))
 
 
 def check(result: tuple[Any, ...], entry: str = "") -> None:
     """Raises the error for a result of the driver API, whose first element is its CUresult."""
     if int(result[0]):
         raise fault(result[0], entry)
-
-
-def wait(event: Any, entry: str) -> None:
-    """Waits for the event in short slices, so that Ctrl-C is seen."""
-    pause = 2e-5
-    try:
-        with _named(entry):
-            while not event.is_done:
-                time.sleep(pause)
-                pause = min(pause * 1.5, 5e-3)
-            event.sync()
-    except KeyboardInterrupt:
-        context_lost(f"{entry} was interrupted and may still run on the GPU")
-        raise
 
 
 @contextlib.contextmanager

@@ -34,10 +34,10 @@ class Graph:
         from cuda.bindings import driver
 
         self.entry = " + ".join(dict.fromkeys(node.entry for node in nodes))
-        self._device = device.current()
+        device.current()
         kernels = [device.ready(node.ptx, node.entry, node.shared) for node in nodes]
         for kernel in kernels:  # the driver loads a kernel when it is first used, which it cannot do while recording
-            result, function = driver.cuKernelGetFunction(int(kernel.handle))
+            result, function = driver.cuKernelGetFunction(kernel.handle)
             device.check((result,))
             device.check(driver.cuFuncLoad(function))
         result, stream = driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING.value)
@@ -49,9 +49,7 @@ class Graph:
                 config = device.launch_config(node.grid, node.block, node.shared, False, None)
                 config.hStream = stream
                 pointers, _keep = device.parameter_block(node.values)
-                device.check(
-                    driver.cuLaunchKernelEx(config, int(kernel.handle), ctypes.addressof(pointers), 0), node.entry
-                )
+                device.check(driver.cuLaunchKernelEx(config, kernel.handle, ctypes.addressof(pointers), 0), node.entry)
             result, graph = driver.cuStreamEndCapture(stream)
             device.check((result,))
             result, self._exec = driver.cuGraphInstantiate(graph, 0)
@@ -64,17 +62,12 @@ class Graph:
     def replay(self, times: int = 1) -> float:
         """Runs the launches `times` times over, waits, and returns the seconds of one time by GPU events."""
         from cuda.bindings import driver
-        from cuda.core import EventOptions
 
-        self._device.set_current()
-        stream = self._device.default_stream
-        start, end = (self._device.create_event(EventOptions(timing_enabled=True)) for _ in range(2))
-        stream.record(start)
-        for _ in range(times):
-            device.check(driver.cuGraphLaunch(self._exec, stream.handle), self.entry)
-        stream.record(end)
-        device.wait(end, self.entry)
-        return float(end - start) / 1e3 / times
+        stream = device.current().default_stream
+        with device.Stopwatch(self.entry, stream) as watch:
+            for _ in range(times):
+                device.check(driver.cuGraphLaunch(self._exec, stream.handle), self.entry)
+        return watch.seconds() / times
 
     def free(self) -> None:
         """Gives the graph back to the driver."""

@@ -1,0 +1,112 @@
+"""Everything that wants a GPU, in one command: `python -m benchmarks.gpu [--out DIR] [--budget S] [--only PART ...]`.
+
+Parts run in order of value, each in processes of its own with a limit; rows are written as they come. Start it again
+with the same folder to go on where it stopped: what has passed or failed is not repeated, what was cut goes on. At the
+end stands a table (DIR/table.md), and DIR/campaign.json holds everything. docs/gpu.md explains the parts.
+
+    python -m benchmarks.gpu --budget 540              # about 13 minutes in all: two calls of nine will do
+    python -m benchmarks.gpu --only prefill decode --redo
+    python -m benchmarks.gpu --publish                 # the results, to benchmarks/results/gpu/<card>/
+    python -m benchmarks.gpu --rehearse                # without a GPU: small problems on a stand-in for the driver
+
+The exit status is 0 when every part passed, 1 when one did not, 3 when some are still to be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.gpu.campaign import Campaign, now
+from benchmarks.gpu.parts import PARTS
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks" / "results" / "gpu"
+
+
+def main() -> int:
+    """Runs the campaign, or publishes one that has been run."""
+    names = [part.name for part in PARTS]
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "gpu", help="the folder, build/gpu by default")
+    parser.add_argument(
+        "--budget", type=float, default=3600, metavar="SECONDS", help="end after so many, an hour by default"
+    )
+    parser.add_argument("--only", nargs="+", default=[], choices=names, metavar="PART", help=f"of {', '.join(names)}")
+    parser.add_argument("--redo", action="store_true", help="run parts again that have ended, from the start")
+    parser.add_argument("--rehearse", action="store_true", help="small problems, on a stand-in where there is no GPU")
+    parser.add_argument("--publish", action="store_true", help="copy the results to benchmarks/results/gpu/<card>/")
+    options = parser.parse_args()
+    command = " ".join(["python -m benchmarks.gpu", *sys.argv[1:]])
+    facts = {"rehearsal": options.rehearse, "started": now(), "command": command, "commit": commit()}
+    try:
+        campaign = Campaign(PARTS, options.out, facts)
+    except ValueError as error:
+        parser.error(str(error))
+    if options.publish:
+        return publish(campaign)
+    environment: dict[str, str] = {"PYTHONPATH": str(ROOT)}
+    extra: list[str] = []
+    if options.rehearse:
+        extra.append("--rehearse")
+        environment |= rehearsal_environment()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: no part is left running
+    try:
+        campaign.run(options.budget, options.only, options.redo, extra, environment)
+    except KeyboardInterrupt:
+        print(f"stopped; the same command goes on where it was: {campaign.folder}")
+        return 130
+    campaign.write()
+    print(campaign.table())
+    return campaign.status
+
+
+def rehearsal_environment() -> dict[str, str]:
+    """What makes the stand-in the GPU of every part, where this machine has none."""
+    from ptxlab.gpu import device
+
+    if device.available():
+        return {}
+    sys.path.insert(0, str(ROOT / "tests"))
+    import stand_in
+
+    if why := stand_in.unavailable():
+        raise SystemExit(f"there is neither a GPU ({device.unavailable()}) nor a stand-in for one ({why})")
+    found = stand_in.environment()
+    found["PYTHONPATH"] = ":".join([str(ROOT), *filter(None, [found.get("PYTHONPATH", "")])])
+    return found
+
+
+def publish(campaign: Campaign) -> int:
+    """Copies campaign.json and table.md to the folder of the card that they were measured on."""
+    facts = campaign.found("facts")
+    card = next((row["value"] for row in (facts or {"rows": []})["rows"] if row.get("what") == "card"), "")
+    if not card or campaign.facts["rehearsal"]:
+        print("there is nothing to publish: run the campaign on a GPU first, without --rehearse")
+        return 2
+    to = RESULTS / re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")
+    to.mkdir(parents=True, exist_ok=True)
+    campaign.write()
+    for name in ("campaign.json", "table.md"):
+        shutil.copyfile(campaign.folder / name, to / name)
+    print(f"published: {to.relative_to(ROOT)}")
+    return 0
+
+
+def commit() -> str:
+    """The commit that is measured, with a + where files differ from it; "" outside of a clone."""
+    done = subprocess.run(
+        ["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
