@@ -31,10 +31,11 @@ from benchmarks.gpu import contest, decode_steps, timing
 from benchmarks.gpu.contest import Place
 from benchmarks.gpu.decode_steps import Prepared, Problem, scatter, takes
 from benchmarks.gpu.memory import THREADS, poison, read
-from benchmarks.gpu.record import Record, record_for
+from benchmarks.gpu.record import UNUSABLE, Record, record_for
 from benchmarks.gpu.rivals_torch import find_torch
 from ptxlab import kernels
 from ptxlab.build import Builder, Ptr, b32, kernel, u64
+from ptxlab.gpu import device
 from ptxlab.replay import record as record_graph
 
 OURS, TORCH, FLASHINFER = "decode_gqa", "torch SDPA", "FlashInfer"
@@ -105,18 +106,11 @@ def copy_rates(place: Place, size: int, repeats: int) -> dict[str, float]:
 def driver_copy(source: int, to: int, size: int) -> float:
     """Seconds of a copy on the device by the driver."""
     from cuda.bindings import driver
-    from cuda.core import EventOptions
 
-    from ptxlab.gpu import device
-
-    here = device.current()
-    stream = here.default_stream
-    start, end = (here.create_event(EventOptions(timing_enabled=True)) for _ in range(2))
-    stream.record(start)
-    device.check(driver.cuMemcpyDtoDAsync(to, source, size, stream.handle))
-    stream.record(end)
-    end.sync()
-    return float(end - start) / 1e3
+    stream = device.current().default_stream
+    with device.Stopwatch("copy", stream) as watch:
+        device.check(driver.cuMemcpyDtoDAsync(to, source, size, stream.handle), "copy")
+    return watch.seconds()
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------
@@ -146,14 +140,14 @@ def line(one: Mapping[str, Any]) -> str:
     return f"{what} {one['seconds'] * 1e6:9.1f} us {one['gb_s']:8.1f} GB/s{share}  error {one['error']:.1e}"
 
 
-def run(record: Record, device: str, small: bool) -> None:
+def run(record: Record, machine: str, small: bool) -> None:
     """Measures into the record what it has not yet."""
-    place = Place.of(device)
-    torch, why = (None, "it is measured on a GPU only") if device == "cpu" else find_torch()
+    place = Place.of(machine)
+    torch, why = (None, "it is measured on a GPU only") if machine == "cpu" else find_torch()
     absent = set()
     if torch is None:
         absent |= {TORCH, FLASHINFER}
-        record.missing("torch", why, optional=device == "cpu")
+        record.missing("torch", why, optional=machine == "cpu")
     elif importlib.util.find_spec("flashinfer") is None:
         absent.add(FLASHINFER)
         record.missing(FLASHINFER, "not installed: pip install flashinfer-python", optional=True)
@@ -297,9 +291,10 @@ def main(write: Path | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"), help="cpu: the CPU machine, small problems")
     record, options = record_for("decode", __doc__, parser)
-    if options.device == "gpu" and not pl.gpu.available():
-        record.missing("GPU", "no NVIDIA GPU, or no driver for it; --device cpu shows that it all runs")
-        return record.end()
+    if options.device == "gpu" and (why := device.unavailable()):
+        record.missing("GPU", f"{why} (--device cpu shows that it all runs)")
+        record.end()
+        return UNUSABLE
     run(record, options.device, options.rehearse or options.device == "cpu")
     text = table({"rows": record.rows, "notes": record.notes, "missing": record.absent})
     print("\n" + text)

@@ -16,13 +16,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import ptxlab as pl
 from benchmarks.gpu import contest, timing
 from benchmarks.gpu.contest import Inputs, Place, Problem
 from benchmarks.gpu.prefill import FORMULA
-from benchmarks.gpu.record import Record, record_for
+from benchmarks.gpu.record import UNUSABLE, Record, record_for
 from benchmarks.gpu.rivals_torch import find_torch
 from ptxlab import kernels
+from ptxlab.gpu import device
 
 SEQ = 2048
 FLASH = "torch flash"
@@ -46,12 +46,12 @@ def problems(small: bool) -> list[Problem]:
     ]  # fmt: skip
 
 
-def run(record: Record, device: str, small: bool) -> None:
+def run(record: Record, machine: str, small: bool) -> None:
     """Measures into the record what it has not yet."""
-    place = Place.of(device)
-    torch, why = (None, "it is measured on a GPU only") if device == "cpu" else find_torch()
+    place = Place.of(machine)
+    torch, why = (None, "it is measured on a GPU only") if machine == "cpu" else find_torch()
     if torch is None:
-        record.missing("torch", why, optional=True)
+        record.missing("torch", why, optional=machine == "cpu")
     everything = [(group, replace(one, dtype=dtype_of(group[0]))) for group in GROUPS for one in problems(small)]
     first = everything[0][1]
     inputs = Inputs(first.tokens * first.width, place.device, torch)
@@ -120,9 +120,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"), help="cpu: the CPU machine, small problems")
     record, options = record_for("ladder", __doc__, parser)
-    if options.device == "gpu" and not pl.gpu.available():
-        record.missing("GPU", "no NVIDIA GPU, or no driver for it; --device cpu shows that it all runs")
-        return record.end()
+    if options.device == "gpu" and (why := device.unavailable()):
+        record.missing("GPU", f"{why} (--device cpu shows that it all runs)")
+        record.end()
+        return UNUSABLE
     run(record, options.device, options.rehearse or options.device == "cpu")
     print("\n" + table({"rows": record.rows, "notes": record.notes, "missing": record.absent}))
     return record.end()

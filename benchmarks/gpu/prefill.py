@@ -21,11 +21,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import ptxlab as pl
 from benchmarks.gpu import contest, timing
 from benchmarks.gpu.contest import Inputs, Place, Problem
-from benchmarks.gpu.record import Record, record_for
+from benchmarks.gpu.record import UNUSABLE, Record, record_for
 from benchmarks.gpu.rivals_torch import BACKENDS, find_torch
+from ptxlab.gpu import device
 
 TRITON = "Triton"
 TRITON_LABEL = (
@@ -67,17 +67,17 @@ def wanted(problem: Problem, small: bool) -> list[str]:
 class Contest:
     """The contestants of one run: what each needs to be prepared, and who is missing."""
 
-    def __init__(self, record: Record, device: str, size: int) -> None:
-        self.record, self.place = record, Place.of(device)
-        torch, why = (None, "it is measured on a GPU only") if device == "cpu" else find_torch()
+    def __init__(self, record: Record, machine: str, size: int) -> None:
+        self.record, self.place = record, Place.of(machine)
+        torch, why = (None, "it is measured on a GPU only") if machine == "cpu" else find_torch()
         self.inputs = Inputs(size, self.place.device, torch)
         self.absent: set[str] = set()
         if torch is None:
             self.absent |= set(BACKENDS)
-            record.missing("torch", why, optional=device == "cpu")
+            record.missing("torch", why, optional=machine == "cpu")
         if importlib.util.find_spec("triton") is None:
             self.absent.add(TRITON)
-            record.missing(TRITON, "not installed: pip install triton", optional=device == "cpu")
+            record.missing(TRITON, "not installed: pip install triton", optional=machine == "cpu")
 
     def prepared(self, problem: Problem, names: list[str]) -> dict[str, contest.Prepare]:
         """For each contestant the function that prepares it; Triton's tiles compete until one of them is chosen."""
@@ -116,10 +116,10 @@ class Contest:
             yield best | ({"tiles": ranked[0].removeprefix(f"{TRITON} ")} if "seconds" in best else {})
 
 
-def run(record: Record, device: str, small: bool) -> None:
+def run(record: Record, machine: str, small: bool) -> None:
     """Measures into the record what it has not yet."""
     everything = problems(small)
-    team = Contest(record, device, everything[0].tokens * everything[0].width)
+    team = Contest(record, machine, everything[0].tokens * everything[0].width)
     peak = timing.ceilings(record.path).get("bf16 product")
     for text in (team.place.name, timing.METHOD, f"{FORMULA}; {everything[0].sizes}", TRITON_LABEL):
         record.note(text)
@@ -236,9 +236,10 @@ def main(write: Path | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"), help="cpu: the CPU machine, small problems")
     record, options = record_for("prefill", __doc__, parser)
-    if options.device == "gpu" and not pl.gpu.available():
-        record.missing("GPU", "no NVIDIA GPU, or no driver for it; --device cpu shows that it all runs")
-        return record.end()
+    if options.device == "gpu" and (why := device.unavailable()):
+        record.missing("GPU", f"{why} (--device cpu shows that it all runs)")
+        record.end()
+        return UNUSABLE
     run(record, options.device, options.rehearse or options.device == "cpu")
     text = table({"rows": record.rows, "notes": record.notes, "missing": record.absent})
     print("\n" + text)
