@@ -140,7 +140,9 @@ def test_it_stops_when_the_time_is_up_and_goes_on_later(monkeypatch, capsys, tmp
     file = tmp_path / "prefill.json"
     one_problem(monkeypatch)
     assert main(monkeypatch, "--json", file, "--seconds", 0) == UNFINISHED
-    assert capsys.readouterr().out.splitlines()[-1] == "0 rows, 6 left for the next run"
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "0 rows; goal: pipelined >= 1.0x torch flash at D = 128, S >= 4096: not measured, 6 left for the next run"
+    )
     monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["pipelined"])
     assert main(monkeypatch, "--json", file) == DONE
     monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["pipelined", "mma"])

@@ -47,6 +47,7 @@ class Torch:
 
     def __init__(self, torch: Any, calls: Sequence[Callable[[], Any]]) -> None:
         self.torch, self.launches = torch, len(calls)
+        self._calls = list(calls)  # the graph knows addresses only: the tensors must live as long as it does
         cuda = torch.cuda
         side = cuda.Stream()  # torch wants calls before a capture to run on another stream than the default one
         side.wait_stream(cuda.current_stream())
@@ -89,7 +90,7 @@ class Torch:
 
     def free(self) -> None:
         """Gives the memory back to the driver, so that others can have it."""
-        self.outputs, self._graph = [], None
+        self.outputs, self._calls, self._graph = [], [], None
         self.torch.cuda.empty_cache()
 
 
