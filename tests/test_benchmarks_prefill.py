@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 import re
@@ -103,7 +102,7 @@ def one_problem(monkeypatch, *more):
     """The part measures this problem alone, and all kernels at that."""
     chosen = [Problem(64, True, 64, "bf16", 128, 128, most=3), *more]
     monkeypatch.setattr(prefill, "problems", lambda small: chosen)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # no Triton
+    monkeypatch.setattr(prefill, "find_triton", lambda: (None, "not installed: pip install triton"))
     return chosen
 
 

@@ -15,6 +15,7 @@ compiler takes 30.
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,9 +77,10 @@ class Contest:
         if torch is None:
             self.absent |= set(BACKENDS)
             record.missing("torch", why, optional=machine == "cpu")
-        if importlib.util.find_spec("triton") is None:
+        self.triton, why = find_triton()
+        if self.triton is None:
             self.absent.add(TRITON)
-            record.missing(TRITON, "not installed: pip install triton", optional=machine == "cpu")
+            record.missing(TRITON, why, optional=machine == "cpu")
 
     def prepared(self, problem: Problem, names: list[str]) -> dict[str, contest.Prepare]:
         """For each contestant the function that prepares it; Triton's tiles compete until one of them is chosen."""
@@ -93,8 +95,7 @@ class Contest:
         return found
 
     def _triton(self, problem: Problem) -> dict[str, contest.Prepare]:
-        from benchmarks.gpu import triton_attention as triton
-
+        triton = self.triton
         chosen = [
             one["tiles"] for one in self.record.rows
             if one["kernel"] == TRITON and (one["dim"], one["causal"]) == (problem.dim, problem.causal)
@@ -115,6 +116,16 @@ class Contest:
             ranked = sorted(tiles, key=lambda name: (not tiles[name].wrong, tiles[name].median or float("inf")))
             best = contest.row(TRITON, problem, tiles[ranked[0]], True, peak)
             yield best | ({"tiles": ranked[0].removeprefix(f"{TRITON} ")} if "seconds" in best else {})
+
+
+def find_triton() -> tuple[Any, str]:
+    """The module with Triton's kernel and "", or None and why there is none."""
+    if importlib.util.find_spec("triton") is None:
+        return None, "not installed: pip install triton"
+    try:
+        return importlib.import_module("benchmarks.gpu.triton_attention"), ""
+    except (ImportError, OSError) as error:
+        return None, f"it cannot be imported: {timing.said(error)}"
 
 
 def run(record: Record, machine: str, small: bool) -> None:

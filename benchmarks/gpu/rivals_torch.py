@@ -11,6 +11,7 @@ import numpy as np
 from ml_dtypes import bfloat16
 
 import ptxlab as pl
+from benchmarks.gpu.timing import said
 
 BACKENDS = {"torch flash": "FLASH_ATTENTION", "torch cuDNN": "CUDNN_ATTENTION"}
 
@@ -19,7 +20,10 @@ def find_torch() -> tuple[Any, str]:
     """torch and "", or None and why it cannot be used."""
     if importlib.util.find_spec("torch") is None:
         return None, "not installed: pip install torch"
-    torch = importlib.import_module("torch")
+    try:
+        torch = importlib.import_module("torch")
+    except (ImportError, OSError) as error:  # OSError: a library that it loads is missing
+        return None, f"it cannot be imported: {said(error)}"
     if not torch.cuda.is_available():
         return None, f"torch {torch.__version__} sees no GPU: install a build of it for CUDA"
     return torch, ""

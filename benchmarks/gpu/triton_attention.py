@@ -93,7 +93,7 @@ class Tiles:
 
 TILES = {
     64: (Tiles(128, 64, 4, 3), Tiles(128, 128, 8, 3), Tiles(128, 64, 8, 4)),
-    128: (Tiles(128, 64, 8, 3), Tiles(128, 128, 8, 2), Tiles(64, 64, 4, 3)),
+    128: (Tiles(128, 64, 8, 3), Tiles(128, 128, 8, 3), Tiles(128, 128, 8, 2)),
     256: (Tiles(128, 64, 8, 2), Tiles(64, 64, 4, 2)),
 }
 """By head_dim, the sizes that are tried; those which need more memory than the GPU has are left out."""
