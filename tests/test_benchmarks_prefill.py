@@ -106,10 +106,10 @@ def one_problem(monkeypatch, *more):
     return chosen
 
 
-def main(monkeypatch, *options):
+def main(monkeypatch, *options, write=None):
     """The part as from its command line, on the CPU machine."""
     monkeypatch.setattr(sys, "argv", ["prefill", "--device", "cpu", *map(str, options)])
-    return prefill.main()
+    return prefill.main(write)
 
 
 def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
@@ -131,8 +131,11 @@ def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
         assert row["fastest"] <= row["seconds"] <= row["slowest"]
         assert (row["launches"], row["replays"], row["wrong"]) == (3, 2, "")
     monkeypatch.setattr(prefill.contest, "contest", pytest.fail)  # a second run has nothing to measure
-    assert main(monkeypatch, "--json", file) == DONE
+    assert main(monkeypatch, "--json", file, write=tmp_path / "prefill.md") == DONE
     assert json.loads(file.read_text(encoding="utf-8"))["rows"] == found["rows"]
+    written = (tmp_path / "prefill.md").read_text(encoding="utf-8")
+    assert written.startswith("# Prefill kernels beside torch's and Triton's\n\nTFLOP/s; the best of a row in bold;")
+    assert written.endswith(prefill.table(json.loads(file.read_text(encoding="utf-8"))))
 
 
 def test_it_stops_when_the_time_is_up_and_goes_on_later(monkeypatch, capsys, tmp_path):
