@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import random
 import re
+import subprocess
 import sys
-import types
 from collections import Counter
 from pathlib import Path
 
-import ml_dtypes
 import numpy as np
 import pytest
+import torch_stand_in
 
 import ptxlab as pl
+from benchmarks.gpu import ladder, prefill, timing
+from benchmarks.gpu.contest import Problem
+from benchmarks.gpu.record import DONE, UNFINISHED, WRONG, Record
 from ptxlab import gpu, kernels, reference, targets
 from ptxlab.gpu.disassembler import find_nvdisasm
 from ptxlab.kernels.spec import entry_name
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture
-def bench(monkeypatch):
-    """The benchmark as a module."""
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import prefill
-
-    return prefill
+SCRIPT = ROOT / "benchmarks" / "prefill.py"
 
 
 @pytest.fixture
@@ -92,128 +86,213 @@ def test_the_table_of_registers_is_fresh_elsewhere(table):
         fresh(table, row)
 
 
+# -- the times ---------------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.skipif(gpu.available(), reason="there is a GPU")
-def test_without_a_gpu_it_says_so_and_ends(bench, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["prefill.py"])
-    assert bench.main() == 0
-    assert capsys.readouterr().out.splitlines()[0] == (
-        "no NVIDIA GPU, or no driver for it: nothing is measured (--device cpu --quick shows that it all runs)"
+def test_without_a_gpu_it_says_so_and_ends():
+    done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "no NVIDIA GPU, or no driver for it: nothing is measured (--device cpu shows that it all runs)\n"
     )
 
 
-def test_on_the_cpu_machine(bench, monkeypatch, capsys, tmp_path):
-    file = tmp_path / "figures.json"
-    argv = ["prefill.py", "--device", "cpu", "--quick", "--kernels", "swizzle", "--json", str(file)]
-    monkeypatch.setattr(sys, "argv", argv)
-    assert bench.main() == 0
-    figures = json.loads(file.read_text(encoding="utf-8"))
-    assert figures["device"] == "the CPU machine"
-    assert figures["notes"] == ["no torch with CUDA: the rungs are measured alone, with nothing to compare them with"]
-    assert [(row["dim"], row["causal"]) for row in figures["rows"]] == [
-        (64, False), (64, True), (128, False), (128, True)]  # fmt: skip
-    for row in figures["rows"]:
-        assert row["kernel"] == "swizzle"
-        assert row["ok"]
-        assert 0 < row["error"] <= row["tolerance"] < 0.1
-        assert row["tflops"] > 0
-        assert row["flash"] is None
-    shown = capsys.readouterr().out.splitlines()
-    assert shown[1].startswith("| kernel | type | D | causal | S | time | TFLOP/s |")
-    assert len(shown) == 1 + 2 + 4 + 1
+def one_problem(monkeypatch, *more):
+    """The part measures this problem alone, and all kernels at that."""
+    chosen = [Problem(64, True, 64, "bf16", 128, 128, most=3), *more]
+    monkeypatch.setattr(prefill, "problems", lambda small: chosen)
+    monkeypatch.setattr(prefill, "find_triton", lambda: (None, "not installed: pip install triton"))
+    return chosen
 
 
-def test_a_wrong_result_is_noticed(bench):
-    problem = bench.Problem(64, True, 64, 128, 128)
-    host = [x.reshape(-1) for x in reference.random_inputs(2, 2, 2, 64, 64, 64, dtype="bfloat16")]
-    q, k, v = (x.reshape(problem.shape) for x in host)
-    right = reference.attention(q, k, v, causal=True).o.astype(ml_dtypes.bfloat16)
-    assert bench.checked(problem, host, right, None, "bf16", 64).ok
-    wrong = right.copy()
-    wrong[1, 1, 63, 5] += 1
-    assert not bench.checked(problem, host, wrong, None, "bf16", 64).ok
+def main(monkeypatch, *options, write=None):
+    """The part as from its command line, on the CPU machine."""
+    monkeypatch.setattr(sys, "argv", ["prefill", "--device", "cpu", *map(str, options)])
+    return prefill.main(write)
 
 
-class Tensor:
-    """What the benchmark asks of torch's tensors, with numpy underneath."""
-
-    def __init__(self, array):
-        self.array = array
-
-    def view(self, to):
-        return Tensor(self.array.view(to) if isinstance(to, np.dtype) else self.array.reshape(to))
-
-    def cuda(self):
-        return self
-
-    cpu = contiguous = cuda
-
-    def numpy(self):
-        return self.array
-
-
-class Event:
-    """A CUDA event of a GPU on which everything takes 1 ms."""
-
-    def __init__(self, enable_timing):
-        assert enable_timing
-
-    def record(self):
-        pass
-
-    synchronize = record
-
-    def elapsed_time(self, end):
-        return 1.0
+def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "prefill.json"
+    (tmp_path / "facts.json").write_text('{"rows": [{"what": "bf16 product", "tflops": 600.0}]}')
+    one_problem(monkeypatch)
+    assert main(monkeypatch, "--json", file) == DONE
+    printed = capsys.readouterr().out
+    assert "TFLOP/s: 4 * B * H * Sq * Sk * D operations (half with the causal mask)" in printed
+    assert timing.METHOD in printed
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert [one["what"] for one in found["missing"]] == ["torch", "Triton"]
+    assert [row["kernel"] for row in found["rows"]] == ["pipelined", "swizzle", "mma"]
+    for row in found["rows"]:
+        assert (row["dtype"], row["dim"], row["causal"], row["seq"]) == ("bf16", 64, True, 64)
+        assert 0 < row["error"] < 0.02
+        assert row["tflops"] == pytest.approx(4 * 2 * 2 * 64 * 64 * 64 / 2 / row["seconds"] / 1e12)
+        assert row["of_product"] == pytest.approx(row["tflops"] / 600)
+        assert row["fastest"] <= row["seconds"] <= row["slowest"]
+        assert (row["launches"], row["replays"], row["wrong"]) == (3, 2, "")
+    monkeypatch.setattr(prefill.contest, "contest", pytest.fail)  # a second run has nothing to measure
+    assert main(monkeypatch, "--json", file, write=tmp_path / "prefill.md") == DONE
+    assert json.loads(file.read_text(encoding="utf-8"))["rows"] == found["rows"]
+    written = (tmp_path / "prefill.md").read_text(encoding="utf-8")
+    assert written.startswith("# Prefill kernels beside torch's and Triton's\n\nTFLOP/s; the best of a row in bold;")
+    assert written.endswith(prefill.table(json.loads(file.read_text(encoding="utf-8"))))
 
 
-def test_beside_torch(bench, monkeypatch):
-    """The whole way with a stand-in for torch that knows one of the two back ends."""
-    forced = []
-
-    @contextlib.contextmanager
-    def sdpa_kernel(backend):
-        forced.append(backend)
-        yield
-        forced.pop()
-
-    def scaled_dot_product_attention(q, k, v, *, is_causal):
-        if forced != ["flash"]:
-            raise RuntimeError("No available kernel. Aborting execution.\nMore.")
-        o = reference.attention(*(x.array for x in (q, k, v)), causal=is_causal).o
-        return Tensor(o.astype(ml_dtypes.bfloat16))
-
-    attention = types.ModuleType("torch.nn.attention")
-    attention.SDPBackend = types.SimpleNamespace(FLASH_ATTENTION="flash", CUDNN_ATTENTION="cudnn")
-    attention.sdpa_kernel = sdpa_kernel
-    torch = types.ModuleType("torch")
-    torch.from_numpy, torch.int16, torch.bfloat16 = Tensor, np.dtype(np.int16), np.dtype(ml_dtypes.bfloat16)
-    torch.cuda = types.SimpleNamespace(Event=Event)
-    torch.nn = types.SimpleNamespace(
-        functional=types.SimpleNamespace(scaled_dot_product_attention=scaled_dot_product_attention)
+def test_it_stops_when_the_time_is_up_and_goes_on_later(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "prefill.json"
+    one_problem(monkeypatch)
+    assert main(monkeypatch, "--json", file, "--seconds", 0) == UNFINISHED
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "0 rows; goal: pipelined >= 1.0x torch flash at D = 128, S >= 4096: not measured, 6 left for the next run"
     )
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setitem(sys.modules, "torch.nn", types.ModuleType("torch.nn"))
-    monkeypatch.setitem(sys.modules, "torch.nn.attention", attention)
-    monkeypatch.setattr(bench, "find_torch", lambda: (torch, lambda: None))
-    monkeypatch.setattr(bench, "_gpu", lambda: types.SimpleNamespace(arch="sm_90"))
-    here = types.SimpleNamespace(
-        launch=lambda *args, device, **given: pl.launch(*args, device="cpu", **given),
-        empty=lambda *args, device: pl.empty(*args, device="cpu"),
-        to_device=lambda array, device: pl.to_device(array, device="cpu"),
-    )
-    monkeypatch.setattr(bench, "pl", here)
+    monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["pipelined"])
+    assert main(monkeypatch, "--json", file) == DONE
+    monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["pipelined", "mma"])
+    assert main(monkeypatch, "--json", file) == DONE
+    assert [row["kernel"] for row in json.loads(file.read_text(encoding="utf-8"))["rows"]] == ["pipelined", "mma"]
 
-    found = list(bench.run([bench.Problem(64, True, 64, 64, 128)], ["mma", "swizzle"], "gpu", quick=True))
-    flash, missing, mma, swizzle = found
-    assert (flash.kernel, flash.seconds, flash.flash, flash.ok) == ("torch flash", 1e-3, 1.0, True)
-    assert missing == "no torch cuDNN: No available kernel. Aborting execution."
-    assert mma.ok
-    assert mma.flash == pytest.approx(1e-3 / mma.seconds)
-    assert swizzle.before == pytest.approx(mma.seconds / swizzle.seconds)
-    piped = bench.Row("pipelined", "bf16", 64, True, 64, 1e-3, 1.0, 0.0, 1.0, True, flash=1.25)
-    assert bench.summary([flash, mma, piped]) == [
-        "D = 64: pipelined is 1.25 to 1.25 times as fast as torch's flash back end; 1.00 is asked for: reached"
+
+def test_a_wrong_kernel_makes_the_part_wrong(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "prefill.json"
+    one_problem(monkeypatch)
+    monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["pipelined", "mma"])
+    ours = prefill.contest.ours
+
+    def planted(name, problem, *given):
+        made = ours(name, problem, *given)
+        if name == "mma":
+            made.steps.pop()
+        return made
+
+    monkeypatch.setattr(prefill.contest, "ours", planted)
+    assert main(monkeypatch, "--json", file) == WRONG
+    said = "mma, bf16, D 64, causal, S 64: 16640 elements of the output were not written"
+    assert f"wrong: {said}" in capsys.readouterr().out.splitlines()
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert found["wrong"] == [said]
+    assert "tflops" not in found["rows"][1]
+    assert "| wrong |" in prefill.table(found)
+
+
+def beside_torch(monkeypatch, torch, names):
+    """The rows of a run on the CPU machine beside a stand-in for torch with a GPU."""
+    one_problem(monkeypatch)
+    monkeypatch.setattr(prefill, "wanted", lambda problem, small: names)
+    module = torch.module(monkeypatch)
+    monkeypatch.setattr(prefill, "find_torch", lambda: (module, ""))
+    monkeypatch.setattr(prefill.Place, "of", lambda device: prefill.Place("cpu", "sm_80", 4, "a stand-in"))
+    record = Record("prefill", rehearsal=True)
+    prefill.run(record, "gpu", True)
+    return record
+
+
+def test_beside_torch(monkeypatch):
+    torch = torch_stand_in.Torch()
+    record = beside_torch(monkeypatch, torch, ["pipelined", "torch flash", "torch cuDNN"])
+    rows = {row["kernel"]: row for row in record.rows}
+    assert rows["torch cuDNN"]["absent"] == "RuntimeError: No available kernel. Aborting execution."
+    flash = rows["torch flash"]
+    assert (flash["seconds"], flash["launches"], flash["wrong"]) == (1e-3, 3, "")
+    assert 0 < flash["error"] < 0.02
+    assert set(torch.forced) == {"flash"}
+    assert torch.clock == 3 * (1 + 2) + 3  # three launches: one replay that is not counted and two that are; and before
+    text = prefill.table({"rows": record.rows})
+    assert f"| {1e-3 / rows['pipelined']['seconds']:.2f} |" in text
+    assert "- no torch cuDNN (1 problems, the first bf16 D 64 S 64): RuntimeError: No available kernel." in text
+
+
+def test_a_rival_is_checked_as_we_are(monkeypatch):
+    torch = torch_stand_in.Torch()
+    torch.answer = lambda q, k, v, causal: 1.1 * reference.attention(q, k, v, causal=causal).o
+    record = beside_torch(monkeypatch, torch, ["pipelined", "torch flash"])
+    assert [bool(row["wrong"]) for row in record.rows] == [False, True]
+    assert record.wrong[0].startswith("torch flash, bf16, D 64, causal, S 64: launch 0, batch, head and rows (0, 0, ")
+
+    def unwritten(q, k, v, causal):
+        o = reference.attention(q, k, v, causal=causal).o
+        o[-1, -1, -1, -1] = np.nan
+        return o
+
+    torch = torch_stand_in.Torch()
+    torch.answer = unwritten
+    record = beside_torch(monkeypatch, torch, ["torch flash"])
+    assert record.wrong == ["torch flash, bf16, D 64, causal, S 64: 3 elements of the output were not written"]
+
+
+def test_what_matters_most_comes_first():
+    every = prefill.problems(small=False)
+    assert len(every) == len(set(every)) == 3 * 2 * 6 * 2
+    assert [(p.dtype, p.dim, p.seq, p.causal) for p in every[:3]] == [
+        ("bf16", 128, 4096, True), ("bf16", 128, 4096, False), ("bf16", 128, 8192, True)]  # fmt: skip
+    assert all(p.dtype == "bf16" for p in every[:36])
+    everywhere = ["pipelined", "torch flash", "torch cuDNN", "Triton"]
+    assert prefill.wanted(every[0], small=False) == [*everywhere, "swizzle", "mma"]
+    assert prefill.wanted(every[2], small=False) == everywhere
+
+
+def timed(kernel, tflops, **more):
+    """A row as the part writes it."""
+    problem = {"dtype": "bf16", "dim": 128, "causal": True, "seq": 4096}
+    return {"kernel": kernel, **problem, "tflops": tflops, "seconds": 1 / tflops, "wrong": ""} | more
+
+
+def test_the_table():
+    rows = [
+        timed("pipelined", 450.0, of_product=0.75), timed("torch flash", 300.0), timed("mma", 9.876),
+        timed("Triton", 400.0, tiles="128 x 64, 8 warps, 3 stages"),
+        timed("pipelined", 200.0, causal=False, of_product=0.3), timed("torch flash", 400.0, causal=False),
+        timed("torch cuDNN", 1.0, seq=512, dim=64), timed("pipelined", 1.0, seq=512, dim=64, dtype="f16"),
+    ]  # fmt: skip
+    del rows[-2]["tflops"], rows[-2]["seconds"]
+    rows[-2]["absent"] = "RuntimeError: no"
+    found = {"rows": rows, "notes": ["on a GPU"], "missing": [{"what": "FlashInfer", "why": "not installed"}]}
+    assert prefill.table(found).splitlines() == [
+        "TFLOP/s; the best of a row in bold; x flash: pipelined as a multiple of torch's flash back end.",
+        "",
+        "| type | D | mask | S | pipelined | torch flash | torch cuDNN | Triton | mma | x flash | of product |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| bf16 | 128 | full | 4096 | 200.0 | **400.0** | - | - | - | 0.50 | 30% |",
+        "| bf16 | 128 | causal | 4096 | **450.0** | 300.0 | - | 400.0 | 9.88 | 1.50 | 75% |",
+        "| bf16 | 64 | causal | 512 | - | - | - | - | - | - | - |",
+        "| f16 | 64 | causal | 512 | **1** | - | - | - | - | - | - |",
+        "",
+        "- goal, bf16: pipelined >= 1.0x torch flash at D = 128, S >= 4096: not reached, 1 of 2 problems; "
+        "the lowest is 0.50x (full, S = 4096)",
+        "- no torch cuDNN (1 problems, the first bf16 D 64 S 512): RuntimeError: no",
+        "- not here: FlashInfer: not installed",
+        "- Triton's tiles 128 x 64, 8 warps, 3 stages: D 128 causal",
+        "- on a GPU",
     ]
+    assert prefill.table({"rows": rows[:2]}).splitlines()[-1] == (
+        "- goal, bf16: pipelined >= 1.0x torch flash at D = 128, S >= 4096: reached, 1 of 1 problems; "
+        "the lowest is 1.50x (causal, S = 4096)"
+    )
+    assert "- goal: pipelined >= 1.0x torch flash at D = 128, S >= 4096: not measured" in prefill.table({"rows": []})
+
+
+# -- the ladder --------------------------------------------------------------------------------------------------------
+
+
+def test_the_ladder(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "ladder.json"
+    monkeypatch.setattr(ladder, "problems", lambda small: [Problem(64, False, 64, "", 64, 64, most=2)])
+    monkeypatch.setattr(sys, "argv", ["ladder", "--device", "cpu", "--json", str(file)])
+    assert ladder.main() == DONE
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert [(row["kernel"], row["dtype"]) for row in rows] == [
+        ("pipelined", "bf16"), ("swizzle", "bf16"), ("mma", "bf16"), ("wmma", "f16"), ("tiled2d", "f32"),
+        ("tiled", "f32"), ("scalar", "f32")]  # fmt: skip
+    assert not any(row["wrong"] for row in rows)
+    seconds = {row["kernel"]: row["seconds"] for row in rows}
+    shown = {line.split(" | ")[0][2:]: line for line in ladder.table({"rows": rows}).splitlines() if "|" in line}
+    assert list(shown)[2:] == ["scalar", "tiled", "tiled2d", "wmma", "mma", "swizzle", "pipelined"]
+    assert shown["kernel"] == "| kernel | type | D 64, full, S 64 |"
+    assert f"({seconds['scalar'] / seconds['tiled']:.2f}x)" in shown["tiled"]
+    monkeypatch.setattr(ladder.contest, "contest", pytest.fail)
+    assert ladder.main() == DONE
+
+
+# -- machine code ------------------------------------------------------------------------------------------------------
 
 
 def main_loop(text):

@@ -27,7 +27,7 @@ PARTS = (
     _part("tune", 90, "are the tiles that Config.auto chooses the fastest?"),
     _part("explain", 60, "what do pipelined and decode_gqa wait for?"),
     _part("programs", 60, "do programs from nvcc give the same results here and there?"),
-    _part("ladder", 60, "what does each rung add, at 2048 positions?", "prefill", ("--ladder",)),
+    _part("ladder", 60, "what does each rung add, at 2048 positions?"),
 )
 
 

@@ -1,0 +1,84 @@
+"""FlashAttention-2 in Triton against float64, on the CPU machine; and how the benchmark chooses its tiles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from benchmarks.gpu import prefill
+from benchmarks.gpu.contest import Inputs, Place, Problem, contest
+from benchmarks.gpu.memory import NUMPY
+from benchmarks.gpu.record import Record
+from ptxlab import reference
+
+triton_attention = pytest.importorskip(
+    "benchmarks.gpu.triton_attention", reason="needs Triton: pip install 'ptxlab[triton]'", exc_type=ImportError
+)
+from benchmarks.gpu.triton_attention import TILES, Tiles  # noqa: E402 - where there is Triton
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("tiles", [Tiles(64, 32, 4, 2), Tiles(32, 32, 1, 1)], ids=str)
+def test_it_computes_attention(dtype, causal, tiles):
+    q, k, v = (x.astype(NUMPY[dtype]) for x in reference.random_inputs(2, 2, 2, 128, 128, 64, sigma=2.0))
+    o, lse = np.zeros_like(q), np.zeros(q.shape[:3], np.float32)
+    kernel = triton_attention.compiled(64, causal, dtype, "sm_80", tiles)
+    kernel, grid, block, shared, given = triton_attention.step(kernel, tiles, q, k, v, o, lse)
+    pl.launch(kernel, grid, block, *given, shared=shared, device="cpu")
+    error = reference.measure(o, lse, q, k, v, causal=causal, tile=tiles.keys)
+    assert error.ok, error
+
+
+def test_sizes_divide_the_sequence_and_each_other():
+    for dim, some in TILES.items():
+        assert all(tiles.rows % tiles.keys == 0 for tiles in some), dim
+        assert triton_attention.tiles_for(dim, 512) == list(some)
+        assert triton_attention.tiles_for(dim, 96) == []
+
+
+def test_the_best_tiles_are_kept(monkeypatch):
+    """The sizes compete once for long and once for short sequences; then the best one alone is measured."""
+    monkeypatch.setattr(prefill, "LONG", 128)
+    monkeypatch.setitem(TILES, 64, (Tiles(64, 64, 4, 2), Tiles(32, 32, 4, 2)))
+    monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["Triton"])
+    sizes = (("bf16", 128), ("bf16", 64), ("f16", 128))
+    problems = [Problem(64, True, seq, dtype, 128, 128, most=2) for dtype, seq in sizes]
+    monkeypatch.setattr(prefill, "problems", lambda small: problems)
+    tried = []
+
+    def watched(prepared, *given, **more):
+        tried.append(list(prepared))
+        return contest(prepared, *given, **more)
+
+    monkeypatch.setattr(prefill.contest, "contest", watched)
+    record = Record("prefill", rehearsal=True)
+    prefill.run(record, "cpu", True)
+    assert record.wrong == []
+    both = ["Triton 64 x 64, 4 warps, 2 stages", "Triton 32 x 32, 4 warps, 2 stages"]
+    best = record.rows[0]["tiles"]
+    assert tried == [both, both, [f"Triton {best}"]]
+    assert record.rows[2]["tiles"] == best
+    assert [row["kernel"] for row in record.rows] == ["Triton"] * 3
+
+
+def test_a_wrong_size_makes_triton_wrong(monkeypatch):
+    """Not the best of the others: whoever reads the table must know."""
+    problem = Problem(64, True, 64, "bf16", 64, 64, most=2)
+    inputs, place = Inputs(64 * 64, "cpu", None), Place.of("cpu")
+    good, bad = Tiles(32, 32, 4, 2), Tiles(64, 64, 4, 2)
+
+    def planted():
+        made = triton_attention.prepare(bad, problem, inputs, place)
+        made.steps.pop()
+        return made
+
+    prepared = {
+        f"Triton {good}": lambda: triton_attention.prepare(good, problem, inputs, place),
+        f"Triton {bad}": planted,
+    }
+    found = contest(prepared, inputs.answers(problem), rounds=1, warm=0.0)
+    team = prefill.Contest(Record("prefill", rehearsal=True), "cpu", 64 * 64)
+    (row,) = team.rows(problem, found, None)
+    assert row["wrong"] == "Triton, bf16, D 64, causal, S 64: 4160 elements of the output were not written"
