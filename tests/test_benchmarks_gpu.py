@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -273,3 +274,36 @@ def test_results_are_published_under_the_card(
     assert "| card | NVIDIA H100 80GB HBM3 |" in (card / "table.md").read_text()
     made.facts["rehearsal"] = True
     assert command.publish(made) == 2
+
+
+# -- what an image with torch has, and no more -------------------------------------------------------------------------
+
+ABSENT = (
+    "IPython", "ipywidgets", "anywidget", "traitlets", "jupyterlab", "jupytext", "nbformat", "nbclient", "nbgrader",
+    "matplotlib", "playwright", "sphinx",
+)  # fmt: skip
+"""Packages that a GPU machine's image may lack, or that no part has any business with."""
+BLOCKED = f"""
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {ABSENT!r}:
+            raise ModuleNotFoundError(f"no module named {{name!r}} in this test", name=name)
+sys.meta_path.insert(0, Absent())
+"""
+
+
+def test_no_part_imports_widgets(tests_part: ModuleType) -> None:
+    from benchmarks.gpu.parts import PARTS
+
+    modules = sorted({part.command[2] for part in PARTS})
+    assert len(modules) == 11
+    code = BLOCKED + "import importlib\nfor name in " + repr(modules) + ": importlib.import_module(name)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_gpu_tests_import_no_widgets(tests_part: ModuleType) -> None:
+    code = BLOCKED + f"sys.path.insert(0, 'tests')\nimport {', '.join(['conftest', *tests_part.FILES])}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

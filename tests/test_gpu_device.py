@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ptxlab.errors import DeviceFault, LaunchError, UnavailableError
-from ptxlab.gpu import device, faults
+from ptxlab.gpu import device, faults, presence
 
 ADD = """\
 .version 7.0
@@ -160,7 +160,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, initialised: object, count: int = 0
     monkeypatch.setattr(driver, "cuInit", first)
     monkeypatch.setattr(driver, "cuDeviceGetCount", lambda: (driver.CUresult.CUDA_SUCCESS, count))
     monkeypatch.setattr(driver, "cuGetErrorString", lambda answer: (driver.CUresult.CUDA_SUCCESS, b"in its own words"))
-    return device.unavailable.__wrapped__()
+    return presence.unavailable.__wrapped__()
 
 
 @pytest.mark.assembler
@@ -197,15 +197,17 @@ def test_packages_that_do_not_reach_the_driver(monkeypatch: pytest.MonkeyPatch) 
         return versions[name]
 
     monkeypatch.setattr(metadata, "version", version)
-    assert device._package_trouble() == "cuda-core 0.7.0 is too old: pip install 'cuda-core>=1.0.1,<2'"
+    assert presence._package_trouble() == "cuda-core 0.7.0 is too old: pip install 'cuda-core>=1.0.1,<2'"
     versions["cuda-core"] = "1.0.1"
     monkeypatch.setitem(sys.modules, "cuda.core", None)
-    assert device._package_trouble() == (
+    assert presence._package_trouble() == (
         "cuda-core 1.0.1 and cuda-bindings 13.0.3 cannot be imported (import of cuda.core halted; None in "
         "sys.modules): pip install --upgrade cuda-core cuda-bindings"
     )
     del versions["cuda-core"]
-    assert device._package_trouble() == ("cuda-core is not installed: pip install 'cuda-core>=1.0.1,<2' cuda-bindings")
+    assert presence._package_trouble() == (
+        "cuda-core is not installed: pip install 'cuda-core>=1.0.1,<2' cuda-bindings"
+    )
 
 
 def launch(blocks: int, threads: int, shared: int) -> tuple[np.ndarray, float]:
