@@ -210,6 +210,8 @@ def test_old():
     pytest.skip("x does not run on sm_75")
 def test_skipped():
     pytest.skip("no reason that is one")
+def test_missing():
+    pytest.skip("needs ncu")
 """
 
 
@@ -228,17 +230,18 @@ def test_a_fault_loses_no_other_test(tests_part: ModuleType, tmp_path: Path, mon
     assert outcomes == {
         "test_launch[0]": ("passed", 0), "test_launch[1]": ("failed", 0), "test_launch[2]": ("passed", 1),
         "test_launch[3]": ("passed", 1), "test_launch[4]": ("failed", 1), "test_launch[5]": ("passed", 2),
-        "test_old": ("skipped", 0), "test_skipped": ("skipped", 0),
+        "test_old": ("skipped", 0), "test_skipped": ("skipped", 0), "test_missing": ("skipped", 0),
     }  # fmt: skip
     assert record.wrong == [
         f"{at}test_launch[1]: RuntimeError: fault 1",
         f"{at}test_skipped: skipped without need: no reason that is one",
         f"{at}test_launch[4]: RuntimeError: fault 4",
+        f"missing: {at}test_missing: needs ncu",
     ]
     assert (
         tests_part.table(json.loads((tmp_path / "tests.json").read_text()))
         .splitlines()[2]
-        .startswith("| tests/test_losing.py | 4 | 2 | 2 |")
+        .startswith("| tests/test_losing.py | 4 | 2 | 3 |")
     )
 
 

@@ -77,10 +77,10 @@ def run(selected: list[str], more: list[str], jobs: int, seconds: float | None) 
 
 
 def judged(row: dict[str, Any]) -> str:
-    """What is wrong with the outcome of a test, "" for nothing."""
+    """What is wrong with the outcome of a test, "" for nothing. What needs something is said to be missing instead."""
     if row["outcome"] == "failed":
         return f"{row['test']}: {row['says'].splitlines()[0] if row['says'] else 'failed'}"
-    if row["outcome"] == "skipped" and not EXPECTED.search(row["says"]):
+    if row["outcome"] == "skipped" and not row["says"].startswith("needs ") and not EXPECTED.search(row["says"]):
         return f"{row['test']}: skipped without need: {row['says']}"
     return ""
 
@@ -98,9 +98,10 @@ def measure(record: Record, files: list[str], more: list[str], jobs: int) -> str
             record.add(test="pytest", outcome="failed", says=last, wrong=f"pytest gave no report: {last}")
             break
         lost = [row["test"] for row in rows if row.get("lost")]
-        for row in rows:
-            if row["test"] not in lost:
-                record.add(**row, round=round_, wrong=judged(row))
+        for row in (row for row in rows if row["test"] not in lost):
+            if row["outcome"] == "skipped" and row["says"].startswith("needs "):
+                record.missing(row["test"], row["says"])
+            record.add(**row, round=round_, wrong=judged(row))
         if not lost:
             break
         selected = lost  # in new processes, and without the one whose kernel was stopped
