@@ -59,8 +59,8 @@ op("nanosleep.u32  t:u32", """Sleeps for about t nanoseconds: what a spinning th
    kind="none", version=(6, 3), sm=70)  # fmt: skip
 op("griddepcontrol.action", """Programmatic dependent launch: lets the next kernel of the stream start before this one
    has ended, if it was launched so, or waits until the one before has ended and what it wrote can be read. On the CPU
-   machine a launch begins when the one before has ended, so there it does nothing.""", kind="none", action=("launch_dependents", "wait"), version=(7, 8),
-   sm=90)  # fmt: skip
+   machine a launch begins when the one before has ended, so there it does nothing.""",
+   kind="none", action=("launch_dependents", "wait"), version=(7, 8), sm=90)  # fmt: skip
 op("setmaxnreg.action.sync.aligned.u32  count:int", """Moves registers between warp groups while the kernel runs: the
    producer warp of a Hopper attention kernel gives its own to the consumers.""", kind="none", action=("inc", "dec"),
    version=(8, 0), sm=90)  # fmt: skip

@@ -9,10 +9,10 @@ What would cost is waiting. A load comes back after hundreds of cycles, and a lo
 that long for each. So the lanes share the splits in the first pass, and in the second each thread asks for eight at
 once.
 
-From sm_90 on, the wait for the launch can be shortened as well. `griddepcontrol.launch_dependents` in the splits' kernel
-says that this one may start, and `griddepcontrol.wait` here, before the first partial result is read, that it needs all
-that the other one writes. What stands before the wait runs while the last splits are still at work, and so does the
-launch itself, if it was asked for: `replay.record` does.
+From sm_90 on, the wait for the launch can be shortened as well: programmatic dependent launch. The splits' kernel says
+with `griddepcontrol.launch_dependents` that this one may start; here `griddepcontrol.wait` stands before the first
+partial result is read, and returns when all of them are written. The launch, and what stands before the wait, happen
+while the last splits are still at work. It has to be asked for with the launch: `replay.record` does.
 """
 
 from __future__ import annotations

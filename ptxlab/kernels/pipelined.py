@@ -20,6 +20,12 @@ the diagonal and the end of the keys.
 Two more ideas of FlashAttention-2. A warp takes 32 query rows, as two blocks of 16, and multiplies every piece of K and
 V that it loads with both: half as many loads a product. And with a causal mask, blocks near the end have most keys to
 go through, so they are started first; tiles that no row of a block sees are never touched.
+
+And one of FlashAttention-4, without its approximation. O is rescaled because a maximum grew; after the first tiles few
+do. The factors are then exactly 1: the lanes of the warp find that out by a vote, and step over the multiplications.
+With random keys a warp of 32 rows skips a third of 64 tiles, and two thirds of 256. The branch has a second effect: the
+assembler schedules what lies before and behind it apart, which takes fewer registers at a time; with those that are
+left it loads pieces of K and V before they are wanted.
 """
 
 from __future__ import annotations
