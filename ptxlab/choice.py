@@ -18,22 +18,29 @@ SPLITTING = ("decode_split", "decode_gqa")
 """The kernels that take `splits`."""
 
 
+MOST_WAVES = 2
+"""A grid of more waves is hardly better filled, and each split more is another partial result to merge."""
+
+
 def split_count(blocks: int, processors: int, keys: int) -> int:
     """Into how many parts to cut `keys` keys, if without cutting there are `blocks` blocks for so many processors.
 
     None if the blocks fill 80 % of the processors. Otherwise the grid runs in waves, and the last wave is seldom full:
-    of all counts the smallest that keeps 85 % as many processors busy as the best one.
+    of all counts that make one or two waves, the smallest that keeps 95 % as many processors busy as the best one.
+
+    A wave is one block for each processor, even where two or three fit: one has enough keys on their way to keep the
+    memory busy (see `decode_gqa`), and twice as many splits would cost `decode_reduce` twice as many steps.
     """
-    most = max(1, min(keys // KEYS_A_SPLIT, processors))
+    most = max(1, min(keys // KEYS_A_SPLIT, MOST_WAVES * processors // max(blocks, 1)))
     if blocks >= 0.8 * processors or most == 1:
         return 1
 
     def busy(splits: int) -> float:
         waves = blocks * splits / processors
-        return waves / math.ceil(waves)
+        return waves / max(1, math.ceil(waves))
 
     best = max(busy(n) for n in range(1, most + 1))
-    return next(n for n in range(1, most + 1) if busy(n) >= 0.85 * best)
+    return next(n for n in range(1, most + 1) if busy(n) >= 0.95 * best)
 
 
 def splits_for(

@@ -23,7 +23,10 @@ Step = tuple[Any, Any, Any, int, Sequence[Any]]
 
 def record(steps: Sequence[Step]) -> Graph:
     """A graph of the launches in order. Arguments are device buffers of the GPU and numbers; `LaunchError` names one
-    that is an array, `UnavailableError` says that there is no GPU."""
+    that is an array, `UnavailableError` says that there is no GPU.
+
+    A kernel whose `dependent` is true, such as `decode_reduce` for sm_90, may start before the one in front of it ends.
+    """
     from ptxlab.gpu.graph import Graph, Node
 
     nodes = []
@@ -35,5 +38,6 @@ def record(steps: Sequence[Step]) -> Graph:
             if b.array is not None or (b.buffer is not None and b.buffer.device != "gpu"):
                 raise LaunchError(f"{b.parameter}: a graph wants buffers of the GPU; write pl.to_device(array)")
         values = [b.scalar if b.buffer is None else int(b.buffer.address).to_bytes(8, "little") for b in bound]
-        nodes.append(Node(kernel, plan.function.name, _size("grid", grid), _size("block", block), values, shared))
+        sizes, dependent = (_size("grid", grid), _size("block", block)), getattr(kernel, "dependent", False)
+        nodes.append(Node(kernel, plan.function.name, *sizes, values, shared, dependent))
     return Graph(nodes)

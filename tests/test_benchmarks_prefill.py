@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch_stand_in
 
-import ptxlab as pl
 from benchmarks.gpu import ladder, prefill, timing
 from benchmarks.gpu.contest import Problem
 from benchmarks.gpu.record import DONE, UNFINISHED, WRONG, Record
@@ -295,36 +292,70 @@ def test_the_ladder(monkeypatch, capsys, tmp_path):
 # -- machine code ------------------------------------------------------------------------------------------------------
 
 
-def main_loop(text):
-    """The opcodes of the first loop that multiplies, from nvdisasm's text."""
-    places, code = {}, []
-    for line in text.splitlines():
-        if label := re.match(r"(\.L_x_\d+):", line):
-            places[label[1]] = len(code)
-        elif found := re.match(r"\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+ +)?([^;]*?)\s*;", line):
-            target = re.search(r"`\((\.L_x_\d+)\)", found[1])
-            if found[1].startswith("BRA") and target and target[1] in places:
-                body = [word.split()[0] for word in code[places[target[1]] :]]
-                if any(word.startswith("HMMA") for word in body):
-                    return body
-            code.append(found[1])
-    raise AssertionError("no loop multiplies")
+@pytest.fixture
+def profile(monkeypatch):
+    """The script that looks at the main loops in machine code, as a module."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import sass_profile
+
+    return sass_profile
+
+
+LISTING = """
+.text.kernel:
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+.L_x_0:
+        /*0010*/                   LDSM.16.M88.4 R4, [R1] ;
+        /*0020*/                   HMMA.16816.F32.BF16 R20, R8, R30, R20 ;
+        /*0030*/              @!P0 HMMA.16816.F32.BF16 R24, R8, R6.reuse, R24 ;
+        /*0040*/                   LDSM.16.MT88.4 R30, [R1+0x10] ;
+        /*0050*/                   HMMA.16816.F32.BF16 R20, R4, RZ, R20 ;
+        /*0060*/               @P0 BRA `(.L_x_0) ;
+.L_x_1:
+        /*0070*/                   BRA `(.L_x_1);
+"""
+
+
+def test_the_profile_counts_and_measures(profile):
+    loop = profile.main_loop(LISTING)
+    assert [text.split(".")[0].split()[0] for text in loop.code] == ["LDSM", "HMMA", "HMMA", "LDSM", "HMMA", "BRA"]
+    assert loop.kinds == {"HMMA": 3, "LDSM": 2, "BRA": 1}
+    # the first load is read by the second product behind it, the second one by the first product of the next round
+    assert loop.load_distances() == [(1, 1), (3, 1)]
+    assert loop.sum_distances() == [2]
+    with pytest.raises(ValueError, match=r"^no loop multiplies$"):
+        profile.main_loop(LISTING.replace("HMMA", "FFMA"))
 
 
 @pytest.mark.assembler
 @pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")
 @pytest.mark.parametrize(("dim", "keys", "most"), [(64, 128, 1120), (128, 64, 900)])
-def test_the_main_loop_on_hopper_has_nothing_to_spare(dim, keys, most):
+def test_the_main_loop_on_hopper_has_nothing_to_spare(profile, dim, keys, most):
     """Per tile and warp of `pipelined`, in machine code: the products, four instructions for each exponential, O's
     rescaling, the loads and the copies; no masking, no spilling, and hardly an instruction for addresses."""
     built = kernels.get("pipelined").build(head_dim=dim, dtype="bf16", arch="sm_90", causal=True)
     assert (built.config.tile_q, built.tile_kv, built.config.warps) == (128, keys, 4)
-    body = main_loop(pl.sass(built).text)
-    count = Counter(word.split(".")[0] for word in body)
+    found = profile.Profile.of(built, "sm_90")
+    assert (found.spilled, found.blocks) == (0, 2)
+    count = found.loop.kinds
     assert count["HMMA"] == 2 * (dim // 16) * (keys // 8) * 2  # 32 rows
     assert count["LDSM"] == 2 * (dim // 16) * (keys // 16) + 2 * (dim // 16)  # K, V, and Q again
     assert count["MUFU"] == 32 * keys // 32 + 4
     assert count["LDGSTS"] == 2 * keys * dim * 2 // 16 // 128
     assert count["BAR"] == 1
+    assert count["VOTE"] == (keys <= 64)  # whether O is rescaled at all
     assert not {"FSEL", "LDL", "STL", "LDG", "STS"} & set(count)
-    assert len(body) <= most
+    assert len(found.loop.code) <= most
+
+
+@pytest.mark.assembler
+@pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")
+@pytest.mark.parametrize(("name", "dim"), [("pipelined", 128), ("decode_gqa", 128)])
+def test_products_seldom_wait_for_their_loads(profile, name, dim):
+    """Of the loads of K, V and Q hardly any is read by the very next product, and sums rest for a few products."""
+    (built, *_) = profile.builds("sm_90", [name], [dim])
+    loop = profile.Profile.of(built, "sm_90").loop
+    loads = loop.load_distances()
+    assert len(loads) == loop.kinds["LDSM"]
+    assert sum(products == 0 for _, products in loads) <= len(loads) // 8
+    assert loop.sum_distances()[0] >= 2

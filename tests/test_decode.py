@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from decode_cases import inputs, paged
@@ -69,14 +71,33 @@ def test_a_wrong_result_is_noticed():
         (1, 108, 63, 1),
         (1, 108, 128, 2),
         (87, 108, 10**6, 1),
-        (8, 132, 10**6, 15),
-        (60, 108, 10**6, 5),
-        (1, 132, 2**17, 113),
+        (8, 132, 10**6, 16),
+        (60, 108, 10**6, 3),
+        (100, 132, 10**6, 1),
+        (1, 132, 2**17, 126),
+        (8, 132, 1000, 15),
+        (0, 132, 1000, 1),
     ],
 )
 def test_how_many_splits(blocks, processors, keys, splits):
     """None where 80 % are busy, never for fewer than 64 keys each, else the smallest of those that are nearly best."""
     assert split_count(blocks, processors, keys) == splits
+
+
+@pytest.mark.parametrize("processors", [108, 114, 132])
+def test_the_grid_makes_one_or_two_waves(processors):
+    """Whatever the problem: at most two waves, and parts of 64 keys or more. With few blocks and keys enough for all,
+    the processors are nearly always busy."""
+    for blocks in range(1, 3 * processors):
+        for keys in (1, 100, 1000, 8192, 2**17, 2**20):
+            splits = split_count(blocks, processors, keys)
+            if splits > 1:
+                assert keys // splits >= 64
+                assert blocks < 0.8 * processors
+                assert blocks * splits <= 2 * processors
+        if blocks <= processors // 10:
+            waves = blocks * splits / processors
+            assert waves / math.ceil(waves) > 0.9
 
 
 @pytest.mark.parametrize(

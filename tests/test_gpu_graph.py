@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from ptxlab import replay
+from ptxlab import kernels, replay
 from ptxlab.errors import LaunchError
 from ptxlab.frontends.kernel import CompiledKernel
 from ptxlab.gpu import device, graph
@@ -91,6 +91,30 @@ def test_launches_are_recorded_once_and_replayed(log):
     assert log == [("cuGraphLaunch", "executable", "legacy stream")] * 3
     made.free()
     assert log[-1] == ("cuGraphExecDestroy", "executable")
+
+
+def test_a_dependent_launch_may_start_early(log, monkeypatch):
+    """`decode_reduce` for sm_90 waits by itself, so its launch does not; the first of a graph has none to wait for."""
+    from cuda.bindings import driver
+
+    configs = []
+    launch = driver.cuLaunchKernelEx
+    monkeypatch.setattr(
+        driver, "cuLaunchKernelEx", lambda config, *rest: (configs.append(config), launch(config, *rest))[1]
+    )
+    for arch, early in (("sm_80", False), ("sm_90", True)):
+        reduce = kernels.get("decode_reduce", "decode").build(head_dim=64, dtype="f16", arch=arch)
+        assert reduce.dependent == early
+        step = (reduce, (2, 1, 1), (64, 1, 1), 0, [None, None, None, 2, 1])
+        del configs[:]
+        replay.record([step, step])
+        first, second = configs
+        assert first.numAttrs == 0
+        assert second.numAttrs == early
+        if early:
+            (attribute,) = second.attrs
+            assert attribute.id == driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+            assert attribute.value.programmaticStreamSerializationAllowed == 1
 
 
 def test_what_a_compiler_adds_to_a_kernel_is_added_to_its_launch(log):

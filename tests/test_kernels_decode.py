@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import ptxlab as pl
 from ptxlab import kernels, reference
+from ptxlab.launch import ALL_CHECKS
 
 LENGTHS = (0, 1, 15, 16, 17, 127, 512, 1328)
 HEADS = ((4, 4), (8, 2), (32, 8), (16, 1))
@@ -307,3 +308,25 @@ def test_nothing_is_spilled_anywhere(name, arch):
             if probes is not None:
                 more["probes"] = probes
             assert pl.assemble(spec.build(head_dim=dim, dtype=dtype, arch=arch, **more).ptx).spill_bytes == 0
+
+
+@pytest.mark.parametrize("name", ["decode_split", "decode_gqa"])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_the_reduce_may_start_early_where_there_is_such_a_thing(name, arch):
+    """From sm_90 on the splits say when, and the reduce waits before its first load of a partial result; everywhere
+    the result is right and the checks are silent."""
+    more = {"partial": True} if name == "decode_gqa" else {}
+    built = kernels.get(name, "decode").build(head_dim=32, dtype="f16", arch=arch, **more)
+    reduce = kernels.get("decode_reduce", "decode").build(head_dim=32, dtype="f16", arch=arch)
+    early = arch == "sm_90"
+    assert built.ptx.count("griddepcontrol.launch_dependents;") == early
+    (entry,) = reduce.module.kernels
+    opcodes = [i.opcode for i in entry.instructions()]
+    before = opcodes[: opcodes.index("griddepcontrol.wait")] if early else []
+    assert ("griddepcontrol.wait" in opcodes) == reduce.dependent == early
+    assert not [opcode for opcode in before if opcode.startswith("ld.global")]
+    q, k, v = inputs((4, 2), 32, "f16", (300, 40))
+    for device in ("cpu", "step"):
+        out = pl.decode(q, k, v, [300, 40], kernel=built, splits=3, device=device, checks=ALL_CHECKS)
+        assert out.findings == []
+        assert out.error.ok

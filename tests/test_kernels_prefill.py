@@ -261,4 +261,47 @@ def test_pipelined_compares_and_masks_nothing_in_whole_tiles():
     assert cost["bar.sync"] == 1
     assert cost["selp.f32"] == 0
     assert cost["setp.ge.u32"] + cost.get("setp.lt.u32", 0) == 2  # whether to go round again, and which stage is next
-    assert sum(n for name, n in cost.items() if name.startswith("setp")) == 2
+    assert cost["setp.lt.f32"] == 2  # whether a row of O shrinks
+    assert sum(n for name, n in cost.items() if name.startswith("setp")) == 4
+
+
+def descending(keys, dim, scores):
+    """Keys whose scores with a query of ones are `scores`, and values that are 1 in one half of them and -1 in the
+    other, so that with equal scores the mean is 0."""
+    q, k, v = (np.zeros((1, 1, n, dim), np.float16) for n in (16, keys, keys))
+    q[..., 0], k[0, 0, :, 0] = 1, scores
+    v[0, 0, :, 0] = np.where(np.arange(keys) < keys // 2, 1, -1)
+    return q, k, v
+
+
+@pytest.mark.parametrize("name", ["mma", "pipelined"])
+def test_nothing_shrinks_while_the_maximum_stays(name):
+    """256 tiles with one maximum: each multiplies what was summed before by exactly 1. A factor that is off by one
+    rounding of the maximum (97 / ln 2 = 139.9, off by up to 2**-17) would be off by 256 of them at the end."""
+    q, k, v = descending(4096, 16, 97)
+    built = kernels.get(name).build(head_dim=16, tile_kv=16, dtype="f16")
+    out = pl.attention(q, k, v, kernel=built, scale=1.0, device="cpu", state=[(0, 0, 0)])
+    assert (out.state[0, 1:, 2] == 1).all()
+    assert (out.o[..., 0] == 0).all()
+    np.testing.assert_allclose(out.lse, 97 + math.log(4096), rtol=1e-6)
+
+
+def test_pipelined_steps_over_what_would_change_nothing():
+    """O is multiplied in a tile only where a row's maximum grew: here in the first two of eight tiles, or in all. The
+    state says so, and what is skipped is what would have been multiplied by 1."""
+    built = kernels.get("pipelined").build(head_dim=16, tile_kv=16, tile_q=64, warps=4)
+    muls = {}
+    for name, scores in (("falling", np.repeat([1, 2, 2, 2, 1, 1, 1, 1], 16)), ("rising", np.repeat(np.arange(8), 16))):
+        q, k, v = descending(128, 16, scores)
+        out = pl.attention(
+            q, k, v, kernel=built, scale=1.0, device="cpu", counters=True, state=[(0, 0, 0)], checks=CHECKS
+        )
+        assert out.run.findings == []
+        muls[name] = sum(
+            n[0] for opcode, n in out.counters.opcodes.items() if opcode.startswith("mul.") and "f32" in opcode
+        )
+        grew = np.diff(np.maximum.accumulate(np.asarray(scores)[::16]), prepend=-1) > 0
+        assert ((out.state[0, :, 2] < 1) == grew).all()
+        assert out.error.ok
+    acc = 16 // 8 * 4  # registers of O in a lane of the one warp whose maxima grow
+    assert muls["rising"] - muls["falling"] == acc * (8 - 2)

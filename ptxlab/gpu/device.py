@@ -248,8 +248,13 @@ def ready(ptx: object, entry: str, shared: int) -> Loaded:
     return loaded
 
 
-def launch_config(grid: Dim, block: Dim, shared: int, cooperative: bool, cluster: Dim | None) -> Any:
-    """The driver's launch configuration, without a stream. `grid` counts blocks, with a cluster too."""
+def launch_config(
+    grid: Dim, block: Dim, shared: int, cooperative: bool, cluster: Dim | None, *, dependent: bool = False
+) -> Any:
+    """The driver's launch configuration, without a stream. `grid` counts blocks, with a cluster too.
+
+    dependent: the kernel may start before the one in front of it in the stream has ended (from sm_90 on).
+    """
     from cuda.bindings import driver
 
     config = driver.CUlaunchConfig()
@@ -269,6 +274,11 @@ def launch_config(grid: Dim, block: Dim, shared: int, cooperative: bool, cluster
         attribute = driver.CUlaunchAttribute()
         attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
         attribute.value.cooperative = 1
+        attributes.append(attribute)
+    if dependent:
+        attribute = driver.CUlaunchAttribute()
+        attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        attribute.value.programmaticStreamSerializationAllowed = 1
         attributes.append(attribute)
     config.numAttrs, config.attrs = len(attributes), attributes
     return config

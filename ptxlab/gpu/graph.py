@@ -17,7 +17,11 @@ from ptxlab.gpu.device import Dim
 
 @dataclass(frozen=True)
 class Node:
-    """One launch of a graph: kernel `entry` of `ptx` with the bytes of each parameter; see `device.run`."""
+    """One launch of a graph: kernel `entry` of `ptx` with the bytes of each parameter; see `device.run`.
+
+    dependent: it may start before the node in front of it has ended (`griddepcontrol.wait` in its code waits for that);
+    the first node has none in front of it.
+    """
 
     ptx: object
     entry: str
@@ -25,6 +29,7 @@ class Node:
     block: Dim
     values: Sequence[bytes]
     shared: int = 0
+    dependent: bool = False
 
 
 class Graph:
@@ -46,7 +51,8 @@ class Graph:
             mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
             device.check(driver.cuStreamBeginCapture(stream, mode))
             for node, kernel in zip(nodes, kernels, strict=True):
-                config = device.launch_config(node.grid, node.block, node.shared, False, None)
+                dependent = node.dependent and node is not nodes[0]
+                config = device.launch_config(node.grid, node.block, node.shared, False, None, dependent=dependent)
                 config.hStream = stream
                 pointers, _keep = device.parameter_block(node.values)
                 device.check(driver.cuLaunchKernelEx(config, kernel.handle, ctypes.addressof(pointers), 0), node.entry)

@@ -57,9 +57,10 @@ op("barrier.cluster.wait{.order}{.aligned}", f"""Waits until all threads of the 
 
 op("nanosleep.u32  t:u32", """Sleeps for about t nanoseconds: what a spinning thread should do between looks.""",
    kind="none", version=(6, 3), sm=70)  # fmt: skip
-op("griddepcontrol.action", """Lets the next kernel start before this one has ended, or waits for the one before:
-   programmatic dependent launch.""", kind="none", action=("launch_dependents", "wait"), version=(7, 8),
-   sm=90)  # fmt: skip
+op("griddepcontrol.action", """Programmatic dependent launch: lets the next kernel of the stream start before this one
+   has ended, if it was launched so, or waits until the one before has ended and what it wrote can be read. On the CPU
+   machine a launch begins when the one before has ended, so there it does nothing.""",
+   kind="none", action=("launch_dependents", "wait"), version=(7, 8), sm=90)  # fmt: skip
 op("setmaxnreg.action.sync.aligned.u32  count:int", """Moves registers between warp groups while the kernel runs: the
    producer warp of a Hopper attention kernel gives its own to the consumers.""", kind="none", action=("inc", "dec"),
    version=(8, 0), sm=90)  # fmt: skip

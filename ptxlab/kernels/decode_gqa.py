@@ -28,7 +28,7 @@ from ptxlab.errors import TargetError
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, key_count, rounded
 from ptxlab.kernels.decode_paged import Rows, places_of
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Slots, Sums, Table, entry_name
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Slots, Sums, Table, entry_name, next_may_start
 from ptxlab.kernels.decode_split import part
 from ptxlab.kernels.fragments import across, matrix, multiply
 from ptxlab.kernels.fragments import rounded as weights_of
@@ -153,6 +153,8 @@ def make(config: DecodeConfig) -> Kernel:
                 at += 2 * tile_bytes
                 at.set(k.select(at == config.stages * 2 * tile_bytes, 0, at))
 
+        if config.partial:
+            next_may_start(k)  # decode_reduce, while this block merges
         # The warps' states, each where its ring was.
         k.op("cp.async.wait_all")
         k.op("bar.warp.sync", -1)

@@ -8,12 +8,18 @@ for a few dozen splits.
 What would cost is waiting. A load comes back after hundreds of cycles, and a loop that takes one split at a time waits
 that long for each. So the lanes share the splits in the first pass, and in the second each thread asks for eight at
 once.
+
+From sm_90 on, the wait for the launch can be shortened as well: programmatic dependent launch. The splits' kernel says
+with `griddepcontrol.launch_dependents` that this one may start; here `griddepcontrol.wait` stands before the first
+partial result is read, and returns when all of them are written. The launch, and what stands before the wait, happen
+while the last splits are still at work. It has to be asked for with the launch: `replay.record` does.
 """
 
 from __future__ import annotations
 
 import math
 
+from ptxlab import targets
 from ptxlab.build import Builder, Kernel, Ptr, f32, kernel, u32
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, max_over, rounded, sum_over
@@ -41,6 +47,8 @@ def make(config: DecodeConfig) -> Kernel:
         lane = n % WARP
         row = k.ctaid.y * Hq + k.ctaid.x
         results = partial + k.mul(row * splits, D + 2, wide=True)
+        if starts_early(config):
+            k.op("griddepcontrol.wait")  # until here nothing was read that the splits' kernel writes
 
         # The maximum, then the sum: every warp for itself, so that no barrier is needed.
         row_max = k.var(f32, -math.inf)
@@ -86,6 +94,11 @@ def make(config: DecodeConfig) -> Kernel:
     return decode_reduce(**({} if config.probes else {"slots": None}))
 
 
+def starts_early(config: DecodeConfig) -> bool:
+    """Whether the kernel waits by itself for the one before it, and so may be launched before that one has ended."""
+    return targets.get(config.arch).number >= 90
+
+
 def threads(config: DecodeConfig) -> int:
     """A thread for each element, in whole warps."""
     return -(-config.head_dim // WARP) * WARP
@@ -105,4 +118,5 @@ SPEC = DecodeSpec(
     make=make,
     takes=(spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES),
     threads=threads,
+    starts_early=starts_early,
 )

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptxlab import targets
-from ptxlab.build import Kernel, Param, Ptr, Register, bf16, f16, f32, s32, u32, u64
+from ptxlab.build import Builder, Kernel, Param, Ptr, Register, bf16, f16, f32, s32, u32, u64
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels.spec import MAX_HEAD_DIM, Parameter, lesson
 
@@ -144,6 +144,12 @@ class DecodeBuilt:
         """The parameters with their types."""
         return self.kernel.params
 
+    @property
+    def dependent(self) -> bool:
+        """Whether it may be launched before the kernel in front of it has ended: it waits by itself, before it reads
+        what that one writes (`griddepcontrol.wait`, from sm_90 on)."""
+        return self.spec.starts_early(self.config)
+
     def with_probes(self) -> DecodeBuilt:
         """The same kernel, but storing the online-softmax state."""
         return _build(self.spec, dataclasses.replace(self.config, probes=True))
@@ -245,6 +251,12 @@ def one_block_a_head(batch: int, heads_q: int, heads_kv: int, splits: int) -> tu
     return heads_q, batch, 1
 
 
+def next_may_start(k: Builder) -> None:
+    """Lets the kernel behind this one start, if it was launched to; from sm_90 on, where there is such a thing."""
+    if k.target.number >= 90:
+        k.op("griddepcontrol.launch_dependents")
+
+
 def no_shared(config: DecodeConfig) -> int:
     """No dynamic shared memory."""
     return 0
@@ -256,7 +268,7 @@ class DecodeSpec:
 
     `takes` are its build parameters, `grid(B, Hq, Hkv, splits)`, `threads(config)` and `shared_bytes(config)` its
     launch shape; `fit(config)` completes and checks a configuration. `warp_of(config, keys)` tells which warp of a
-    block takes a key, counted from the block's first one.
+    block takes a key, counted from the block's first one. `starts_early(config)`: see `DecodeBuilt.dependent`.
     """
 
     name: str
@@ -273,6 +285,7 @@ class DecodeSpec:
     fit: Callable[[DecodeConfig], DecodeConfig] = field(default=lambda config: config, repr=False)
     look: str = ""
     warp_of: Callable[[DecodeConfig, Any], Any] = field(default=lambda config, keys: keys * 0, repr=False)
+    starts_early: Callable[[DecodeConfig], bool] = field(default=lambda config: False, repr=False)
     phase: str = "decode"
 
     @property

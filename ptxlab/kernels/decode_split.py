@@ -20,7 +20,7 @@ from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import Lanes, key_count
 from ptxlab.kernels.decode_multiwarp import THREADS, attend, merge_lanes, merge_warps, store_row
 from ptxlab.kernels.decode_paged import rows_of
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Table, entry_name
+from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Table, entry_name, next_may_start
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 Cache = TypeVar("Cache", f32, f16, bf16, u64)
@@ -46,6 +46,7 @@ def make(config: DecodeConfig) -> Kernel:
 
         where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
         state = attend(k, config, q + k.mul(row, D, wide=True), scale * LOG2E, first, last, where)
+        next_may_start(k)
         merge_lanes(k, Lanes(D, config.dtype), state)
         merged = merge_warps(k, config, state)
 

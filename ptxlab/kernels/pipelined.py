@@ -20,10 +20,19 @@ the diagonal and the end of the keys.
 Two more ideas of FlashAttention-2. A warp takes 32 query rows, as two blocks of 16, and multiplies every piece of K and
 V that it loads with both: half as many loads a product. And with a causal mask, blocks near the end have most keys to
 go through, so they are started first; tiles that no row of a block sees are never touched.
+
+And one of FlashAttention-4, without its approximation. O is rescaled because a maximum grew; after the first tiles few
+do. The factors are then exactly 1: the lanes of the warp find that out by a vote, and step over the multiplications.
+With random keys a warp of 32 rows skips a third of 64 tiles, and two thirds of 256. The branch has a second effect: the
+assembler schedules what lies before and behind it apart, which takes fewer registers at a time; with those that are
+left it loads pieces of K and V before they are wanted.
 """
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -33,7 +42,7 @@ from ptxlab.build import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32,
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import across, matrix, multiply, pair, rounded
 from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS, types
-from ptxlab.kernels.softmax import LN2, RowState, factor_of, mask, sign_of, update
+from ptxlab.kernels.softmax import LN2, RowState, advance, factor_of, mask, shrink, sign_of, weigh
 from ptxlab.kernels.spec import NOWHERE, Parameter, Slots, Spec, entry_name
 from ptxlab.kernels.tiles import Layout, Share
 
@@ -160,15 +169,22 @@ def make(config: Config) -> Kernel:
                 with nullcontext() if len(blocks) > 1 else k.if_(first + T > unmasked):
                     for m in blocks:
                         mask(k, scores[m], limits_of(first, m))
-            shrinks = [update(k, scores[m], acc[m], states[m], factor) for m in blocks]
-            weights = [[rounded(k, scores[m][2 * step], scores[m][2 * step + 1], config.dtype)
-                        for step in range(T // 16)] for m in blocks]  # fmt: skip
+            shrinks, lows = zip(*[advance(k, scores[m], states[m], factor) for m in blocks], strict=True)
+            # A factor of 1 changes nothing, and after the first tiles few maxima grow: most warps step over it.
+            with k.if_(any_below_one(k, shrinks)) if skips_rescaling(config) else nullcontext():
+                for m in blocks:
+                    shrink(k, acc[m], shrinks[m])
             for step in range(T // 16):  # O += P V, 16 keys and 16 columns at a time
+                weights = []
+                for m in blocks:  # exponentials just before their products, so that few weights wait in registers
+                    left, right = part = scores[m][2 * step : 2 * step + 2]
+                    weigh(k, part, states[m], lows[m], factor)
+                    weights.append(rounded(k, left, right, config.dtype))
                 for n in range(D // 16):
                     b = matrix(k, value_here.moved(rows=16 * step, chunks=2 * n), trans=True)
                     for m in blocks:
-                        multiply(k, acc[m][2 * n], weights[m][step], b[:2], config.dtype)
-                        multiply(k, acc[m][2 * n + 1], weights[m][step], b[2:], config.dtype)
+                        multiply(k, acc[m][2 * n], weights[m], b[:2], config.dtype)
+                        multiply(k, acc[m][2 * n + 1], weights[m], b[2:], config.dtype)
             if slots is not None:
                 for n, (slot, wanted) in enumerate(recorded):
                     m, down = divmod(n, 2)
@@ -213,6 +229,20 @@ def make(config: Config) -> Kernel:
         out_share.store(o.cast(b32) + q_start + thread * 4, Sq - first_row)
 
     return pipelined() if config.probes else pipelined(slots=None)
+
+
+def any_below_one(k: Builder, shrinks: Sequence[list[Any]]) -> Any:
+    """Whether any row of the warp shrinks: all lanes answer alike, so the branch on it does not diverge."""
+    below = functools.reduce(operator.or_, [factor < 1.0 for both in shrinks for factor in both])
+    return k.vote(below, -1, mode="any")
+
+
+def skips_rescaling(config: Config) -> bool:
+    """Whether a warp steps over O's rescaling where all factors are 1.
+
+    Not with 128 keys a tile: S takes so many registers that the assembler would spill on both sides of the branch.
+    """
+    return config.tile_kv <= 64
 
 
 def query_in_registers(config: Config) -> bool:

@@ -74,7 +74,21 @@ def update(k: Builder, scores: Scores, acc: Scores, state: RowState, factor: f32
 
     Returns by how much, for each of the two rows.
     """
-    shrinks = []
+    shrinks, lows = advance(k, scores, state, factor)
+    shrink(k, acc, shrinks)
+    weigh(k, scores, state, lows, factor)
+    return shrinks
+
+
+def advance(k: Builder, scores: Scores, state: RowState, factor: f32) -> tuple[list[Any], list[Any]]:
+    """Takes the scores into the maxima, and the sums shrink. Returns for each of the two rows
+
+    - the factor by which the sums shrank, and by which O has to: exactly 1 where the maximum stays. It is the quotient
+      of the old and the new weights as they are rounded; any other number, however close to 1, would be multiplied
+      again with every tile;
+    - what is added to a scaled score for the exponent of its weight (`lowered`).
+    """
+    shrinks, lows = [], []
     for half in range(2):
         row_max, row_sum = state.row_max[half], state.row_sum[half]
         mine = [c[2 * half + odd] for c in scores for odd in (0, 1)]
@@ -82,18 +96,35 @@ def update(k: Builder, scores: Scores, acc: Scores, state: RowState, factor: f32
         for s in mine[2:]:
             peak.set(k.max(peak, s))
         across(k, peak, "max")
-        peak.set(k.max(peak, row_max))
-        low = -k.max(peak * factor, LOWEST)  # a row that has seen no key yet: -inf - LOWEST is -inf, not NaN
-        grown = k.fma(row_max, factor, low)
-        rescale = k.exp2(grown, ftz=True)
-        row_max.set(peak)
+        before = lowered(k, row_max, factor)
+        row_max.set(k.max(peak, row_max))
+        low = lowered(k, row_max, factor)
+        rescale = k.exp2(low - before, ftz=True)
         row_sum *= rescale
-        for s in mine:
+        shrinks.append(rescale)
+        lows.append(low)
+    return shrinks, lows
+
+
+def shrink(k: Builder, acc: Scores, shrinks: list[Any]) -> None:
+    """Multiplies the two rows of O, each with its factor."""
+    for c in acc:
+        for half in range(2):
+            for odd in (0, 1):
+                c[2 * half + odd] *= shrinks[half]
+
+
+def weigh(k: Builder, scores: Scores, state: RowState, lows: list[Any], factor: f32) -> None:
+    """Scores become weights, and these are added to the sums."""
+    for half, low in enumerate(lows):
+        row_sum = state.row_sum[half]
+        for s in [c[2 * half + odd] for c in scores for odd in (0, 1)]:
             exponent = k.fma(s, factor, low)
             s.set(k.exp2(exponent, ftz=True))
             row_sum += s
-        for c in acc:
-            for odd in (0, 1):
-                c[2 * half + odd] *= rescale
-        shrinks.append(rescale)
-    return shrinks
+
+
+def lowered(k: Builder, row_max: Any, factor: f32) -> Any:
+    """-row_max * factor, rounded. Of a row that has seen no key yet it is finite: -inf - LOWEST is -inf, not NaN."""
+    low = -k.max(row_max * factor, LOWEST)
+    return low

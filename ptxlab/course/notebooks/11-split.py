@@ -156,8 +156,8 @@ axis.grid(alpha=0.25)
 # heads no split at all keeps 76 % busy; two, three and four keep no more, and five are the first that are better.
 #
 # So "fill the card" is no sufficient rule, and "as many as possible" none at all. The library's rule: do not split
-# if 80 % of the multiprocessors have a block anyway; otherwise take the **smallest** number that reaches 85 % of
-# the best, and give no part fewer than 64 keys.
+# if 80 % of the multiprocessors have a block anyway; otherwise, of the numbers that make one or two waves, take the
+# **smallest** that reaches 95 % of the best, and give no part fewer than 64 keys.
 
 # %%
 from ptxlab.choice import split_count
