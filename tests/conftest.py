@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import collections
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,8 +34,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"longer than 400 lines: {', '.join(longer)}")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips what needs a GPU, NVIDIA's assembler or a browser where there is none."""
+    """Leaves most cases of a sweep to the slow run; skips what needs a GPU, NVIDIA's assembler or a browser where there
+    is none."""
+    cases: collections.Counter[str] = collections.Counter()
+    for item in items:
+        if (sweep := item.get_closest_marker("sweep")) is not None:
+            test = item.nodeid.partition("[")[0]
+            if cases[test] % sweep.args[0]:
+                item.add_marker(pytest.mark.slow)
+            cases[test] += 1
     needs = {
         "gpu": (device.available, f"needs an NVIDIA GPU: {device.unavailable()}"),
         "assembler": (

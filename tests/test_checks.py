@@ -30,6 +30,7 @@ def test_there_are_enough() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", BUGS)
 def test_planted_bug(name: str) -> None:
     planted, seen = BUGS[name], []

@@ -19,6 +19,7 @@ from ptxlab.findings import Finding
 PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(("name", "causal", "device"), [
     pytest.param(name, causal, device, marks=[pytest.mark.slow] if device == "step" and (causal or n % 3) else [])
     for n, name in enumerate(pl.kernels.names("prefill")) for causal in (False, True) for device in DEVICES
@@ -36,6 +37,7 @@ def test_library_is_silent(name: str, causal: bool, device: str) -> None:
         assert out.error.ok
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", [name for name in pl.kernels.names("decode") if name != "decode_reduce"])
 def test_decode_is_silent(name: str, device: str) -> None:
@@ -65,6 +67,7 @@ def silent_corpus(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert [str(f) for f in found] == []
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("file", [f for f in corpus.FILES if f.startswith(QUICK) and "nvrtc" in f])
 def test_corpus_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,6 +110,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("name", [
     "producer_consumer", "scan_lookback", "threadfence_reduce", "spin_lock", "grid_sync", "cas_loops", "barrier_copy",
     "pipeline_copy", "warp_reductions", "scan_shuffle", "stack_array", "matmul_mma", "matmul_wmma", "sort_bitonic",

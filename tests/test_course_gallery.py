@@ -69,6 +69,7 @@ def line_of(kernel: Any, line: int) -> str:
     return " ".join(ptx_of(kernel).splitlines()[line - 1].split("//")[0].split())
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_exhibit(number: int) -> None:
     exhibit = pl.gallery(number)

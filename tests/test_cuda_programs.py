@@ -26,6 +26,7 @@ def test_every_program_has_a_source_and_its_ptx() -> None:
     assert set(archive()) == wanted
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_optimised(name: str, engine: str) -> None:

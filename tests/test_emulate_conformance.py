@@ -39,6 +39,7 @@ def compare(opcodes: list[str]) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("opcodes", chunks(FORMS), ids=lambda c: c[0])
 def test_engines_agree(opcodes: list[str]) -> None:
     compare(opcodes)

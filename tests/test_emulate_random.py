@@ -34,6 +34,7 @@ def check(seed: int) -> None:
         assert found == first, f"seed {seed}: {engine} and step differ"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("seed", QUICK)
 def test_random_program(seed: int) -> None:
     check(seed)

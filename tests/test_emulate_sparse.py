@@ -78,6 +78,7 @@ def metadata(words: list[list[str]], type_: str, selector: int, rng: np.random.G
     return e
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("opcode", FORMS)
 def test_the_product_is_that_of_the_whole_matrix(engine: str, opcode: str) -> None:

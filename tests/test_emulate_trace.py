@@ -152,6 +152,7 @@ def test_engines_agree(name: str) -> None:
     same_steps(*(CASES[name].run(engine, trace=pl.Trace(warps=0))[1].trace for engine in ENGINES), name)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("file", [f for f in FILES if f.count(".") == 2])
 def test_engines_agree_on_compiled_code(file: str, monkeypatch: pytest.MonkeyPatch) -> None:

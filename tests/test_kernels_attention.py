@@ -52,6 +52,7 @@ def label(value):
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "dtype", "causal", "heads", "shape", "dim"), list(quick()), ids=label)
 def test_against_float64(name, dtype, causal, heads, shape, dim):
     check(name, dtype, causal, heads, shape, dim)
@@ -67,6 +68,7 @@ def test_against_float64_everywhere(name, dtype, causal, dim):
         check(name, dtype, causal, heads, shape, dim)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("name", "dtype", "causal", "heads", "shape", "dim"),
     [

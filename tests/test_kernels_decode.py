@@ -47,6 +47,7 @@ def label(value):
 CASE = ("name", "dtype", "heads", "dim", "lengths", "page", "splits")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(CASE, list(quick()), ids=label)
 def test_against_float64(name, dtype, heads, dim, lengths, page, splits):
     check(name, dtype, heads, dim, lengths, page=page, splits=splits)
@@ -91,6 +92,7 @@ def test_on_a_gpu(name, dim):
             check(name, dtype, heads, dim, LENGTHS, page=page, device="gpu")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("name", "dtype", "page"),
     [
@@ -123,6 +125,7 @@ def test_scale_is_the_public_one(name):
         assert out.scale == scale
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "dtype"), [("decode_split", "f32"), ("decode_split", "bf16"), ("decode_gqa", "f16")])
 def test_splits_and_pages_change_little(name, dtype):
     """Against the same keys in one part of a dense cache, o and LSE within the tolerance: 1 part to more than keys."""
@@ -194,6 +197,7 @@ def test_state_of_one_warp_is_the_online_softmax():
     assert np.isnan(out.state[0, 7:]).all()
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("name", "dtype", "splits", "parts"),
     [
@@ -221,6 +225,7 @@ def test_state_before_the_merge(name, dtype, splits, parts):
         np.testing.assert_allclose(top[row] + np.log((l[row] * factor[row]).sum()), out.lse[b, h], atol=1e-4)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("name", "dtype", "splits", "page"),
     [

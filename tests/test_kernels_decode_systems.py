@@ -54,6 +54,7 @@ def test_system_d(heads, length):
     assert "shfl.sync.bfly" in built.ptx
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("length", ["value", "pointer"])
 @pytest.mark.parametrize("warps", [2, 4, 8, 16])
 def test_system_e(warps, length):

@@ -57,6 +57,7 @@ def label(value):
 ARGUMENTS = ("name", "dtype", "dim", "causal", "heads", "shape", "batch", "sigma")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(ARGUMENTS, list(sampled(3, 1, (1, 15, 17, 64, 65, 127), (64, 16, 80))), ids=label)
 def test_against_float64(name, dtype, dim, causal, heads, shape, batch, sigma):
     built = kernels.get(name).build(head_dim=dim, causal=causal, dtype=dtype)
@@ -104,6 +105,7 @@ def test_on_a_gpu(name, dtype):
         check(built, (4, 2), shape, batch=2, device="gpu", checks=("memcheck",))
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize("name", KERNELS)
 def test_state_is_the_online_softmax(name, causal):
@@ -122,6 +124,7 @@ def test_state_is_the_online_softmax(name, causal):
     np.testing.assert_array_equal(out.o, without.o)  # looking does not change what is seen
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", KERNELS)
 def test_rows_that_see_no_key(name):
     spec = kernels.get(name)
@@ -143,6 +146,7 @@ def test_any_scale(name, scale):
     check(built, (2, 1), (40, 50), scale=scale)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("name", "given"),
     [
@@ -198,6 +202,7 @@ def test_mma_has_conflicts_where_rows_begin_in_the_same_banks(dim):
     assert {c.wavefronts / c.ideal_wavefronts for c in lines(out, "ldmatrix")} == {math.gcd(dim // 8, 8)}
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", ["swizzle", "pipelined"])
 @pytest.mark.parametrize("dim", dims(64, 80))
 def test_the_swizzle_leaves_no_conflict(name, dim):
@@ -230,6 +235,7 @@ def test_global_accesses_of_full_tiles_are_ideal(name, dim):
     assert [c for c in out.counters.by_line.values() if c.sectors != c.ideal_sectors] == []
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize(
     ("dim", "stages"), [(32, 2), (48, 3), *(pytest.param(d, 2, marks=pytest.mark.slow) for d in (64, 80, 128, 256))]

@@ -91,6 +91,7 @@ def test_sm_75_multiplies_in_halves():
     assert counts[0] == 2 * counts[1] > 0
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.assembler
 @pytest.mark.parametrize("name", KERNELS)
 def test_nothing_spills(name):
@@ -139,6 +140,7 @@ def test_auto_says_what_it_chose_and_why():
     ]
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("arch", list(targets.TARGETS))
 def test_auto_never_exceeds_a_limit(arch):
     """For every target, and every head_dim up to 256; and what it says it will build is what is built."""
@@ -208,6 +210,7 @@ def test_attention_chooses_by_itself():
 # -- the systems that the library covers -------------------------------------------------------------------------------
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("dim", [1, 2, 64, 256])
 def test_system_a(dtype, dim):
