@@ -10,15 +10,17 @@ import ast
 import itertools
 import linecache
 import os
+import socket
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from ptxlab.course.grader import isolation, submission
+from ptxlab.course.grader import attempts, isolation, namespaces, submission
 from ptxlab.course.grader.wire import Channel, Gone, WireError
 from ptxlab.course.grading import is_kernel
 from ptxlab.errors import PtxlabError, Span
@@ -34,6 +36,9 @@ PREPARED = (
     "ptxlab.decode",
     "ptxlab.kernels",
 )
+PACKAGES = [
+    str(folder) for folder in (Path(__file__).parents[2], *Path(__file__).parents[2].rglob("*/")) if folder.is_dir()
+]
 
 
 class Student:
@@ -102,6 +107,28 @@ class Student:
         answer = self.held[held]
         built = answer(**python) if python else answer
         return {"kernel": sent_kernel(built)}
+
+    def on_probe(self, secret: str) -> dict[str, Any]:
+        """Attempts what an answer must not do, before any submission runs: what of it could be done."""
+        beside = os.path.join(os.path.dirname(secret), "written")
+        attempts: dict[str, Callable[[], Any]] = {
+            "reads": lambda: open(secret, "rb").close(),
+            "writes": lambda: [open(path, "ab").close() for path in (beside, secret)],
+            "processes": lambda: os.fork() or os._exit(0),
+            "signals": lambda: os.kill(os.getpid(), 0),
+            "network": socket.socket,
+            "permissions": lambda: os.chmod(".", 0o700),
+        }
+        could = []
+        for name, attempt in attempts.items():
+            try:
+                attempt()
+            except OSError:
+                continue
+            could.append(name)
+        with open("mine", "wb") as file:  # and what it must be able to do
+            file.write(b"x")
+        return {"could": could}
 
     # -- running cells -------------------------------------------------------------------------------------------------
 
@@ -172,20 +199,45 @@ def thrown(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{where}"[:4000]
 
 
+def enter(start: dict[str, Any]) -> Path:
+    """Goes into the namespaces that the grader asked for, and their folder; the folder to work in."""
+    own = Path(start["folder"])
+    if start["way"] == "layers":
+        return own
+    if start["way"] == "namespaces":
+        namespaces.enter([Path(p) for p in start["places"]], own)
+    namespaces.own_folders([Path(p) for p in start["hidden"]], isolation.Limits(*start["limits"]).disk, start["user"])
+    return namespaces.HOME
+
+
 def main() -> None:
     """Reads what is asked for, confines this process, tells what is in force, and serves."""
-    channel = Channel(int(sys.argv[1]), int(sys.argv[2]))
+    asked, replied, tells, handle = map(int, sys.argv[1:])
+    says = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=handle)
+    channel = Channel(asked, replied)
     start = channel.receive()
     for name in PREPARED:
         __import__(name)
     np.random.seed(0)
     for name in ("check", "score", "solution"):  # the grader checks, not the answer
         setattr(sys.modules["ptxlab.course"], name, lambda *args, **options: None)
-    folder = Path(start["folder"])
+    try:
+        folder = enter(start)
+    except OSError as error:
+        channel.send({"failed": error.strerror or str(error)})
+        os._exit(1)
     os.chdir(folder)
-    in_force = [isolation.limit(isolation.Limits(*start["limits"]))]
-    in_force += isolation.confine(folder, start["user"], [Path(p) for p in start["readable"]])
-    channel.send({"in force": [says for says in in_force if says]})
+    in_force = (
+        []
+        if start["way"] == "layers"
+        else [f"a machine of its own: no other process, file or network ({start['way']})"]
+    )
+    in_force.append(isolation.limit(isolation.Limits(*start["limits"])))
+    in_force += isolation.confine(folder, start["user"], [Path(p) for p in start["readable"]], says)
+    says.close()
+    named = any("refusals noted" in words for words in in_force)
+    attempts.watch(tells, str(folder), start["readable"], [*map(os.path.realpath, sys.path), *PACKAGES], kernel=named)
+    channel.send({"in force": [words for words in in_force if words]})
     sys.argv = ["notebook"]
     Student(channel, start["files"]).serve()
     sys.stdout.flush()
