@@ -44,7 +44,12 @@ def wrapped(bwrap: str, places: Sequence[Path], command: Sequence[str]) -> list[
             "--cap-add", "CAP_SYS_ADMIN"]  # fmt: skip
     if root:  # it becomes a user of its own instead of living in a user namespace
         made += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_DAC_READ_SEARCH"]
-    for place in outermost(places):
+    mounted = outermost(places)
+    above = {folder for place in (*mounted, HOME) for folder in place.parents}
+    for folder in sorted(above):  # what bubblewrap makes by itself may be closed to other users
+        if not any(folder.is_relative_to(place) for place in mounted):
+            made += ["--dir", str(folder)]
+    for place in mounted:
         made += ["--ro-bind", str(place), str(place)]
     for device in DEVICES:
         made += ["--dev-bind", device, device]

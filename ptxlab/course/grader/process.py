@@ -30,8 +30,6 @@ SAID = 4000
 STARTING = 30.0
 """Seconds that a process may take to start."""
 PACKAGE = Path(__file__).resolve().parents[2]
-SECRET = PACKAGE / "course" / "exercises"
-"""What an answer may not read: the solutions."""
 SYSTEM = (
     "/usr",
     "/lib",
@@ -107,7 +105,7 @@ class Process:
             self.channel.send({
                 "way": task.way, "folder": str(folder), "user": task.user, "files": list(task.files),
                 "readable": [str(p) for p in readable(*task.secrets, task.folder.parent)],
-                "places": [str(p) for p in places], "hidden": [str(SECRET)],
+                "places": [str(p) for p in places], "hidden": [str(p) for p in solutions()],
                 "limits": [task.limits.seconds, task.limits.memory, task.limits.file, task.limits.disk],
             })  # fmt: skip
             self._listen(here)
@@ -212,15 +210,22 @@ def import_path() -> list[str]:
 def all_places() -> list[Path]:
     """The places that Python needs: the system's libraries, Python itself, its packages, and ptxlab."""
     python = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values())
-    checkout = (PACKAGE.parent / "pyproject.toml").exists()  # it has the tests and much else, too
-    own = [PACKAGE] if checkout else [PACKAGE.parent]
-    packages = [Path(p) for p in import_path() if Path(p).resolve() != PACKAGE.parent]
-    return [p for p in dict.fromkeys([*map(Path, SYSTEM), *map(Path, python), *packages, *own]) if p.exists()]
+    packages = []
+    for path in dict.fromkeys([PACKAGE.parent, *map(Path, import_path())]):
+        checkout = (path / "ptxlab").is_dir() and (path / "pyproject.toml").exists()  # it has the tests and more, too
+        packages.append(path / "ptxlab" if checkout else path)
+    return [p for p in dict.fromkeys([*map(Path, SYSTEM), *map(Path, python), *packages]) if p.exists()]
+
+
+def solutions() -> list[Path]:
+    """What an answer may not read in any ptxlab that lies on the path: the solutions."""
+    places = [path / "ptxlab" / "course" / "exercises" for path in (PACKAGE.parent, *map(Path, import_path()))]
+    return list(dict.fromkeys(place.resolve() for place in places if place.is_dir()))
 
 
 def readable(*secrets: Path) -> Iterator[Path]:
     """What an answer may read: `all_places` without the solutions and other secrets."""
-    yield from _without_all([*all_places(), *map(Path, namespaces.DEVICES)], [SECRET, *secrets])
+    yield from _without_all([*all_places(), *map(Path, namespaces.DEVICES)], [*solutions(), *secrets])
 
 
 def mounted(*secrets: Path) -> Iterator[Path]:

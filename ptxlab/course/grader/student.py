@@ -36,9 +36,6 @@ PREPARED = (
     "ptxlab.decode",
     "ptxlab.kernels",
 )
-PACKAGES = [
-    str(folder) for folder in (Path(__file__).parents[2], *Path(__file__).parents[2].rglob("*/")) if folder.is_dir()
-]
 
 
 class Student:
@@ -113,7 +110,7 @@ class Student:
         beside = os.path.join(os.path.dirname(secret), "written")
         attempts: dict[str, Callable[[], Any]] = {
             "reads": lambda: open(secret, "rb").close(),
-            "writes": lambda: [open(path, "ab").close() for path in (beside, secret)],
+            "writes": lambda: [open(path, "ab") for path in (beside, secret)],
             "processes": lambda: os.fork() or os._exit(0),
             "signals": lambda: os.kill(os.getpid(), 0),
             "network": socket.socket,
@@ -236,7 +233,9 @@ def main() -> None:
     in_force += isolation.confine(folder, start["user"], [Path(p) for p in start["readable"]], says)
     says.close()
     named = any("refusals noted" in words for words in in_force)
-    attempts.watch(tells, str(folder), start["readable"], [*map(os.path.realpath, sys.path), *PACKAGES], kernel=named)
+    packages = [path for module in list(sys.modules.values()) for path in getattr(module, "__path__", ())]
+    looked_into = map(os.path.realpath, (*sys.path, *packages))  # by imports
+    attempts.watch(tells, str(folder), start["readable"], looked_into, kernel=named)
     channel.send({"in force": [words for words in in_force if words]})
     sys.argv = ["notebook"]
     Student(channel, start["files"]).serve()
