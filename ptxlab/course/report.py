@@ -43,6 +43,7 @@ const open = () => { const at = document.getElementById(location.hash.slice(1));
 addEventListener("hashchange", open); open();
 </script>"""
 """Opens the feedback that a link in the table leads to."""
+_CONTROLS = {at: "\N{REPLACEMENT CHARACTER}" for at in (*range(32), *range(127, 160)) if chr(at) not in "\t\n\r"}
 
 
 def write_csv(graded: Sequence[Graded], path: Path) -> None:
@@ -60,9 +61,9 @@ def write_csv(graded: Sequence[Graded], path: Path) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Writes a file so that there is always a whole one: the old or the new. What is no text, as half of a pair of
-    surrogates in what an answer printed, is written as an escape."""
-    raw = text.encode("utf-8", "backslashreplace")
+    """Writes a file so that there is always a whole one: the old or the new. Signs that a terminal would obey are
+    replaced, and what is no text, such as half of a pair of surrogates that an answer printed, becomes an escape."""
+    raw = text.translate(_CONTROLS).encode("utf-8", "backslashreplace")
     place = path.resolve()
     if place.exists() and not place.is_file():  # such as /dev/stdout
         place.write_bytes(raw)

@@ -24,7 +24,7 @@ KINDS = {
                    "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat "
                    "file_setattr setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid "
                    "capset",
-    "file outside": "truncate mknod mknodat mount umount2 pivot_root chroot open_by_handle_at name_to_handle_at "
+    "file outside": "truncate mount umount2 pivot_root chroot open_by_handle_at name_to_handle_at "
                     "open_tree move_mount fsopen fsmount flock inotify_add_watch fanotify_init mount_setattr",
     "memory": "memfd_create memfd_secret shmget shmat semget msgget add_key request_key keyctl userfaultfd",
 }  # fmt: skip
