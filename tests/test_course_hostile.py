@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,16 +103,22 @@ class Place:
 
     def grade(self, way: str, *options: str) -> subprocess.CompletedProcess[str]:
         """Runs the command on a machine that has a way of confinement, and no stricter one."""
+        run = self.start(way, *options)
+        out, err = run.communicate(timeout=1500)
+        return subprocess.CompletedProcess(run.args, run.returncode, out, err)
+
+    def start(self, way: str, *options: str) -> subprocess.Popen[str]:
+        """Starts it."""
         bwrap = self.folder / "bin" / "bwrap"
         if way == "bubblewrap" and not bwrap.exists():
             bwrap.symlink_to(str(namespaces.bubblewrap()))
         out = self.folder / "out"
         identity = {"user": USER, "group": USER, "extra_groups": []} if self.ordinary else {}
-        return subprocess.run(
+        return subprocess.Popen(
             [self.python, "-P", "-c", COMMAND, ",".join(WITHOUT[way]), "course", "grade", str(self.folder / "class"),
              "--csv", str(out / "marks.csv"), "--html", str(out / "marks.html"), "--quiet", *options],
-            env=self.environment, cwd=out, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
-            timeout=1500, **identity,
+            env=self.environment, cwd=out, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, **identity,
         )  # fmt: skip
 
     def rows(self) -> dict[str, dict[str, str]]:
@@ -129,6 +136,9 @@ class Place:
             except (FileNotFoundError, ProcessLookupError, PermissionError):
                 continue
         return found
+
+
+ORDINARY = pytest.mark.parametrize("ordinary", [False, True], ids=["as oneself", "as an ordinary user"])
 
 
 @pytest.fixture
@@ -170,6 +180,8 @@ def held(place: Place, way: str, attacks: dict[str, hostile.Attack], honest: int
     page = (place.folder / "out" / "marks.html").read_text(encoding="utf-8")
     told, wrong = html.unescape(page), []
     for at, (name, attack) in enumerate(attacks.items()):
+        if name in WITHOUT[way]:  # the machine that is played here refuses it before anybody is told
+            continue
         row = rows[f"{at:03}-{name}"]
         if attack.named not in row["note"] or float(row["01-predict"]) != attack.score or attack.told not in told:
             wrong.append((name, row["01-predict"], row["note"]))
@@ -178,15 +190,79 @@ def held(place: Place, way: str, attacks: dict[str, hostile.Attack], honest: int
     assert not any(ord(c) < 32 and c not in "\t\n\r" for c in page)
 
 
-ORDINARY = pytest.mark.parametrize("ordinary", [False, True], ids=["as oneself", "as an ordinary user"])
+@pytest.mark.parametrize("ordinary", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_less_than_the_documented_confinement_is_refused(folder: Path, ordinary: bool) -> None:
+    needs("", ordinary)
+    place = Place(folder, ordinary)
+    trace = Path(place.places["outside"], "ran")
+    attack = hostile.Attack(f"open({str(trace)!r}, 'w').close()", "", "", 1)
+    hostile.hand_in(folder / "class", {"writes": attack}, 1, place.places)
+    done = place.grade("")
+    assert done.returncode == 2
+    assert "  not in force: Landlock (Linux 5.13)\n" in done.stdout
+    assert "  not in force: an answer cannot write files outside of its folder\n" in done.stdout
+    assert done.stderr == (
+        "ptxlab: this machine cannot confine submissions as docs/security.md says: not in force: an answer cannot read "
+        "files outside of its folder; not in force: an answer cannot write files outside of its folder. Install "
+        "bubblewrap or use Linux 5.13 or newer with Landlock; to grade all the same what you trust, add --unconfined\n"
+    )
+    assert not trace.exists()
+    assert list((folder / "out").iterdir()) == []
+    assert place.grade("", "--unconfined").returncode == 0
+    assert trace.exists()
+    assert {row["total"] for row in place.rows().values()} == {"2", "1"}
 
 
-@ORDINARY
-@pytest.mark.parametrize("way", ["bubblewrap", "namespaces", "layers"])
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=pytest.mark.slow) for way in ("bubblewrap", "namespaces")] + ["layers"]
+)
+def test_more_files_than_a_submission_may_have(folder: Path, way: str) -> None:
+    needs(way, False)
+    place = Place(folder, False)
+    hostile.hand_in(folder / "class", {"many": hostile.SLOW_TO_CLEAN}, 1, place.places)
+    assert place.grade(way).returncode == 0
+    assert place.rows()["000-right"]["total"] == "2"
+    many = place.rows()["000-many"]
+    assert way != "layers" or many["note"] == "01-predict: it made more than 20,000 files"
+    assert list((folder / "tmp").iterdir()) == []
+
+
+def test_grading_goes_on_where_it_was_killed(folder: Path) -> None:
+    needs("layers", False)
+    place = Place(folder, False)
+    sleeper = hostile.Attack("time.sleep(1000)", "the time was up", "", 0)
+    hostile.hand_in(folder / "class", {"a": hostile.Attack(""), "b": hostile.Attack("1 / 0"), "c": sleeper}, 1,
+                    place.places)  # fmt: skip
+    run = place.start("layers", "--jobs", "1", "--seed", "5")
+    table = folder / "out" / "marks.csv"
+    while not table.exists() or len(place.rows()) < 3:
+        assert run.poll() is None
+        time.sleep(0.05)
+    run.kill()
+    run.communicate()
+    first = place.rows()
+    assert list(first) == ["000-a", "000-right", "001-b"]
+    while place.processes():  # they end with the grader
+        time.sleep(0.05)
+    done = place.grade("layers", "--resume", "--each", "3")
+    assert done.returncode == 0, done.stderr
+    rows = place.rows()
+    assert {name: rows[name] for name in first} == first  # with the same seconds: they were not graded again
+    assert rows["002-c"]["note"].startswith("01-predict: stopped: the time was up")
+    assert "; seed 5\n" in done.stdout
+    (folder / "class" / "001-b.py").write_text(hostile.HEAD + hostile.RIGHT, encoding="utf-8")
+    assert place.grade("layers", "--resume", "--each", "3").returncode == 0
+    assert place.rows()["001-b"]["01-predict"] == "1"  # handed in anew
+    assert place.grade("layers", "--resume", "--seed", "6").stderr == (
+        f"ptxlab: {table}.journal has the seed 5, not 6; resume without --seed\n"
+    )
+
+
+@pytest.mark.parametrize(("way", "ordinary"), [("bubblewrap", False), ("layers", True)])
 def test_hostile_and_honest_submissions(folder: Path, way: str, ordinary: bool) -> None:
     needs(way, ordinary)
     attacks = {name: hostile.ATTACKS[name] for name in hostile.FAST}
-    held(Place(folder, ordinary), way, attacks, 3, "--jobs", "2")
+    held(Place(folder, ordinary), way, attacks, 2, "--jobs", "2")
 
 
 @pytest.mark.slow

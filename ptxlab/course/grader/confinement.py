@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ptxlab.course.grader import namespaces
-from ptxlab.course.grader.process import Process, Task, all_places
+from ptxlab.course.grader.process import NOT_STARTED, Process, Task, all_places
 from ptxlab.errors import PtxlabError, UnavailableError
 
 WAYS = ("bubblewrap", "namespaces", "layers")
@@ -116,7 +116,7 @@ def _tried(way: str, folder: Path | None) -> tuple[Confinement, str]:
         try:
             process = Process(task)
         except (OSError, PtxlabError) as error:
-            return Confinement(way), str(error).splitlines()[0]
+            return Confinement(way), str(error).splitlines()[0].removeprefix(NOT_STARTED)
         try:
             could = process.ask_probe(secret)
         finally:

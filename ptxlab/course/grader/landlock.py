@@ -23,18 +23,21 @@ def version() -> int:
     return max(0, int(ctypes.CDLL(None).syscall(_CREATE, None, 0, 1)))
 
 
+def handled(version: int) -> tuple[int, ...]:
+    """What a version is asked to take away: rights on files, on TCP ports (binding, connecting), and what may go out of
+    the process (to abstract Unix sockets, signals)."""
+    files = (1 << _FILE_RIGHTS.get(version, 16)) - 1
+    return (files, *((3,) if version >= 4 else ()), *((3,) if version >= 6 else ()))
+
+
 def restrict(folder: Path, readable: Sequence[Path]) -> bool:
     """Allows everything in `folder` and reading in `readable`, nothing else; no signal leaves this process where the
     kernel can see to that (version 6). Whether it is in force."""
     libc, there = ctypes.CDLL(None, use_errno=True), version()
     if not there:
         return False
-    access = (1 << _FILE_RIGHTS.get(there, 16)) - 1
-    words = [access]
-    if there >= 4:
-        words.append(3)  # binding and connecting TCP sockets
-    if there >= 6:
-        words.append(3)  # abstract Unix sockets, signals
+    words = handled(there)
+    access = words[0]
     ruleset = libc.syscall(
         _CREATE, ctypes.create_string_buffer(struct.pack(f"={len(words)}Q", *words)), 8 * len(words), 0
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import select
 import struct
@@ -33,6 +32,8 @@ class Listener:
         self.thread.start()
 
     def _serve(self) -> None:
+        import fcntl  # not there on Windows, where nothing listens
+
         poll = select.poll()
         poll.register(self.handle, select.POLLIN)
         poll.register(self._stop, select.POLLIN)

@@ -27,6 +27,7 @@ KEPT = 2000
 """Characters of an answer's own output that are kept; the rest is read and forgotten."""
 SAID = 4000
 """Characters of one sentence of feedback that are kept."""
+NOT_STARTED = "The process for the answers did not start: "
 STARTING = 30.0
 """Seconds that a process may take to start."""
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -116,7 +117,7 @@ class Process:
         except WireError as error:
             self.stop()
             why = " ".join(self.output.split()) or str(error)
-            raise WireError(f"The process for the answers did not start: {why}") from None
+            raise WireError(f"{NOT_STARTED}{why}") from None
         finally:
             here.close()
 

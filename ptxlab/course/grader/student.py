@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.course.grader import attempts, isolation, namespaces, submission
+from ptxlab.course.grader import attempts, isolation, namespaces, reaper, submission
 from ptxlab.course.grader.wire import Channel, Gone, WireError
 from ptxlab.course.grading import is_kernel
 from ptxlab.errors import PtxlabError, Span
@@ -211,6 +211,7 @@ def main() -> None:
     """Reads what is asked for, confines this process, tells what is in force, and serves."""
     asked, replied, tells, handle = map(int, sys.argv[1:])
     says = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=handle)
+    reaper.name_this_process()
     channel = Channel(asked, replied)
     start = channel.receive()
     for name in PREPARED:
