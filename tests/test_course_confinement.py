@@ -58,8 +58,7 @@ CALLS = [
     ("fcntl", (1, (1 << 32) | 8, 1), "tell"), ("fcntl", (1, (1 << 32) | 1, 1), "allow"),  # the kernel looks at 32 bits
     ("ioctl", (1, 0x5401), "allow"), ("ioctl", (1, 0x5452), "tell"), ("ioctl", (1, 0x8901), "tell"),
     ("prctl", (15,), "allow"), ("prctl", (1, 9), "tell"), ("prctl", (22,), "tell"),
-    ("prlimit64", (0, 7, 0, 1), "allow"), ("prlimit64", (1, 7, 0, 1), "tell"), ("prlimit64", (0, 7, 1, 0), "tell"),
-    ("prlimit64", (0, 7, 1 << 32, 0), "tell"),
+    ("prlimit64", (0, 7, 0, 1), "allow"), ("prlimit64", (1, 7, 0, 1), "tell"), ("prlimit64", (0, 7, 1, 0), "allow"),
     ("sendmsg", (SAYS,), "allow"), ("sendmsg", (SAYS + 1,), "tell"),
     *((name, (), "tell") for name in (
         "kill", "tgkill", "rt_sigqueueinfo", "pidfd_send_signal", "timer_create", "mq_notify", "mq_open", "execve",
@@ -241,6 +240,7 @@ def test_a_hostile_folder_of_submissions(tmp_path: Path) -> None:
     os.truncate(tmp_path / "large.py", 1 << 40)
     (tmp_path / "folder.py").mkdir()
     notes = {h.student: h.note for h in collect(tmp_path)}
+    assert tree.remove(nested_home) == ""  # pytest could not delete it
     assert notes == {
         "pipe": "pipe.py is not a file",
         "deep": "folders in it are nested more than 32 deep",

@@ -106,6 +106,10 @@ def watch(handle: int, home: str, readable: Iterable[str], listed: Iterable[str]
     def under(path: str, places: Iterable[str]) -> bool:
         return any(path == place or path.startswith(place.rstrip("/") + "/") for place in places)
 
+    def cached(path: str) -> bool:  # importing looks for them whether they are there or not
+        folder, name = path.rsplit("/", 1)
+        return folder.endswith("/__pycache__") and name.endswith(".pyc") and folder[: -len("/__pycache__")] in known
+
     def tell(kind: str, what: str) -> None:
         told[kind] = told.get(kind, 0) + 1
         if told[kind] > 4 * SHOWN:
@@ -133,7 +137,7 @@ def watch(handle: int, home: str, readable: Iterable[str], listed: Iterable[str]
             if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
                 if path != "/dev/null":
                     tell("file outside", path)
-            elif not under(path, inside) and path not in known:
+            elif not under(path, inside) and path not in known and not cached(path):
                 tell("file outside", path)
         elif event in _READ:
             path = path_of(args[0] if args[0] is not None else ".")
