@@ -190,6 +190,24 @@ def held(place: Place, way: str, attacks: dict[str, hostile.Attack], honest: int
     assert not any(ord(c) < 32 and c not in "\t\n\r" for c in page)
 
 
+LOOK = """
+seen = [os.path.lexists(place) for place in (OUTSIDE, CLASS, REPORT, '/etc/passwd', '/home', '/tmp', '/root/.bashrc')]
+processes = [pid for pid in range(2, 5000) if os.path.lexists(f'/proc/{pid}') and pid not in (os.getpid(),)]
+raise ValueError(f'seen: {seen}, {processes}')
+"""
+
+
+@pytest.mark.parametrize("way", ["namespaces", pytest.param("bubblewrap", marks=pytest.mark.slow)])
+def test_names_of_other_files_are_out_of_sight(folder: Path, way: str) -> None:
+    needs(way, False)
+    place = Place(folder, False)
+    hostile.hand_in(folder / "class", {"looks": hostile.Attack(LOOK)}, 0, place.places)
+    assert place.grade(way).returncode == 0
+    page = html.unescape((folder / "out" / "marks.html").read_text(encoding="utf-8"))
+    # /home is the folder above its own
+    assert "seen: [False, False, False, False, True, False, False], []" in page
+
+
 @pytest.mark.parametrize("ordinary", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_less_than_the_documented_confinement_is_refused(folder: Path, ordinary: bool) -> None:
     needs("", ordinary)

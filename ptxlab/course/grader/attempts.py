@@ -150,7 +150,7 @@ def watch(handle: int, home: str, readable: Iterable[str], listed: Iterable[str]
                     tell("file outside", path)
             if event in _PERMISSIONS and not kernel:
                 tell("permissions", event)
-        elif event == "import" and str(args[0]).startswith("ptxlab.course.exercises."):
+        elif event == "import" and f"{args[0]}.".startswith("ptxlab.course.exercises."):
             tell("file outside", f"the solutions ({args[0]})")
         elif not kernel and event in _PROCESS:
             tell("process", _PROCESS[event])
