@@ -20,7 +20,7 @@ from typing import NoReturn
 
 from ptxlab.course.grader import seccomp
 
-HOME = Path("/home/student")
+HOME = Path("/student")
 """The folder of an answer's process, inside."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 FILES = 20_000
