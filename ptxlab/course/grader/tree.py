@@ -1,8 +1,7 @@
 """Folders that somebody else has filled: how much lies in one, and how to delete it, whatever is in it.
 
 A submission may nest folders deeper than Python can recurse or a path can be long, take all permissions from them, and
-give them names that are no text. So nothing here recurses or builds a path: a folder is emptied by moving the
-folders in it up to its own level.
+give them names that are no text. So nothing here recurses or builds a path.
 """
 
 from __future__ import annotations
@@ -57,23 +56,28 @@ def remove(folder: Path) -> str:
 
 
 def _empty(top: int) -> None:
-    """Empties an open folder: files go, and what lies in a folder's folder comes up to be dealt with here."""
-    moved = 0
-    folders = _without_files(top)
-    while folders:
-        name = folders.pop()
-        os.chmod(name, 0o700, dir_fd=top)
-        inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
-        try:
-            for below in _without_files(inner):
-                moved += 1
-                up = f".{moved}.{os.getpid()}".encode()
-                os.chmod(below, 0o700, dir_fd=inner)  # a folder is moved by whoever may write to it
-                os.rename(below, up, src_dir_fd=inner, dst_dir_fd=top)
-                folders.append(up)
-        finally:
-            os.close(inner)
-        os.rmdir(name, dir_fd=top)
+    """Empties an open folder: goes down a folder at a time and comes back up by "..", so two are open at most."""
+    here = os.dup(top)
+    above: list[tuple[bytes, list[bytes]]] = []  # the name of each folder on the way, and its siblings still to do
+    folders = _without_files(here)
+    try:
+        while folders or above:
+            if folders:
+                name = folders.pop()
+                os.chmod(name, 0o700, dir_fd=here)
+                inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+                above.append((name, folders))
+                os.close(here)
+                here = inner
+                folders = _without_files(here)
+            else:
+                name, folders = above.pop()
+                outer = os.open("..", os.O_RDONLY | os.O_DIRECTORY, dir_fd=here)
+                os.close(here)
+                here = outer
+                os.rmdir(name, dir_fd=here)
+    finally:
+        os.close(here)
 
 
 def _without_files(folder: int) -> list[bytes]:
