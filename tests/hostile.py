@@ -7,6 +7,7 @@ the attempt cost nobody anything, and the note that it was seen.
 from __future__ import annotations
 
 import os
+import platform
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,7 @@ def attempt(work, *given):
     except Exception as error:
         print(type(error).__name__, error)
 
-PIDS = [os.getppid() or 1, *range(max(2, os.getppid() - 6), os.getppid())]  # the grader and its parent are among these
+PIDS = [os.getppid() or 2, *range(max(2, os.getppid() - 6), os.getppid())]  # the grader and its parent are among these
 """
 
 
@@ -214,6 +215,21 @@ UNDONE = {
         for name in (b'\xff\xfe', b'new\nline', b'\x1b[2J', b'-rf', b'x' * 255):
             open(name, 'w').close(); os.mkdir(name + b'd' if len(name) < 255 else b'd' * 255)
         """),
+    "other-architecture": Attack("""
+        code = mmap.mmap(-1, 4096, prot=7)
+        code.write(bytes.fromhex('b814000000cd80c3'))  # getpid of 32-bit programs
+        if platform.machine() == 'x86_64':
+            ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
+        """, "", "", 0 if platform.machine() == "x86_64" else 1),
+    "other-numbers": Attack("""
+        if platform.machine() == 'x86_64':
+            libc.syscall(ctypes.c_long(0x40000000 | 90), OUTSIDE.encode() + b'/public', 0)
+        """, "SIGSYS" if platform.machine() == "x86_64" else "", "", 0 if platform.machine() == "x86_64" else 1),
+    "without-python": Attack("""
+        for place in (b'/etc/passwd', OUTSIDE.encode() + b'/private', CLASS.encode()):
+            if libc.open(place, 0) >= 0: raise ValueError(place)
+        """),
+    "own-handles": Attack("os.listdir('/proc/self/fd'); open('/proc/self/status').read()"),
     "links": Attack("os.symlink('.', 'loop'); os.symlink(OUTSIDE, 'out'); os.symlink('/', 'root')"),
 }  # fmt: skip
 ATTACKS = {

@@ -98,6 +98,7 @@ def watch(handle: int, home: str, readable: Iterable[str], listed: Iterable[str]
     """
     inside = tuple(readable)
     known = {*listed, *inside}
+    own = (home, "/proc/self", f"/proc/{os.getpid()}")
     os.set_blocking(handle, False)
     realpath, fspath, write, fsdecode = os.path.realpath, os.fspath, os.write, os.fsdecode
     told: dict[str, int] = {}
@@ -132,7 +133,7 @@ def watch(handle: int, home: str, readable: Iterable[str], listed: Iterable[str]
         if event == "open":
             flags = args[2] if isinstance(args[2], int) else 0
             path = path_of(args[0])
-            if path is None or under(path, (home, "/proc/self", f"/proc/{os.getpid()}")):
+            if path is None or under(path, own):
                 return
             if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
                 if path != "/dev/null":
@@ -141,7 +142,7 @@ def watch(handle: int, home: str, readable: Iterable[str], listed: Iterable[str]
                 tell("file outside", path)
         elif event in _READ:
             path = path_of(args[0] if args[0] is not None else ".")
-            if path is not None and not under(path, (home, *inside)) and path not in known:
+            if path is not None and not under(path, (*own, *inside)) and path not in known:
                 tell("file outside", path)
         elif event in _WRITE:
             for given in args[: _WRITE[event]]:

@@ -173,6 +173,8 @@ class Process:
         except subprocess.TimeoutExpired:
             return ""
         number = -code if code < 0 else code - 128
+        if number == getattr(signal, "SIGSYS", 0):
+            return "SIGSYS, a system call of another architecture"
         if number in set(signal.Signals):
             return signal.Signals(number).name
         return f"exit status {code}"
