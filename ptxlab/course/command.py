@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import secrets
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ptxlab.errors import PtxlabError
+
+if TYPE_CHECKING:
+    from ptxlab.course.marks import Journal
 
 
 def main(argv: Sequence[str]) -> int:
@@ -43,6 +49,8 @@ def _parser() -> argparse.ArgumentParser:
     grade.add_argument("--each", type=float, default=30.0, metavar="S", help="time of one exercise")
     grade.add_argument("--memory", type=float, default=3.0, metavar="GIB", help="of a submission's process")
     grade.add_argument("--jobs", type=int, metavar="N", help="submissions at a time; by default one a core")
+    grade.add_argument("--resume", action="store_true", help="go on where it stopped: keep the marks there are")
+    grade.add_argument("--unconfined", action="store_true", help="grade although submissions can do harm here")
     grade.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser
 
@@ -81,6 +89,9 @@ def _release(options: argparse.Namespace) -> int:
 
 def _grade(options: argparse.Namespace) -> int:
     from ptxlab.course.grade import grade
+    from ptxlab.course.grader import confinement
+    from ptxlab.course.handed import choose, collect
+    from ptxlab.course.marks import Graded
     from ptxlab.course.report import write_csv, write_html
 
     for name in ("seconds", "each", "memory", "jobs"):
@@ -90,24 +101,66 @@ def _grade(options: argparse.Namespace) -> int:
     for path in (options.csv, options.html):
         if not path.resolve().parent.is_dir():
             raise PtxlabError(f"{path}: there is no folder {path.parent}")
-    seed = secrets.randbelow(1 << 31) if options.seed is None else options.seed
+    handed = collect(options.folder)
+    journal = _journal(options, lambda: choose(handed, options.exercises))
+    confined = confinement.probe(options.folder)
+    print("\n".join(confined.lines()), flush=True)
+    if not options.unconfined:
+        confined.refuse()
+    journal.begin()
+    title = f"Marks of {options.folder.resolve().name}"
+
+    def write(graded: list[Graded]) -> None:
+        try:
+            write_csv(graded, options.csv)
+            write_html(graded, options.html, title=title, seed=journal.seed)
+        except OSError as error:
+            kept = f"what was graded is in {journal.path}: go on with --resume"
+            raise PtxlabError(f"{error.filename} cannot be written: {error.strerror}; {kept}") from error
+
     start = time.monotonic()
-    graded = grade(
-        options.folder, exercises=options.exercises, seed=seed, seconds=options.seconds, each=options.each,
-        memory=int(options.memory * (1 << 30)), jobs=options.jobs, progress=not options.quiet,
-    )  # fmt: skip
-    write_csv(graded, options.csv)
-    write_html(graded, options.html, title=f"Marks of {options.folder.resolve().name}", seed=seed)
+    with _ended_by_signals():
+        graded = grade(
+            options.folder, exercises=options.exercises, seed=journal.seed, seconds=options.seconds, each=options.each,
+            memory=int(options.memory * (1 << 30)), jobs=options.jobs, progress=not options.quiet,
+            unconfined=options.unconfined, confined=confined, journal=journal, after_each=write,
+        )  # fmt: skip
+    write(graded)
     full = sum(all(mark.ok for mark in g.marks.values()) for g in graded)
-    noted = [g for g in graded if g.note]
-    print(f"{len(graded)} submissions in {time.monotonic() - start:.0f} s, {full} with full marks; seed {seed}")
-    force = sorted({says for g in graded for says in g.in_force})
-    print(f"each answer ran in a process of its own; in force: {'; '.join(force) or 'nothing, for none was started'}")
-    if force and not any(says.startswith("files") for says in force):
-        print(
-            "this machine has no Landlock (Linux 5.13): answers could read and write what you can; see docs/teaching.md"
-        )
-    for g in noted:
-        print(f"  {g.student}: {g.note}")
+    print(f"{len(graded)} submissions in {time.monotonic() - start:.0f} s, {full} with full marks; seed {journal.seed}")
+    for g in graded:
+        if g.note:
+            print(f"  {g.student}: {g.note}")
     print(f"{options.csv}\n{options.html}")
     return 0
+
+
+def _journal(options: argparse.Namespace, chosen: Callable[[], tuple[str, ...]]) -> Journal:
+    """Where the marks are kept while grading: a new journal beside the CSV file, or the one to go on with."""
+    from ptxlab.course.marks import Journal
+
+    path = options.csv.with_name(options.csv.name + ".journal")
+    if not options.resume:
+        seed = secrets.randbelow(1 << 31) if options.seed is None else options.seed
+        return Journal(path, seed, chosen())
+    journal = Journal.read(path)
+    if options.seed not in (None, journal.seed):
+        raise PtxlabError(f"{path} has the seed {journal.seed}, not {options.seed}; resume without --seed")
+    if options.exercises and chosen() != journal.exercises:
+        raise PtxlabError(f"{path} is of {', '.join(journal.exercises)}; resume without --exercises")
+    return journal
+
+
+@contextlib.contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Being ended (SIGTERM, a terminal that closes) is like Ctrl-C: what is done is kept and nothing is left behind."""
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            number = getattr(signal, name)
+            before[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import html
+import io
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 from ptxlab.course.check import catalogue, find
 
 if TYPE_CHECKING:
-    from ptxlab.course.grade import Graded, Mark
+    from ptxlab.course.marks import Graded, Mark
 
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #1f2328; }
@@ -41,21 +43,39 @@ const open = () => { const at = document.getElementById(location.hash.slice(1));
 addEventListener("hashchange", open); open();
 </script>"""
 """Opens the feedback that a link in the table leads to."""
+_CONTROLS = {at: "\N{REPLACEMENT CHARACTER}" for at in (*range(32), *range(127, 160)) if chr(at) not in "\t\n\r"}
 
 
 def write_csv(graded: Sequence[Graded], path: Path) -> None:
     """One line a student: points of each exercise, total, maximum, share, seconds, and a note."""
     names = list(graded[0].marks) if graded else []
     most = sum(find(name).points for name in names)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(["student", *names, "total", "maximum", "percent", "seconds", "note"])
-        for g in graded:
-            points = [f"{g.points(name):.4g}" for name in names]
-            share = f"{100 * g.total / most:.1f}" if most else "0.0"
-            out.writerow(
-                [_plain(g.student), *points, f"{g.total:.4g}", most, share, f"{g.seconds:.1f}", _plain(g.note)]
-            )
+    text = io.StringIO(newline="")
+    out = csv.writer(text)
+    out.writerow(["student", *names, "total", "maximum", "percent", "seconds", "note"])
+    for g in graded:
+        points = [f"{g.points(name):.4g}" for name in names]
+        share = f"{100 * g.total / most:.1f}" if most else "0.0"
+        out.writerow([_plain(g.student), *points, f"{g.total:.4g}", most, share, f"{g.seconds:.1f}", _plain(g.note)])
+    _replace(path, text.getvalue())
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes a file so that there is always a whole one: the old or the new. Signs that a terminal would obey are
+    replaced, and what is no text, such as half of a pair of surrogates that an answer printed, becomes an escape."""
+    raw = text.translate(_CONTROLS).encode("utf-8", "backslashreplace")
+    place = path.resolve()
+    if place.exists() and not place.is_file():  # such as /dev/stdout
+        place.write_bytes(raw)
+        return
+    fresh = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        fresh.write_bytes(raw)
+        if place.exists():
+            fresh.chmod(place.stat().st_mode & 0o777)
+        os.replace(fresh, place)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def _plain(text: str) -> str:
@@ -77,7 +97,7 @@ def write_html(graded: Sequence[Graded], path: Path, *, title: str = "Marks", se
         _table(graded, names, most), "<h2>Feedback</h2>",
     ]  # fmt: skip
     out += [_student(g, most) for g in graded]
-    path.write_text("\n".join([*out, _SCRIPT, "</body></html>"]), encoding="utf-8")
+    _replace(path, "\n".join([*out, _SCRIPT, "</body></html>"]))
 
 
 def _isolation(graded: Sequence[Graded]) -> str:
@@ -118,7 +138,7 @@ def _cell(g: Graded, name: str) -> str:
 
 
 def _anchor(g: Graded) -> str:
-    return "s-" + g.student.encode().hex()
+    return "s-" + g.student.encode("utf-8", "backslashreplace").hex()
 
 
 def _student(g: Graded, most: int) -> str:

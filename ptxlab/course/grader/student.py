@@ -7,18 +7,22 @@ runs, and knows nothing of hidden cases or marks. Whatever it sends is only data
 from __future__ import annotations
 
 import ast
+import ctypes.util
 import itertools
 import linecache
 import os
+import socket
+import subprocess
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from ptxlab.course.grader import isolation, submission
+from ptxlab.course.grader import attempts, isolation, namespaces, reaper, submission
 from ptxlab.course.grader.wire import Channel, Gone, WireError
 from ptxlab.course.grading import is_kernel
 from ptxlab.errors import PtxlabError, Span
@@ -103,6 +107,28 @@ class Student:
         built = answer(**python) if python else answer
         return {"kernel": sent_kernel(built)}
 
+    def on_probe(self, secret: str) -> dict[str, Any]:
+        """Attempts what an answer must not do, before any submission runs: what of it could be done."""
+        beside = os.path.join(os.path.dirname(secret), "written")
+        attempts: dict[str, Callable[[], Any]] = {
+            "reads": lambda: open(secret, "rb").close(),
+            "writes": lambda: [open(path, "ab") for path in (beside, secret)],
+            "processes": lambda: os.fork() or os._exit(0),
+            "signals": lambda: os.kill(os.getpid(), 0),
+            "network": socket.socket,
+            "permissions": lambda: os.chmod(".", 0o700),
+        }
+        could = []
+        for name, attempt in attempts.items():
+            try:
+                attempt()
+            except OSError:
+                continue
+            could.append(name)
+        with open("mine", "wb") as file:  # and what it must be able to do
+            file.write(b"x")
+        return {"could": could}
+
     # -- running cells -------------------------------------------------------------------------------------------------
 
     def _run(self, at: int, target: int) -> None:
@@ -172,20 +198,64 @@ def thrown(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{where}"[:4000]
 
 
+def without_helpers() -> None:
+    """Tells libraries at once that the programs which they ask while they are imported are not there. They can do
+    without, and otherwise each answer with a plot in it would be noted as one that tries to start a process."""
+    for name in ("_findSoname_ldconfig", "_findLib_gcc", "_findLib_ld"):  # ctypes.util.find_library
+        setattr(ctypes.util, name, lambda name: None)
+    ask = subprocess.check_output
+
+    def asked(args: Any, **options: Any) -> Any:
+        if isinstance(args, list) and args[:1] == ["fc-list"]:  # matplotlib, which looks for fonts by itself, too
+            raise FileNotFoundError(2, "No such file or directory", "fc-list")
+        return ask(args, **options)
+
+    vars(subprocess)["check_output"] = asked
+
+
+def enter(start: dict[str, Any]) -> Path:
+    """Goes into the namespaces that the grader asked for, and their folder; the folder to work in."""
+    own = Path(start["folder"])
+    if start["way"] == "layers":
+        return own
+    if start["way"] == "namespaces":
+        namespaces.enter([Path(p) for p in start["places"]], own)
+    namespaces.own_folders([Path(p) for p in start["hidden"]], isolation.Limits(*start["limits"]).disk, start["user"])
+    return namespaces.HOME
+
+
 def main() -> None:
     """Reads what is asked for, confines this process, tells what is in force, and serves."""
-    channel = Channel(int(sys.argv[1]), int(sys.argv[2]))
+    asked, replied, tells, handle = map(int, sys.argv[1:])
+    says = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, fileno=handle)
+    reaper.name_this_process()
+    channel = Channel(asked, replied)
     start = channel.receive()
     for name in PREPARED:
         __import__(name)
     np.random.seed(0)
+    without_helpers()
     for name in ("check", "score", "solution"):  # the grader checks, not the answer
         setattr(sys.modules["ptxlab.course"], name, lambda *args, **options: None)
-    folder = Path(start["folder"])
+    try:
+        folder = enter(start)
+    except OSError as error:
+        channel.send({"failed": error.strerror or str(error)})
+        os._exit(1)
     os.chdir(folder)
-    in_force = [isolation.limit(isolation.Limits(*start["limits"]))]
-    in_force += isolation.confine(folder, start["user"], [Path(p) for p in start["readable"]])
-    channel.send({"in force": [says for says in in_force if says]})
+    in_force = (
+        []
+        if start["way"] == "layers"
+        else [f"a machine of its own: no other process, file or network ({start['way']})"]
+    )
+    in_force.append(isolation.limit(isolation.Limits(*start["limits"])))
+    in_force += isolation.confine(folder, start["user"], [Path(p) for p in start["readable"]], says)
+    says.close()
+    named = any("refusals noted" in words for words in in_force)
+    packages = [path for module in list(sys.modules.values()) for path in getattr(module, "__path__", ())]
+    looked_into = map(os.path.realpath, (*sys.path, *packages))  # by imports
+    attempts.watch(tells, str(folder), [*start["readable"], *isolation.OWN], looked_into, kernel=named)
+    channel.send({"in force": [words for words in in_force if words]})
     sys.argv = ["notebook"]
     Student(channel, start["files"]).serve()
     sys.stdout.flush()
