@@ -107,7 +107,8 @@ def launch(
     module = _module(kernel)
     function = _function(module, entry or getattr(kernel, "name", None) or None)
     shared = shared or getattr(kernel, "shared", 0)
-    bound = arguments.bind(function.name, _parameters(kernel, function), args, getattr(kernel, "trailing", ()))
+    added = () if kernel is module else getattr(kernel, "trailing", ())  # a module's `trailing` is text behind its items
+    bound = arguments.bind(function.name, _parameters(kernel, function), args, added)
     sizes = _size("grid", grid), _size("block", block)
     checks = (checks,) if isinstance(checks, str) else tuple(checks)
     arguments.check_wishes(checks, ALL_CHECKS, trace, budget=budget, workers=workers, seed=seed)

@@ -29,7 +29,8 @@ def record(steps: Sequence[Step]) -> Graph:
     for kernel, grid, block, shared, args in steps:
         module = _module(kernel)
         function = _function(module, getattr(kernel, "name", None) or None)
-        added, shared = getattr(kernel, "trailing", ()), shared or getattr(kernel, "shared", 0)
+        added = () if kernel is module else getattr(kernel, "trailing", ())
+        shared = shared or getattr(kernel, "shared", 0)
         bound = arguments.bind(function.name, _parameters(kernel, function), args, added)
         for b in bound:
             if b.array is not None or (b.buffer is not None and b.buffer.device != "gpu"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -365,3 +366,14 @@ def test_text_that_cannot_run_is_explained(line: str) -> None:
     with pytest.raises(pl.PtxError) as error:
         pl.launch(kernel_text(line), 1, 32, np.zeros(32, np.uint32), np.zeros(32, np.uint32), device="step")
     assert str(error.value) == WRONG_TEXT[line]
+
+
+@pytest.mark.parametrize("file", ["saxpy.O3.ptx", "saxpy.G.ptx"])
+def test_a_parsed_module_with_text_behind_its_last_item(file: str) -> None:
+    text = (Path(__file__).parent / "corpus" / "cuda" / file).read_text()
+    module = pl.parse(text)
+    assert module.trailing.isspace()
+    x, y = np.arange(40, dtype=np.float32), np.ones(40, np.float32)
+    for kernel in (module, text):
+        assert pl.launch(kernel, 1, 64, 40, 2.0, x, y, device="step").kernel == "saxpy"
+    assert (y == 1 + 4 * np.arange(40)).all()

@@ -122,8 +122,6 @@ class Worker:
         for k in range(3):
             put("i", self.context, S.GRID + 4 * k, launch.grid[k])
             put("i", self.context, S.BLOCK + 4 * k, launch.block[k])
-        # A site knows no allocation yet: every address is too far from this one.
-        self.sites[: S.SITE_SIZE * built.sites].view(np.uint64).reshape(-1, S.SITE_SIZE // 8)[:, 0] = 1 << 63
         self.add_slot()
 
     def add_slot(self) -> None:
@@ -134,8 +132,7 @@ class Worker:
         put("q", self.context, S.SLOT, number)
         put("q", self.context, S.SLOT_COUNT, number + 1)
         put("q", self.context, S.CTA, slot.cta.ctypes.data)
-        self.sites[: S.SITE_SIZE * self.run.built.sites].view(np.uint64).reshape(-1, S.SITE_SIZE // 8)[:, 0] = 1 << 63
-        self.sites[: S.SITE_SIZE * self.run.built.sites].view(np.uint64).reshape(-1, S.SITE_SIZE // 8)[:, 1] = 0
+        self.sites[:] = 0  # a site knows no allocation yet
 
     @property
     def slot(self) -> Slot:

@@ -62,7 +62,8 @@ GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of
 # -- spaces, as the helpers number them
 SPACES = {"global": 0, "shared": 1, "local": 2, "frame": 2, "param": 3, "const": 4, "generic": 5}
 
-# base address, last offset allowed (rotated), host pointer, pointer to the record of writes, RACE, RACE_STRIDE
+# base address, places where an access may begin (0: the site knows no allocation, whatever the address), host pointer,
+# pointer to the record of writes, RACE, RACE_STRIDE
 SITE_SIZE = 48
 # base address, size, host pointer, pointer to the record of writes, writable, RACE, RACE_STRIDE
 ALLOC_SIZE = 56
