@@ -9,9 +9,9 @@ workers, waits for them and reads the counts.
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import random
-import threading
 import time
 from typing import Any
 
@@ -28,6 +28,7 @@ from ptxlab.emulate.jit.faults import explain, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.phases import Callback
 from ptxlab.emulate.jit.shadows import Watched
+from ptxlab.emulate.jit.threads import Team
 from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.memory import Memory
 from ptxlab.emulate.program import Program
@@ -206,17 +207,18 @@ class Run:
 
     def wait(self) -> None:
         """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
-        threads = [threading.Thread(target=self.work, args=(w,), daemon=True) for w in self.workers]
-        for thread in threads:
-            thread.start()
+        team = Team([functools.partial(self.work, w) for w in self.workers], self.stop)
         interrupted = False
-        for thread in threads:
-            while thread.is_alive():
-                try:
-                    thread.join(0.1)
-                except KeyboardInterrupt:
-                    interrupted = True
-                    self.stop[0] = 1
+        try:
+            team.start()
+            team.wait(lambda: None, 0.1)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:  # twice: a second exception may come before the first dismissal has begun
+            try:
+                team.dismiss()
+            finally:
+                team.dismiss()
         if self.errors:
             raise self.errors[0]
         for worker in self.workers:
