@@ -37,7 +37,7 @@ def explain(
             space = where.space
         return access_fault(
             program, launch, memory, line=where.line, block=block, thread=thread, what=what, space=space,
-            address=address, size=size,
+            address=address, size=size, together=where.name == "wmma",
         )  # fmt: skip
     if kind == S.BUDGET_SPENT:
         first = program.codes[min(code, len(program.codes) - 1)]
