@@ -91,7 +91,8 @@ def _access(code: Code) -> tuple[str, int]:
         ((_, f),) = fragments.operands(form).items()
         size = 16 if code.name != "wmma" else fragments.pieces(f, str(form.layout))[0].size
         return "store" if stores else "load", size
-    return "atomic", 8 if form.op.kind == "async" else types.width(form.type) // 8
+    count = int(str(form.vec or "v1")[1:])  # the address must be aligned to a whole vector
+    return "atomic", 8 if form.op.kind == "async" else types.width(form.type) // 8 * count
 
 
 def _which(program: Program, launch: Launch, memory: Memory, code: int, address: int) -> tuple[Code, int]:
