@@ -72,12 +72,7 @@ class BlockChecks:
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The lanes that wait for nothing."""
-        for w in self.run.running:
-            mask = w.live
-            for part in w.others:
-                if part.wait is not None:
-                    mask = mask & ~part.mask
-            yield w.warp, mask_bits(mask)
+        return self.run.can_run()
 
 
 class Copies:

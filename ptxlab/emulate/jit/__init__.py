@@ -24,7 +24,7 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.counting import RECORD, tally
-from ptxlab.emulate.jit.faults import explain, who_waits
+from ptxlab.emulate.jit.faults import explain, spinning, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.phases import Callback
 from ptxlab.emulate.jit.shadows import Watched
@@ -235,8 +235,9 @@ class Run:
         waiting: list[str] = []
         if kind == S.DEADLOCK:
             states = worker.slot.states.reshape(self.launch.warps, -1)
-            spinning = [] if self.callback is None else self.callback.spinning(worker.slot)
-            warp, lane, code, waiting = who_waits(self.program, states, spinning)
+            waits = [] if self.callback is None else self.callback.spinning(worker.slot)
+            waits = waits or spinning(self.program, worker.slot.shared, states)
+            warp, lane, code, waiting = who_waits(self.program, states, waits)
         block = int(worker.slot.cta[S.LINEAR : S.LINEAR + 8].view(np.int64)[0])
         return explain(
             self.program, self.launch, self.memory, kind=kind, code=code, lane=lane,

@@ -23,13 +23,13 @@ _INTEGER = {
 def operation_of(form: Form) -> str:
     """LLVM's word for the operation: `add`, `umin`, `fadd`, `cmpxchg`, ...; `loop` where it has none and the result is
     computed and then exchanged for what was there, until nobody has come between."""
-    lane, word = types.lane(form.type), str(form.operation)
+    word = str(form.operation)
     if word == "cas":
         return "cmpxchg"
     if word == "exch":
         return "xchg"
     if types.is_float(form.type):
-        return "fadd" if lane in ("f32", "f64") and word == "add" else "loop"
+        return "loop"
     if word in ("min", "max"):
         return word if types.is_signed(form.type) else "u" + word
     return _INTEGER[word]
