@@ -32,6 +32,7 @@ from ptxlab.emulate.jit.threads import Team
 from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.memory import Memory
 from ptxlab.emulate.program import Program
+from ptxlab.emulate.progress import Progress
 from ptxlab.emulate.report import Launch, Report
 from ptxlab.emulate.shuffling import MIXED, RESIDENT, block_order
 from ptxlab.errors import DeviceFault
@@ -210,8 +211,9 @@ class Run:
         team = Team([functools.partial(self.work, w) for w in self.workers], self.stop)
         interrupted = False
         try:
-            team.start()
-            team.wait(lambda: None, 0.1)
+            with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
+                team.start()
+                team.wait(progress.tick, 0.1)
         except KeyboardInterrupt:
             interrupted = True
         finally:  # twice: a second exception may come before the first dismissal has begun
@@ -228,6 +230,11 @@ class Run:
             ran = sum(int(w.counts[::2].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
+
+    def progress(self) -> tuple[int, int]:
+        """The blocks that are done and the warp-instructions that have run."""
+        fields = [[w.get(field, np.int64) for w in self.workers] for field in (S.FINISHED, S.CLOCK)]
+        return sum(fields[0]), sum(fields[1])
 
     def _fault(self, worker: Worker) -> BaseException:
         kind, warp = worker.get(S.FAULT_KIND), worker.get(S.FAULT_WARP)

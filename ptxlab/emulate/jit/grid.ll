@@ -405,6 +405,10 @@ judge:
   br i1 %none, label %ended, label %judge.waits
 ended:
   store i32 0, ptr %active.p
+  %finished.p = getelementptr i8, ptr %ctx, i64 ${FINISHED}
+  %finished.n = load i64, ptr %finished.p
+  %finished.n1 = add i64 %finished.n, 1
+  store i64 %finished.n1, ptr %finished.p
   br label %take
 judge.waits:
   %no.waits = icmp eq i32 %waits, 0

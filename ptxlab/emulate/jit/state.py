@@ -27,6 +27,7 @@ BLOCK_ORDER = 320  # pointer: the blocks in the order in which they begin, 0: as
 # addresses are held (0: the one that is added, 1: 32 i32, 2: 32 i64)
 STORED, STORE_ADDRS, STORE_START, STORE_STEP, STORE_HOW = 328, 336, 344, 352, 360
 PHASES = 312  # pointer: the function that the checks are told of mbarriers with
+FINISHED = 368  # CTAs that this worker has run to their end
 CONTEXT_SIZE = 384
 
 # -- a CTA's record
