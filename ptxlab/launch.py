@@ -107,7 +107,9 @@ def launch(
     module = _module(kernel)
     function = _function(module, entry or getattr(kernel, "name", None) or None)
     shared = shared or getattr(kernel, "shared", 0)
-    added = () if kernel is module else getattr(kernel, "trailing", ())  # a module's `trailing` is text behind its items
+    added = (
+        () if kernel is module else getattr(kernel, "trailing", ())
+    )  # a module's `trailing` is text behind its items
     bound = arguments.bind(function.name, _parameters(kernel, function), args, added)
     sizes = _size("grid", grid), _size("block", block)
     checks = (checks,) if isinstance(checks, str) else tuple(checks)

@@ -148,8 +148,13 @@ def declaration(words: list[str], tokens: list[Any], rng: random.Random) -> None
 
 def plan(rng: random.Random) -> dict[str, Any]:
     """How a launch is to be damaged; most are not."""
+
     def size() -> Any:
-        return rng.choice(SECTIONS) if rng.random() < 0.7 else tuple(rng.choice(SECTIONS) for _ in range(rng.randint(0, 4)))
+        return (
+            rng.choice(SECTIONS)
+            if rng.random() < 0.7
+            else tuple(rng.choice(SECTIONS) for _ in range(rng.randint(0, 4)))
+        )
 
     wishes: dict[str, Any] = {}
     if rng.random() < 0.25:
@@ -196,8 +201,8 @@ def run(text: str, engine: str, rng: random.Random) -> str:
         if not kernels:
             return "no kernel"
         lowered = lower(module, kernels[0].name)
-        if max(lowered.param_size, lowered.local_size, lowered.shared_static, *(g.initial.size for g in lowered.globals),
-               0) > LARGE:  # fmt: skip
+        declared = [lowered.param_size, lowered.local_size, lowered.shared_static]
+        if max(*declared, *(g.initial.size for g in lowered.globals)) > LARGE:
             return "too large"
         given = arguments(kernels[0], wishes, rng)
         block = wishes.get("block", lowered.exact_threads or 64)

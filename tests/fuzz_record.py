@@ -2,10 +2,10 @@
 
     python tests/fuzz_record.py COUNT [--first SEED] [--jobs N] [--folder FOLDER] [--write]
 
-Runs `tests/fuzz.py` in batches, both engines by turns. A batch that dies, or spends more than 60 seconds on one program,
-is recorded with the seed it was at, and the rest of it goes on in a new process. All of it is kept in FOLDER (by default
-`fuzz-run` in the working directory), so that the same command continues where it was stopped. `--write` puts the tally
-into benchmarks/results/fuzz.md; the programs that went wrong stay in FOLDER.
+Runs `tests/fuzz.py` in batches, both engines by turns. A batch that dies, or spends more than 60 seconds on one
+program, is recorded with the seed it was at, and the rest of it goes on in a new process. All of it is kept in FOLDER
+(by default `fuzz-run` in the working directory), so that the same command continues where it was stopped. `--write`
+puts the tally into benchmarks/results/fuzz.md; the programs that went wrong stay in FOLDER.
 """
 
 from __future__ import annotations
@@ -147,8 +147,9 @@ def main() -> None:
             found = tally(folder, given.first, given.count)
             ran, seconds = sum(found.values()), time.monotonic() - start
             rate = max(ran - before, 1) / seconds
-            print(f"{ran:,} of {given.count:,}, {rate:.1f} a second, {(given.count - ran) / rate / 60:.0f} minutes to go; "
-                  f"{wrong(found)}; {dict(found.most_common())}", flush=True)  # fmt: skip
+            left = (given.count - ran) / rate / 60
+            print(f"{ran:,} of {given.count:,}, {rate:.1f} a second, {left:.0f} minutes to go; {wrong(found)}; "
+                  f"{dict(found.most_common())}", flush=True)  # fmt: skip
 
     workers = [threading.Thread(target=work) for _ in range(given.jobs)]
     for worker in workers:

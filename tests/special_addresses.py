@@ -41,7 +41,8 @@ ENDS = sorted({
 })  # fmt: skip
 ADDRESSES = sorted({*POWERS, *ENDS})
 FEW = [0, 1, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, WORD - 16, WORD - 1, HEAP_BASE, HEAP_BASE + SIZE - 16,
-       HEAP_BASE + SIZE, SHARED_WINDOW, SHARED_WINDOW + 2048, LOCAL_WINDOW + LOCAL, PARAM_WINDOW + PARAMS, 2048]  # fmt: skip
+       HEAP_BASE + SIZE, SHARED_WINDOW, SHARED_WINDOW + 2048, LOCAL_WINDOW + LOCAL, PARAM_WINDOW + PARAMS,
+       2048]  # fmt: skip
 """For the run at every change."""
 
 

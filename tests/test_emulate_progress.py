@@ -68,8 +68,8 @@ def test_the_counts_are_asked_for_when_the_line_is_written_only(monkeypatch: pyt
             line.tick()
         assert asked == []
         assert line.line(61.4) == (
-            "kernel k: running for 61 s, 3 of 4 blocks done, 1,234,567 warp-instructions; stop it with the notebook's ■ "
-            "(Kernel > Interrupt)"
+            "kernel k: running for 61 s, 3 of 4 blocks done, 1,234,567 warp-instructions; "
+            "stop it with the notebook's ■ (Kernel > Interrupt)"
         )
 
 

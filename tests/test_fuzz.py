@@ -32,7 +32,15 @@ def test_damaged_programs(engine: str, tmp_path: Path) -> None:
 
 def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     def record(count: int) -> str:
-        command = [sys.executable, str(FUZZ.with_name("fuzz_record.py")), str(count), "--first", "40", "--folder", "run"]
+        command = [
+            sys.executable,
+            str(FUZZ.with_name("fuzz_record.py")),
+            str(count),
+            "--first",
+            "40",
+            "--folder",
+            "run",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

@@ -374,6 +374,6 @@ def test_a_parsed_module_with_text_behind_its_last_item(file: str) -> None:
     module = pl.parse(text)
     assert module.trailing.isspace()
     x, y = np.arange(40, dtype=np.float32), np.ones(40, np.float32)
-    for kernel in (module, text):
-        assert pl.launch(kernel, 1, 64, 40, 2.0, x, y, device="step").kernel == "saxpy"
+    for given in (module, text):
+        assert pl.launch(given, 1, 64, 40, 2.0, x, y, device="step").kernel == "saxpy"
     assert (y == 1 + 4 * np.arange(40)).all()

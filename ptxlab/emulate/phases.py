@@ -74,7 +74,7 @@ class Wait:
 
 @dataclass
 class Mbarrier:
-    """One mbarrier. word: what it holds. phase: how many have ended. arrivals: the first of each phase still of interest."""
+    """One mbarrier. word: what it holds. phase: how many have ended. arrivals: the first of each phase of interest."""
 
     made: Party
     word: int = 0

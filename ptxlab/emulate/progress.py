@@ -49,7 +49,7 @@ class Progress:
         if self._handle is None:
             from IPython.display import DisplayHandle
 
-            self._handle = DisplayHandle()
+            self._handle = DisplayHandle()  # type: ignore[no-untyped-call]
             self._handle.display(line, raw=True)
         else:
             self._handle.update(line, raw=True)
@@ -57,10 +57,10 @@ class Progress:
     def line(self, seconds: float) -> str:
         """What the line says after so many seconds."""
         done, instructions = self._state()
+        blocks = f"{done:,} of {self._blocks:,} block{'s' if self._blocks > 1 else ''} done"
         return (
-            f"kernel {self._name}: running for {seconds:.0f} s, {done:,} of {self._blocks:,} "
-            f"block{'s' if self._blocks > 1 else ''} done, {instructions:,} warp-instructions; stop it with the notebook's ■ "
-            "(Kernel > Interrupt)"
+            f"kernel {self._name}: running for {seconds:.0f} s, {blocks}, {instructions:,} warp-instructions; "
+            "stop it with the notebook's ■ (Kernel > Interrupt)"
         )
 
 
@@ -69,4 +69,6 @@ def in_notebook() -> bool:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     plain = type(sys.stdout).__module__.startswith("ipykernel.")  # and not what %%capture puts in its place, say
-    return getattr(shell, "kernel", None) is not None and plain and threading.current_thread() is threading.main_thread()
+    return (
+        getattr(shell, "kernel", None) is not None and plain and threading.current_thread() is threading.main_thread()
+    )

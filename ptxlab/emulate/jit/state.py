@@ -44,12 +44,14 @@ PC, LIVE, WAIT, MODE, FAST_PC, DISPATCHES, WARP_ID, LOCAL = 0, 128, 132, 136, 14
 FIRST_LIVE, CARRY, YES, ASKED = 160, 164, 168, 172
 ALL_DOT = 176  # whether all bf16 products of this basic block so far went the fast way (see `products`)
 TRACED = 180  # whether its steps are recorded
-SPINS = 184  # lanes whose wait for an mbarrier failed and that do nothing but wait again (see `ptxlab.emulate.spinning`)
+SPINS = (
+    184  # lanes whose wait for an mbarrier failed and that do nothing but wait again (see `ptxlab.emulate.spinning`)
+)
 BAR, ARRIVED = 192, 256  # for each of 16 barriers the lanes that wait there, and those that have arrived and gone on
 TID_X, TID_Y, TID_Z = 320, 448, 576
 # Lanes that exchange data while the warp is apart: what they brought (OFFERED) and what is ready to be read (GIVEN).
 MEETING, MEMBERS, OFFERED, GIVEN_MEMBERS, GIVEN = 704, 832, 960, 1728, 1856  # 3 operands of 256 bytes each
-# Of each lane that spins: where the mbarrier lies (host pointer), the word whose phase it asks for, the wait's code index.
+# Of each lane that spins: where the mbarrier lies (host pointer), the word whose phase it asks for, the wait's index.
 SPIN_AT, SPIN_FOR, SPIN_CODE = 2624, 2880, 3136
 REGISTERS = 3264
 
