@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import html
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,14 @@ CHECKS = ("memcheck",)
 """What is checked when nothing is said. memcheck is always on."""
 ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 """What `checks` may name."""
+
+_WISHES: dict[str, tuple[Any, str]] = {
+    "entry": (str, "the name of a kernel"), "shared": (int | np.integer, "a number of bytes"),
+    "device": (str, "'auto', 'gpu', 'cpu' or 'step'"), "arch": (str, "a target such as 'sm_90'"),
+    "checks": (str | Iterable, f"one or several of {', '.join(ALL_CHECKS)}"), "counters": (bool | np.bool_, "a bool"),
+    "cooperative": (bool | np.bool_, "a bool"),
+}  # fmt: skip
+"""What the options of a launch may be; `arguments.check_wishes` knows the others."""
 
 
 @dataclass(eq=False)
@@ -104,6 +112,11 @@ def launch(
     Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
+    given = {"entry": entry, "shared": shared, "device": device, "arch": arch, "checks": checks, "counters": counters,
+             "cooperative": cooperative}  # fmt: skip
+    for what, (kinds, wanted) in _WISHES.items():
+        if given[what] is not None and not isinstance(given[what], kinds):
+            raise LaunchError(f"{what}: {wanted} is wanted, got {given[what]!r}")
     module = _module(kernel)
     function = _function(module, entry or getattr(kernel, "name", None) or None)
     shared = shared or getattr(kernel, "shared", 0)
@@ -112,7 +125,7 @@ def launch(
     )  # a module's `trailing` is text behind its items
     bound = arguments.bind(function.name, _parameters(kernel, function), args, added)
     sizes = _size("grid", grid), _size("block", block)
-    checks = (checks,) if isinstance(checks, str) else tuple(checks)
+    checks = (checks,) if isinstance(checks, str) else tuple(checks or ())
     arguments.check_wishes(checks, ALL_CHECKS, trace, budget=budget, workers=workers, seed=seed)
     only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
     only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}

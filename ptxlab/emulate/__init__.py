@@ -52,9 +52,9 @@ def execute(
         raise LaunchError(f"cluster: the CPU machine runs clusters of one block only yet, found {tuple(cluster)}")
     program = lower(module, entry, arch)
     launch = Launch(
-        grid=_three(grid), block=_three(block), params=params, shared=shared, budget=budget, workers=workers, seed=seed,
-        checks=tuple(checks), counters=counters, trace=trace, cooperative=cooperative,
-        cluster=None if cluster is None else _three(cluster),
+        grid=_three(grid), block=_three(block), params=params, shared=shared, budget=budget, workers=workers,
+        seed=None if seed is None else int(seed), checks=tuple(checks), counters=counters, trace=trace,
+        cooperative=cooperative, cluster=None if cluster is None else _three(cluster),
     )  # fmt: skip
     _check_block(program, launch)
     recorder = trace.recorder(program, launch) if isinstance(trace, Trace) else None

@@ -161,7 +161,7 @@ class Run:
         alone = launch.seed is not None or self.checks is not None
         count = 1 if alone else launch.workers or os.cpu_count() or 1
         self.workers_wanted = max(1, min(count, launch.blocks))
-        budget = launch.budget if launch.budget is not None else 1 << 62
+        budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
         self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
         self.budget = np.array([budget], np.int64)
         self.params = aligned(max(program.param_size, 16) + 16)
