@@ -79,6 +79,7 @@ def programs(opcode: str) -> Iterator[tuple[str, str]]:
         for shape, address in SHAPES.items():
             yield f"{opcode}, address {number}, {shape}", text(line[:start] + address + line[end:], opcode)
     start, end = places[0]
+    yield f"{opcode}, in a branch", text(f"@!%five bra SKIP; {line[:start]}[%mixed]{line[end:]} SKIP:", opcode)
     yield f"{opcode}, not executed", text("@%p8 " + line[:start] + "[%at]" + line[end:], opcode)
 
 

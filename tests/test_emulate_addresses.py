@@ -5,14 +5,15 @@ What is run at each change is one form of every instruction; `-m slow` runs all 
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import special_addresses as special
-from emulate_programs import ENGINES
+from emulate_programs import ENGINES, kernel, run
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="compares the two engines")
 
 FORMS = special.forms()
-QUICK = ("one address", "one lane of 32, an offset", "a row of 32 bits", "not executed")
+QUICK = ("one address", "one lane of 32, an offset", "a row of 32 bits", "in a branch", "not executed")
 
 
 def check(opcodes: list[str], addresses: list[int], shapes: tuple[str, ...]) -> None:
@@ -34,8 +35,8 @@ def test_special_addresses(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FORMS)
 def test_all_special_addresses(name: str) -> None:
-    check(FORMS[name][:1], special.ADDRESSES, tuple(special.SHAPES))
-    check(FORMS[name][1:], special.FEW, (*special.SHAPES, "not executed"))
+    check(FORMS[name][:1], special.ADDRESSES, (*special.SHAPES, "in a branch"))
+    check(FORMS[name][1:], special.FEW, (*special.SHAPES, "in a branch", "not executed"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -55,3 +56,40 @@ def test_a_matrix_is_not_in_local_memory(engine: str) -> None:
         f"load of 16 bytes at {address:#x}: each thread has local memory of its own, "
         "a matrix must be where all lanes see it"
     )
+
+
+WINDOWS = {"shared": special.SHARED_WINDOW, "local": special.LOCAL_WINDOW, "param": special.PARAM_WINDOW}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("space", ["shared", "local", "param", "global", "const"])
+def test_which_space_an_address_is_in(space: str, engine: str) -> None:
+    """`isspacep` and `cvta` at the same addresses, against the map of memory."""
+    into = "" if space == "param" else f"cvta.to.{space}.u64 %rd6, %rd5;"
+    body = f"""
+    mul.wide.u32 %rd7, %r4, 8;
+    add.u64 %rd8, %rd2, %rd7;
+    ld.global.u64 %rd5, [%rd8];
+    mov.u64 %rd6, %rd5;
+    {into}
+    cvta.{space}.u64 %rd9, %rd6;
+    isspacep.{space} %p1, %rd5;
+    selp.u64 %rd10, 1, 0, %p1;
+    mad.wide.u32 %rd8, %r4, 24, %rd1;
+    st.global.u64 [%rd8], %rd6;
+    st.global.u64 [%rd8+8], %rd9;
+    st.global.u64 [%rd8+16], %rd10;"""
+    count = -(-len(special.ADDRESSES) // 32) * 32
+    given = np.resize(np.array(special.ADDRESSES, np.uint64), count)
+    out, _ = run(engine, kernel(body).replace("8.0", "8.8"), blocks=count // 32, x=given,
+                 out=np.zeros((count, 3), np.uint64))  # fmt: skip
+    window = np.uint64(WINDOWS.get(space, 0))
+    offset = given if space == "param" else given - window
+    assert (out[:, 0] == offset).all()
+    assert (out[:, 1] == offset + window).all()
+    size = special.WINDOW_SIZE
+    inside = {name: (given >= base) & (given - np.uint64(base) < size) for name, base in WINDOWS.items()}
+    if space in WINDOWS:
+        assert (out[:, 2] == inside[space]).all()
+    else:
+        assert not (out[:, 2].astype(bool) & (inside["shared"] | inside["local"] | inside["param"])).any()
