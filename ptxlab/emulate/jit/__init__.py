@@ -2,8 +2,8 @@
 
 Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` and `transfer` (loads and
 stores), `registers` and `control`, then `fast` and `slow` (a program's two functions), `grid.ll` (CTAs, warps and
-barriers), `build` and `compile` (to machine code, and the cache). This file lays out a launch in memory, starts the
-workers, waits for them and reads the counts.
+barriers), `build` and `compile` (to machine code, and the cache), `threads` (the workers). This file lays out a launch
+in memory, has it run and reads the counts.
 """
 
 from __future__ import annotations
