@@ -19,11 +19,11 @@ QUICK = ("one address", "one lane of 32, an offset", "a row of 32 bits", "in a b
 def check(opcodes: list[str], addresses: list[int], shapes: tuple[str, ...]) -> None:
     """Both engines agree on everything."""
     for opcode in opcodes:
-        for name, kernel in special.programs(opcode):
+        for name, text in special.programs(opcode):
             if not name.endswith(shapes):
                 continue
             for address in addresses:
-                step, jit = (special.outcome(engine, kernel, address, special.good(opcode)) for engine in ENGINES)
+                step, jit = (special.outcome(engine, text, address, special.good(opcode)) for engine in ENGINES)
                 assert step == jit, f"{name}: {address:#x}"
 
 
