@@ -112,7 +112,7 @@ def launch(
     module, function = plan.module, plan.function
     shared = int(shared or getattr(kernel, "shared", 0))
     seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
-    bound = arguments.bind(function.name, plan.parameters, args, getattr(kernel, "trailing", ()))
+    bound = arguments.bind(function.name, plan.parameters, args, plan.added)
     sizes = _size("grid", grid), _size("block", block)
     only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
     only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A kernel, ready to be bound to arguments. `static_shared`: bytes of shared memory that its text declares."""
+    """A kernel, ready to be bound to arguments. `static_shared`: bytes of shared memory that its text declares; `added`:
+    arguments for its last parameters, which the compiler has added behind the programmer's."""
 
     module: Module
     function: Function
     parameters: list[Parameter]
     static_shared: int
+    added: Sequence[Any]
 
 
 _plans: dict[tuple[int, str | None], tuple[Any, Plan]] = {}
@@ -40,7 +42,8 @@ def planned(kernel: Any, entry: str | None = None) -> Plan:
         return kept[1]
     declared.check(module)
     function = _function(module, entry or getattr(kernel, "name", None) or None)
-    plan = Plan(module, function, _parameters(kernel, function), _static_shared(module, function))
+    added = () if kernel is module else getattr(kernel, "trailing", ())  # a module's `trailing` is text
+    plan = Plan(module, function, _parameters(kernel, function), _static_shared(module, function), added)
     _plans[key] = kernel, plan  # the object is kept, so that no other gets its id
     for oldest in list(_plans)[:-_PLANS_SIZE]:
         _plans.pop(oldest, None)

@@ -32,8 +32,8 @@ def record(steps: Sequence[Step]) -> Graph:
     nodes = []
     for kernel, grid, block, shared, args in steps:
         plan = planned(kernel)
-        added, shared = getattr(kernel, "trailing", ()), shared or getattr(kernel, "shared", 0)
-        bound = arguments.bind(plan.function.name, plan.parameters, args, added)
+        shared = shared or getattr(kernel, "shared", 0)
+        bound = arguments.bind(plan.function.name, plan.parameters, args, plan.added)
         for b in bound:
             if b.array is not None or (b.buffer is not None and b.buffer.device != "gpu"):
                 raise LaunchError(f"{b.parameter}: a graph wants buffers of the GPU; write pl.to_device(array)")

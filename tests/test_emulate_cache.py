@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,6 +86,93 @@ def test_a_damaged_entry_is_built_again(folder: Path, damage: bytes) -> None:
     run()
     assert entry.read_bytes() != damage
     assert native.recall(entry.name) is not None
+
+
+def damaged(good: bytes) -> Iterator[tuple[str, bytes]]:
+    """The bytes of an entry with each byte changed in turn, cut off at lengths of all sizes, and with bytes added."""
+    rng = np.random.default_rng(0)
+    for at, by in enumerate(rng.integers(1, 256, len(good)).tolist()):
+        yield f"byte {at} changed", good[:at] + bytes([good[at] ^ by]) + good[at + 1 :]
+    for length in sorted({*range(200), *range(200, len(good), 37), len(good) - 1}):
+        yield f"cut off after {length} bytes", good[:length]
+    yield "a byte added", good + b"\0"
+    yield "twice", good + good
+
+
+def test_no_damage_gets_past_the_checksum(folder: Path) -> None:
+    folder.mkdir(parents=True, mode=0o700)
+    native.remember("small", {"state_size": 128, "sites": 1, "level": 0}, bytes(range(256)))
+    good = (folder / "small").read_bytes()
+    for what, data in damaged(good):
+        (folder / "small").write_bytes(data)
+        assert native.recall("small") is None, what
+    (folder / "small").write_bytes(good)
+    assert native.recall("small") == ({"state_size": 128, "sites": 1, "level": 0}, bytes(range(256)))
+    (folder / "other").write_bytes(good)
+    assert native.recall("other") is None  # an entry is good under its own name only
+
+
+@pytest.mark.slow
+def test_every_byte_of_an_entry_may_be_damaged(folder: Path) -> None:
+    run()
+    (entry,) = folder.iterdir()
+    good = entry.read_bytes()
+    for number, (what, data) in enumerate(damaged(good)):
+        entry.write_bytes(data)
+        assert native.recall(entry.name) is None, what
+        if number % 50 == 0:  # a launch of it all takes some 15 ms
+            forget()
+            run()
+            assert entry.read_bytes() == good, what
+
+
+def test_an_entry_in_a_folder_that_can_only_be_read_serves(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir(parents=True, mode=0o700)
+    native.remember("old", {}, b"code")
+
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "utime", refused)
+    assert native.recall("old") == ({}, b"code")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits on the size of a file")
+def test_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
+    code = (
+        "import resource, sys, numpy as np, ptxlab as pl\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))\n"
+        "out = np.zeros(32, np.uint32)\n"
+        "pl.launch(sys.argv[1], 1, 32, out, device='cpu')\n"
+        "assert (out == np.arange(32) * 3).all()"
+    )
+    environment = {**os.environ, "PTXLAB_CACHE": str(folder.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    for limit in (0, 100, 4096):
+        done = subprocess.run([sys.executable, "-c", code, TEXT, str(limit)], env=environment, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
+        assert list(folder.iterdir()) == []
+
+
+def test_what_a_dead_process_left_is_removed(folder: Path) -> None:
+    folder.mkdir(parents=True, mode=0o700)
+    for name, age in ((".new-dead", 2 * native.ABANDONED), (".new-alive", 60)):
+        (folder / name).write_bytes(b"half")
+        then = time.time() - age
+        os.utime(folder / name, (then, then))
+    native.remember("entry", {}, b"code")
+    assert sorted(path.name for path in folder.iterdir()) == [".new-alive", "entry"]
+
+
+def test_an_interrupt_while_an_entry_is_written_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir(parents=True, mode=0o700)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        native.remember("entry", {}, b"code")
+    assert list(folder.iterdir()) == []
 
 
 def test_the_oldest_entries_go_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

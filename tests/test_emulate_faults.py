@@ -288,3 +288,24 @@ def test_operands_that_do_not_fit_are_refused_at_load(body: str, message: str) -
         lower(parse(kernel(body)))
     assert message in str(caught.value)
     assert body in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_local_memory_has_a_limit(engine: str) -> None:
+    run(engine, kernel(".local .b8 mine[524288];"))
+    with pytest.raises(LaunchError) as caught:
+        run(engine, kernel(".local .b8 mine[524289];"))
+    assert str(caught.value) == ("local memory: k wants 524,289 bytes of it a thread, a GPU has at most 524,288")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_memory_that_this_machine_does_not_have(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptxlab.emulate import report
+
+    def refused(self: object) -> int:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(report.Launch, "warps", property(refused))
+    with pytest.raises(LaunchError) as caught:
+        run(engine, kernel(""))
+    assert str(caught.value) == "memory: the launch wants more than this machine has: no room"

@@ -376,3 +376,23 @@ def test_format_strings(text: str, arguments: tuple, expected: str) -> None:
         raw += bytes(-len(raw) % len(packed)) + packed
     assert formatted(text, raw, lambda address: "text") == expected
     assert len(arguments_of(text)) == len(arguments)
+
+
+@pytest.mark.parametrize(
+    ("space", "type_", "message"),
+    [
+        ("shared", "b32 q", "a call passes registers and .param variables; q is a .shared variable"),
+        ("param", "b8 q[2]", "q has 2 bytes, result of the function 4"),
+    ],
+)
+def test_what_a_call_passes_lies_in_a_frame(space: str, type_: str, message: str) -> None:
+    from random_programs import program
+
+    from ptxlab.emulate import lower
+    from ptxlab.errors import PtxError
+    from ptxlab.text import parse
+
+    text = next(t for t in map(program, range(40)) if ".param .b32 q;" in t)
+    with pytest.raises(PtxError) as caught:
+        lower(parse(text.replace(".param .b32 q;", f".{space} .{type_};", 1)))
+    assert message in str(caught.value)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 import numpy as np
 import pytest
+from emulate_programs import DEVICES
 from emulate_programs import kernel as kernel_text
 
 import ptxlab as pl
@@ -365,3 +367,43 @@ def test_text_that_cannot_run_is_explained(line: str) -> None:
     with pytest.raises(pl.PtxError) as error:
         pl.launch(kernel_text(line), 1, 32, np.zeros(32, np.uint32), np.zeros(32, np.uint32), device="step")
     assert str(error.value) == WRONG_TEXT[line]
+
+
+@pytest.mark.parametrize("file", ["saxpy.O3.ptx", "saxpy.G.ptx"])
+def test_a_parsed_module_with_text_behind_its_last_item(file: str) -> None:
+    text = (Path(__file__).parent / "corpus" / "cuda" / file).read_text()
+    module = pl.parse(text)
+    assert module.trailing.isspace()
+    x, y = np.arange(40, dtype=np.float32), np.ones(40, np.float32)
+    for given in (module, text):
+        assert pl.launch(given, 1, 64, 40, 2.0, x, y, device="step").kernel == "saxpy"
+    assert (y == 1 + 4 * np.arange(40)).all()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("entry", ["k"], "entry: the name of a kernel is wanted, got ['k']"),
+        ("shared", "4", "shared: a number of bytes is wanted, got '4'"),
+        ("shared", 2.5, "shared: a number of bytes is wanted, got 2.5"),
+        ("shared", -1, "shared: a number of bytes is wanted, got -1"),
+        ("device", 0, "device: 'auto', 'gpu', 'cpu' or 'step' is wanted, got 0"),
+        ("arch", 90, "arch: a target such as 'sm_90' is wanted, got 90"),
+        ("checks", 1, "checks: one or several of memcheck, initcheck, racecheck, synccheck is wanted, got 1"),
+        ("counters", "yes", "counters: a bool is wanted, got 'yes'"),
+        ("cooperative", 1, "cooperative: a bool is wanted, got 1"),
+    ],
+)
+def test_options_of_a_wrong_kind_are_refused(option: str, value: object, message: str) -> None:
+    out = np.zeros(32, np.uint32)
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(kernel_text(""), 1, 32, out, out, **{option: value})
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("option", [{"budget": 1 << 70}, {"seed": np.int32(3)}, {"shared": np.int64(16)}])
+def test_numbers_of_any_size_and_kind_are_numbers(option: dict[str, object]) -> None:
+    out = np.zeros(32, np.uint32)
+    for device in DEVICES:
+        pl.launch(kernel_text("st.global.u32 [%rd3], 1;"), 1, 32, out, out, device=device, **option)
+        assert (out == 1).all()

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["Allocation", "Launch", "Memory", "Program", "Report", "execute", "lower"]
 
 
+MOST_LOCAL = 512 << 10
+"""Bytes of local memory that a thread may have (CUDA programming guide, technical specifications)."""
+
+
 def execute(
     module: Module,
     entry: str | None,
@@ -52,9 +56,9 @@ def execute(
         raise LaunchError(f"cluster: the CPU machine runs clusters of one block only yet, found {tuple(cluster)}")
     program = lower(module, entry, arch)
     launch = Launch(
-        grid=_three(grid), block=_three(block), params=params, shared=shared, budget=budget, workers=workers, seed=seed,
-        checks=tuple(checks), counters=counters, trace=trace, cooperative=cooperative,
-        cluster=None if cluster is None else _three(cluster),
+        grid=_three(grid), block=_three(block), params=params, shared=shared, budget=budget, workers=workers,
+        seed=None if seed is None else int(seed), checks=tuple(checks), counters=counters, trace=trace,
+        cooperative=cooperative, cluster=None if cluster is None else _three(cluster),
     )  # fmt: skip
     _check_block(program, launch)
     recorder = trace.recorder(program, launch) if isinstance(trace, Trace) else None
@@ -82,6 +86,8 @@ def execute(
         if recorder is not None:
             found.trace = recorder.finish()
         raise found from None
+    except MemoryError as error:
+        raise LaunchError(f"memory: the launch wants more than this machine has: {error}") from None
     finally:
         if recorder is not None:
             recorder.close()
@@ -95,7 +101,11 @@ def _three(size: Sequence[int]) -> tuple[int, int, int]:
 
 
 def _check_block(program: Program, launch: Launch) -> None:
-    """A kernel may say how many threads it wants; the assembler plans its registers for that."""
+    """A kernel may say how many threads it wants; the assembler plans its registers for that. No thread has more local
+    memory than CUDA allows."""
+    if program.local_size > MOST_LOCAL:
+        wants = f"{program.name} wants {program.local_size:,} bytes of it a thread"
+        raise LaunchError(f"local memory: {wants}, a GPU has at most {MOST_LOCAL:,}")
     threads, limit = launch.threads, math.prod(program.most_threads)
     exact = _three(program.exact_threads or launch.block)
     if exact != launch.block:

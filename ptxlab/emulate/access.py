@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.faults import access_fault
-from ptxlab.emulate.lanes import DTYPE, LANES, SIGNED, Lanes
+from ptxlab.emulate.lanes import DTYPE, LANES, SIGNED, Lanes, one_nan
 from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, POISON, SHARED_WINDOW, WINDOW_SIZE, Allocation
 from ptxlab.isa import types
 from ptxlab.isa.machine import Value
@@ -22,6 +22,8 @@ from ptxlab.isa.table import form
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program import Code
+    from ptxlab.emulate.spinning import Spins
+    from ptxlab.errors import DeviceFault
     from ptxlab.isa.table import Form
 
 
@@ -101,6 +103,8 @@ class Spaces:
     def __init__(self, machine: Any, block: int) -> None:
         self.machine, self.block = machine, block
         self.check: Any = None
+        self.spins: Spins
+        self.deadlock: Callable[[], DeviceFault]
         program, launch = machine.program, machine.launch
         start, end = program.shared_start, program.dynamic_start + launch.shared
         data = np.full(-(-(end - start) // 16) * 16, POISON, np.uint8)
@@ -279,6 +283,8 @@ def operation(i: Form) -> Callable[..., Any]:
         assert same.op.sem is not None
         sem, lanes = same.op.sem, Lanes()
         return lambda x, b: sem(lanes, same, np.full(LANES, x), np.full(LANES, b))[0]
+    if types.is_float(i.type) and i.operation == "add":
+        return lambda x, b: one_nan(np.asarray(x + b))
     return _OPERATIONS[i.operation]
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from ptxlab.emulate import races as R
 from ptxlab.emulate.access import Touch
-from ptxlab.emulate.lanes import mask_bits
 from ptxlab.emulate.phases import Phases
 from ptxlab.emulate.program import Code
 from ptxlab.emulate.rules import words_of
@@ -72,12 +71,7 @@ class BlockChecks:
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The lanes that wait for nothing."""
-        for w in self.run.running:
-            mask = w.live
-            for part in w.others:
-                if part.wait is not None:
-                    mask = mask & ~part.mask
-            yield w.warp, mask_bits(mask)
+        yield from self.run.can_run()
 
 
 class Copies:

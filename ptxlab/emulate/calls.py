@@ -90,6 +90,7 @@ class _Call:
                 f"{target} takes {len(callee.formals)} arguments and gives {len(callee.results)} results, "
                 f"the call has {len(self.arguments)} and {len(self.results)}", line,
             )  # fmt: skip
+        self._check(callee)
         if callee.frame is None:
             self._static(callee, guard)
             return
@@ -98,6 +99,23 @@ class _Call:
         self._stacked(callee)
         if behind:
             low.place_label(behind)
+
+    def _check(self, callee: Routine) -> None:
+        """What is passed in memory lies in a frame, and is as large as what the function copies."""
+        pairs = [*zip(self.arguments, self.sizes, callee.formals, strict=True)]
+        pairs += zip(self.results, self.result_sizes, callee.results, strict=True)
+        for actual, size, formal in pairs:
+            if not isinstance(actual, Symbol):
+                continue
+            if actual.space != "frame":
+                raise self.low.error(
+                    f"a call passes registers and .param variables; {actual.name} is a .{actual.space} variable",
+                    self.line,
+                )
+            if size < layout.size_of(formal):
+                raise self.low.error(
+                    f"{actual.name} has {size} bytes, {formal.name} of the function {layout.size_of(formal)}", self.line
+                )
 
     def _static(self, callee: Routine, guard: Guard) -> None:
         low, line = self.low, self.line

@@ -51,23 +51,28 @@ def access_fault(
     space: str,
     address: int,
     size: int,
+    together: bool = False,
 ) -> DeviceFault:
     """The memcheck fault of an access that is known to be wrong; finds out why.
 
     what: "load", "store" or "atomic". space: as in `Code.space`. size: bytes of the whole access (16 for `.v4.f32`),
-    which must be a divisor of the address.
+    which must be a divisor of the address. together: all lanes access one matrix.
     """
     message = f"{what} of {size} {'byte' if size == 1 else 'bytes'} at {address:#x}: "
-    message += _why(program, launch, memory, what, space, address, size)
+    message += _why(program, launch, memory, what, space, address, size, together)
     return fault(program, launch, "memcheck", message, line=line, block=block, thread=thread, address=address)
 
 
-def _why(program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int) -> str:
+def _why(
+    program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, together: bool
+) -> str:
     if space == "generic":
         windows = (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAM_WINDOW))
         for name, window in windows:
             if 0 <= address - window < WINDOW_SIZE:
-                return _why(program, launch, memory, what, name, address - window, size)
+                return _why(program, launch, memory, what, name, address - window, size, together)
+    if together and space in ("local", "frame"):
+        return "each thread has local memory of its own, a matrix must be where all lanes see it"
     if space == "shared":
         start, end = program.shared_start, program.dynamic_start + launch.shared
         inside = start <= address <= end - size

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ptxlab.isa.machine import Value
+from ptxlab.isa.rounding import CANONICAL_NAN
 
 LANES = 32
 DTYPE: dict[str, np.dtype[Any]] = {
@@ -148,11 +149,21 @@ class Lanes:
         return a.view(signed) <= b.view(signed)
 
     # -- floating point
-    fadd = np.add
-    fsub = np.subtract
-    fmul = np.multiply
-    fdiv = np.divide
-    fsqrt = np.sqrt
+    def fadd(self, a: Value, b: Value) -> Value:
+        return one_nan(a + b)
+
+    def fsub(self, a: Value, b: Value) -> Value:
+        return one_nan(a - b)
+
+    def fmul(self, a: Value, b: Value) -> Value:
+        return one_nan(a * b)
+
+    def fdiv(self, a: Value, b: Value) -> Value:
+        return one_nan(a / b)
+
+    def fsqrt(self, a: Value) -> Value:
+        return one_nan(np.sqrt(a))
+
     fneg = np.negative
     fabs = np.absolute
     floor = np.floor
@@ -162,14 +173,14 @@ class Lanes:
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
         if a.dtype.itemsize == 8:
-            return _fma_f64(a, b, c)
+            return one_nan(_fma_f64(a, b, c))
         product = np.multiply(a, b, dtype=np.float64)  # 24 + 24 bits: exact
         total = product + c
         # Only a total that looks like a tie between two f32 (or is exact) can be rounded wrongly the second time: its
         # low 28 bits are zero. Subnormal results drop more bits, so their ties are among these.
         if not (total.view(np.uint64) & _LOW28).all():
             total = _to_odd(total, _sum_error(product, c.astype(np.float64), total))
-        return total.astype(np.float32)
+        return one_nan(total.astype(np.float32))
 
     # -- conversions
     def zext(self, type: str, a: Value) -> Value:
@@ -206,7 +217,7 @@ class Lanes:
         return a.astype(np.float64)
 
     def fptrunc(self, a: Value) -> Value:
-        return a.astype(np.float32)
+        return one_nan(a.astype(np.float32))
 
     def half_to_float(self, a: Value) -> Value:
         d = a.view(np.float16).astype(np.float32)
@@ -223,6 +234,20 @@ class Lanes:
 
     def ballot(self, a: Value) -> Value:
         return np.full(LANES, mask_bits(a & self.mask), np.uint32)
+
+
+NAN = {
+    type: np.full(LANES, bits, DTYPE[lane]).view(DTYPE[type])
+    for type, lane, bits in (("f32", "i32", CANONICAL_NAN["f32"]), ("f64", "i64", CANONICAL_NAN["f64"]))
+}  # fmt: skip
+"""The one NaN that arithmetic gives: the manual promises 0x7FFFFFFF for f32, and leaves it open for f64."""
+_NAN = {value.dtype: value[0] for value in NAN.values()}
+
+
+def one_nan(d: Value) -> Value:
+    """The results of arithmetic, with the canonical NaN for whichever the host's CPU gave."""
+    nan = np.isnan(d)
+    return np.where(nan, _NAN[d.dtype], d) if nan.any() else d
 
 
 def mask_bits(mask: Value) -> int:

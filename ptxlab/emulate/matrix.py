@@ -261,6 +261,7 @@ def _place(w: Warp, code: Code, what: str, address: int, size: int, lane: int, *
         raise access_fault(
             w.machine.program, w.machine.launch, w.machine.memory, line=code.line, block=w.block_index,
             thread=w.warp * LANES + lane, what=what, space="shared" if shared else space, address=address, size=size,
+            together=not shared,
         )  # fmt: skip
     return region, offset
 
@@ -315,7 +316,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
             lane = int(other.argmax())
             raise disagree(t.program, w.machine.launch, code, lane=lane, block=w.block_index, warp=w.warp)
         step = along * f.bits // 8 if step is None else int(step[0]) * each // 8
-        at = [int(base[0]) + piece.line * step + piece.start for piece in pieces]
+        at = [int(base[0]) + piece.line * step + piece.start & (1 << 64) - 1 for piece in pieces]
         if w.touches is not None:
             for first in range(0, len(at), LANES):
                 some = np.array(at[first : first + LANES], np.uint64)

@@ -16,6 +16,7 @@ from ptxlab.emulate.lanes import LANES
 from ptxlab.emulate.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program import Code
 from ptxlab.emulate.report import Launch
+from ptxlab.emulate.rules import spins
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import mbarrier
 
@@ -93,6 +94,8 @@ def translate(t: Translator, code: Code) -> Step:
         values: np.ndarray = reads[given.lstrip("-")](w).astype(np.int64)
         return -values if given[0] == "-" else values
 
+    spinning = what.action == WAIT and spins(t.program, code)
+
     def run(w: Warp) -> int | None:
         w.polled = True
         addresses = reads["a"](w).astype(np.uint64)
@@ -108,6 +111,7 @@ def translate(t: Translator, code: Code) -> Step:
             state = state << np.uint64(mbarrier.PHASE_SHIFT)
         out = np.zeros(LANES, np.uint64)
         words: list[tuple[int, int]] = []
+        failed = False
         for lane in np.flatnonzero(w.mask).tolist():
             region, at = _find(w, code, int(addresses[lane]), lane)
             cell = region.data[at : at + 8].view(np.uint64)
@@ -124,7 +128,15 @@ def translate(t: Translator, code: Code) -> Step:
             elif what.action == INVAL:
                 after = 0
             else:
-                out[lane] = mbarrier.phase(before) ^ mbarrier.phase(int(state[lane]))
+                out[lane] = over = mbarrier.phase(before) ^ mbarrier.phase(int(state[lane]))
+                if spinning and not over:
+                    failed = True
+                    place = at + int(region.base)
+                    w.spaces.spins.waits[w.warp * LANES + lane] = (
+                        w.warp * LANES + lane, code.index, place, int(state[lane])
+                    )  # fmt: skip
+                else:
+                    w.spaces.spins.waits.pop(w.warp * LANES + lane, None)
             if isinstance(after, mbarrier.Problem):
                 machine, thread = w.machine, w.warp * LANES + lane
                 if check is not None:
@@ -137,6 +149,8 @@ def translate(t: Translator, code: Code) -> Step:
             write(w, out.astype(np.bool_) if what.action == WAIT else out)
         if check is not None and words:
             check.operated(w, code, addresses, state, words)
+        if spinning and failed and w.spaces.spins.stuck():
+            raise w.spaces.deadlock()
         return None
 
     return run

@@ -25,6 +25,7 @@ from ptxlab.emulate.mbarriers import INIT, INVAL, UPDATE, Operation, operation
 from ptxlab.emulate.memory import SHARED_WINDOW
 from ptxlab.emulate.program import Code, Program
 from ptxlab.emulate.rules import spins
+from ptxlab.emulate.spinning import mbarrier_in_words
 from ptxlab.isa import mbarrier
 
 WARPS = 32
@@ -73,9 +74,10 @@ class Wait:
 
 @dataclass
 class Mbarrier:
-    """One mbarrier. phase: how many have ended. arrivals: the first of each phase still of interest."""
+    """One mbarrier. word: what it holds. phase: how many have ended. arrivals: the first of each phase of interest."""
 
     made: Party
+    word: int = 0
     phase: int = 0
     used: Party | None = None
     arrivals: dict[int, Party] = field(default_factory=dict)
@@ -126,6 +128,8 @@ class Phases:
                 self._arrived(code, what, by, self._at(at, by), old, new, released)
             else:
                 failed |= not self._waited(by, at, self._at(at, by), mbarrier.phase(x), spinning=waits_only)
+            if at in self.all:
+                self.all[at].word = new
         return failed and waits_only and self._nobody_can_run()
 
     def refused(self, code: Code, thread: int, address: int, which: int) -> None:
@@ -272,13 +276,8 @@ class Phases:
                 groups.setdefault((thread // WARPS, wait.by[0], at, wait.parity), []).append(thread % WARPS)
         for (warp, code, at, parity), lanes in sorted(groups.items()):
             held = self.all[at]
-            named = [v for v in self.program.shared_names if v[1] <= at < v[1] + max(v[2], 1)]
-            name, offset = (repr(named[-1][0]), at - named[-1][1]) if named else ("shared memory", at)
-            place = f"{name}, byte {offset}" if offset or not named else name
-            yield (
-                warp, sorted(lanes), code,
-                f"phase {held.phase} (parity {parity}) of the mbarrier at {place}, which has not ended",
-            )  # fmt: skip
+            words = mbarrier_in_words(self.program, at, held.word)
+            yield warp, sorted(lanes), code, f"phase {held.phase} (parity {parity}) of {words}"
 
     def unfinished(self) -> None:
         """The launch was stopped: the waits that went on are noted, with who arrived last or made the mbarrier."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.program import Code, Literal, Program, Reg
+from ptxlab.emulate.program import Code, Group, Literal, Mem, Program, Reg
 
 STRONG_WORDS = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
 
@@ -50,12 +50,14 @@ def cuts(code: Code) -> bool:
 
 
 def spins(program: Program, wait: Code) -> bool:
-    """Whether a thread whose wait for an mbarrier fails can do nothing but wait again: on the way back are branches on
-    its answer, and what computes with it alone."""
+    """Whether a thread whose wait for an mbarrier fails can do nothing but wait again, for the same phase of the same
+    mbarrier: on the way back are branches that follow from its answer, `nanosleep`, and computations whose results
+    neither such a branch nor the wait itself reads."""
     answer = wait.dests[0] if wait.dests else None
     if not isinstance(answer, Reg) or wait.guard is not None:
         return False
     known: dict[int, Any] = {answer.index: False}
+    written: set[int] = set()
 
     def value(source: Any) -> Any:
         if isinstance(source, Literal):
@@ -63,7 +65,7 @@ def spins(program: Program, wait: Code) -> bool:
         return known.get(source.index) if isinstance(source, Reg) else None
 
     codes, blocks, at = program.codes, program.blocks, wait.index
-    for _ in range(24):
+    for _ in range(64):
         block = blocks[codes[at].block]
         taken = False
         code = codes[at]
@@ -72,10 +74,9 @@ def spins(program: Program, wait: Code) -> bool:
             if held is None:
                 return False
             runs = code.guard is None or held != code.guard[1]
-            given = [value(s) for s in code.sources]
             if code.name == "bra":
                 taken = runs
-            elif runs and not _computes(code, given, known):
+            elif runs and not _computes(code, [value(s) for s in code.sources], known, written):
                 return False
         if taken:
             at = blocks[code.target].first
@@ -86,27 +87,38 @@ def spins(program: Program, wait: Code) -> bool:
         else:
             return False
         if at == wait.index:
-            return True
+            return not written & _read(wait)
     return False
 
 
-def _computes(code: Code, given: list[Any], known: dict[int, Any]) -> bool:
-    """Does what a code in a loop around a wait does, if its sources are known; False where it is anything else."""
-    words, dest = words_of(code), code.dests[0] if code.dests else None
+def _read(code: Code) -> set[int]:
+    """The registers that an instruction reads."""
+    inner = [source.base if isinstance(source, Mem) else source for source in code.sources]
+    return {source.index for source in inner if isinstance(source, Reg)}
+
+
+def _computes(code: Code, given: list[Any], known: dict[int, Any], written: set[int]) -> bool:
+    """Notes what an instruction in a loop around a wait writes, and the number where it is known; False where it does
+    anything but compute."""
+    words = words_of(code)
     if code.name == "nanosleep":
         return True
-    if not isinstance(dest, Reg) or len([d for d in code.dests if d is not None]) > 1 or None in given:
+    if code.form is None or code.form.op.kind != "pure" or code.form.op.sem is None:
         return False
+    dests = [r.index for d in code.dests for r in (d.elements if isinstance(d, Group) else (d,)) if isinstance(r, Reg)]
+    written.update(dests)
+    for dest in dests:
+        known.pop(dest, None)
+    if len(dests) != 1 or None in given:
+        return True
     if code.name == "selp":
-        known[dest.index] = given[0] if given[2] else given[1]
+        known[dests[0]] = given[0] if given[2] else given[1]
     elif code.name == "mov":
-        known[dest.index] = given[0]
+        known[dests[0]] = given[0]
     elif code.name == "not" and "pred" in words:
-        known[dest.index] = not given[0]
+        known[dests[0]] = not given[0]
     elif code.name == "setp" and len(given) == 2 and words & {"eq", "ne"}:
-        known[dest.index] = (given[0] == given[1]) == ("eq" in words)
-    else:
-        return False
+        known[dests[0]] = (given[0] == given[1]) == ("eq" in words)
     return True
 
 

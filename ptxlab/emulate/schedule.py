@@ -7,7 +7,7 @@ wait at that barrier, and then counts as 32 threads. Without a count a barrier w
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from ptxlab.emulate.blockchecks import BlockChecks
 from ptxlab.emulate.checkedwarp import CheckedWarp
 from ptxlab.emulate.faults import fault
 from ptxlab.emulate.flow import waiting_for
-from ptxlab.emulate.lanes import LANES
+from ptxlab.emulate.lanes import LANES, mask_bits
+from ptxlab.emulate.spinning import Spin, Spins, in_words
 from ptxlab.emulate.warp import RUNS, STUCK, Part, Warp
 from ptxlab.errors import DeviceFault
 
@@ -40,6 +41,8 @@ class BlockRun:
         make = CheckedWarp if checked else Warp
         self.warps = [make(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
         self.running = list(self.warps)
+        self.spins = spaces.spins = Spins(self.can_run, spaces.shared)
+        spaces.deadlock = self.deadlock
         self.arrived: dict[int, list[Warp]] = {}
         self.expected: dict[int, int] = {}
         self.pending: dict[int, int] = {}
@@ -67,6 +70,15 @@ class BlockRun:
         if self.running and not moved:
             raise self.deadlock()
         return not self.running
+
+    def can_run(self) -> Iterator[tuple[int, int]]:
+        """The warps that have not ended, each with a mask of the lanes that wait for nothing but their turn."""
+        for w in self.running:
+            mask = w.live
+            for part in w.others:
+                if part.wait is not None:
+                    mask = mask & ~part.mask
+            yield w.warp, mask_bits(mask)
 
     # -- barriers ------------------------------------------------------------------------------------------------------
 
@@ -118,6 +130,7 @@ class BlockRun:
         """Names every warp that has not ended and what its lanes wait for."""
         lines = []
         spinning = [] if self.check is None else list(self.check.phases.stuck())
+        spinning = spinning or list(in_words(self.machine.program, self._spinning(), self.spins.word))
         first: tuple[Code, Warp, np.ndarray] | None = None
         for warp in self.warps:
             if warp.done:
@@ -143,6 +156,12 @@ class BlockRun:
             self.machine.program, self.machine.launch, "deadlock", "\n    ".join([message, *lines]),
             line=code.line, block=self.index, thread=warp.warp * LANES + int(mask.argmax()),
         )  # fmt: skip
+
+    def _spinning(self) -> Iterator[Spin]:
+        running = dict(self.can_run())
+        for thread, wait in self.spins.waits.items():
+            if running.get(thread // LANES, 0) >> thread % LANES & 1:
+                yield wait
 
 
 def _reduced(parts: list[Part]) -> tuple[int, bool, bool] | None:

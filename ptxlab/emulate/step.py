@@ -25,6 +25,7 @@ from ptxlab.emulate.findings import findings
 from ptxlab.emulate.lanes import DTYPE, LANES
 from ptxlab.emulate.memory import PARAM_WINDOW
 from ptxlab.emulate.program import Group, Reg
+from ptxlab.emulate.progress import Progress
 from ptxlab.emulate.report import Report
 from ptxlab.emulate.schedule import BlockRun
 from ptxlab.emulate.shuffling import MIXED, RESIDENT, block_order
@@ -97,6 +98,7 @@ class Machine:
         self.slice = SHORT_SLICE if program.may_wait else SLICE
         self.working: deque[tuple[BlockRun, Callable[[Warp, int], None]]] = deque()
         self.left = launch.budget
+        self.done = 0
         self.now: Warp | None = None
         self._regions: dict[int, Region] = {}
 
@@ -111,6 +113,10 @@ class Machine:
 
     def run(self) -> None:
         """Runs all blocks: in order, and a few at a time when they wait for each other or a seed mixes them."""
+        with Progress(self.program.name, self.launch.blocks, lambda: (self.done, sum(self.issued))) as progress:
+            self._run_all(progress)
+
+    def _run_all(self, progress: Progress) -> None:
         launch = self.launch
         order = None if launch.seed is None else random.Random(launch.seed)
         recorder: Recorder | None = launch.trace
@@ -131,7 +137,9 @@ class Machine:
             working.popleft()
             if not ended:
                 working.append((block, run))
+            self.done += ended
             rounds += 1
+            progress.tick()
 
     def _run(self, w: Warp, length: int) -> None:
         """Runs a warp for `length` instructions, or until it stops. The hot loop."""

@@ -139,7 +139,7 @@ def tanh_f32(m: Machine, a: Value) -> Value:
     far = m.fsub(one, m.fdiv(m.const("f32", 2.0), m.fadd(e, one)))
     d = m.select(m.flt(size, m.const("f32", 0.6)), near, far)
     sign = m.and_(m.bitcast("i32", a), m.const("i32", 0x80000000))
-    return m.bitcast("f32", m.or_(m.bitcast("i32", d), sign))
+    return m.select(m.isnan(a), d, m.bitcast("f32", m.or_(m.bitcast("i32", d), sign)))
 
 
 def tanh(m: Machine, i: Form, a: Value) -> Value:

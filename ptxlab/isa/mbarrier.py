@@ -47,6 +47,17 @@ def pending(word: int) -> int:
     return word & COUNT
 
 
+def expected(word: int) -> int:
+    """The arrivals that each phase waits for."""
+    return word >> EXPECTED_SHIFT & COUNT
+
+
+def bytes_pending(word: int) -> int:
+    """The bytes that were announced and have not been reported; negative where more were reported."""
+    count = word >> TX_SHIFT & TX
+    return count - (TX + 1) if count > TX >> 1 else count
+
+
 def phase(word: int) -> int:
     """The parity of the current phase."""
     return word >> PHASE_SHIFT & 1

@@ -2,16 +2,16 @@
 
 Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` and `transfer` (loads and
 stores), `registers` and `control`, then `fast` and `slow` (a program's two functions), `grid.ll` (CTAs, warps and
-barriers), `build` and `compile` (to machine code, and the cache). This file lays out a launch in memory, starts the
-workers, waits for them and reads the counts.
+barriers), `build` and `compile` (to machine code, and the cache), `threads` (the workers). This file lays out a launch
+in memory, has it run and reads the counts.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import random
-import threading
 import time
 from typing import Any
 
@@ -24,13 +24,15 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.counting import RECORD, tally
-from ptxlab.emulate.jit.faults import explain, who_waits
+from ptxlab.emulate.jit.faults import explain, spinning, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.phases import Callback
 from ptxlab.emulate.jit.shadows import Watched
+from ptxlab.emulate.jit.threads import Team
 from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.memory import Memory
 from ptxlab.emulate.program import Program
+from ptxlab.emulate.progress import Progress
 from ptxlab.emulate.report import Launch, Report
 from ptxlab.emulate.shuffling import MIXED, RESIDENT, block_order
 from ptxlab.errors import DeviceFault
@@ -122,8 +124,6 @@ class Worker:
         for k in range(3):
             put("i", self.context, S.GRID + 4 * k, launch.grid[k])
             put("i", self.context, S.BLOCK + 4 * k, launch.block[k])
-        # A site knows no allocation yet: every address is too far from this one.
-        self.sites[: S.SITE_SIZE * built.sites].view(np.uint64).reshape(-1, S.SITE_SIZE // 8)[:, 0] = 1 << 63
         self.add_slot()
 
     def add_slot(self) -> None:
@@ -134,8 +134,7 @@ class Worker:
         put("q", self.context, S.SLOT, number)
         put("q", self.context, S.SLOT_COUNT, number + 1)
         put("q", self.context, S.CTA, slot.cta.ctypes.data)
-        self.sites[: S.SITE_SIZE * self.run.built.sites].view(np.uint64).reshape(-1, S.SITE_SIZE // 8)[:, 0] = 1 << 63
-        self.sites[: S.SITE_SIZE * self.run.built.sites].view(np.uint64).reshape(-1, S.SITE_SIZE // 8)[:, 1] = 0
+        self.sites[:] = 0  # a site knows no allocation yet
 
     @property
     def slot(self) -> Slot:
@@ -162,7 +161,7 @@ class Run:
         alone = launch.seed is not None or self.checks is not None
         count = 1 if alone else launch.workers or os.cpu_count() or 1
         self.workers_wanted = max(1, min(count, launch.blocks))
-        budget = launch.budget if launch.budget is not None else 1 << 62
+        budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
         self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
         self.budget = np.array([budget], np.int64)
         self.params = aligned(max(program.param_size, 16) + 16)
@@ -209,17 +208,19 @@ class Run:
 
     def wait(self) -> None:
         """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
-        threads = [threading.Thread(target=self.work, args=(w,), daemon=True) for w in self.workers]
-        for thread in threads:
-            thread.start()
+        team = Team([functools.partial(self.work, w) for w in self.workers], self.stop)
         interrupted = False
-        for thread in threads:
-            while thread.is_alive():
-                try:
-                    thread.join(0.1)
-                except KeyboardInterrupt:
-                    interrupted = True
-                    self.stop[0] = 1
+        try:
+            with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
+                team.start()
+                team.wait(progress.tick, 0.1)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:  # twice: a second exception may come before the first dismissal has begun
+            try:
+                team.dismiss()
+            finally:
+                team.dismiss()
         if self.errors:
             raise self.errors[0]
         for worker in self.workers:
@@ -230,14 +231,20 @@ class Run:
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
 
+    def progress(self) -> tuple[int, int]:
+        """The blocks that are done and the warp-instructions that have run."""
+        fields = [[w.get(field, np.int64) for w in self.workers] for field in (S.FINISHED, S.CLOCK)]
+        return sum(fields[0]), sum(fields[1])
+
     def _fault(self, worker: Worker) -> BaseException:
         kind, warp = worker.get(S.FAULT_KIND), worker.get(S.FAULT_WARP)
         code, lane = worker.get(S.FAULT_CODE), worker.get(S.FAULT_LANE)
         waiting: list[str] = []
         if kind == S.DEADLOCK:
             states = worker.slot.states.reshape(self.launch.warps, -1)
-            spinning = [] if self.callback is None else self.callback.spinning(worker.slot)
-            warp, lane, code, waiting = who_waits(self.program, states, spinning)
+            waits = [] if self.callback is None else self.callback.spinning(worker.slot)
+            waits = waits or spinning(self.program, worker.slot.shared, states)
+            warp, lane, code, waiting = who_waits(self.program, states, waits)
         block = int(worker.slot.cta[S.LINEAR : S.LINEAR + 8].view(np.int64)[0])
         return explain(
             self.program, self.launch, self.memory, kind=kind, code=code, lane=lane,

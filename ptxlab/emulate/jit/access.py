@@ -240,7 +240,7 @@ class Accesses(Transfers):
         site, (known, limit, host, shadow) = self._site(group)
         off = self.t.let(f"sub i64 {wide}, {known}")
         rot = self._rotate("i64", off, group.log2)
-        ok = self.t.let(f"icmp ule i64 {rot}, {limit}")
+        ok = self.t.let(f"icmp ult i64 {rot}, {limit}")
         self.t.do(f"br i1 {ok}, label %{good}, label %{miss}, {COLD}")
         self.t.at(miss)
         code = self.t.let(
@@ -292,7 +292,7 @@ class Accesses(Transfers):
         site, (known, limit, host, shadow) = self._site(group)
         off = self.t.let(f"sub <{W} x i64> {vector}, {self.t.splat('i64', known)}")
         rot = self._rotate(f"<{W} x i64>", off, group.log2)
-        inside = self.t.let(f"icmp ule <{W} x i64> {rot}, {self.t.splat('i64', limit)}")
+        inside = self.t.let(f"icmp ult <{W} x i64> {rot}, {self.t.splat('i64', limit)}")
         bits = self.t.let(f"bitcast <{W} x i1> {inside} to i32")
         bad = self.t.let(f"and i32 {self.t.let(f'xor i32 {bits}, -1')}, {self.mask_bits}")
         ok = self.t.let(f"icmp eq i32 {bad}, 0")

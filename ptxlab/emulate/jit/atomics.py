@@ -23,13 +23,13 @@ _INTEGER = {
 def operation_of(form: Form) -> str:
     """LLVM's word for the operation: `add`, `umin`, `fadd`, `cmpxchg`, ...; `loop` where it has none and the result is
     computed and then exchanged for what was there, until nobody has come between."""
-    lane, word = types.lane(form.type), str(form.operation)
+    word = str(form.operation)
     if word == "cas":
         return "cmpxchg"
     if word == "exch":
         return "xchg"
     if types.is_float(form.type):
-        return "fadd" if lane in ("f32", "f64") and word == "add" else "loop"
+        return "loop"
     if word in ("min", "max"):
         return word if types.is_signed(form.type) else "u" + word
     return _INTEGER[word]
@@ -142,15 +142,17 @@ def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:
     """Reads, computes with the semantics of the plain instruction, and exchanges, until nobody has come between."""
     plain = table_form(f"{form.operation}.{'rn.' if form.operation == 'add' else ''}{form.type}")
     assert plain.op.sem is not None
-    ty = LLVM[lane]
+    ty, bits = LLVM[lane], f"i{BITS[lane]}"  # only integers can be exchanged
     again, done = t.label("again"), t.label("done")
     t.do(f"br label %{again}")
     t.at(again)
-    seen = t.let(f"load atomic {ty}, ptr {p} seq_cst, align {BITS[lane] // 8}")
+    seen = t.let(f"load atomic {bits}, ptr {p} seq_cst, align {BITS[lane] // 8}")
+    old = t.let(f"bitcast {bits} {seen} to {ty}")
     ops = Ops()
     ops.t = t
-    new = plain.op.sem(ops, plain, Value(seen, lane, True), Value(x, lane, True))
-    pair = t.let(f"cmpxchg ptr {p}, {ty} {seen}, {ty} {new.text} seq_cst seq_cst")
-    t.do(f"br i1 {t.let(f'extractvalue {{{ty}, i1}} {pair}, 1')}, label %{done}, label %{again}")
+    new = plain.op.sem(ops, plain, Value(old, lane, True), Value(x, lane, True))
+    wanted = t.let(f"bitcast {ty} {new.text} to {bits}")
+    pair = t.let(f"cmpxchg ptr {p}, {bits} {seen}, {bits} {wanted} seq_cst seq_cst")
+    t.do(f"br i1 {t.let(f'extractvalue {{{bits}, i1}} {pair}, 1')}, label %{done}, label %{again}")
     t.at(done)
-    return seen
+    return old

@@ -1,13 +1,15 @@
 """LLVM IR to machine code through llvmlite, kept on disk by content.
 
 An entry of the cache is native code that will be run, so it lives in a directory of the user's own (mode 0700, owner
-checked) and carries a checksum; one that does not match is built again. The key is everything the code depends on: the
+checked) and begins with a checksum of its name and of every byte behind it; one that does not match is built again. The
+key is everything the code depends on: the
 PTX without comments and line information, the kernel's name and target, the CPU and its features, llvmlite's version,
 and this package's own sources.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -15,6 +17,7 @@ import os
 import platform
 import sys
 import tempfile
+import time
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,13 +153,15 @@ def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
     path = where / entry
     try:
         data = path.read_bytes()
-        head, _, blob = data.partition(b"\n")
-        notes = json.loads(head)
-        if notes.pop("sha256") != hashlib.sha256(blob).hexdigest():
-            return None
+    except OSError:
+        return None  # not there, or not to be read: it is built again
+    kept = data[hashlib.sha256().digest_size :]
+    if data != _sealed(entry, kept):
+        return None  # damaged: it is built again and replaced
+    with contextlib.suppress(OSError):  # a folder that can only be read still serves
         os.utime(path)
-    except (OSError, ValueError, KeyError):
-        return None  # not there, or damaged: it is built again and replaced
+    head, _, blob = kept.partition(b"\n")
+    notes: dict[str, Any] = json.loads(head)
     return notes, blob
 
 
@@ -165,23 +170,44 @@ def remember(entry: str, notes: dict[str, Any], blob: bytes) -> None:
     where = folder()
     if where is None:
         return
-    head = json.dumps({**notes, "sha256": hashlib.sha256(blob).hexdigest()}).encode()
     try:
-        with tempfile.NamedTemporaryFile(dir=where, prefix=".new-", delete=False) as file:
-            file.write(head + b"\n" + blob)
-        os.replace(file.name, where / entry)
+        with tempfile.NamedTemporaryFile(dir=where, prefix=_NEW, delete=False) as file:
+            unfinished = Path(file.name)
+            try:
+                file.write(_sealed(entry, json.dumps(notes).encode() + b"\n" + blob))
+                file.close()
+                os.replace(unfinished, where / entry)
+            except BaseException:  # a full disk, or Ctrl-C
+                unfinished.unlink(missing_ok=True)
+                raise
         _prune(where)
     except OSError:
         return
 
 
+_NEW = ".new-"
+"""What the name of an entry begins with while it is written."""
+ABANDONED = 3600
+"""Seconds after which such a file belongs to a process that died."""
+
+
+def _sealed(entry: str, kept: bytes) -> bytes:
+    """The bytes of an entry's file: a checksum of its name and contents, and the contents."""
+    return hashlib.sha256(entry.encode() + b"\n" + kept).digest() + kept
+
+
 def _prune(where: Path) -> None:
+    """Removes what was left half-written long ago, and the entries used longest ago while they take too much."""
     entries = []
     for path in where.iterdir():
         try:
             status = path.stat()
         except FileNotFoundError:
             continue  # another process pruned it
+        if path.name.startswith(_NEW):
+            if time.time() - status.st_mtime > ABANDONED:
+                path.unlink(missing_ok=True)
+            continue
         entries.append((status.st_mtime_ns, status.st_size, path))
     total = sum(size for _, size, _ in entries)
     for _, size, path in sorted(entries):

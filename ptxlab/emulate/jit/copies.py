@@ -46,8 +46,8 @@ class Copies(Matrices):
                 vec = f"<{W} x i{bits}>"
                 t.declared.add(f"declare {vec} @llvm.fshr.v{W}i{bits}({vec}, {vec}, {vec})")
             t.declared.add("declare i32 @llvm.umin.i32(i32, i32)")
-        to_at, to_add = self._addresses(to, "i32", "%data")
-        from_at, from_add = self._addresses(from_, "i64", "%addrs")
+        to_at, to_add, whole = self._addresses(to, "i32", "%data")
+        from_at, from_add, _ = self._addresses(from_, "i64", "%addrs")
         sizes = self._sizes(self._read(given["src_size"], types["src_size"]), count)
         site = t.let(f"getelementptr i8, ptr %sites, i64 {self.sites * S.SITE_SIZE}")
         self.sites += 1
@@ -55,26 +55,43 @@ class Copies(Matrices):
             f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {to_at}, i32 {to_add}, "
             f"ptr {from_at}, i64 {from_add}, ptr {sizes}, ptr {site}, i32 {code.index})"
         )
-        fine = t.label("fine")
-        t.do(f"br i1 {t.let(f'icmp eq i32 {result}, 0')}, label %{fine}, label %fault")
+        fine, wrong = t.label("fine"), t.label("wrong") if whole is not None else "fault"
+        t.do(f"br i1 {t.let(f'icmp eq i32 {result}, 0')}, label %{fine}, label %{wrong}")
+        if whole is not None:
+            t.at(wrong)
+            self._correct(whole)
         t.at(fine)
 
-    def _addresses(self, mem: Mem, lane: str, buffer: str) -> tuple[str, int]:
-        """Where 32 addresses lie, and what is to be added to each: the register's own place, or a buffer."""
+    def _correct(self, to: Value) -> None:
+        """After a fault: the function has seen the destinations in 32 bits only; notes the address as it was given."""
+        t = self.t
+        kind, lane, address = (
+            t.let(f"getelementptr i8, ptr %ctx, i64 {field}") for field in (S.FAULT_KIND, S.FAULT_LANE, S.FAULT_ADDRESS)
+        )
+        here = t.let(f"icmp eq i32 {t.let(f'load i32, ptr {kind}')}, {S.COPY_TO}")
+        given = t.let(f"extractelement <{W} x i64> {self.vector(to)}, i32 {t.let(f'load i32, ptr {lane}')}")
+        noted = t.let(f"load i64, ptr {address}")
+        t.do(f"store i64 {t.let(f'select i1 {here}, i64 {given}, i64 {noted}')}, ptr {address}")
+        t.do("br label %fault")
+
+    def _addresses(self, mem: Mem, lane: str, buffer: str) -> tuple[str, int, Value | None]:
+        """Where 32 addresses lie, and what is to be added to each: the register's own place, or a buffer. Third the
+        addresses in 64 bits where they had to be cut to 32: those of no shared memory become one that is out of range.
+        """
         r = mem.base.index if isinstance(mem.base, Reg) else -1
         if r >= 0 and self.program.registers[r].lane == lane and (self.slow or not self.uniform[r]):
             self._settle_register(r)
-            return self.t.let(f"getelementptr i8, ptr %ws, i64 {self.file.vector[r]}"), mem.offset
+            return self.t.let(f"getelementptr i8, ptr %ws, i64 {self.file.vector[r]}"), mem.offset, None
         base = self.read_register(r) if r >= 0 else self.const("i64", int(mem.base.value))  # type: ignore[union-attr]
         at = self.add(base, self.const(base.type, mem.offset))
+        whole = None
         if at.type != lane:
             if lane == "i64":
                 at = self.zext("i64", at)
             else:
-                self._branch_to_fault(self._lanes_where_not(self._in_reach(at)), at, kind=S.COPY_TO)
-                at = self._in_shared(at)
+                whole, at = at, self._in_shared(at)
         self.t.do(f"store <{W} x {lane}> {self.vector(at)}, ptr {buffer}, align 64")
-        return buffer, 0
+        return buffer, 0, whole
 
     def _sizes(self, given: Value | None, count: int) -> str:
         """Where it says how many bytes each lane reads: a number, or a predicate that asks for none."""

@@ -48,7 +48,7 @@ place:
   %frot = call <32 x i64> @llvm.fshr.v32i64(<32 x i64> %foff, <32 x i64> %foff, <32 x i64> splat (i64 ${LOG2}))
   %fl0 = insertelement <32 x i64> poison, i64 %limit, i64 0
   %fl1 = shufflevector <32 x i64> %fl0, <32 x i64> poison, <32 x i32> zeroinitializer
-  %fok = icmp ule <32 x i64> %frot, %fl1
+  %fok = icmp ult <32 x i64> %frot, %fl1
   %fbits = bitcast <32 x i1> %fok to i32
   %bits = and i32 %tbits, %fbits
   %ok = icmp eq i32 %bits, -1

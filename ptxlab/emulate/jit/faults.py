@@ -15,6 +15,7 @@ from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WIN
 from ptxlab.emulate.program import Code, Program
 from ptxlab.emulate.report import Launch
 from ptxlab.emulate.schedule import lanes_in_words
+from ptxlab.emulate.spinning import Spin, in_words
 from ptxlab.emulate.warpwide import disagree, incomplete
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import fragments, types
@@ -37,7 +38,7 @@ def explain(
             space = where.space
         return access_fault(
             program, launch, memory, line=where.line, block=block, thread=thread, what=what, space=space,
-            address=address, size=size,
+            address=address, size=size, together=where.name == "wmma",
         )  # fmt: skip
     if kind == S.BUDGET_SPENT:
         first = program.codes[min(code, len(program.codes) - 1)]
@@ -91,7 +92,8 @@ def _access(code: Code) -> tuple[str, int]:
         ((_, f),) = fragments.operands(form).items()
         size = 16 if code.name != "wmma" else fragments.pieces(f, str(form.layout))[0].size
         return "store" if stores else "load", size
-    return "atomic", 8 if form.op.kind == "async" else types.width(form.type) // 8
+    count = int(str(form.vec or "v1")[1:])  # the address must be aligned to a whole vector
+    return "atomic", 8 if form.op.kind == "async" else types.width(form.type) // 8 * count
 
 
 def _which(program: Program, launch: Launch, memory: Memory, code: int, address: int) -> tuple[Code, int]:
@@ -163,6 +165,23 @@ def who_waits(
         lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(ended)}")
     warp, lane, code = first or (0, 0, 0)
     return warp, lane, code, lines
+
+
+def spinning(program: Program, slot: np.ndarray, states: np.ndarray) -> list[tuple[int, list[int], int, str]]:
+    """Who waits for an mbarrier in a CTA; `slot`: its shared memory, `states`: its warps' states."""
+    waits: list[Spin] = []
+    start = program.shared_start - slot.ctypes.data
+
+    def word(at: int) -> int:
+        return int(slot[at - program.shared_start :][:8].view(np.uint64)[0])
+
+    for warp, state in enumerate(states):
+        words, wide = state[: S.REGISTERS].view(np.uint32), state[: S.REGISTERS].view(np.uint64)
+        lanes = int(words[S.SPINS // 4] & words[S.LIVE // 4] & ~words[S.WAIT // 4])
+        for lane in (k for k in range(32) if lanes >> k & 1):
+            at, asked = int(wide[S.SPIN_AT // 8 + lane]) + start, int(wide[S.SPIN_FOR // 8 + lane])
+            waits.append((32 * warp + lane, int(words[S.SPIN_CODE // 4 + lane]), at, asked))
+    return list(in_words(program, waits, word))
 
 
 def barrier_before(program: Program, pc: int) -> int:

@@ -10,6 +10,52 @@
 ; has one CTA at work, until that does not end by itself: then more are admitted and take turns, so that a block which
 ; waits for a later one gets to see it.
 
+; Whether the phase that each spinning lane asks for has still not ended; lanes that wait for something else do not count.
+define internal i1 @stuck(ptr %states, i64 %warps) noinline nounwind {
+entry:
+  br label %warp
+warp:
+  %w = phi i64 [0, %entry], [%w1, %warp.next]
+  %more = icmp ult i64 %w, %warps
+  br i1 %more, label %look, label %yes
+look:
+  %ws.o = mul i64 %w, ${STATE_SIZE}
+  %ws = getelementptr i8, ptr %states, i64 %ws.o
+  %live.p = getelementptr i8, ptr %ws, i64 ${LIVE}
+  %live = load i32, ptr %live.p
+  %wait.p = getelementptr i8, ptr %ws, i64 ${WAIT}
+  %wait = load i32, ptr %wait.p
+  %wait.not = xor i32 %wait, -1
+  %spins = and i32 %live, %wait.not
+  %ats = getelementptr i8, ptr %ws, i64 ${SPIN_AT}
+  %fors = getelementptr i8, ptr %ws, i64 ${SPIN_FOR}
+  br label %lane
+lane:
+  %left = phi i32 [%spins, %look], [%rest, %ask]
+  %none = icmp eq i32 %left, 0
+  br i1 %none, label %warp.next, label %ask
+ask:
+  %k = call i32 @llvm.cttz.i32(i32 %left, i1 false)
+  %left1 = sub i32 %left, 1
+  %rest = and i32 %left, %left1
+  %k64 = zext i32 %k to i64
+  %at.p = getelementptr ptr, ptr %ats, i64 %k64
+  %at = load ptr, ptr %at.p
+  %for.p = getelementptr i64, ptr %fors, i64 %k64
+  %for = load i64, ptr %for.p
+  %word = load i64, ptr %at
+  %differ = xor i64 %word, %for
+  %over = icmp slt i64 %differ, 0
+  br i1 %over, label %no, label %lane
+warp.next:
+  %w1 = add i64 %w, 1
+  br label %warp
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
 define i32 @grid(ptr %ctx) nounwind {
 entry:
   %cta.p = getelementptr i8, ptr %ctx, i64 ${CTA}
@@ -147,6 +193,8 @@ init:
   call void @llvm.memset.p0.i64(ptr %i.rest.p, i8 0, i64 16, i1 false)
   %i.carry.p = getelementptr i8, ptr %i.ws, i64 ${CARRY}
   store i32 0, ptr %i.carry.p
+  %i.spins.p = getelementptr i8, ptr %i.ws, i64 ${SPINS}
+  store i32 0, ptr %i.spins.p
   %i.bar.p = getelementptr i8, ptr %i.ws, i64 ${BAR}
   call void @llvm.memset.p0.i64(ptr %i.bar.p, i8 0, i64 128, i1 false)
   %i.meet.p = getelementptr i8, ptr %i.ws, i64 ${MEETING}
@@ -321,6 +369,7 @@ census:
   %alive = phi i32 [0, %opening], [%alive2, %census.next]
   %runs = phi i32 [0, %opening], [%runs2, %census.next]
   %waits = phi i32 [0, %opening], [%waits2, %census.next]
+  %free = phi i32 [0, %opening], [%free2, %census.next]
   %c.more = icmp ult i64 %c, %warps
   br i1 %c.more, label %census.go, label %judge
 census.go:
@@ -333,6 +382,11 @@ census.go:
   %c.alive = icmp ne i32 %c.live, 0
   %c.stuck0 = icmp eq i32 %c.live, %c.wait
   %c.stuck = and i1 %c.alive, %c.stuck0
+  %c.spins.p = getelementptr i8, ptr %c.ws, i64 ${SPINS}
+  %c.spins = load i32, ptr %c.spins.p
+  %c.held = or i32 %c.wait, %c.spins
+  %c.held.not = xor i32 %c.held, -1
+  %c.free = and i32 %c.live, %c.held.not
   %c.move0 = xor i1 %c.stuck0, true
   %c.move = and i1 %c.alive, %c.move0
   br label %census.next
@@ -343,6 +397,7 @@ census.next:
   %runs2 = add i32 %runs, %c.move1
   %c.stuck1 = zext i1 %c.stuck to i32
   %waits2 = add i32 %waits, %c.stuck1
+  %free2 = or i32 %free, %c.free
   %c1 = add i64 %c, 1
   br label %census
 judge:
@@ -350,10 +405,14 @@ judge:
   br i1 %none, label %ended, label %judge.waits
 ended:
   store i32 0, ptr %active.p
+  %finished.p = getelementptr i8, ptr %ctx, i64 ${FINISHED}
+  %finished.n = load i64, ptr %finished.p
+  %finished.n1 = add i64 %finished.n, 1
+  store i64 %finished.n1, ptr %finished.p
   br label %take
 judge.waits:
   %no.waits = icmp eq i32 %waits, 0
-  br i1 %no.waits, label %pass, label %barrier
+  br i1 %no.waits, label %quiet, label %barrier
 
 ; barrier by barrier: how many warps have come whole to it
 barrier:
@@ -445,9 +504,18 @@ barrier.next:
   %b1 = add i64 %b, 1
   br label %barrier
 opened.all:
-  %moved = or i32 %opened, %runs
-  %go.on = icmp ne i32 %moved, 0
-  br i1 %go.on, label %pass, label %deadlock
+  %some.opened = icmp ne i32 %opened, 0
+  br i1 %some.opened, label %pass, label %judge.runs
+judge.runs:
+  %some.run = icmp ne i32 %runs, 0
+  br i1 %some.run, label %quiet, label %deadlock
+; no barrier has opened: do all that could run only wait for mbarriers, whose phases have not ended?
+quiet:
+  %calm = icmp eq i32 %free, 0
+  br i1 %calm, label %spinning, label %pass
+spinning:
+  %endless = call i1 @stuck(ptr %states, i64 %warps)
+  br i1 %endless, label %deadlock, label %pass
 deadlock:
   call void @record(ptr %ctx, ptr %states, i32 ${DEADLOCK}, i32 0, i32 0, i64 0)
   br label %fault

@@ -60,7 +60,8 @@ s.found:
   br i1 %s.fill, label %s.refill, label %s.done
 s.refill:
   store i64 ${SHARED_WINDOW_START}, ptr %site
-  %s.lim = lshr i64 %s.last, %lg
+  %s.lim0 = lshr i64 %s.last, %lg
+  %s.lim = add i64 %s.lim0, 1
   %s.site8 = getelementptr i8, ptr %site, i64 8
   store i64 %s.lim, ptr %s.site8
   %s.site16 = getelementptr i8, ptr %site, i64 16
@@ -171,7 +172,8 @@ g.found:
   br i1 %g.fill, label %g.refill, label %g.done
 g.refill:
   store i64 %e.base, ptr %site
-  %g.lim = lshr i64 %g.last, %lg
+  %g.lim0 = lshr i64 %g.last, %lg
+  %g.lim = add i64 %g.lim0, 1
   %site8 = getelementptr i8, ptr %site, i64 8
   store i64 %g.lim, ptr %site8
   %site16 = getelementptr i8, ptr %site, i64 16
@@ -218,7 +220,7 @@ good:
   %rot = call i64 @llvm.fshr.i64(i64 %off, i64 %off, i64 %lg)
   %lim.p = getelementptr i8, ptr %site, i64 8
   %lim = load i64, ptr %lim.p
-  %in = icmp ule i64 %rot, %lim
+  %in = icmp ult i64 %rot, %lim
   %r = select i1 %in, i32 0, i32 2
   ret i32 %r
 bad:
@@ -253,7 +255,7 @@ good:
   %rot = call i64 @llvm.fshr.i64(i64 %off, i64 %off, i64 %lg)
   %lim.p = getelementptr i8, ptr %site, i64 8
   %lim = load i64, ptr %lim.p
-  %in = icmp ule i64 %rot, %lim
+  %in = icmp ult i64 %rot, %lim
   br label %next
 next:
   %result2 = select i1 %in, i32 %result, i32 2
@@ -520,7 +522,7 @@ finish:
   ret i1 true
 }
 
-; Every site forgets the allocation that it knew.
+; Every site forgets the allocation that it knew: with no place for an access in it, no address is.
 define internal void @forget(ptr %ctx) noinline nounwind {
 entry:
   %sites.p = getelementptr i8, ptr %ctx, i64 ${SITES}
@@ -533,7 +535,6 @@ loop:
 body:
   %o = mul i64 %k, ${SITE_SIZE}
   %p = getelementptr i8, ptr %sites, i64 %o
-  store i64 ${NO_ADDRESS}, ptr %p
   %q = getelementptr i8, ptr %p, i64 8
   store i64 0, ptr %q
   %k1 = add i64 %k, 1

@@ -22,7 +22,7 @@ def _constants() -> dict[str, int]:
     fields = {name: value for name, value in vars(S).items() if name.isupper() and isinstance(value, int)}
     return fields | {
         "SHARED_WINDOW": memory.SHARED_WINDOW, "LOCAL_WINDOW": memory.LOCAL_WINDOW,
-        "PARAM_WINDOW": memory.PARAM_WINDOW, "WINDOW_SIZE": memory.WINDOW_SIZE, "NO_ADDRESS": -(1 << 63),
+        "PARAM_WINDOW": memory.PARAM_WINDOW, "WINDOW_SIZE": memory.WINDOW_SIZE,
         "GRID_Y": S.GRID + 4, "CTAID_Y": S.CTAID + 4, "CTAID_Z": S.CTAID + 8, "POISON": memory.POISON - 256,
     }  # fmt: skip
 

@@ -17,7 +17,7 @@ from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.products import has_dots, product_function
 from ptxlab.emulate.jit.values import LLVM, Value
-from ptxlab.emulate.memory import SHARED_WINDOW
+from ptxlab.emulate.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program import Code, Literal, Mem, Reg, Source
 from ptxlab.emulate.warpwide import Elements, bits_of, elements, metadata
 from ptxlab.errors import UnsupportedInstruction
@@ -251,8 +251,11 @@ class Matrices(Accesses):
         return self.trunc("i32", self.select(self._in_reach(at), self._offset_in(at), self.const("i64", 0xFFFFFFFF)))
 
     def _offset_in(self, at: Value) -> Value:
-        """How far a 64-bit address lies behind where shared memory begins."""
-        return self.sub(at, self.const("i64", SHARED_WINDOW if self.code.space == "generic" else 0))
+        """How far a 64-bit address lies behind where shared memory begins, whichever way it is written."""
+        if self.code.space != "generic":
+            return at
+        above = self.sub(at, self.const("i64", SHARED_WINDOW))
+        return self.select(self.ult(above, self.const("i64", WINDOW_SIZE)), above, at)
 
     def _in_reach(self, at: Value) -> Value:
         """i1: whether a 64-bit address can be one of shared memory."""

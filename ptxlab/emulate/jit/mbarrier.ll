@@ -1,6 +1,6 @@
 ; Operations on mbarriers, lane by lane; see ptxlab.isa.mbarrier. %action: 0 init, 1 inval, 2 update, 3 wait. %xs: arrivals
-; (init: the count; wait: a word whose phase is asked for), %ys: bytes. %flags: 1 drop, 2 must not complete. %out: the
-; word before, or for a wait whether the phase is over. 0, or 1 when a fault has been recorded. Checked code tells of
+; (init: the count; wait: a word whose phase is asked for), %ys: bytes. %flags: 1 drop, 2 must not complete, 4 a wait
+; that spins: the lanes for which it fails are noted in the warp's state. %out: the word before, or for a wait whether the phase is over. 0, or 1 when a fault has been recorded. Checked code tells of
 ; each operation, after it (%before and %after: the words).
 define internal i32 @mbarrier(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %ys, ptr %out, i32 %action, i32 %flags, i32 %space, i32 %code) noinline nounwind {
 entry:
@@ -11,6 +11,9 @@ entry:
   %drops = icmp ne i32 %drops0, 0
   %incomplete0 = and i32 %flags, 2
   %incomplete = icmp ne i32 %incomplete0, 0
+  %spinning0 = and i32 %flags, 4
+  %spinning = icmp ne i32 %spinning0, 0
+  %spins.p = getelementptr i8, ptr %ws, i64 ${SPINS}
   br label %loop
 loop:
   %left = phi i32 [%mask, %entry], [%rest, %next]
@@ -99,6 +102,26 @@ wait.do:
   %differs = xor i64 %w, %x
   %over.bit = lshr i64 %differs, ${PHASE_SHIFT}
   store i64 %over.bit, ptr %op
+  %own = shl i32 1, %lane
+  %others = xor i32 %own, -1
+  %spins = load i32, ptr %spins.p
+  %spins.off = and i32 %spins, %others
+  %spins.on = or i32 %spins, %own
+  %fails = icmp eq i64 %over.bit, 0
+  %again = and i1 %fails, %spinning
+  %spins.new = select i1 %again, i32 %spins.on, i32 %spins.off
+  store i32 %spins.new, ptr %spins.p
+  br i1 %again, label %note, label %next
+note:
+  %spin.ats = getelementptr i8, ptr %ws, i64 ${SPIN_AT}
+  %spin.at = getelementptr ptr, ptr %spin.ats, i64 %lane64
+  store ptr %p, ptr %spin.at
+  %spin.fors = getelementptr i8, ptr %ws, i64 ${SPIN_FOR}
+  %spin.for = getelementptr i64, ptr %spin.fors, i64 %lane64
+  store i64 %x, ptr %spin.for
+  %spin.codes = getelementptr i8, ptr %ws, i64 ${SPIN_CODE}
+  %spin.code = getelementptr i32, ptr %spin.codes, i64 %lane64
+  store i32 %code, ptr %spin.code
   br label %next
 next:
   %after.w = load i64, ptr %p

@@ -11,6 +11,7 @@ from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.mbarriers import WAIT, operation
 from ptxlab.emulate.program import Code, Group, Reg
+from ptxlab.emulate.rules import spins
 from ptxlab.isa import mbarrier
 
 
@@ -44,9 +45,10 @@ class Mbarriers(Copies):
             (self.zext("i64", address), "%addrs"), (first, "%data"), (self._amount(given, what.bytes), self._second()),
         ):  # fmt: skip
             t.do(f"store <{W} x i64> {self.vector(value)}, ptr {buffer}, align 64")
+        flags = what.flags | (4 if what.action == WAIT and spins(self.program, code) else 0)
         result = t.let(
             f"call i32 @mbarrier(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, ptr %data, "
-            f"ptr {self._second()}, ptr %out, i32 {what.action}, i32 {what.flags}, i32 {S.SPACES[code.space]}, "
+            f"ptr {self._second()}, ptr %out, i32 {what.action}, i32 {flags}, i32 {S.SPACES[code.space]}, "
             f"i32 {code.index})"
         )
         fine = t.label("fine")

@@ -27,6 +27,7 @@ BLOCK_ORDER = 320  # pointer: the blocks in the order in which they begin, 0: as
 # addresses are held (0: the one that is added, 1: 32 i32, 2: 32 i64)
 STORED, STORE_ADDRS, STORE_START, STORE_STEP, STORE_HOW = 328, 336, 344, 352, 360
 PHASES = 312  # pointer: the function that the checks are told of mbarriers with
+FINISHED = 368  # CTAs that this worker has run to their end
 CONTEXT_SIZE = 384
 
 # -- a CTA's record
@@ -43,11 +44,16 @@ PC, LIVE, WAIT, MODE, FAST_PC, DISPATCHES, WARP_ID, LOCAL = 0, 128, 132, 136, 14
 FIRST_LIVE, CARRY, YES, ASKED = 160, 164, 168, 172
 ALL_DOT = 176  # whether all bf16 products of this basic block so far went the fast way (see `products`)
 TRACED = 180  # whether its steps are recorded
+SPINS = (
+    184  # lanes whose wait for an mbarrier failed and that do nothing but wait again (see `ptxlab.emulate.spinning`)
+)
 BAR, ARRIVED = 192, 256  # for each of 16 barriers the lanes that wait there, and those that have arrived and gone on
 TID_X, TID_Y, TID_Z = 320, 448, 576
 # Lanes that exchange data while the warp is apart: what they brought (OFFERED) and what is ready to be read (GIVEN).
 MEETING, MEMBERS, OFFERED, GIVEN_MEMBERS, GIVEN = 704, 832, 960, 1728, 1856  # 3 operands of 256 bytes each
-REGISTERS = 2624
+# Of each lane that spins: where the mbarrier lies (host pointer), the word whose phase it asks for, the wait's index.
+SPIN_AT, SPIN_FOR, SPIN_CODE = 2624, 2880, 3136
+REGISTERS = 3264
 
 # -- what a warp function returns
 DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED = 0, 1, 2, 3, 4
@@ -62,7 +68,8 @@ GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of
 # -- spaces, as the helpers number them
 SPACES = {"global": 0, "shared": 1, "local": 2, "frame": 2, "param": 3, "const": 4, "generic": 5}
 
-# base address, last offset allowed (rotated), host pointer, pointer to the record of writes, RACE, RACE_STRIDE
+# base address, places where an access may begin (0: the site knows no allocation, whatever the address), host pointer,
+# pointer to the record of writes, RACE, RACE_STRIDE
 SITE_SIZE = 48
 # base address, size, host pointer, pointer to the record of writes, writable, RACE, RACE_STRIDE
 ALLOC_SIZE = 56

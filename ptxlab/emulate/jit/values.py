@@ -10,19 +10,22 @@ from __future__ import annotations
 import numpy as np
 
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.lanes import DTYPE, Lanes
+from ptxlab.emulate.lanes import DTYPE, NAN, Lanes
 
 LLVM = {"i1": "i1", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f32": 32, "f64": 64}
 
 
 class Value:
-    """One operand. `text` is an SSA name or a literal; `lanes` is the numpy array of a constant, else None."""
+    """One operand. `text` is an SSA name or a literal; `lanes` is the numpy array of a constant, else None. `raw` is
+    the same number before its NaN was made canonical: enough for arithmetic, where a NaN stays one."""
 
-    __slots__ = ("lanes", "text", "type", "uniform")
+    __slots__ = ("lanes", "raw", "text", "type", "uniform")
 
-    def __init__(self, text: str, type: str, uniform: bool, lanes: np.ndarray | None = None) -> None:
-        self.text, self.type, self.uniform, self.lanes = text, type, uniform, lanes
+    def __init__(
+        self, text: str, type: str, uniform: bool, lanes: np.ndarray | None = None, raw: Value | None = None
+    ) -> None:
+        self.text, self.type, self.uniform, self.lanes, self.raw = text, type, uniform, lanes, raw
 
     @property
     def llvm(self) -> str:
@@ -70,6 +73,8 @@ _INTRINSIC = {
     "umin": "umin", "umax": "umax", "smin": "smin", "smax": "smax", "popc": "ctpop", "brev": "bitreverse",
     "fsqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "ftrunc": "trunc", "rint": "rint", "fma": "fma",
 }  # fmt: skip
+_ROUNDED = {"fadd", "fsub", "fmul", "fdiv", "fma", "fsqrt"}
+"""Operations whose NaN is the canonical one: the CPU's would depend on the order of the operands."""
 _CAST = {
     "zext": "zext", "sext": "sext", "trunc": "trunc", "bitcast": "bitcast", "utof": "uitofp", "stof": "sitofp",
     "ftou": "fptoui", "ftos": "fptosi",
@@ -123,14 +128,25 @@ class Ops:
         folded = self._fold(operation, result, values)
         if folded is not None:
             return folded
+        if operation in _ROUNDED:
+            values = tuple(v.raw or v for v in values)
         uniform, args = self._args(values)
         ty = self._ty(type_, uniform)
         if operation in _INTRINSIC:
             suffix = LLVM[type_].replace("float", "f32").replace("double", "f64")
             name = f"llvm.{_INTRINSIC[operation]}." + (suffix if uniform else f"v{W}{suffix}")
-            return Value(self.t.call(ty, name, [(ty, a) for a in args]), result, uniform)
-        word = _INT_BINARY.get(operation) or _FLOAT_BINARY.get(operation) or _COMPARE[operation]
-        return Value(self.t.let(f"{word} {ty} {', '.join(args)}"), result, uniform)
+            text = self.t.call(ty, name, [(ty, a) for a in args])
+        else:
+            word = _INT_BINARY.get(operation) or _FLOAT_BINARY.get(operation) or _COMPARE[operation]
+            text = self.t.let(f"{word} {ty} {', '.join(args)}")
+        out = Value(text, result, uniform)
+        return self._one_nan(out) if operation in _ROUNDED else out
+
+    def _one_nan(self, d: Value) -> Value:
+        """The number with the canonical NaN for any other; where only arithmetic reads it, LLVM drops this again."""
+        if d.lanes is not None:
+            return d
+        return Value(self.select(self.isnan(d), constant(NAN[d.type], d.type), d).text, d.type, d.uniform, raw=d)
 
     def _cast(self, operation: str, type_: str, value: Value) -> Value:
         if value.type == type_:
@@ -360,7 +376,7 @@ class Ops:
         return self._float_cast("fpext", "fpext", "f64", a)
 
     def fptrunc(self, a: Value) -> Value:
-        return self._float_cast("fptrunc", "fptrunc", "f32", a)
+        return self._one_nan(self._float_cast("fptrunc", "fptrunc", "f32", a))
 
     def _float_cast(self, operation: str, word: str, type_: str, a: Value) -> Value:
         folded = self._fold(operation, type_, (a,))

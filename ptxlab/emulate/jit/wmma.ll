@@ -25,7 +25,13 @@ entry:
   %small = icmp ult i64 %stride, 16777216
   %askew = and i64 %stride, %low
   %straight = icmp eq i64 %askew, 0
-  %try = and i1 %small, %straight
+  %generic = icmp eq i32 %space, 5
+  %b.own = sub i64 %base, ${LOCAL_WINDOW}
+  %b.local0 = icmp ult i64 %b.own, ${WINDOW_SIZE}
+  %b.local = and i1 %b.local0, %generic
+  %b.shared = xor i1 %b.local, true
+  %try0 = and i1 %small, %straight
+  %try = and i1 %try0, %b.shared
   br i1 %try, label %whole, label %apart
 whole:
   %first = call ptr @resolve(ptr %ctx, ptr %cta, ptr %ws, i32 0, i64 %base, i64 %span, i64 %log, i32 %space, i32 %write, ptr null)
@@ -69,7 +75,12 @@ apart:
   %a.off = add i64 %a.down, %a.start64
   %a.addr = add i64 %base, %a.off
   %a.p = call ptr @resolve(ptr %ctx, ptr %cta, ptr %ws, i32 %a.lane, i64 %a.addr, i64 %size, i64 %log, i32 %space, i32 %write, ptr null)
-  %a.ok = icmp ne ptr %a.p, null
+  %a.own = sub i64 %a.addr, ${LOCAL_WINDOW}
+  %a.local0 = icmp ult i64 %a.own, ${WINDOW_SIZE}
+  %a.local = and i1 %a.local0, %generic
+  %a.shared = xor i1 %a.local, true
+  %a.there = icmp ne ptr %a.p, null
+  %a.ok = and i1 %a.there, %a.shared
   br i1 %a.ok, label %next, label %wrong
 wrong:
   call void @record(ptr %ctx, ptr %ws, i32 ${OUT_OF_MEMORY_RANGE}, i32 %code, i32 %a.lane, i64 %a.addr)
