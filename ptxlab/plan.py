@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A kernel, ready to be bound to arguments. `static_shared`: bytes of shared memory that its text declares; `added`:
-    arguments for its last parameters, which the compiler has added behind the programmer's."""
+    """A kernel, ready to be bound to arguments.
+
+    static_shared: bytes of shared memory that its text declares. added: arguments for its last parameters, which the
+    compiler has added behind the programmer's.
+    """
 
     module: Module
     function: Function
