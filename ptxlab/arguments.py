@@ -250,7 +250,7 @@ def _pack(where: Where, p: Parameter, value: Any) -> bytes:
     high = (1 << (bits - 1)) - 1 if kind == "s" else (1 << bits) - 1
     if not low <= value <= high:
         raise LaunchError(f"{where} wants an integer from {low} to {high}, got {value}")
-    return struct.pack("<Q" if value >= 0 else "<q", value)[:size]
+    return value.to_bytes(size, "little", signed=value < 0)
 
 
 def _misfit(where: Where, p: Parameter, value: Any) -> LaunchError:

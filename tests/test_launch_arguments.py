@@ -312,3 +312,28 @@ def test_what_is_no_text():
     with pytest.raises(pl.PtxSyntaxError) as caught:
         pl.parse(b".version 8.0")
     assert str(caught.value) == "PTX is text; found bytes"
+
+
+def test_a_whole_number_of_128_bits():
+    """A `.b128` parameter takes whole numbers beyond 64 bits."""
+    text = """.version 8.3
+.target sm_70
+.address_size 64
+.visible .entry k(.param .u64 out, .param .b128 wide)
+{
+    .reg .b64 %rd<4>;
+    .reg .b128 %rq;
+    ld.param.u64 %rd1, [out];
+    ld.param.b128 %rq, [wide];
+    mov.b128 {%rd2, %rd3}, %rq;
+    st.global.v2.u64 [%rd1], {%rd2, %rd3};
+    ret;
+}
+"""
+    for device in ("step", "cpu"):
+        for value in (5, 2**127 + 3, -(2**100)):
+            out = np.zeros(2, np.uint64)
+            pl.launch(text, 1, 1, out, value, device=device)
+            assert int(out[0]) + (int(out[1]) << 64) == value % 2**128
+        with pytest.raises(pl.LaunchError, match="wants an integer from"):
+            pl.launch(text, 1, 1, np.zeros(2, np.uint64), 2**128, device=device)
