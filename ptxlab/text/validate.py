@@ -17,13 +17,11 @@ from ptxlab.text.model import (
     Directive,
     Element,
     Function,
-    Guard,
     Instruction,
     Label,
     Module,
     Name,
     Not,
-    Number,
     Operand,
     Pair,
     Parens,
@@ -32,6 +30,7 @@ from ptxlab.text.model import (
     Vector,
 )
 from ptxlab.text.scope import Scope
+from ptxlab.text.shape import shape_of
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 from ptxlab.text.words import OPCODES, SPECIAL_REGISTERS
 
@@ -121,7 +120,7 @@ class _Validator:
             elif isinstance(statement, Directive):
                 yield from self.targets(statement, function)
             elif isinstance(statement, Instruction) and self.line in (0, statement.line):
-                shape, known = _shape(statement, scope)
+                shape, known = shape_of(statement, scope)
                 if shape not in self.right:
                     errors = list(self.modifiers_and_count(statement, scope))
                     if shape is not None and not errors:
@@ -359,46 +358,6 @@ def _names(operand: Operand) -> Iterator[str]:
         if operand.register_offset is not None:
             yield operand.register_offset.text
         yield from chain.from_iterable(map(_names, operand.extra))
-
-
-def _shape(instruction: Instruction, scope: Scope) -> tuple[tuple[object, ...] | None, bool]:
-    """All that decides whether an instruction takes its operands, names left out, for most instructions of a file are
-    of few shapes; and whether all its names are declared. None for the shape, and False, where operands are something
-    else than numbers, names and addresses, or elements of vectors."""
-    shape: list[object] = [instruction.opcode]
-    known = True
-    find = scope.find
-
-    def plain(operand: Operand) -> bool:
-        nonlocal known
-        kind = operand.__class__
-        if isinstance(operand, Name):
-            variable = find(operand.text)
-            if variable is None:
-                known = False
-                shape.append(None)
-                return operand.text not in SPECIAL_REGISTERS
-            if variable.vector > 1 or "." in operand.text:
-                return False
-            shape.append(variable.type if variable.space == "reg" else (variable.space, variable.type))
-            return True
-        if isinstance(operand, Number):
-            shape.append((kind, operand.kind))
-            return True
-        if isinstance(operand, Address):
-            shape.append(kind)
-            return operand.register_offset is None and not operand.extra and plain(operand.base)
-        if isinstance(operand, Vector):
-            shape.append((kind, len(operand.elements)))
-            return all(map(plain, operand.elements))
-        return False
-
-    if instruction.guard is not None:
-        guard = find(instruction.guard.name)
-        if guard is None or "." in instruction.guard.name:
-            return None, False
-        shape.append((Guard, guard.space, guard.type))
-    return (tuple(shape), known) if all(map(plain, instruction.operands)) else (None, False)
 
 
 def _labels_in(section: Directive) -> Iterator[str]:
