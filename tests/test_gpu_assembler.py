@@ -366,6 +366,11 @@ KERNEL = MODULE + ".visible .entry k() {{\n{}\nret; }}\n"
             MODULE.replace("sm_90", "sm_90, debug") + ".section .debug_abbrev {\n.b32 .debug_loc\n}\n",
             "<ptx>:5:6: the section .debug_abbrev holds numbers only\n    .b32 .debug_loc\n         ^~~~~~~~~~",
         ),
+        (
+            MODULE.replace("sm_90", "sm_90, debug") + ".section .debug_abbrev {\n.b8 1,17,1,37,59,0,0,0\n}\n",
+            "<ptx>:4:10: the section .debug_abbrev is damaged: abbreviation 1 gives attribute 37 the form 59, which "
+            "DWARF does not have\n    .section .debug_abbrev {\n             ^~~~~~~~~~~~~",
+        ),
     ],
 )  # fmt: skip
 def test_declarations_that_would_end_the_process_are_refused(text: str, message: str) -> None:

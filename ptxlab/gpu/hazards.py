@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from ptxlab.errors import AssemblyError
+from ptxlab.gpu import dwarf
 from ptxlab.gpu.explain import Source
 
 LONGEST_WORD, LONGEST_LINE, MOST_REGISTERS = 4096, 8192, 10_000_000
@@ -159,6 +160,8 @@ def _sections(bare: str) -> _Found:
             name := re.search(r"\.b\d+\s+(\.?[A-Za-z_$][\w$]*)", match[2])
         ):
             yield match.start(2) + name.start(), f"the section {match[1]} holds numbers only", name[1]
+        elif match[1] == ".debug_abbrev" and (why := dwarf.misread(match[2])):
+            yield match.start(), f"the section .debug_abbrev is damaged: {why}", match[1]
 
 
 _HAZARDS: tuple[Callable[[str], _Found], ...] = (_values, _blocks, _preserved, _large, _labels, _exported, _sections)
