@@ -49,7 +49,7 @@ def _blank(remark: re.Match[str]) -> str:
 # -- what every version ends the process over --------------------------------------------------------------------------
 #
 # Each of these takes a text without comments and gives where it meets something, what to say, and the word to mark.
-# All were found by assembling damaged texts, and end the process with each version from 13.0.88 to 13.5.
+# All were found by assembling damaged texts, and end the process with version 13.5; older ones were not asked.
 
 _Found = Iterator[tuple[int, str, str]]
 _INTEGER = r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?(?![\w.])"
