@@ -19,7 +19,7 @@ from pathlib import Path
 import ptxlab as pl
 from ptxlab.isa import table
 from ptxlab.lab import language
-from ptxlab.launch import _parsed
+from ptxlab.plan import _parsed
 from ptxlab.text import spelling
 from ptxlab.text.validate import validate
 
@@ -39,6 +39,8 @@ def files() -> dict[str, str]:
     found = {name: (CORPUS / f"{name}.ptx").read_text() for name in names}
     found["triton/attention x 2"] = _several(found["triton/attention.sm_80"], 2)
     found["cuda/softmax.G x 3"] = _several(found["cuda/softmax.G"], 3)
+    found["triton/attention x 3"] = _several(found["triton/attention.sm_80"], 3)
+    found["cuda/softmax.G x 5"] = _several(found["cuda/softmax.G"], 5)
     return found
 
 
@@ -84,6 +86,8 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     "a name twice": lambda t: re.sub(r"(\.reg \.\w+\s+%\w+<\d+>;)", r"\1 \1", t, count=1),
     "20 wrong modifiers": lambda t: _several_of(t, lambda m, n: _joined(m, modifiers=f".z{n}" + m[3])),
     "20 unknown opcodes": lambda t: _several_of(t, lambda m, n: _joined(m, name=f"{m[2]}z{n}")),
+    "all modifiers differ": lambda t: _several_of(t, lambda m, n: _joined(m, modifiers=f".z{n}" + m[3]), len(t)),
+    "all opcodes differ": lambda t: _several_of(t, lambda m, n: _joined(m, name=f"{m[2]}z{n}"), len(t)),
     "every modifier": lambda t: _all(t, lambda m: _joined(m, modifiers=".zz" + m[3])),
     "every opcode": lambda t: _all(t, lambda m: _joined(m, name=m[2] + "q")),
     "one kind of register": lambda t: re.sub(r"\.reg \.b32\s+%r<.*", "", t),
@@ -138,7 +142,9 @@ def launches(text: str) -> Callable[[str], int]:
 
 def edited(text: str) -> int:
     """What the editor asks after a key: its marks."""
-    return len([language.problem(error) for error in language.read(text)[0]])
+    errors = language.read(text)[0]
+    language.marks(errors)
+    return len(errors)
 
 
 def milliseconds(task: Callable[[str], int], text: str, runs: int) -> float:

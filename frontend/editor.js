@@ -135,7 +135,7 @@ function render({ model, el }) {
     const found = model.get("problems");
     if (!found || found.seq !== seq || timer) return; // stale
     view.dispatch(setDiagnostics(view.state, found.items.map((item) => diagnostic(view.state.doc, item))));
-    const count = found.items.length;
+    const count = found.count; // of many, Python explains and marks the first
     if (!root.dataset.running) status.textContent = count ? `${count} problem${count === 1 ? "" : "s"}` : found.note;
     list.replaceChildren(...found.items.slice(0, 8).map((item) => element("li", {},
       element("button", { type: "button", onclick: () => { const at = diagnostic(view.state.doc, item).from; view.dispatch({ selection: { anchor: at }, scrollIntoView: true }); view.focus(); } }, `line ${item.line}`), ` ${item.message}`)));

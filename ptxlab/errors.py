@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,12 +39,13 @@ class PtxError(PtxlabError):
 
     `line` and `column` are 1-based (0 where unknown), `length` is how many characters the caret underlines,
     `source` is the text of the line, `syntax` the manual's syntax, `hint` the line to write instead, `span` the
-    Python expression that emitted the line (builder kernels only).
+    Python expression that emitted the line (builder kernels only). `message` and `hint` may be given as functions that
+    are called when somebody reads them: looking for the word that was meant is slow, and of many errors few are shown.
     """
 
     def __init__(
         self,
-        message: str,
+        message: str | Callable[[], str],
         *,
         line: int = 0,
         column: int = 0,
@@ -52,12 +53,37 @@ class PtxError(PtxlabError):
         source: str = "",
         file: str = "<ptx>",
         syntax: str = "",
-        hint: str = "",
+        hint: str | Callable[[], str] = "",
         span: Span | None = None,
     ) -> None:
-        self.message, self.line, self.column, self.length = message, line, column, length
-        self.source, self.file, self.syntax, self.hint, self.span = source, file, syntax, hint, span
-        super().__init__(self.render())
+        self._message, self._hint = message, hint
+        self.line, self.column, self.length = line, column, length
+        self.source, self.file, self.syntax, self.span = source, file, syntax, span
+        super().__init__()
+
+    @property
+    def message(self) -> str:
+        """What is wrong."""
+        if not isinstance(self._message, str):
+            self._message = self._message()
+        return self._message
+
+    @property
+    def hint(self) -> str:
+        """The line to write instead; empty where none is known."""
+        if not isinstance(self._hint, str):
+            self._hint = self._hint()
+        return self._hint
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.render()!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {**self.__dict__, "_message": self.message, "_hint": self.hint}  # functions cannot be pickled
+        return type(self), (self.message,), state
 
     def render(self) -> str:
         """The whole message: place, caret, syntax, hint and the builder's Python line."""

@@ -63,3 +63,9 @@ def target(what: str, value: Any) -> None:
     """The name of an architecture, or None."""
     if value is not None and not (isinstance(value, str) and re.fullmatch(r"sm_\d+[a-z]?", value)):
         raise LaunchError(f"{what}: a target such as 'sm_90' is wanted, got {value!r}")
+
+
+def text(what: str, value: Any) -> None:
+    """A text, or None: for a target that somebody else has to know."""
+    if value is not None and not isinstance(value, str):
+        raise LaunchError(f"{what}: a text such as 'sm_90' is wanted, got {value!r}")

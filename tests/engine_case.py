@@ -27,10 +27,11 @@ class Case:
     shared: int = 0
     x: np.ndarray | None = None
     out: np.ndarray | None = None
+    version: str = "8.0"
 
     def text(self) -> str:
         """The PTX."""
-        return kernel(self.body, self.before)
+        return kernel(self.body, self.before).replace(".version 8.0", f".version {self.version}")
 
     def run(self, engine: str, **options: Any) -> tuple[np.ndarray, Report]:
         """What it leaves in `out` on an engine, and the report."""

@@ -252,7 +252,7 @@ case("lop3 with a predicate", """
     selp.u32 %r6, 10, 0, %p3;
     add.u32 %r5, %r5, %r6;
     st.global.u32 [%rd3], %r5;
-""", lambda: (T < 8) + 10 * ((T < 8) & (T & 4 != 0)))
+""", lambda: (T < 8) + 10 * ((T < 8) & (T & 4 != 0)), version="8.2")
 
 case("a NaN keeps its bits", """
     mov.f32 %f1, 0f7F812345;

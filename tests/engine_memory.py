@@ -145,9 +145,28 @@ case("a vector of one element is that element", """
     mov.b32 %r5, {%r1};
     st.global.b32 [%rd3], {%r5};
     ld.global.b32 {%r6}, [%rd3];
-    add.u32 {%r6}, %r6, 1;
+    add.u32 %r6, %r6, 1;
     st.global.u32 [%rd3], %r6;
 """, lambda: T + 1)
+
+case("a copy takes a cache policy behind its size, with or without a size of the source", """
+    .shared .align 16 .b8 tile[1024];
+    mov.u32 %r5, tile;
+    mad.lo.u32 %r5, %r1, 16, %r5;
+    st.global.u32 [%rd3], %r1;
+    createpolicy.fractional.L2::evict_first.b64 %rd5, 1.0;
+    cp.async.ca.shared.global.L2::cache_hint [%r5], [%rd3], 4, %rd5;
+    cp.async.ca.shared.global.L2::cache_hint [%r5+4], [%rd3], 4, 2, %rd5;
+    mov.u32 %r6, 0;
+    setp.eq.u32 %p1, %r6, 0;
+    cp.async.ca.shared.global.L2::cache_hint [%r5+8], [%rd3], 4, %p1, %rd5;
+    cp.async.wait_all;
+    ld.shared.v2.u32 {%r6, %r7}, [%r5];
+    ld.shared.u32 %r8, [%r5+8];
+    mad.lo.u32 %r6, %r7, 100, %r6;
+    mad.lo.u32 %r6, %r8, 10000, %r6;
+    st.global.u32 [%rd3], %r6;
+""", lambda: 101 * T)
 
 # -- atomics -----------------------------------------------------------------------------------------------------------
 

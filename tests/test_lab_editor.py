@@ -87,7 +87,20 @@ def checked(text: str) -> dict:
 
 @pytest.mark.assembler
 def test_a_text_without_mistakes() -> None:
-    assert checked(START) == {"seq": 0, "stage": "assembled", "items": [], "note": "assembled: 8 registers, no spills"}
+    found = checked(START)
+    assert found == {
+        "seq": 0,
+        "stage": "assembled",
+        "items": [],
+        "count": 0,
+        "note": "assembled: 8 registers, no spills",
+    }
+
+
+def test_of_many_mistakes_the_first_are_marked() -> None:
+    found = checked(START + "".join(f"zz{n};\n" for n in range(150)).join((".func f()\n{\n", "ret;\n}\n")))
+    assert (found["count"], len(found["items"])) == (150, 100)
+    assert found["items"][99]["message"] == "unknown instruction 'zz99'"
 
 
 def test_what_a_whole_text_lacks_is_marked_at_its_first_line() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import ptxlab as pl
-from ptxlab.isa import all_ops
+from ptxlab.isa import all_ops, form
 from ptxlab.isa.examples import DECLARATIONS, line, opcodes
 from ptxlab.text import parse
 from ptxlab.text.validate import validate
@@ -30,7 +30,10 @@ def _lines() -> Iterator[str]:
     for entry in all_ops():
         if entry.kind in ("warp", "flow") or not entry.executed:
             continue
-        text = next(map(line, opcodes(entry)))
+        opcode = next(opcodes(entry))
+        if form(opcode).sm > 90:  # refused for the target of `HEAD`, whatever its operands are
+            continue
+        text = line(opcode)
         for register in re.finditer(r"(?<=[ ,])%[a-z]+\d+(?=[,;])", text):
             for other in (*(f"%odd_{type}" for type in TYPES), *LITERALS):
                 yield text[: register.start()] + other + text[register.end() :]
@@ -56,4 +59,4 @@ def test_what_does_not_fit_is_not_assembled() -> None:
         judged += len(refused)
         assert len(refused) < 2 * len(found)  # most of what the assembler refuses is found
     assert taken == []
-    assert judged > 10_000
+    assert judged > 9_000

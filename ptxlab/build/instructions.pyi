@@ -383,6 +383,10 @@ class Instructions(Flow):
             Compares two numbers and sets a predicate, ready to guard an instruction (`@p`) or a branch: every
             bounds check and every causal mask is one. The optional q gets the opposite.
 
+        setp.cmp.type  p:pred|q, a, b
+            Compares two numbers and sets a predicate, ready to guard an instruction (`@p`) or a branch: every
+            bounds check and every causal mask is one. The optional q gets the opposite.
+
         setp.cmp{.ftz}.f32  p:pred|q, a, b
             Compares two numbers and sets a predicate, ready to guard an instruction (`@p`) or a branch: every
             bounds check and every causal mask is one. The optional q gets the opposite.
@@ -404,6 +408,11 @@ class Instructions(Flow):
 
         setp.cmp.bf16x2  p:pred|q, a, b
             Compares two pairs of 16-bit floats: p is the answer for the low halves, q for the high ones.
+
+        setp.cmp.bool.type  p:pred|q, a, b, {!}c:pred
+            Compares two numbers and sets a predicate, ready to guard an instruction (`@p`) or a branch: every
+            bounds check and every causal mask is one. The optional q gets the opposite. The answer is combined with
+            the predicate c, so a range test costs two instructions and no branch.
 
         setp.cmp.bool.type  p:pred|q, a, b, {!}c:pred
             Compares two numbers and sets a predicate, ready to guard an instruction (`@p`) or a branch: every
@@ -451,6 +460,10 @@ class Instructions(Flow):
             Compares two numbers and writes the answer into a register: all ones or 0 for integer results, 1.0 or
             0.0 for floating-point ones.
 
+        set.cmp.dtype.atype  d:dtype, a:atype, b:atype
+            Compares two numbers and writes the answer into a register: all ones or 0 for integer results, 1.0 or
+            0.0 for floating-point ones.
+
         set.cmp{.ftz}.dtype.atype  d:dtype, a:atype, b:atype
             Compares two numbers and writes the answer into a register: all ones or 0 for integer results, 1.0 or
             0.0 for floating-point ones.
@@ -474,6 +487,10 @@ class Instructions(Flow):
         set.cmp.dtype.atype  d:dtype, a:atype, b:atype
             Compares two numbers and writes the answer into a register: all ones or 0 for integer results, 1.0 or
             0.0 for floating-point ones. Both 16-bit halves at once.
+
+        set.cmp.bool.dtype.atype  d:dtype, a:atype, b:atype, {!}c:pred
+            Compares two numbers and writes the answer into a register: all ones or 0 for integer results, 1.0 or
+            0.0 for floating-point ones.
 
         set.cmp.bool.dtype.atype  d:dtype, a:atype, b:atype, {!}c:pred
             Compares two numbers and writes the answer into a register: all ones or 0 for integer results, 1.0 or

@@ -20,6 +20,7 @@ from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.table import Form, FormError, form
 from ptxlab.text import model
+from ptxlab.text.fits import in_braces
 from ptxlab.text.model import Function, Instruction, Module
 
 STACK_SIZE = 16 << 10
@@ -234,7 +235,8 @@ class Lowering(Names):
         return code
 
     def _operands(self, code: Code, instruction: Instruction, found: Form, scope: Scope, routine: Routine) -> None:
-        line, given = instruction.line, list(instruction.operands)
+        line = instruction.line
+        given: list[model.Operand | None] = list(instruction.operands)
         specs = found.op.operands
         needed = sum(1 for s in specs if not s.optional)
         if not needed <= len(given) <= sum(1 for s in specs if not s.second):
@@ -245,6 +247,8 @@ class Lowering(Names):
         dests: list[Reg | Group | None] = []
         sources: list[Source | None] = []
         second: model.Operand | None = None
+        if found.L2_cache_hint and "src_size" in (names := [s.name for s in specs]) and len(given) == len(specs) - 1:
+            given.insert(names.index("src_size"), None)  # the policy, which the hint asks for, stands in its place
         for spec in specs:
             operand: model.Operand | None
             if spec.second:
@@ -254,6 +258,8 @@ class Lowering(Names):
                 if isinstance(operand, model.Pair):
                     second = operand.second
                     operand = operand.first
+            if operand is not None and in_braces(found, operand):
+                raise self.error(f"{found.opcode} takes no braces here, found {operand}", line)
             resolved = None if operand is None else self.operand(operand, scope, routine, line)
             if isinstance(resolved, Symbol) and isinstance(operand, model.Element) and found.op.name in ("ld", "st"):
                 resolved = Mem(resolved, 0)  # `ld.global.u32 %r1, table[3]`

@@ -10,6 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
+from ptxlab import options
 from ptxlab.errors import TargetError, UnavailableError
 from ptxlab.gpu import hazards
 from ptxlab.gpu.explain import Source, assembly_error
@@ -104,6 +105,8 @@ def assemble(ptx: object, arch: str | None = None, *, lineinfo: bool = False) ->
     `.errors`, TargetError for a GPU that this assembler does not know, UnavailableError where the wheels are missing.
     The same text for the same GPU is assembled once; safe to call from several threads.
     """
+    options.text("arch", arch)
+    lineinfo = options.switch("lineinfo", lineinfo)
     source = as_source(ptx)
     key = (source.text, arch or "", lineinfo)
     with _lock:
@@ -157,11 +160,11 @@ def _assemble(source: Source, target: str, arch: str, lineinfo: bool, fallback: 
     nvjitlink = _nvjitlink()
     data = hazards.readable(source.text)
     start = time.perf_counter()
-    options = [f"-arch={arch}", "-verbose", *(["-lineinfo"] if lineinfo else [])]
-    if not re.fullmatch(r"sm_[1-9]\d{1,3}[a-z]?", arch):  # a single digit ends the process
+    wanted = [f"-arch={arch}", "-verbose", *(["-lineinfo"] if lineinfo else [])]
+    if not re.fullmatch(r"sm_[1-9][0-9]{1,3}[a-z]?", arch):  # a single digit ends the process
         raise _unknown(arch)
     try:
-        handle = nvjitlink.create(len(options), options)
+        handle = nvjitlink.create(len(wanted), wanted)
     except nvjitlink.nvJitLinkError as error:
         if fallback and re.fullmatch(r"sm_[2-7]\d", arch) and arch < LOWEST:
             return _assemble(source, target, LOWEST, lineinfo, fallback=False)

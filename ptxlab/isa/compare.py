@@ -12,7 +12,8 @@ ORDERED = ("eq", "ne", "lt", "le", "gt", "ge")
 UNORDERED = ("equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
 UNSIGNED = ("lo", "ls", "hi", "hs")
 BOOLEAN = ("and", "or", "xor")
-INTEGER_TYPES = ("u16", "u32", "u64", "s16", "s32", "s64")
+UNSIGNED_TYPES = ("u16", "u32", "u64")
+INTEGER_TYPES = (*UNSIGNED_TYPES, "s16", "s32", "s64")
 BIT_TYPES = ("b16", "b32", "b64")
 HALF_TYPES = ("f16", "bf16")
 
@@ -104,8 +105,9 @@ for _words, _operands, _says in (
     (".bool{.ftz}", ", {!}c:pred", _SETP + _COMBINED),
 ):
     _ftz_less = _words.replace("{.ftz}", "")
-    op(f"setp.cmp{_ftz_less}.type  p:pred|q, a, b{_operands}", _says, _setp, cmp=ORDERED + UNSIGNED, bool=BOOLEAN,
-       type=INTEGER_TYPES, notes=_CMP_NOTES)  # fmt: skip
+    for _cmp, _types in ((ORDERED, INTEGER_TYPES), (UNSIGNED, UNSIGNED_TYPES)):
+        op(f"setp.cmp{_ftz_less}.type  p:pred|q, a, b{_operands}", _says, _setp, cmp=_cmp, bool=BOOLEAN, type=_types,
+           notes=_CMP_NOTES)  # fmt: skip
     op(f"setp.cmp{_ftz_less}.type  p:pred|q, a, b{_operands}", _says, _setp, cmp=("eq", "ne"), bool=BOOLEAN,
        type=BIT_TYPES, notes=_CMP_NOTES)  # fmt: skip
     op(f"setp.cmp{_words}.f32  p:pred|q, a, b{_operands}", _says, _setp, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
@@ -152,8 +154,9 @@ _RESULTS = ("u32", "s32", "f32", "f16")
 _HALF_NEEDS = dict.fromkeys(("u16", "s16", "u32", "s32"), ((6, 5), 53))
 for _words, _operands in (("", ""), (".bool", ", {!}c:pred")):
     _line = f".dtype.atype  d:dtype, a:atype, b:atype{_operands}"
-    op(f"set.cmp{_words}{_line}", _SET, _set, cmp=ORDERED + UNSIGNED, bool=BOOLEAN, dtype=_RESULTS,
-       atype=INTEGER_TYPES, notes=_CMP_NOTES)  # fmt: skip
+    for _cmp, _types in ((ORDERED, INTEGER_TYPES), (UNSIGNED, UNSIGNED_TYPES)):
+        op(f"set.cmp{_words}{_line}", _SET, _set, cmp=_cmp, bool=BOOLEAN, dtype=_RESULTS, atype=_types,
+           notes=_CMP_NOTES)  # fmt: skip
     op(f"set.cmp{_words}{_line}", _SET, _set, cmp=("eq", "ne"), bool=BOOLEAN, dtype=_RESULTS, atype=BIT_TYPES,
        notes=_CMP_NOTES)  # fmt: skip
     op(f"set.cmp{_words}{{.ftz}}{_line}", _SET, _set, cmp=ORDERED + UNORDERED, bool=BOOLEAN, dtype=_RESULTS,

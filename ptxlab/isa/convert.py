@@ -11,6 +11,8 @@ from ptxlab.isa.rounding import adjust, flush, from_float, narrow_f64, saturate,
 from ptxlab.isa.table import Form, op
 
 INTEGERS = ("u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64")
+NOT_BYTES = tuple(t for t in INTEGERS if t not in ("u8", "s8"))
+"""What bf16 converts to and from."""
 INTEGER_ROUNDING = ("rni", "rzi", "rmi", "rpi")
 
 # -- mov ---------------------------------------------------------------------------------------------------------------
@@ -72,9 +74,13 @@ def _int_to_int(m: Machine, i: Form, a: Value) -> Value:
     return m.trunc(lane, x)
 
 
-op("cvt{.sat}.dtype.atype  d:dtype, a:atype", """Converts an integer to another width or signedness: narrowing drops
-   the upper bits, widening copies the sign of a signed source. `.sat` holds the value at the limits of the new
-   type.""", _int_to_int, dtype=INTEGERS, atype=INTEGERS)  # fmt: skip
+op("cvt.dtype.atype  d:dtype, a:atype", """Converts an integer to another width or signedness: narrowing drops the upper
+   bits, widening copies the sign of a signed source.""", _int_to_int, dtype=INTEGERS, atype=INTEGERS)  # fmt: skip
+for _source in INTEGERS:
+    _least, _most = _limits(_source)
+    op("cvt.sat.dtype.atype  d:dtype, a:atype", """Converts an integer, held at the limits of the new type,
+       which must lack some values of the old one.""", _int_to_int, atype=(_source,),
+       dtype=[t for t in INTEGERS if _limits(t)[0] > _least or _limits(t)[1] < _most])  # fmt: skip
 
 
 def _pack_integers(m: Machine, i: Form, a: Value, b: Value, c: Value | None = None) -> Value:
@@ -160,7 +166,7 @@ op("cvt.rnd{.ftz}{.sat}.dtype.atype  d:dtype, a:atype", """Converts an integer t
 op("cvt.rnd{.sat}.dtype.atype  d:dtype, a:atype", """Converts an integer to f16 or f64.""", _int_to_float, rnd=ROUNDING,
    dtype=("f16", "f64"), atype=INTEGERS)  # fmt: skip
 op("cvt.rnd.bf16.atype  d:bf16, a:atype", """Converts an integer to bf16.""", _int_to_float, rnd=ROUNDING,
-   atype=INTEGERS, fixed={"dtype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
+   atype=NOT_BYTES, fixed={"dtype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
 
 # -- cvt: float to integer ---------------------------------------------------------------------------------------------
 
@@ -197,7 +203,7 @@ op("cvt.rnd{.ftz}{.sat}.dtype.f32  d:dtype, a:f32", """Converts floating point t
 op("cvt.rnd{.sat}.dtype.atype  d:dtype, a:atype", """Converts f64 or f16 to an integer, held at the limits of the
    integer type.""", _float_to_int, rnd=INTEGER_ROUNDING, dtype=INTEGERS, atype=("f64", "f16"))  # fmt: skip
 op("cvt.rnd.dtype.bf16  d:dtype, a:bf16", """Converts bf16 to an integer, held at the limits of the integer type.""",
-   _float_to_int, rnd=INTEGER_ROUNDING, dtype=INTEGERS, fixed={"atype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
+   _float_to_int, rnd=INTEGER_ROUNDING, dtype=NOT_BYTES, fixed={"atype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
 
 # -- cvt: float to float -----------------------------------------------------------------------------------------------
 
@@ -244,9 +250,11 @@ op("cvt.rnd{.ftz}{.sat}.f16.f32  d:f16, a:f32", _NARROW, _float_to_float, rnd=RO
    fixed={"dtype": "f16", "atype": "f32"})  # fmt: skip
 op("cvt.rnd{.sat}.f16.f64  d:f16, a:f64", _NARROW, _float_to_float, rnd=ROUNDING,
    fixed={"dtype": "f16", "atype": "f64"})  # fmt: skip
-op("cvt.rnd{.ftz}{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32", _NARROW, _float_to_float, rnd=("rn", "rz"),
+op("cvt.rnd{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32", _NARROW, _float_to_float, rnd=("rn", "rz"),
    dtype=("bf16", "f16"), fixed={"atype": "f32"}, version=(7, 0), sm=80,
-   needs={"satfinite": ((8, 1), 80), "ftz": ((7, 8), 90)})  # fmt: skip
+   needs={"satfinite": ((8, 1), 80)})  # fmt: skip
+op("cvt.rnd.ftz.bf16.f32  d:bf16, a:f32", _NARROW, _float_to_float, rnd=("rn", "rz"),
+   fixed={"dtype": "bf16", "atype": "f32", "ftz": True}, version=(7, 8), sm=90)  # fmt: skip
 op("cvt.rnd.bf16.f32  d:bf16, a:f32", _NARROW, _float_to_float, rnd=("rm", "rp"),
    fixed={"dtype": "bf16", "atype": "f32"}, version=(7, 8), sm=90)  # fmt: skip
 op("cvt.rnd.bf16.f64  d:bf16, a:f64", _NARROW, _float_to_float, rnd=ROUNDING,

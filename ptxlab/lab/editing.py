@@ -72,7 +72,7 @@ class Editor(anywidget.AnyWidget):
         super().__init__(
             edit={"text": text, "seq": 0},
             options={"runs": call is not None, "name": name},
-            problems={"seq": -1, "stage": "", "items": [], "note": ""},
+            problems={"seq": -1, "stage": "", "items": [], "count": 0, "note": ""},
         )
         self.on_msg(self._answer)
         self._check({"text": text, "seq": 0})
@@ -156,8 +156,9 @@ class Editor(anywidget.AnyWidget):
 
     def _publish(self, edit: dict[str, Any], stage: str, found: list[Any], note: str) -> None:
         if self._is_newest(edit):
-            items = [language.problem(error) for error in found]
-            self.problems = {"seq": edit["seq"], "stage": stage, "items": items, "note": note}
+            self.problems = {
+                "seq": edit["seq"], "stage": stage, "items": language.marks(found), "count": len(found), "note": note,
+            }  # fmt: skip
 
     # -- questions of the page -----------------------------------------------------------------------------------------
 

@@ -157,6 +157,15 @@ def problem(error: PtxlabError) -> dict[str, Any]:
     return {**place, "message": parts[0], "more": parts[1:], "whole": str(error)}
 
 
+MARKED = 100
+"""Errors that are explained and marked in full at once. A text with more of them has few causes."""
+
+
+def marks(errors: list[PtxlabError]) -> list[dict[str, Any]]:
+    """What an editor marks: the first of the errors, for the words close to each are looked for when it is shown."""
+    return [problem(error) for error in errors[:MARKED]]
+
+
 def read(text: str) -> tuple[list[PtxlabError], Any]:
     """(what the parser and the instruction table object to, the module or None)."""
     from ptxlab.text import parse

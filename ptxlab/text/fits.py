@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ptxlab.isa import Form, FormError, form, types
 from ptxlab.isa.modifiers import SPECIAL
-from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Variable
+from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Variable, Vector
 
 WIDER = ("ld", "ldu", "st", "cvt")
 """Instructions whose registers may be wider than their type."""
@@ -50,6 +50,8 @@ def misfit(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
     for k, (spec, operand) in enumerate(zip(specs, instruction.operands, strict=False)):
         if k >= firm and len(instruction.operands) != len(specs):
             return None  # an optional operand may be left out before this one
+        if in_braces(found, operand):
+            return Misfit(k, f"{found.opcode} takes no braces here, found {operand}", str(operand)[1:-1])
         if spec.role == "addr":
             wrong = _address(found, k, operand, find)
         else:
@@ -111,6 +113,14 @@ def _address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None
         if variable is not None and variable.space == "reg" and variable.type in ("pred", "f16", "f32", "f64"):
             return Misfit(k, f"{operand.base} is .{variable.type} and cannot be an address")
     return None
+
+
+def in_braces(found: Form, operand: Operand) -> bool:
+    """Whether a single operand stands in braces where the assembler takes none: loads, stores and `mov` of untyped
+    bits do (Triton writes `ld.global.b32 { %r1 }, [%rd1]`)."""
+    if not isinstance(operand, Vector) or len(operand.elements) != 1 or found.op.kind not in ("pure", "lane", "memory"):
+        return False
+    return found.op.name not in ("ld", "ldu", "st") and not (found.op.name == "mov" and str(found.type)[0] == "b")
 
 
 def guard_misfit(instruction: Instruction, find: Find) -> str:

@@ -27,6 +27,7 @@ _TOKEN = re.compile(
 
 _KIND = dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$", "word")
 _KIND |= dict.fromkeys("0123456789", "number") | dict.fromkeys("{}[]()<>,;:=+-*!|&^~@?", "punct")
+"""The first character of a token -> its kind, where that settles it."""
 
 
 class Source:
@@ -53,21 +54,24 @@ def lex(source: Source) -> list[Token]:
     not have, and for a comment or string that is not closed.
     """
     tokens: list[Token] = []
-    append, new, kinds = tokens.append, tuple.__new__, _KIND
-    line, line_start, position = 1, 0, 0
+    append, new = tokens.append, tuple.__new__
+    kinds: dict[str, str] = {}  # the same words come again and again
+    line, column = 1, 1
     for before, text in _TOKEN.findall(source.text):
         if before:
             if "\n" in before:
                 line += before.count("\n")
-                line_start = position + before.rfind("\n") + 1
-            position += len(before)
-        if not text:
-            append(Token("end", "", before, line, position - line_start + 1))
-            break
-        column = position - line_start + 1
-        kind = kinds.get(text[0]) or _other(text, source, line, column)
+                column = len(before) - before.rfind("\n")
+            else:
+                column += len(before)
+        kind = kinds.get(text)
+        if kind is None:
+            if not text:
+                append(Token("end", "", before, line, column))
+                break
+            kind = kinds[text] = _KIND.get(text[0]) or _other(text, source, line, column)
         append(new(Token, (kind, text, before, line, column)))
-        position += len(text)
+        column += len(text)
     return tokens
 
 

@@ -39,6 +39,8 @@ class Operands:
 
     def text(self, ahead: int = 0) -> str:
         """The text of the current token, or of one further on."""
+        if not ahead:
+            return self.tokens[self.at].text
         return self.tokens[min(self.at + ahead, len(self.tokens) - 1)].text
 
     def take(self, text: str) -> bool:

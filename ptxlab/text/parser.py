@@ -291,33 +291,31 @@ class _Parser(Declarations):
         return Label(token.text, tuple(self.tokens[start : self.at]), token.line)
 
     def _instruction(self) -> Instruction:
-        start = self.at
+        start, tokens = self.at, self.tokens
         guard = None
         if self.take("@"):
             negated = self.take("!")
             guard = Guard(self.word("a predicate register after '@'"), negated)
-        token = self.tokens[self.at]
+        token = tokens[self.at]
         opcode = self.word("an instruction")
         behind = self.at  # `ld .global .f32` is one opcode too
-        while (more := self.tokens[self.at]).kind == "directive" and more.line == token.line:
+        while (more := tokens[self.at]).kind == "directive" and more.line == token.line:
             opcode += more.text
             self.at += 1
             behind = self.at
         operands: list[Operand] = []
-        following = self.text()
-        if following != ";":
-            if following in ("}", "@", "") or self.tokens[self.at].kind == "directive":
+        if more.text != ";":
+            if more.text in ("}", "@", "") or more.kind == "directive":
                 raise self.missing(f"operands or ';' after {opcode}", ";")
             call = opcode.startswith("call")
             operands.append(self.operand(call))
-            while self.take(","):
+            while tokens[self.at].text == ",":
+                self.at += 1
                 operands.append(self.operand(call))
-            if self.text() != ";":
+            if tokens[self.at].text != ";":
                 raise self._unfinished(opcode, behind)
         self.at += 1
-        return Instruction(
-            guard, opcode, tuple(operands), tuple(self.tokens[start : self.at]), token.line, token.column
-        )
+        return Instruction(guard, opcode, tuple(operands), tuple(tokens[start : self.at]), token.line, token.column)
 
     def _unfinished(self, opcode: str, behind: int) -> PtxSyntaxError:
         """The error for an instruction that goes on where it should end; `behind` is the token after its opcode."""

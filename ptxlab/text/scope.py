@@ -18,11 +18,13 @@ class Scope:
         # What was asked for, until something is declared here: no scope changes while one inside it is looked at.
         self._listed: dict[frozenset[str], tuple[str, ...]] = {}
         self._found: dict[str, Variable | None] = {}
+        self._ranges: dict[str, Variable | None] = {}
 
     def declare(self, variable: Variable) -> None:
         """Adds a variable, or a range of registers."""
         self._listed.clear()
         self._found.clear()
+        self._ranges.clear()
         if variable.count:
             self.ranges[variable.name] = variable
         else:
@@ -33,7 +35,7 @@ class Scope:
         """The innermost declaration of a name, or of the vector that it is an element of; None without one."""
         if name not in self._found:
             base = name.partition(".")[0]
-            found = self.variables.get(base) or self.range_of(base, within=True)
+            found = self.variables.get(base) or self._spelt(base, within=True)
             if found is None and self.outer is not None:
                 found = self.outer.find(name)
             self._found[name] = found
@@ -45,15 +47,26 @@ class Scope:
             return True
         return self.outer is not None and self.outer.has(name)
 
-    def range_of(self, name: str, within: bool = False) -> Variable | None:
-        """The range `%f<4>` that `%f7` belongs to by its spelling; `within` asks for its number to be in the range."""
+    def range_of(self, name: str) -> Variable | None:
+        """The innermost range `%f<4>` that `%f7` belongs to by its spelling, whether or not it goes so far."""
+        if name not in self._ranges:
+            found = self._spelt(name)
+            if found is None and self.outer is not None:
+                found = self.outer.range_of(name)
+            self._ranges[name] = found
+        return self._ranges[name]
+
+    def _spelt(self, name: str, within: bool = False) -> Variable | None:
+        """The same in these braces alone; `within` asks for its number to be in the range."""
+        if not self.ranges:
+            return None
         digits = len(name) - len(name.rstrip("0123456789"))
         for k in range(len(name) - min(digits, 9), len(name)):
             variable = self.ranges.get(name[:k])
             number = name[k:]
             if variable is not None and (not within or int(number) < variable.count):
                 return variable
-        return self.outer.range_of(name) if self.outer is not None and not within else None
+        return None
 
     def all_names(self, more: frozenset[str] = frozenset()) -> tuple[str, ...]:
         """Every name that could be meant here, and `more`, sorted; of a range the first eight."""

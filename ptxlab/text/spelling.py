@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import difflib
 import functools
+import heapq
+from collections import Counter
 from itertools import chain
 
 from ptxlab.isa import TABLE, Op, found
@@ -14,8 +16,39 @@ from ptxlab.isa import TABLE, Op, found
 
 @functools.lru_cache(maxsize=1 << 12)
 def nearest(word: str, names: tuple[str, ...], most: int = 1, alike: float = 0.75) -> list[str]:
-    """The names that look like a word, the closest first; `alike` is the least ratio of `difflib`."""
-    return difflib.get_close_matches(word, names, most, alike)
+    """The names that look like a word, the closest first; `alike` is the least ratio of `difflib`.
+
+    These are the answers of `difflib.get_close_matches`, which asks every name for the letters that it shares with the
+    word, twenty times slower. Those letters bound the ratio, so the true ratio is computed for the best names only.
+    """
+    letters, length = _letters(word), len(word)
+    bounds = [(2.0 * (letters & other).bit_count() / (length + size), name)
+              for name, size, other in _lettered(names)]  # fmt: skip
+    hopeful = sorted(((bound, name) for bound, name in bounds if bound >= alike), reverse=True)
+    matcher = difflib.SequenceMatcher()
+    matcher.set_seq2(word)
+    best: list[tuple[float, str]] = []
+    for bound, name in hopeful:
+        if len(best) == most and bound < best[0][0]:
+            break
+        matcher.set_seq1(name)
+        ratio = matcher.ratio()
+        if ratio >= alike:
+            (heapq.heappush if len(best) < most else heapq.heappushpop)(best, (ratio, name))
+    return [name for _, name in sorted(best, reverse=True)]
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _letters(word: str) -> int:
+    """The letters of a word, which are ASCII, as bits, with 128 more for the second time that one comes, and so on: two
+    words share as many letters as bits."""
+    return sum(1 << ord(letter) + 128 * n for letter, times in Counter(word).items() for n in range(times))
+
+
+@functools.lru_cache(maxsize=64)
+def _lettered(names: tuple[str, ...]) -> list[tuple[str, int, int]]:
+    """Each name with its length and its letters."""
+    return [(name, len(name), _letters(name)) for name in names]
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain, pairwise
 
 from ptxlab.errors import PtxError
@@ -30,6 +30,7 @@ from ptxlab.text.model import (
     Vector,
 )
 from ptxlab.text.scope import Scope
+from ptxlab.text.shape import shape_of
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 from ptxlab.text.words import OPCODES, SPECIAL_REGISTERS
 
@@ -62,6 +63,7 @@ class _Validator:
         self.module = module
         self.line = line
         self.labels: set[str] = set()
+        self.right: set[tuple[object, ...] | None] = set()  # the shapes of instructions that take such operands
 
     @functools.cached_property
     def lines(self) -> list[str]:
@@ -69,7 +71,13 @@ class _Validator:
         return str(self.module).split("\n")
 
     def error(
-        self, message: str, token: Token, hint: str = "", syntax: str = "", at: int = 0, length: int = 0
+        self,
+        message: str | Callable[[], str],
+        token: Token,
+        hint: str | Callable[[], str] = "",
+        syntax: str = "",
+        at: int = 0,
+        length: int = 0,
     ) -> PtxError:
         """An error under a token, or under `length` of its characters from `at` on."""
         source = self.lines[token.line - 1].rstrip("\r")
@@ -112,8 +120,14 @@ class _Validator:
             elif isinstance(statement, Directive):
                 yield from self.targets(statement, function)
             elif isinstance(statement, Instruction) and self.line in (0, statement.line):
-                yield from self.modifiers_and_count(statement, scope)
-                yield from self.names(statement, scope, function)
+                shape, known = shape_of(statement, scope)
+                if shape not in self.right:
+                    errors = list(self.modifiers_and_count(statement, scope))
+                    if shape is not None and not errors:
+                        self.right.add(shape)
+                    yield from errors
+                if not known:
+                    yield from self.names(statement, scope, function)
 
     def targets(self, statement: Directive, function: Function) -> Iterator[PtxError]:
         """A branch target that is not there."""
@@ -126,35 +140,37 @@ class _Validator:
 
     def modifiers_and_count(self, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
         """An unknown opcode, modifiers that no table entry has, a number of operands that none takes."""
-        opcode = _opcode_tokens(instruction)[0]
         if instruction.name not in TABLE:
             if instruction.name not in OPCODES:
-                yield self.unknown(instruction, opcode)
+                yield self.unknown(instruction, _opcode_tokens(instruction)[0])
             return
         try:
             form(instruction.opcode)
         except FormError as problem:
-            token, at = _inside(_opcode_tokens(instruction), problem.at)
+            tokens = _opcode_tokens(instruction)
+            token, at = _inside(tokens, problem.at)
             length = max(1, min(problem.length, len(token.text) - at))
-            fixed = corrected(instruction.opcode, problem.at, problem.length)
-            last = _opcode_tokens(instruction)[-1]
-            written = last.column + len(last.text) - opcode.column
-            hint = self.replaced(opcode, 0, written, fixed) if fixed else ""
+            hint = functools.partial(self.reworded, instruction.opcode, tokens, problem.at, problem.length)
             yield self.error(problem.what, token, hint, problem.syntax, at, length)
             return
         if instruction.name != "call":
             yield from self.count(instruction, scope)
 
+    def reworded(self, opcode: str, tokens: tuple[Token, ...], at: int, length: int) -> str:
+        """The line with an opcode that the table has, where one is close."""
+        fixed = corrected(opcode, at, length)
+        written = tokens[-1].column + len(tokens[-1].text) - tokens[0].column
+        return self.replaced(tokens[0], 0, written, fixed) if fixed else ""
+
     def unknown(self, instruction: Instruction, opcode: Token) -> PtxError:
         """The error for a word that no PTX instruction starts with."""
-        close = nearest(instruction.name, _OPCODES, 8, 0.6)
-        close = sorted(close, key=lambda name: name[:2] != instruction.name[:2])[:3]
-        message = f"unknown instruction {instruction.name!r}"
-        if not close:
-            return self.error(message, opcode, length=len(instruction.name))
-        also = f"; close to it: {', '.join(close)}"
-        hint = self.replaced(opcode, 0, len(instruction.name), close[0])
-        return self.error(message + also, opcode, hint, length=len(instruction.name))
+        name = instruction.name
+
+        def close() -> list[str]:
+            found = nearest(name, _OPCODES, 8, 0.6)
+            return sorted(found, key=lambda other: other[:2] != name[:2])[:3]
+
+        return self.misspelt(f"unknown instruction {name!r}", opcode, name, close, length=len(name))
 
     def count(self, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
         """The error for too many or too few operands, or for the first that is of another type."""
@@ -237,11 +253,13 @@ class _Validator:
 
     def no_label(self, token: Token, function: Function) -> PtxError:
         """The error for a branch to nowhere."""
-        close = nearest(token.text, tuple(sorted(self.labels)), 1, 0.6)
-        message = f"no label {token.text} in {function.name}"
-        if close:
-            return self.error(message, token, self.replaced(token, 0, len(token.text), close[0]))
-        return self.error(message, token, f"{token.text}:")
+        labels = self.labels
+
+        def hint() -> str:
+            close = nearest(token.text, tuple(sorted(labels)), 1, 0.6)
+            return self.replaced(token, 0, len(token.text), close[0]) if close else f"{token.text}:"
+
+        return self.error(f"no label {token.text} in {function.name}", token, hint)
 
     def undeclared(self, token: Token, base: str, instruction: Instruction, scope: Scope) -> PtxError:
         """The error for a register, variable or function that nothing declares."""
@@ -257,17 +275,34 @@ class _Validator:
             number = int(base[len(range_.name) :])
             return self.error(message, token, f".reg .{range_.type} {range_.name}<{number + 1}>;")
         if base.startswith("%"):
-            type_ = _type_of(instruction, token.text)
-            close = nearest(base, scope.all_names(_SPECIALS))
-            if close:
-                hint = self.replaced(token, 0, len(base), close[0])
-                return self.error(f"{base} is not declared; close to it: {close[0]}", token, hint)
-            return self.error(f"{base} is not declared", token, f".reg .{type_} {base};")
+            return self.misspelt(
+                f"{base} is not declared", token, base, functools.partial(nearest, base, scope.all_names(_SPECIALS)),
+                lambda: f".reg .{_type_of(instruction, token.text)} {base};",
+            )  # fmt: skip
         called = instruction.name == "call" and Name(base) in instruction.operands
         what = "function or register" if called else "variable or register"
-        close = nearest(base, scope.all_names())
-        message = f"no {what} {base} is declared" + (f"; close to it: {close[0]}" if close else "")
-        return self.error(message, token, self.replaced(token, 0, len(base), close[0]) if close else "")
+        close = functools.partial(nearest, base, scope.all_names())
+        return self.misspelt(f"no {what} {base} is declared", token, base, close)
+
+    def misspelt(
+        self,
+        message: str,
+        token: Token,
+        word: str,
+        close: Callable[[], list[str]],
+        otherwise: Callable[[], str] = str,
+        length: int = 0,
+    ) -> PtxError:
+        """The error for a word at the start of a token, with the words close to it; `otherwise` is the hint where there
+        are none."""
+
+        def whole() -> str:
+            return message + (f"; close to it: {', '.join(close())}" if close() else "")
+
+        def hint() -> str:
+            return self.replaced(token, 0, len(word), close()[0]) if close() else otherwise()
+
+        return self.error(whole, token, hint, length=length)
 
 
 # -- what a statement holds
