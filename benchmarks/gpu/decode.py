@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import itertools
-import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -31,7 +30,7 @@ from benchmarks.gpu import contest, decode_steps, timing
 from benchmarks.gpu.contest import Place
 from benchmarks.gpu.decode_steps import Prepared, Problem, scatter, takes
 from benchmarks.gpu.memory import THREADS, poison, read
-from benchmarks.gpu.record import UNUSABLE, Record, record_for
+from benchmarks.gpu.record import UNUSABLE, Record, leave, record_for
 from benchmarks.gpu.rivals_torch import find_torch
 from ptxlab import kernels
 from ptxlab.build import Builder, Ptr, b32, kernel, u64
@@ -306,4 +305,4 @@ def main(write: Path | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

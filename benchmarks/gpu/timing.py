@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ import numpy as np
 
 import ptxlab as pl
 from benchmarks.gpu.memory import nans, parts, poison, read
+from benchmarks.gpu.record import kept
 from ptxlab import reference
 from ptxlab.errors import DeviceFault
 from ptxlab.replay import Step, record
@@ -242,9 +242,7 @@ def ceilings(path: Path | None) -> dict[str, float]:
     """What the part `facts` has measured on this GPU, by its file beside `path`: "bf16 product" in TFLOP/s, "copy" in
     GB/s; empty where it has not run."""
     beside = path.parent / "facts.json" if path is not None else None
-    if beside is None or not beside.exists():
-        return {}
-    rows = json.loads(beside.read_text(encoding="utf-8"))["rows"]
+    rows = (kept(beside) or {"rows": []})["rows"] if beside is not None else []
     units = {"bf16 product": "tflops", "copy": "gb_s"}
     return {
         row["what"]: float(row[units[row["what"]]])
