@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import base64
 import collections
+import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from ptxlab import doctor
 from ptxlab.gpu import assembler, device
 
-# Two cores shared with a browser or a compiler make wall-clock deadlines meaningless; CI repeats the same examples.
-settings.register_profile("ptxlab", deadline=None, derandomize=bool(os.environ.get("CI")), print_blob=True)
-settings.load_profile("ptxlab")
+if importlib.util.find_spec("hypothesis") is not None:  # the GPU tests do without it
+    from hypothesis import settings
+
+    # Two cores shared with a browser or a compiler make wall-clock deadlines meaningless; CI repeats the same examples.
+    settings.register_profile("ptxlab", deadline=None, derandomize=bool(os.environ.get("CI")), print_blob=True)
+    settings.load_profile("ptxlab")
 
 
 def pytest_report_header() -> list[str]:

@@ -351,7 +351,7 @@ def test_results_are_published_under_the_card(
 
 ABSENT = (
     "IPython", "ipywidgets", "anywidget", "traitlets", "jupyterlab", "jupytext", "nbformat", "nbclient", "nbgrader",
-    "matplotlib", "playwright", "sphinx",
+    "matplotlib", "playwright", "sphinx", "hypothesis",
 )  # fmt: skip
 """Packages that a GPU machine's image may lack, or that no part has any business with."""
 BLOCKED = f"""

@@ -77,7 +77,7 @@ class Campaign:
             if facts["rehearsal"] != self.facts["rehearsal"]:
                 what = "a rehearsal" if facts["rehearsal"] else "a campaign on a GPU"
                 raise ValueError(f"{folder} holds {what}: give another folder with --out, or remove it")
-            if facts["commit"] != self.facts["commit"]:
+            if self.facts["commit"] not in facts["commit"].split(", later "):
                 facts["commit"] += f", later {self.facts['commit']}"
             self.ends |= ends
             self.facts = facts
@@ -206,7 +206,7 @@ def now() -> str:
 
 
 def _kill(child: subprocess.Popen[bytes], mark: str) -> None:
-    """Ends a process, its process group and all that carry the part's `mark`, such as an ncu with a group of its own."""
+    """Ends a process, its process group, and all that carry the part's `mark`: an ncu has a group of its own."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:

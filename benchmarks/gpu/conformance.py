@@ -204,7 +204,7 @@ def note(record: Record, question: dict[str, Any], found: Any) -> list[dict[str,
         if "refused" in found:
             return []
         name, lanes = question["program"], found["lanes"]
-        open_ = "" if found["untouched"] else OPEN_PROGRAMS.get(name, "")
+        open_ = "" if found.get("untouched") else OPEN_PROGRAMS.get(name, "")
         wrong = (
             f"program {name!r}: word {lanes[0]['word']} is {lanes[0]['gpu']}, not {lanes[0]['cpu']}" if lanes else ""
         )

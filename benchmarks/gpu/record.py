@@ -101,7 +101,7 @@ class Record:
         for one in self.absent:
             if one["optional"]:
                 print(f"left out: {one['what']}: {one['why']}")
-        if not self.rows and self.absent:
+        if not self.rows and self.absent and not self.left:
             first = min(self.absent, key=lambda one: one["optional"])
             summary = f"nothing was measured: {first['what']}: {first['why']}"
         parts = [summary or f"{len(self.rows)} rows", *([f"{len(self.wrong)} wrong"] if self.wrong else [])]

@@ -9,6 +9,7 @@ tests that were refused for such a reason are run again, in new processes, witho
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
 import signal
@@ -145,6 +146,9 @@ def main() -> int:
     record.rows.clear()  # tests of another run say nothing about this one
     files = [f"tests/{name}.py" for name in (SMOKE if options.part == "smoke" else FILES)]
     jobs = 1 if options.part == "smoke" else min(8, os.cpu_count() or 1)
+    if jobs > 1 and importlib.util.find_spec("xdist") is None:
+        record.missing("pytest-xdist", "not installed: the tests run one after the other")
+        jobs = 1
     more = list(SMALL) if record.rehearsal and options.part == "tests" else []
     return record.end(measure(record, files, more, jobs))
 
