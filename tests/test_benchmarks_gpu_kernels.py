@@ -140,15 +140,22 @@ def test_the_table_says_how_much_better_the_best_is() -> None:
     rows += [row(1800.0, stages=3), row(1900.0, stages=3, warps=8)]
     text = tune.table({"rows": rows})
     assert text.splitlines()[0] == (
-        "6 choices timed; the default is within 2 % of the best for 0 of 1 problems; "
+        "5 choices timed; the default is within 2 % of the best for 0 of 1 problems; "
         "the best is up to 1.25 times as fast."
     )
     assert text.splitlines()[4] == (
         "| pipelined, D 64, S 4096 | 128 x 128, 4 warps, 2 stages | 1.600 ms | 312500 TFLOP/s | 200 | 0 "
         "| 2 (registers) | 1.25 |"
     )
-    assert "(default)" in text.splitlines()[-1]  # the quickest three, and the default
-    assert len(text.splitlines()) == 8
+    assert "(default)" in text.splitlines()[7]  # the quickest three, and the default
+    assert text.splitlines()[8:] == ["", "- wrong: error 1"]
+
+
+def test_choices_that_are_wrong_say_nothing_about_the_default() -> None:
+    """As with kernels that write nothing: no time, no comparison, and what is wrong in the table."""
+    rows = [row(10.0, True, tile_kv=64, wrong="error nan"), row(5.0, tile_kv=32, wrong="error 1")]
+    assert tune.summary(rows) == "0 choices timed; the default is within 2 % of the best for 0 of 0 problems"
+    assert tune.table({"rows": rows}).endswith("\n- wrong: error nan\n- wrong: error 1")
 
 
 # -- all of them, on a stand-in for a GPU ------------------------------------------------------------------------------

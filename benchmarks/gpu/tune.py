@@ -273,8 +273,8 @@ def table(found: dict[str, Any]) -> str:
                 f"{row['blocks']} ({row['limiter']})", times,
             )  # fmt: skip
             lines.append("| " + " | ".join(map(str, cells)) + " |")
-    lines += ["", *(f"- wrong: {row['wrong']}" for row in rows if row["wrong"])]
-    return "\n".join(lines)
+    wrong = [f"- wrong: {row['wrong']}" for row in rows if row["wrong"]]
+    return "\n".join([*lines, *([""] if wrong else []), *wrong])
 
 
 def said(about: dict[str, Any]) -> str:

@@ -224,7 +224,7 @@ def _limit() -> float:
     try:
         return float(said) if said else math.inf
     except ValueError:
-        raise ValueError(f"{LIMIT}: a number of seconds is wanted, such as 30, found {said!r}") from None
+        raise LaunchError(f"{LIMIT}: a number of seconds is wanted, such as 30, found {said!r}") from None
 
 
 SPIN = 2e-4
