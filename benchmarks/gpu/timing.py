@@ -15,6 +15,7 @@ from benchmarks.gpu.memory import nans, parts, poison, read
 from benchmarks.gpu.record import kept
 from ptxlab import reference
 from ptxlab.errors import DeviceFault
+from ptxlab.gpu import device
 from ptxlab.replay import Step, record
 
 METHOD = (
@@ -220,8 +221,17 @@ def measure(
 
 def lost(error: BaseException) -> bool:
     """Whether the GPU has stopped a kernel, after which this process cannot use it any more: ptxlab's fault, or what
-    torch calls a CUDA error."""
-    return isinstance(error, DeviceFault) or "CUDA error" in str(error)
+    torch calls a CUDA error. Torch says so of calls too that are only refused, such as a recording that fails."""
+    return isinstance(error, DeviceFault) or ("CUDA error" in str(error) and not alive())
+
+
+def alive() -> bool:
+    """Whether the GPU can still be used here: after a fault, every call of the driver returns its error."""
+    if not device.available():
+        return False
+    from cuda.bindings import driver
+
+    return not int(driver.cuCtxSynchronize()[0])
 
 
 class Lost(Exception):
