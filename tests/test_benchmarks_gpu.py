@@ -147,6 +147,17 @@ def test_a_part_with_rows_to_come_goes_on_behind_the_others(campaign: Callable[.
     assert (endless.ends["endless"].status, endless.ends["endless"].runs, endless.status) == ("unfinished", 1, 3)
 
 
+def test_the_command_and_the_commit_are_those_that_measured(campaign: Callable[..., Any]) -> None:
+    """Not those of the call that publishes; a second commit that measured is named beside the first."""
+    made = campaign(part("one"))
+    made.run(60)
+    for commit in ("def", "def", "abc"):
+        facts = made.facts | {"command": "python -m benchmarks.gpu --publish", "started": "later", "commit": commit}
+        made = type(made)(made.parts, made.folder, facts)
+        made.write()
+    assert "\n- started: today\n- command: python -m benchmarks.gpu\n- commit: abc, later def\n" in made.table()
+
+
 def test_damaged_files_lose_nothing_else(campaign: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
     parts = part("one"), part("two"), part("three", seconds=60)
     campaign(*parts).run(60)
@@ -190,8 +201,8 @@ def test_what_a_part_started_in_a_session_of_its_own_is_ended_too(campaign: Call
     assert {name: end.status for name, end in made.ends.items()} == {"stuck": "hung", "dead": "died"}
     for name in made.ends:
         process = int((made.folder / f"{name}.log").read_text().split()[0])
-        stat = Path(f"/proc/{process}/stat")
-        assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z", name
+        environ = Path(f"/proc/{process}/environ")
+        assert not environ.exists() or not environ.read_bytes(), name  # of a process that has ended, nothing
 
 
 def test_ctrl_c_leaves_nothing_running(campaign: Callable[..., Any]) -> None:

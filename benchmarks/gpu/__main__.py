@@ -1,8 +1,8 @@
 """Everything that wants a GPU, in one command: `python -m benchmarks.gpu [--out DIR] [--budget S] [--only PART ...]`.
 
 Parts run in order of value, each in processes of its own with a limit; rows are written as they come. Start it again
-with the same folder to go on where it stopped: what has passed or failed is not repeated, what was cut goes on. At the
-end stands a table (DIR/table.md), and DIR/campaign.json holds everything. docs/gpu.md explains the parts.
+with the same folder to go on where it stopped: what has passed or failed is not repeated, what was cut, hung or died
+goes on. At the end stands a table (DIR/table.md), and DIR/campaign.json holds everything; docs/gpu.md says more.
 
     python -m benchmarks.gpu --budget 540              # about 13 minutes in all: two calls of nine will do
     python -m benchmarks.gpu --only prefill decode --redo

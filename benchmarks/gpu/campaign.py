@@ -7,6 +7,7 @@ where it stopped.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -212,13 +213,24 @@ def _kill(child: subprocess.Popen[bytes], mark: str) -> None:
     except ProcessLookupError:
         pass  # the group has ended already
     child.wait()
-    wanted = f"{MARK}={mark}".encode()
+    for _ in range(100):  # until they are gone: what still runs would disturb the next part
+        left = marked(mark)
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(process, signal.SIGKILL)
+        if not left:
+            break
+        time.sleep(0.05)
+
+
+def marked(mark: str) -> list[int]:
+    """The processes that carry the `mark` of a part in their environment."""
+    wanted, found = f"{MARK}={mark}".encode(), []
     for environ in Path("/proc").glob("[0-9]*/environ"):
-        try:
+        with contextlib.suppress(OSError):  # it has ended meanwhile, or is another user's
             if wanted in environ.read_bytes().split(b"\0"):
-                os.kill(int(environ.parent.name), signal.SIGKILL)
-        except (ProcessLookupError, PermissionError, FileNotFoundError):
-            continue  # it has ended meanwhile, or is another user's
+                found.append(int(environ.parent.name))
+    return found
 
 
 def _last_line(log: Path, start: int) -> str:
