@@ -110,7 +110,8 @@ def test_all_legal_rings_and_splits() -> None:
 @pytest.mark.assembler
 def test_each_choice_has_a_row_and_a_failure_is_one(tmp_path: Path) -> None:
     """Whatever is built and timed: what a choice raises is its row, and the others go on."""
-    record, about = Record("tune", tmp_path / "found.json"), {"kernel": "pipelined", "dim": 64}
+    record = Record("tune", tmp_path / "found.json")
+    about = {"kernel": "pipelined", "dim": 64, "causal": False, "seq": 128}
     spec = kernels.get("pipelined", "prefill")
 
     def one(built: Any, assembly: Any, choice: dict[str, Any]) -> dict[str, Any]:
@@ -119,12 +120,13 @@ def test_each_choice_has_a_row_and_a_failure_is_one(tmp_path: Path) -> None:
         return {"default": False, "us": 2.0, "registers": assembly.registers, "wrong": ""}
 
     def build(choice: dict[str, Any]) -> Any:
-        return spec.build(head_dim=64, dtype="bf16", arch="sm_90", tile_q=16, warps=1, **choice)
+        return spec.build(head_dim=64, dtype="bf16", arch="sm_90", **choice)
 
-    tune.each(record, about, [{"tile_kv": n} for n in (16, 32)], build, "sm_90", one)
+    choices = [{"tile_q": 16, "tile_kv": n, "warps": 1, "stages": 2} for n in (16, 32)]
+    tune.each(record, about, choices, build, "sm_90", one)
     assert [row["us"] for row in record.rows] == [2.0, None]
     assert record.rows[0]["registers"] > 50
-    assert record.wrong == ["{'kernel': 'pipelined', 'dim': 64} {'tile_kv': 32}: no room"]
+    assert record.wrong == ["pipelined, D 64, S 128: 16 x 32, 1 warps, 2 stages: no room"]
 
 
 def row(us: float, default: bool = False, **more: Any) -> dict[str, Any]:
