@@ -135,7 +135,9 @@ def test_a_wrong_rival_is_wrong_not_absent(inputs):
 
 
 @pytest.mark.parametrize("error", [DeviceFault("gpu", "an access"), RuntimeError("CUDA error: an illegal access")])
-def test_a_stopped_gpu_ends_the_contest(inputs, error):
+def test_a_stopped_gpu_ends_the_contest(inputs, error, monkeypatch):
+    monkeypatch.setattr(timing, "alive", lambda: False)
+
     def stopped():
         raise error
 
@@ -143,6 +145,16 @@ def test_a_stopped_gpu_ends_the_contest(inputs, error):
         contest.contest({"bad": stopped, "right": pytest.fail}, inputs.answers(SMALL), rounds=2, warm=0.0)
     assert list(lost.value.found) == ["bad"]
     assert lost.value.found["bad"].failed == timing.said(error)
+
+
+def test_what_the_gpu_only_refuses_ends_no_contest(inputs, monkeypatch):
+    def refused():
+        raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(timing, "alive", lambda: True)
+    found = contest.contest({"torch flash": refused}, inputs.answers(SMALL), rounds=2, warm=0.0)
+    row = contest.row("torch flash", SMALL, found["torch flash"], True, None)
+    assert row["absent"] == "RuntimeError: CUDA error: operation not permitted when stream is capturing"
 
 
 def test_a_rival_that_cannot_be_imported_says_why(monkeypatch):

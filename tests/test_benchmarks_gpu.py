@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -93,9 +95,14 @@ def test_parts_that_pass_fail_and_die(campaign: Callable[..., Any], capfd: pytes
     assert "# The GPU campaign\n\n- started: today\n" in table
 
     again = campaign(*parts)
+    again.run(60)  # only what died: it goes on, and that it died stays to be read
+    assert {name: end.runs for name, end in again.ends.items()} == {"good": 1, "bad": 1, "dead": 2, "last": 1}
+    assert again.ends["dead"].status == "passed"
+    assert len({row["run"] for row in again.found("dead")["rows"]}) == 2
+    assert "| all four; run 1 died: SIGSEGV; nothing was printed |" in (again.folder / "table.md").read_text()
     again.run(60, say=lambda text: pytest.fail(f"nothing is run again, but: {text}"))
     again.run(60, only=["dead"], redo=True)  # from the start
-    assert again.ends["dead"].status == "passed"
+    assert (again.ends["dead"].runs, again.ends["dead"].before) == (1, "")
     assert len({row["run"] for row in again.found("dead")["rows"]}) == 1
 
 
@@ -117,17 +124,86 @@ def test_a_part_that_hangs_is_ended_with_its_children_and_goes_on_later(campaign
 
 def test_the_budget_is_kept_and_the_rest_is_for_the_next_run(campaign: Callable[..., Any]) -> None:
     """A part that sees that its time is up ends by itself; what does not fit any more waits."""
-    ends = "record.left = 2; sys.exit(record.end())"
     made = campaign(part("cut", "time.sleep(60)"), part("waits"))
     made.run(2.5)
     assert {name: end.status for name, end in made.ends.items()} == {"cut": "cut", "waits": "waiting"}
     assert made.status == 3
-    made = campaign(part("cut"), part("waits", ends))
-    made.run(60)
-    assert {name: end.status for name, end in made.ends.items()} == {"cut": "passed", "waits": "unfinished"}
-    assert made.ends["waits"].says == "2 rows, 2 left for the next run"
+    made = campaign(part("cut"), part("waits"))
     made.run(60)
     assert made.status == 0
+
+
+def test_a_part_with_rows_to_come_goes_on_behind_the_others(campaign: Callable[..., Any]) -> None:
+    """As prefill does when the GPU stopped one of its kernels: what is wrong stays, and no other row is lost."""
+    said: list[str] = []
+    made = campaign(part("stopped", "record.left = 2; sys.exit(record.end())", wrong="a fault"), part("after"))
+    made.run(60, say=said.append)
+    assert [text.rstrip().partition(" after ")[0] for text in said if " after 0 s" in text or "after 1 s" in text] == [
+        "stopped: unfinished", "after: passed", "stopped: failed",
+    ]  # fmt: skip
+    assert rows(made, "stopped") == [0, 1, 2, 3]
+    assert made.ends["stopped"].says == "all four, 4 wrong"
+    endless = campaign(replace(part("endless"), command=(sys.executable, "-c", "import sys; sys.exit(3)")))
+    endless.run(60)  # it adds no row, so it is not repeated
+    assert (endless.ends["endless"].status, endless.ends["endless"].runs, endless.status) == ("unfinished", 1, 3)
+
+
+def test_the_command_and_the_commit_are_those_that_measured(campaign: Callable[..., Any]) -> None:
+    """Not those of the call that publishes; a second commit that measured is named beside the first."""
+    made = campaign(part("one"))
+    made.run(60)
+    for commit in ("def", "def", "abc"):
+        facts = made.facts | {"command": "python -m benchmarks.gpu --publish", "started": "later", "commit": commit}
+        made = type(made)(made.parts, made.folder, facts)
+        made.write()
+    assert "\n- started: today\n- command: python -m benchmarks.gpu\n- commit: abc, later def\n" in made.table()
+
+
+def test_damaged_files_lose_nothing_else(campaign: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+    parts = part("one"), part("two"), part("three", seconds=60)
+    campaign(*parts).run(60)
+    made = campaign(*parts)
+    made.file("one").write_text('{"rows": [{"num')
+    made.file("two").write_text('["of another kind"]')
+    (made.folder / "campaign.json").write_text("")
+    capsys.readouterr()
+    made = campaign(*parts)
+    made.run(60)
+    assert {name: rows(made, name) for name in made.ends} == {name: [0, 1, 2, 3] for name in made.ends}
+    assert made.status == 0
+    out = [line for line in capsys.readouterr().out.splitlines() if "put aside" in line]
+    assert out == [
+        f"{made.folder / 'campaign.json'} cannot be read (JSONDecodeError: Expecting value: line 1 column 1 (char 0)); "
+        "it is put aside as campaign.json.damaged",
+        f"{made.file('one')} cannot be read (JSONDecodeError: Unterminated string starting at: line 1 column 12 "
+        "(char 11)); it is put aside as one.json.damaged",
+        f"{made.file('two')} cannot be read (ValueError: there are no rows in it); it is put aside as two.json.damaged",
+    ]
+
+
+def test_rows_that_cannot_be_shown_lose_no_other_table(campaign: Callable[..., Any]) -> None:
+    made = campaign(part("tune"), part("facts"))
+    made.file("tune").write_text('{"rows": [{"kernel": "pipelined"}]}')
+    made.file("facts").write_text(
+        '{"rows": [{"what": "arch", "value": "sm_90"}], "missing": [{"what": "x", "why": "y"}]}'
+    )
+    text = made.table()
+    assert "\n\nThe rows in tune.json cannot be shown (KeyError: 'wrong').\n" in text
+    assert "| arch | sm_90 |\n\n- not here: x: y\n" in text
+
+
+def test_what_a_part_started_in_a_session_of_its_own_is_ended_too(campaign: Callable[..., Any]) -> None:
+    hang = (
+        "import subprocess; child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], "
+        "start_new_session=True); print(child.pid, flush=True); {}"
+    )
+    made = campaign(part("stuck", hang.format("child.wait()"), seconds=2.5), part("dead", hang.format("os.abort()")))
+    made.run(60)
+    assert {name: end.status for name, end in made.ends.items()} == {"stuck": "hung", "dead": "died"}
+    for name in made.ends:
+        process = int((made.folder / f"{name}.log").read_text().split()[0])
+        with contextlib.suppress(OSError):  # of a process that has ended there is nothing to be read
+            assert not Path(f"/proc/{process}/environ").read_bytes(), name
 
 
 def test_ctrl_c_leaves_nothing_running(campaign: Callable[..., Any]) -> None:
@@ -167,8 +243,12 @@ def test_what_is_missing_is_a_failure_unless_it_may_be(tmp_path: Path, capsys: p
     assert record.end() == DONE
     record.missing("ncu", "not on the path")
     assert record.end("two rows") == WRONG
+    record.add(a=1), record.add(a=2)
+    assert record.end("two rows") == WRONG
     assert capsys.readouterr().out == (
-        "left out: FlashInfer: not installed\n0 rows\n"
+        "left out: FlashInfer: not installed\nnothing was measured: FlashInfer: not installed\n"
+        "wrong: missing: ncu: not on the path\nleft out: FlashInfer: not installed\n"
+        "nothing was measured: ncu: not on the path, 1 wrong\n"
         "wrong: missing: ncu: not on the path\nleft out: FlashInfer: not installed\ntwo rows, 1 wrong\n"
     )
     rehearsal = Record("x", rehearsal=True)
@@ -283,7 +363,7 @@ def test_results_are_published_under_the_card(
 
 ABSENT = (
     "IPython", "ipywidgets", "anywidget", "traitlets", "jupyterlab", "jupytext", "nbformat", "nbclient", "nbgrader",
-    "matplotlib", "playwright", "sphinx",
+    "matplotlib", "playwright", "sphinx", "hypothesis",
 )  # fmt: skip
 """Packages that a GPU machine's image may lack, or that no part has any business with."""
 BLOCKED = f"""

@@ -174,6 +174,17 @@ def test_a_program_that_is_refused_has_one_row(tmp_path: Path) -> None:
     assert record.wrong == ["program 'x': word 3 is 1, not 2"]
 
 
+def test_an_open_order_is_no_excuse_for_a_result_that_was_not_written(tmp_path: Path) -> None:
+    """What PTX leaves open may come out otherwise, but not as it was before the launch."""
+    record, name = Record("conformance", tmp_path / "found.json"), "a lock within a warp"
+    question = {"chunk": f"program: {name}", "program": name, "device": "gpu", "arch": "sm_90"}
+    lanes = [{"word": 0, "gpu": 0, "cpu": 32}]
+    for untouched in (False, True):
+        conformance.note(record, question, {"forms": [], "lanes": lanes, "untouched": untouched})
+    assert [row["verdict"] for row in record.rows] == ["open", "differs"]
+    assert record.wrong == ["program 'a lock within a warp': word 0 is 0, not 32"]
+
+
 def bits(*values: float) -> Any:
     return np.array(values, np.float32).view(np.uint32).astype(np.uint64)
 

@@ -110,7 +110,8 @@ def test_all_legal_rings_and_splits() -> None:
 @pytest.mark.assembler
 def test_each_choice_has_a_row_and_a_failure_is_one(tmp_path: Path) -> None:
     """Whatever is built and timed: what a choice raises is its row, and the others go on."""
-    record, about = Record("tune", tmp_path / "found.json"), {"kernel": "pipelined", "dim": 64}
+    record = Record("tune", tmp_path / "found.json")
+    about = {"kernel": "pipelined", "dim": 64, "causal": False, "seq": 128}
     spec = kernels.get("pipelined", "prefill")
 
     def one(built: Any, assembly: Any, choice: dict[str, Any]) -> dict[str, Any]:
@@ -119,12 +120,13 @@ def test_each_choice_has_a_row_and_a_failure_is_one(tmp_path: Path) -> None:
         return {"default": False, "us": 2.0, "registers": assembly.registers, "wrong": ""}
 
     def build(choice: dict[str, Any]) -> Any:
-        return spec.build(head_dim=64, dtype="bf16", arch="sm_90", tile_q=16, warps=1, **choice)
+        return spec.build(head_dim=64, dtype="bf16", arch="sm_90", **choice)
 
-    tune.each(record, about, [{"tile_kv": n} for n in (16, 32)], build, "sm_90", one)
+    choices = [{"tile_q": 16, "tile_kv": n, "warps": 1, "stages": 2} for n in (16, 32)]
+    tune.each(record, about, choices, build, "sm_90", one)
     assert [row["us"] for row in record.rows] == [2.0, None]
     assert record.rows[0]["registers"] > 50
-    assert record.wrong == ["{'kernel': 'pipelined', 'dim': 64} {'tile_kv': 32}: no room"]
+    assert record.wrong == ["pipelined, D 64, S 128: 16 x 32, 1 warps, 2 stages: no room"]
 
 
 def row(us: float, default: bool = False, **more: Any) -> dict[str, Any]:
@@ -140,15 +142,22 @@ def test_the_table_says_how_much_better_the_best_is() -> None:
     rows += [row(1800.0, stages=3), row(1900.0, stages=3, warps=8)]
     text = tune.table({"rows": rows})
     assert text.splitlines()[0] == (
-        "6 choices timed; the default is within 2 % of the best for 0 of 1 problems; "
+        "5 choices timed; the default is within 2 % of the best for 0 of 1 problems; "
         "the best is up to 1.25 times as fast."
     )
     assert text.splitlines()[4] == (
         "| pipelined, D 64, S 4096 | 128 x 128, 4 warps, 2 stages | 1.600 ms | 312500 TFLOP/s | 200 | 0 "
         "| 2 (registers) | 1.25 |"
     )
-    assert "(default)" in text.splitlines()[-1]  # the quickest three, and the default
-    assert len(text.splitlines()) == 8
+    assert "(default)" in text.splitlines()[7]  # the quickest three, and the default
+    assert text.splitlines()[8:] == ["", "- wrong: error 1"]
+
+
+def test_choices_that_are_wrong_say_nothing_about_the_default() -> None:
+    """As with kernels that write nothing: no time, no comparison, and what is wrong in the table."""
+    rows = [row(10.0, True, tile_kv=64, wrong="error nan"), row(5.0, tile_kv=32, wrong="error 1")]
+    assert tune.summary(rows) == "0 choices timed; the default is within 2 % of the best for 0 of 0 problems"
+    assert tune.table({"rows": rows}).endswith("\n- wrong: error nan\n- wrong: error 1")
 
 
 # -- all of them, on a stand-in for a GPU ------------------------------------------------------------------------------

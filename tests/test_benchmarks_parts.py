@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import stand_in
 
-from benchmarks.gpu.record import DONE, UNUSABLE, WRONG
+from benchmarks.gpu.record import DONE, UNFINISHED, UNUSABLE, WRONG
 from ptxlab import gpu
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,24 +52,51 @@ def test_without_torch_the_campaign_is_not_whole(tmp_path):
     assert part("decode", "--rehearse", "--json", file).returncode == DONE
     kept = json.loads(file.read_text(encoding="utf-8"))
     done = part("decode", "--seconds", "0", "--json", file)
-    assert done.returncode == WRONG
+    assert done.returncode == UNFINISHED
     assert "wrong: missing: torch: not installed: pip install torch" in done.stdout.splitlines()
     assert json.loads(file.read_text(encoding="utf-8"))["rows"] == kept["rows"]
 
 
-def test_a_kernel_that_the_gpu_stops_is_wrong_and_the_next_run_goes_on(tmp_path):
+@pytest.mark.parametrize(("option", "says"), [
+    ({"fail": "swizzle_bf16_d128"}, "gpu: an access outside every allocation (CUDA_ERROR_ILLEGAL_ADDRESS)"),
+    ({"hang": "swizzle_bf16_d128"}, "gpu: it did not end within 3 s (PTXLAB_GPU_LIMIT)"),
+], ids=["fault", "hang"])  # fmt: skip
+def test_a_kernel_that_the_gpu_stops_is_wrong_and_the_next_run_goes_on(option, says, tmp_path, monkeypatch):
     file = tmp_path / "prefill.json"
-    done = part("prefill", "--rehearse", "--json", file, fail="swizzle_bf16_d128")
-    assert done.returncode == WRONG, done.stdout + done.stderr
+    monkeypatch.setenv("PTXLAB_GPU_LIMIT", "3")
+    done = part("prefill", "--rehearse", "--json", file, **option)
+    assert done.returncode == UNFINISHED, done.stdout + done.stderr
     found = json.loads(file.read_text(encoding="utf-8"))
     (wrong,) = found["wrong"]
-    assert wrong.startswith("swizzle, bf16, D 128, full, S 128: DeviceFault: ")
+    assert wrong == f"swizzle, bf16, D 128, full, S 128: DeviceFault: {says}"
     assert found["left"] > 0
     done = part("prefill", "--rehearse", "--json", file)
     assert done.returncode == WRONG, done.stdout + done.stderr
     found = json.loads(file.read_text(encoding="utf-8"))
     assert found["wrong"] == [wrong]
     assert (found["left"], len([row for row in found["rows"] if row["kernel"] != "Triton"])) == (0, 7)
+
+
+def test_memory_that_the_gpu_has_not_ends_no_part(tmp_path):
+    file = tmp_path / "decode.json"
+    done = part("decode", "--rehearse", "--json", file, memory=10**6)
+    assert done.returncode == WRONG, done.stdout + done.stderr
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert found["wrong"][0] == (
+        "the copy: LaunchError: 1048576 bytes: the GPU has not enough free memory (CUDA_ERROR_OUT_OF_MEMORY)"
+    )
+    assert found["left"] == 0
+    assert "- wrong: the copy: LaunchError: 1048576 bytes: " in done.stdout
+
+
+def test_facts_of_a_gpu_that_stops_the_first_kernel(tmp_path):
+    file = tmp_path / "facts.json"
+    done = part("facts", "--rehearse", "--json", file, fail="saxpy")
+    assert (done.returncode, done.stderr) == (WRONG, "")
+    rows = {row["what"]: row["value"] for row in json.loads(file.read_text(encoding="utf-8"))["rows"]}
+    assert rows["arch"] == "sm_90"
+    assert rows["saxpy"] == "DeviceFault: gpu: an access outside every allocation (CUDA_ERROR_ILLEGAL_ADDRESS)"
+    assert rows["copy"].startswith("UnavailableError: saxpy was stopped by the GPU")
 
 
 @pytest.mark.skipif(gpu.available(), reason="there is a GPU")

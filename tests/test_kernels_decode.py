@@ -7,8 +7,6 @@ import itertools
 import numpy as np
 import pytest
 from decode_cases import check, inputs, paged
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import ptxlab as pl
 from ptxlab import kernels, reference
@@ -139,30 +137,6 @@ def test_splits_and_pages_change_little(name, dtype):
         assert more.error.ok
         np.testing.assert_allclose(more.lse, one.lse, atol=1e-5 if dtype == "f32" else 1e-4, rtol=1e-5)
         np.testing.assert_allclose(more.o.astype(float), one.o.astype(float), atol=near)
-
-
-@st.composite
-def problems(draw):
-    """Any kernel with any of its types, head_dims, pages and splits, on any short batch."""
-    name = draw(st.sampled_from(["decode", "decode_multiwarp", "decode_paged", "decode_split", "decode_gqa"]))
-    step = kernels.get(name, "decode").parameters["head_dim"].step
-    heads_kv, ratio = draw(st.integers(1, 3)), draw(st.integers(1, 18))
-    paging = name == "decode_paged" or (name in PAGED and draw(st.booleans()))
-    return {
-        "name": name, "dtype": draw(st.sampled_from(types(name))), "heads": (heads_kv * ratio, heads_kv),
-        "dim": step * draw(st.integers(1, 256 // step)),
-        "lengths": tuple(draw(st.lists(st.integers(0, 150), min_size=1, max_size=3))),
-        "page": draw(st.integers(1, 256)) if paging else None,
-        "splits": draw(st.integers(1, 170)) if name in SPLITTING else None,
-        "sigma": draw(st.sampled_from([0.1, 1.0, 3.0, 8.0])), "state": draw(st.booleans()),
-    }  # fmt: skip
-
-
-@pytest.mark.slow
-@given(problem=problems())
-@settings(max_examples=60)
-def test_any_problem(problem):
-    check(**problem)
 
 
 def test_groups_of_more_than_16_heads():

@@ -183,8 +183,27 @@ def test_a_graph_keeps_its_parameters_and_reads_memory_anew(log: Path) -> None:
         log,
     )
     assert done.out == "[64]\nTrue\n[42 21]\n"
-    assert "cuStreamBeginCapture mode 1\n" in done.log
+    assert "cuStreamBeginCapture mode 2\n" in done.log
     assert done.log.endswith("at exit: 6 launches; alive: 0 allocations (0 bytes), 0 streams, 2 events, 0 graphs\n")
+
+
+def test_memory_that_python_gives_back_does_not_end_a_recording(log: Path) -> None:
+    """The garbage collector may run between two launches that are recorded."""
+    done = run(
+        """
+        memory, others = device.allocate(256), [device.allocate(64)]
+        memory.write(np.zeros(64, np.uint32))
+        values = [struct.pack("<Q", memory.address), struct.pack("<I", 7)]
+        config = device.launch_config
+        device.launch_config = lambda *given, **more: (others.clear(), config(*given, **more))[1]
+        recorded = graph.Graph([graph.Node(programs.BUMP, "bump", (2, 1, 1), (32, 1, 1), values)] * 2)
+        print(recorded.replay() > 0, memory.read().view(np.uint32)[[0, 63]])
+        """,
+        log,
+    )
+    assert done.out == "True [14 14]\n"
+    begun, ended = (done.log.index(name) for name in ("cuStreamBeginCapture", "cuStreamEndCapture"))
+    assert "cuMemFree" in done.log[begun:ended]
 
 
 def test_what_a_recording_does_not_allow_ends_it(log: Path) -> None:
@@ -369,6 +388,31 @@ def test_a_kernel_that_never_ends_can_be_interrupted(log: Path) -> None:
     )
     assert "  never ends\n" in done.log
     assert "cuEventQuery\n  CUDA_ERROR_NOT_READY\n" in done.log
+
+
+def test_a_kernel_that_never_ends_is_given_up_after_a_while(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory that nobody refers to any more is not given back then, since the driver would wait for ever."""
+    monkeypatch.setenv("PTXLAB_GPU_LIMIT", "0.3")
+    done = run(
+        """
+        def bump(n):
+            x = pl.empty(n, np.uint32, device="gpu")
+            pl.launch(programs.BUMP, 1, 32, x, 1, device="gpu")
+
+        attempt(bump, 32)
+        attempt(bump, 32)
+        """,
+        log,
+        hang="bump",
+    )
+    assert done.out == (
+        "DeviceFault gpu: it did not end within 0.3 s (PTXLAB_GPU_LIMIT)\n"
+        "UnavailableError bump did not end within 0.3 s and may still run on the GPU; "
+        "restart Python (in a notebook: Kernel, Restart), or write device='cpu'\n"
+    )
+    monkeypatch.setenv("PTXLAB_GPU_LIMIT", "soon")
+    done = run("attempt(pl.launch, programs.BUMP, 1, 32, np.zeros(32, np.uint32), 1, device='gpu')", log)
+    assert done.out == "LaunchError PTXLAB_GPU_LIMIT: a number of seconds is wanted, such as 30, found 'soon'\n"
 
 
 def test_ctrl_c_while_the_launch_returns(log: Path) -> None:

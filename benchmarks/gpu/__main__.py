@@ -1,8 +1,8 @@
 """Everything that wants a GPU, in one command: `python -m benchmarks.gpu [--out DIR] [--budget S] [--only PART ...]`.
 
 Parts run in order of value, each in processes of its own with a limit; rows are written as they come. Start it again
-with the same folder to go on where it stopped: what has passed or failed is not repeated, what was cut goes on. At the
-end stands a table (DIR/table.md), and DIR/campaign.json holds everything. docs/gpu.md explains the parts.
+with the same folder to go on where it stopped: what has passed or failed is not repeated, what was cut, hung or died
+goes on. At the end stands a table (DIR/table.md), and DIR/campaign.json holds everything; docs/gpu.md says more.
 
     python -m benchmarks.gpu --budget 540              # about 13 minutes in all: two calls of nine will do
     python -m benchmarks.gpu --only prefill decode --redo
@@ -48,8 +48,11 @@ def main() -> int:
     facts = {"rehearsal": options.rehearse, "started": now(), "command": command, "commit": commit()}
     try:
         campaign = Campaign(PARTS, options.out, facts)
+        campaign.write()  # a folder that cannot be written is found before anything is measured
     except ValueError as error:
         parser.error(str(error))
+    except OSError as error:
+        parser.error(f"nothing can be written to {options.out} ({error.strerror}): give another folder with --out")
     if options.publish:
         return publish(campaign)
     environment: dict[str, str] = {"PYTHONPATH": str(ROOT)}
@@ -63,6 +66,9 @@ def main() -> int:
     except KeyboardInterrupt:
         print(f"stopped; the same command goes on where it was: {campaign.folder}")
         return 130
+    except OSError as error:  # a full disk: what is written stays
+        print(f"nothing more can be written to {campaign.folder} ({error.strerror}); make room, and start it again")
+        return 1
     campaign.write()
     print(campaign.table())
     return campaign.status
@@ -101,11 +107,13 @@ def publish(campaign: Campaign) -> int:
 
 
 def commit() -> str:
-    """The commit that is measured, with a + where files differ from it; "" outside of a clone."""
+    """The commit that is measured, with a + where files differ from it; "not known" without git or a clone."""
+    if shutil.which("git") is None:
+        return "not known"
     done = subprocess.run(
         ["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    return done.stdout.strip()
+    return done.stdout.strip() or "not known"
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ where it stopped.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu.record import DONE, UNFINISHED, UNUSABLE, WRONG
+from benchmarks.gpu.record import DONE, UNFINISHED, UNUSABLE, WRONG, kept, put_aside
 
 GRACE = 12.0
 """Seconds between the end of the time that a part is given and the moment at which it is stopped."""
@@ -26,8 +27,12 @@ LEAST = 20.0
 """A part is not started with less time than this, or than all the time that it wants."""
 
 WAITING, PASSED, FAILED, DIED, HUNG, CUT, MORE = "waiting", "passed", "failed", "died", "hung", "cut", "unfinished"
-GO_ON = {WAITING, HUNG, CUT, MORE}
+GO_ON = {WAITING, DIED, HUNG, CUT, MORE}
 """Parts that a second start of the campaign runs (again); they go on behind the rows that they have."""
+MARK = "PTXLAB_CAMPAIGN_PART"
+"""The variable by which all processes of a part are found, also those that have a session of their own."""
+LIMIT = 30
+"""Seconds after which a kernel that does not end is given up, with its process; the slowest takes two."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,8 @@ class Part:
 
 @dataclass
 class End:
-    """How a part ended, and the last line that it printed. `limit`: the seconds after which it would be stopped."""
+    """How a part ended, and the last line that it printed. `limit`: the seconds after which it would be stopped.
+    `before`: how earlier runs ended that died or hung."""
 
     status: str = WAITING
     code: int | None = None
@@ -50,6 +56,7 @@ class End:
     limit: float = 0.0
     says: str = ""
     runs: int = 0
+    before: str = ""
 
 
 class Campaign:
@@ -59,14 +66,22 @@ class Campaign:
         self.parts, self.folder, self.facts = parts, folder, dict(facts)
         self.ends = {part.name: End() for part in parts}
         folder.mkdir(parents=True, exist_ok=True)
-        kept = folder / "campaign.json"
-        if kept.exists():
-            found = json.loads(kept.read_text(encoding="utf-8"))
-            if found["rehearsal"] != self.facts["rehearsal"]:
-                what = "a rehearsal" if found["rehearsal"] else "a campaign on a GPU"
+        earlier = folder / "campaign.json"
+        if earlier.exists():
+            try:
+                found = json.loads(earlier.read_text(encoding="utf-8"))
+                ends = {name: End(**end) for name, end in found["parts"].items() if name in self.ends}
+                facts = {name: found[name] for name in self.facts}
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                put_aside(earlier, error)  # the rows of the parts are in files of their own
+                return
+            if facts["rehearsal"] != self.facts["rehearsal"]:
+                what = "a rehearsal" if facts["rehearsal"] else "a campaign on a GPU"
                 raise ValueError(f"{folder} holds {what}: give another folder with --out, or remove it")
-            self.ends |= {name: End(**end) for name, end in found["parts"].items() if name in self.ends}
-            self.facts["started"] = found["started"]
+            if self.facts["commit"] not in facts["commit"].split(", later "):
+                facts["commit"] += f", later {self.facts['commit']}"
+            self.ends |= ends
+            self.facts = facts
 
     def run(
         self, budget: float, only: Sequence[str] = (), redo: bool = False, extra: Sequence[str] = (),
@@ -75,26 +90,32 @@ class Campaign:
         """Runs what is still to be run, for at most `budget` seconds. only: just these parts. redo: those that have
         ended as well, from the start."""
         started = time.monotonic()
-        for part in sorted(self.parts, key=lambda part: self.ends[part.name].status == HUNG):  # what hung, last
-            if only and part.name not in only:
-                continue
-            if redo:
-                self.file(part.name).unlink(missing_ok=True)
-            elif self.ends[part.name].status not in GO_ON:
-                continue
-            left = budget - (time.monotonic() - started)
-            if left < min(part.seconds, LEAST):
-                say(f"{part.name}: no time is left ({left:.0f} s)")
-                continue
-            say(f"{part.name}: {part.question}")
-            try:
-                end = self._run(part, left, extra, environment)
-            finally:
-                self.write()
-            say(f"{part.name}: {end.status} after {end.seconds:.0f} s: {end.says}\n")
-            if end.code == UNUSABLE:
-                say(f"nothing can be measured here: see {self.folder / part.name}.log")
-                break
+        todo = [part for part in self.parts if not only or part.name in only]
+        for part in todo if redo else ():
+            self.file(part.name).unlink(missing_ok=True)
+            self.ends[part.name] = End()
+        todo = [part for part in todo if self.ends[part.name].status in GO_ON]
+        todo.sort(key=lambda part: self.ends[part.name].status in (HUNG, DIED))  # what hung or died, last
+        while todo:
+            again = []
+            for part in todo:
+                left = budget - (time.monotonic() - started)
+                if left < min(part.seconds, LEAST):
+                    say(f"{part.name}: no time is left ({left:.0f} s)")
+                    continue
+                say(f"{part.name}: {part.question}")
+                before = self._rows(part.name)
+                try:
+                    end = self._run(part, left, extra, environment)
+                finally:
+                    self.write()
+                say(f"{part.name}: {end.status} after {end.seconds:.0f} s: {end.says}\n")
+                if end.code == UNUSABLE:
+                    say(f"nothing can be measured here: see {self.folder / part.name}.log")
+                    return
+                if end.status == MORE and self._rows(part.name) > before:
+                    again.append(part)  # after all others: it goes on, as behind a kernel that the GPU stopped
+            todo = again
 
     def file(self, name: str) -> Path:
         """Where a part keeps its rows."""
@@ -102,8 +123,11 @@ class Campaign:
 
     def found(self, name: str) -> dict[str, Any] | None:
         """What a part has recorded so far."""
-        file = self.file(name)
-        return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+        return kept(self.file(name))
+
+    def _rows(self, name: str) -> int:
+        found = self.found(name)
+        return len(found["rows"]) if found else 0
 
     def _run(self, part: Part, left: float, extra: Sequence[str], environment: Mapping[str, str] | None) -> End:
         """Runs a part until it ends or its time is up; then it and all that it started are killed."""
@@ -113,11 +137,15 @@ class Campaign:
         command = [*part.command, "--json", str(self.file(part.name)), "--seconds", f"{given:.0f}", *extra]
         log, began = self.folder / f"{part.name}.log", time.monotonic()
         before = log.stat().st_size if log.exists() else 0
+        if end.status in (DIED, HUNG):
+            end.before = f"; run {end.runs} {end.status}: {end.says}{end.before}"
+        mark = f"{os.getpid()}-{part.name}-{time.time_ns()}"
         end.runs, end.limit, end.status = end.runs + 1, round(limit, 1), CUT
         with log.open("ab") as out:
             child = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
+                env={**os.environ, "PYTHONUNBUFFERED": "1", "PTXLAB_GPU_LIMIT": str(LIMIT), **(environment or {}),
+                     MARK: mark},
             )  # fmt: skip
             try:
                 end.code = child.wait(limit)
@@ -126,7 +154,7 @@ class Campaign:
                 end.code = None
                 end.status = HUNG if limit >= part.seconds else CUT
             finally:
-                _kill(child)
+                _kill(child, mark)
                 end.seconds = round(time.monotonic() - began, 1)
                 end.says = _last_line(log, before)
                 if end.status == DIED and end.code is not None and end.code < 0:
@@ -148,13 +176,22 @@ class Campaign:
 
         head = [f"- {name}: {value}" for name, value in self.facts.items() if name != "rehearsal"]
         kind = "A rehearsal of the GPU campaign" if self.facts["rehearsal"] else "The GPU campaign"
+        head += ["", "Small problems: times say nothing about a GPU."] if self.facts["rehearsal"] else []
         lines = [f"# {kind}", "", *head, "", "| part | ended | seconds | says |", "| --- | --- | ---: | --- |"]
         for part in self.parts:
             end = self.ends[part.name]
-            lines.append(f"| {part.name} | {end.status} | {end.seconds:.0f} | {end.says.replace('|', '/')} |")
+            says = f"{end.says}{end.before}".replace("|", "/")
+            lines.append(f"| {part.name} | {end.status} | {end.seconds:.0f} | {says} |")
         for part in self.parts:
-            if (found := self.found(part.name)) is not None:
-                lines += ["", f"## {part.name}: {part.question}", "", table_of(part.name, found).strip()]
+            if (found := self.found(part.name)) is None:
+                continue
+            try:
+                text = table_of(part.name, found).strip() if found["rows"] else "Nothing was measured."
+            except Exception as error:  # rows of another version: said here, the tables of the other parts stand
+                text = f"The rows in {part.name}.json cannot be shown ({type(error).__name__}: {error})."
+            absent = [f"- not here: {one['what']}: {one['why']}" for one in found.get("missing", ())]
+            absent = [line for line in absent if line not in text]
+            lines += ["", f"## {part.name}: {part.question}", "", text, *([""] if absent else []), *absent]
         return "\n".join(lines) + "\n"
 
     @property
@@ -169,13 +206,31 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _kill(child: subprocess.Popen[bytes]) -> None:
-    """Ends a process and everything in its process group, and waits for it."""
+def _kill(child: subprocess.Popen[bytes], mark: str) -> None:
+    """Ends a process, its process group, and all that carry the part's `mark`: an ncu has a group of its own."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass  # the group has ended already
     child.wait()
+    for _ in range(100):  # until they are gone: what still runs would disturb the next part
+        left = marked(mark)
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(process, signal.SIGKILL)
+        if not left:
+            break
+        time.sleep(0.05)
+
+
+def marked(mark: str) -> list[int]:
+    """The processes that carry the `mark` of a part in their environment."""
+    wanted, found = f"{MARK}={mark}".encode(), []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile, or is another user's
+            if wanted in environ.read_bytes().split(b"\0"):
+                found.append(int(environ.parent.name))
+    return found
 
 
 def _last_line(log: Path, start: int) -> str:

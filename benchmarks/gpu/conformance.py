@@ -155,7 +155,8 @@ def corpus_program(name: str, device: str) -> dict[str, Any]:
         return {"refused": {f"program {name!r}": f"the assembler: {error.message}"}}
     got, wanted = out.view(np.uint32).ravel().tolist(), [v & 0xFFFFFFFF for v in case.wanted()]
     wrong = [{"word": k, "gpu": a, "cpu": b} for k, (a, b) in enumerate(zip(got, wanted, strict=True)) if a != b]
-    return {"forms": forms, "lanes": wrong[:8]}
+    untouched = bool(wrong) and np.array_equal(out, np.zeros(total, np.uint32) if case.out is None else case.out)
+    return {"forms": forms, "lanes": wrong[:8], "untouched": untouched}
 
 
 # -- the part ----------------------------------------------------------------------------------------------------------
@@ -203,7 +204,7 @@ def note(record: Record, question: dict[str, Any], found: Any) -> list[dict[str,
         if "refused" in found:
             return []
         name, lanes = question["program"], found["lanes"]
-        open_ = OPEN_PROGRAMS.get(name, "")
+        open_ = "" if found.get("untouched") else OPEN_PROGRAMS.get(name, "")
         wrong = (
             f"program {name!r}: word {lanes[0]['word']} is {lanes[0]['gpu']}, not {lanes[0]['cpu']}" if lanes else ""
         )

@@ -18,7 +18,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import itertools
-import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -31,10 +30,11 @@ from benchmarks.gpu import contest, decode_steps, timing
 from benchmarks.gpu.contest import Place
 from benchmarks.gpu.decode_steps import Prepared, Problem, scatter, takes
 from benchmarks.gpu.memory import THREADS, poison, read
-from benchmarks.gpu.record import UNUSABLE, Record, record_for
+from benchmarks.gpu.record import UNUSABLE, Record, leave, record_for
 from benchmarks.gpu.rivals_torch import find_torch
 from ptxlab import kernels
 from ptxlab.build import Builder, Ptr, b32, kernel, u64
+from ptxlab.errors import LaunchError, PtxlabError
 from ptxlab.gpu import device
 from ptxlab.replay import record as record_graph
 
@@ -117,7 +117,7 @@ def driver_copy(source: int, to: int, size: int) -> float:
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
-def row(name: str, problem: Problem, timed: timing.Timed, splits: int, rate: float) -> dict[str, Any]:
+def row(name: str, problem: Problem, timed: timing.Timed, splits: int, rate: float | None) -> dict[str, Any]:
     """A row of the record. `absent`: why a rival could not run; where a kernel of ours does not, it is `wrong`."""
     known: dict[str, Any] = {"kernel": name, **problem.key, "bytes": problem.bytes}
     seconds = timed.median
@@ -128,7 +128,7 @@ def row(name: str, problem: Problem, timed: timing.Timed, splits: int, rate: flo
     gb_s = problem.bytes / seconds / 1e9
     known |= {"seconds": seconds, "gb_s": gb_s, "fastest": min(timed.seconds), "slowest": max(timed.seconds)}
     known |= {"replays": len(timed.seconds), "launches": problem.launches, "error": timed.error, "splits": splits}
-    return known | {"wrong": ""} | ({"share": gb_s / rate} if problem.bytes >= LARGE else {})
+    return known | {"wrong": ""} | ({"share": gb_s / rate} if rate and problem.bytes >= LARGE else {})
 
 
 def line(one: Mapping[str, Any]) -> str:
@@ -156,11 +156,15 @@ def run(record: Record, machine: str, small: bool) -> None:
         record.note(text)
         print(text)
     if not record.has(kernel="copy"):
-        rates = copy_rates(place, 2**20 if small else 2**31, 2 if small else 10)
-        best = max(rates, key=lambda name: rates[name])
-        record.add(kernel="copy", by=best, gb_s=rates[best], rates=rates, wrong="")
-    rate = next(one["gb_s"] for one in record.rows if one["kernel"] == "copy")
-    print(f"copy: {rate:.1f} GB/s")
+        try:
+            rates = copy_rates(place, 2**20 if small else 2**31, 2 if small else 10)
+        except (PtxlabError, RuntimeError) as error:
+            record.add(kernel="copy", wrong=f"the copy: {timing.said(error)}")
+        else:
+            best = max(rates, key=lambda name: rates[name])
+            record.add(kernel="copy", by=best, gb_s=rates[best], rates=rates, wrong="")
+    rate = next((one.get("gb_s") for one in record.rows if one["kernel"] == "copy"), None)
+    print(f"copy: {rate:.1f} GB/s" if rate else record.rows[0]["wrong"])
     everything = problems(small)
     warm = 0.0 if small else 0.5  # seconds a contestant: the first problem brings the clocks up
     for at, problem in enumerate(everything):
@@ -172,7 +176,12 @@ def run(record: Record, machine: str, small: bool) -> None:
             continue
         if record.out_of_time(sum(len(wanted(p, small)) for p in everything[at:])):
             break
-        prepared = Prepared(problem, place)
+        try:
+            prepared = Prepared(problem, place)
+        except LaunchError as error:  # such as memory that is not free: the next problem may need less
+            for name in names:
+                record.add(**row(name, problem, timing.Timed(failed=timing.said(error)), 0, rate))
+            continue
         ways: dict[str, contest.Prepare] = {
             TORCH: partial(prepared.torch, torch), FLASHINFER: partial(prepared.flashinfer, torch)
         }  # fmt: skip
@@ -205,7 +214,7 @@ def table(found: Mapping[str, Any]) -> str:
         by.setdefault(size, {})[r["kernel"], r["cache"]] = r
     sizes = sorted(by, key=lambda size: (-size[0], *size[1:]))
     lines = []
-    if copied:
+    if copied and "rates" in copied:
         others = ", ".join(f"{name} {x:.1f}" for name, x in copied["rates"].items())
         lines += [f"The copy in this run: {copied['gb_s']:.1f} GB/s, by the {copied['by']} ({others}).", ""]
     columns = [(OURS, "dense"), (OURS, "pages"), (TORCH, "dense"), (FLASHINFER, "pages")]
@@ -237,7 +246,8 @@ def _cell(row: Mapping[str, Any] | None, best: float, large: bool) -> str:
         return "-"
     if row.get("wrong"):
         return "wrong"
-    shown = f"{row['gb_s']:.0f} ({row['share']:.0%})" if large else f"{row['seconds'] * 1e6:.1f}"
+    share = f" ({row['share']:.0%})" if "share" in row else ""
+    shown = f"{row['gb_s']:.0f}{share}" if large else f"{row['seconds'] * 1e6:.1f}"
     return f"**{shown}**" if row["seconds"] == best else shown
 
 
@@ -306,4 +316,4 @@ def main(write: Path | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

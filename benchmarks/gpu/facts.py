@@ -16,15 +16,15 @@ import platform
 import shutil
 import statistics
 import subprocess
-import sys
 import time
+from collections.abc import Callable
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 import ptxlab as pl
-from benchmarks.gpu.record import UNUSABLE, Record, record_for
+from benchmarks.gpu.record import UNUSABLE, Record, leave, record_for
 from ptxlab.gpu import assembler, device
 
 PACKAGES = (
@@ -88,7 +88,11 @@ def software(record: Record) -> None:
         if path is None:
             record.missing(name, f"not on the path: {purpose} cannot be measured")
             continue
-        said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=30).stdout
+        try:
+            said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=30).stdout
+        except (OSError, subprocess.TimeoutExpired) as error:
+            record.missing(name, f"it does not start ({error}): {purpose} cannot be measured")
+            continue
         record.add(what=name, value=next((line for line in said.splitlines() if "ersion" in line), said.strip()))
 
 
@@ -224,15 +228,23 @@ def main() -> int:
         record.end()
         return UNUSABLE
     small = record.rehearsal
-    card(record)
-    first_kernel(record)
-    copying(record, 2**20 if small else 2**31, 3 if small else 10)
-    multiplying(record, 64 if small else 8192, 3 if small else 20)
-    launching(record, 5 if small else 200)
+    each: dict[str, Callable[[], None]] = {
+        "card": lambda: card(record),
+        "saxpy": lambda: first_kernel(record),
+        "copy": lambda: copying(record, 2**20 if small else 2**31, 3 if small else 10),
+        "bf16 product": lambda: multiplying(record, 64 if small else 8192, 3 if small else 20),
+        "host time of a repeated pl.launch": lambda: launching(record, 5 if small else 200),
+    }
+    for what, measure in each.items():
+        try:
+            measure()
+        except Exception as error:  # shown in its row: what can be known of a broken GPU is wanted most
+            says = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+            record.add(what=what, value=says, wrong=f"{what}: {says}")
     return record.end("; ".join(f"{row['what']} {row['value']}" for row in record.rows if row["what"] in SUMMARY))
 
 
 SUMMARY = ("card", "driver", "copy", "bf16 product")
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

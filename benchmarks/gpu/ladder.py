@@ -10,7 +10,6 @@ method. The quick rungs come first. By estimate 40 seconds on an H100, nearly al
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,7 @@ from typing import Any
 from benchmarks.gpu import contest, timing
 from benchmarks.gpu.contest import Inputs, Place, Problem
 from benchmarks.gpu.prefill import FORMULA
-from benchmarks.gpu.record import UNUSABLE, Record, record_for
+from benchmarks.gpu.record import UNUSABLE, Record, leave, record_for
 from benchmarks.gpu.rivals_torch import find_torch
 from ptxlab import kernels
 from ptxlab.gpu import device
@@ -130,4 +129,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

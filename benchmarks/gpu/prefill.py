@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from typing import Any
 
 from benchmarks.gpu import contest, timing
 from benchmarks.gpu.contest import Inputs, Place, Problem
-from benchmarks.gpu.record import UNUSABLE, Record, record_for
+from benchmarks.gpu.record import UNUSABLE, Record, leave, record_for
 from benchmarks.gpu.rivals_torch import BACKENDS, find_torch
 from ptxlab.gpu import device
 
@@ -268,4 +267,4 @@ def main(write: Path | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

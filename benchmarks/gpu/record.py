@@ -20,9 +20,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+from ptxlab.gpu.faults import context_lost
 
 DONE, WRONG, UNFINISHED, UNUSABLE = 0, 1, 3, 4
 """Exit statuses of a part: all measured and right; something wrong or missing; the time was up before the end; no part
@@ -42,8 +45,8 @@ class Record:
         self.notes: list[str] = []
         self.absent: list[dict[str, Any]] = []
         self.left = 0
-        if path is not None and path.exists():
-            self.rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+        if path is not None and (found := kept(path)) is not None:
+            self.rows = found["rows"]
 
     def has(self, **key: Any) -> bool:
         """Whether there is a row with these values, from this run or an earlier one."""
@@ -98,10 +101,44 @@ class Record:
         for one in self.absent:
             if one["optional"]:
                 print(f"left out: {one['what']}: {one['why']}")
+        if not self.rows and self.absent and not self.left:
+            first = min(self.absent, key=lambda one: one["optional"])
+            summary = f"nothing was measured: {first['what']}: {first['why']}"
         parts = [summary or f"{len(self.rows)} rows", *([f"{len(self.wrong)} wrong"] if self.wrong else [])]
         parts += [f"{self.left} left for the next run"] if self.left else []
         print(", ".join(parts), flush=True)
-        return WRONG if self.wrong else UNFINISHED if self.left else DONE
+        return UNFINISHED if self.left else WRONG if self.wrong else DONE  # what is wrong stays, the rest is to come
+
+
+def kept(path: Path) -> dict[str, Any] | None:
+    """What a part has written to a file; None where it has not. A file that is none of a part's, as when it was cut off
+    or changed by hand, is put aside, so that the part starts anew and nothing is lost."""
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict) or not all(isinstance(row, dict) for row in found["rows"]):
+            raise ValueError("there are no rows in it")
+    except (ValueError, KeyError, TypeError) as error:
+        put_aside(path, error)
+        return None
+    return found
+
+
+def put_aside(path: Path, error: Exception) -> None:
+    """Renames a file that cannot be read, and says so."""
+    aside = path.with_name(f"{path.name}.damaged")
+    os.replace(path, aside)
+    print(f"{path} cannot be read ({type(error).__name__}: {error}); it is put aside as {aside.name}", flush=True)
+
+
+def leave(status: int) -> NoReturn:
+    """Ends the part. After a fault at once: what the interpreter frees at its end might wait for the stopped kernel."""
+    if context_lost():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def record_for(part: str, doc: str | None, parser: argparse.ArgumentParser | None = None) -> tuple[Record, Any]:

@@ -9,8 +9,10 @@ tests that were refused for such a reason are run again, in new processes, witho
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,9 @@ FILES = (
 """The files with tests marked `gpu`."""
 ROUNDS = 6
 """How often tests that a lost GPU kept from running are tried again."""
+TIME_UP = "the time was up: tests that are not listed did not end"
+REPORTING = 6.0
+"""Seconds that pytest has for its report when the time is up."""
 LOST = re.compile(r"restart Python \(in a notebook: Kernel, Restart\)")
 """What a test says that was refused because another's kernel had been stopped."""
 EXPECTED = re.compile(r"does not run on sm_\d+$")
@@ -61,19 +66,27 @@ def run(selected: list[str], more: list[str], jobs: int, seconds: float | None) 
     """Runs tests and returns them with what became of each, and the last line that pytest printed."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
+        up = False
         command = [
             sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-m", "gpu", f"--junitxml={report}",
             *(["-n", str(jobs), "--dist", "load"] if jobs > 1 else ["-p", "no:xdist"]), *more, *selected,
         ]  # fmt: skip
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
+        with subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        ) as child:
             try:
                 said, _ = child.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:
-                child.kill()
-                said, _ = child.communicate()
+                up = True
+                child.send_signal(signal.SIGINT)  # as Ctrl-C: what has ended is still reported
+                try:
+                    said, _ = child.communicate(timeout=REPORTING)
+                except subprocess.TimeoutExpired:
+                    os.killpg(child.pid, signal.SIGKILL)  # a worker that hangs keeps the output open
+                    said, _ = child.communicate()
         print(said, flush=True)
         last = next((line for line in reversed(said.splitlines()) if line.strip()), "")
-        return (tests_of(report) if report.exists() else []), last
+        return (tests_of(report) if report.exists() else []), TIME_UP if up else last
 
 
 def judged(row: dict[str, Any]) -> str:
@@ -97,6 +110,8 @@ def measure(record: Record, files: list[str], more: list[str], jobs: int) -> str
         if not rows:
             record.add(test="pytest", outcome="failed", says=last, wrong=f"pytest gave no report: {last}")
             break
+        if last == TIME_UP:
+            record.add(test="pytest", outcome="failed", says=last, wrong=last)
         lost = [row["test"] for row in rows if row.get("lost")]
         for row in (row for row in rows if row["test"] not in lost):
             if row["outcome"] == "skipped" and row["says"].startswith("needs "):
@@ -131,6 +146,9 @@ def main() -> int:
     record.rows.clear()  # tests of another run say nothing about this one
     files = [f"tests/{name}.py" for name in (SMOKE if options.part == "smoke" else FILES)]
     jobs = 1 if options.part == "smoke" else min(8, os.cpu_count() or 1)
+    if jobs > 1 and importlib.util.find_spec("xdist") is None:
+        record.missing("pytest-xdist", "not installed: the tests run one after the other")
+        jobs = 1
     more = list(SMALL) if record.rehearsal and options.part == "tests" else []
     return record.end(measure(record, files, more, jobs))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +12,10 @@ import numpy as np
 
 import ptxlab as pl
 from benchmarks.gpu.memory import nans, parts, poison, read
+from benchmarks.gpu.record import kept
 from ptxlab import reference
 from ptxlab.errors import DeviceFault
+from ptxlab.gpu import device
 from ptxlab.replay import Step, record
 
 METHOD = (
@@ -220,8 +221,17 @@ def measure(
 
 def lost(error: BaseException) -> bool:
     """Whether the GPU has stopped a kernel, after which this process cannot use it any more: ptxlab's fault, or what
-    torch calls a CUDA error."""
-    return isinstance(error, DeviceFault) or "CUDA error" in str(error)
+    torch calls a CUDA error. Torch says so of calls too that are only refused, such as a recording that fails."""
+    return isinstance(error, DeviceFault) or ("CUDA error" in str(error) and not alive())
+
+
+def alive() -> bool:
+    """Whether the GPU can still be used here: after a fault, every call of the driver returns its error."""
+    if not device.available():
+        return False
+    from cuda.bindings import driver
+
+    return not int(driver.cuCtxSynchronize()[0])
 
 
 class Lost(Exception):
@@ -242,9 +252,7 @@ def ceilings(path: Path | None) -> dict[str, float]:
     """What the part `facts` has measured on this GPU, by its file beside `path`: "bf16 product" in TFLOP/s, "copy" in
     GB/s; empty where it has not run."""
     beside = path.parent / "facts.json" if path is not None else None
-    if beside is None or not beside.exists():
-        return {}
-    rows = json.loads(beside.read_text(encoding="utf-8"))["rows"]
+    rows = (kept(beside) or {"rows": []})["rows"] if beside is not None else []
     units = {"bf16 product": "tflops", "copy": "gb_s"}
     return {
         row["what"]: float(row[units[row["what"]]])

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import ptxlab as pl
-from benchmarks.gpu.record import Record, record_for
+from benchmarks.gpu.record import Record, leave, record_for
 from benchmarks.gpu.tune_problems import (
     Caches,
     Decode,
@@ -84,8 +83,8 @@ def each(
             try:
                 record.add(**about, **choice, **one(built, assembly.result(), choice))
             except pl.PtxlabError as error:
-                says = str(error).splitlines()[0]
-                record.add(**about, **choice, default=False, us=None, wrong=f"{about} {choice}: {says}")
+                says = f"{said(about)}: {chosen_words(about | choice)}: {str(error).splitlines()[0]}"
+                record.add(**about, **choice, default=False, us=None, wrong=says)
             left -= 1
             if context_lost():
                 record.left = left
@@ -114,7 +113,8 @@ def prefill(record: Record, problem: Prefill, choices: list[Tiles], inputs: Inpu
         args = built.arguments(q, k, v, o, lse, reference.default_scale(dim))
         spent = timed([(built, grid, block, shared, args)], 1, seconds)
         error = inputs.error(problem, built.tile_kv)
-        says = "" if error.ok else f"{about} {choice}: error {error.max:.2g}, {error.tolerance:.2g} is allowed"
+        says = "" if error.ok else f"error {error.max:.2g}, {error.tolerance:.2g} is allowed"
+        says = says and f"{said(about)}: {chosen_words(about | choice)}: {says}"
         return {
             "default": choice == ordered[0], "us": spent * 1e6, "tflops": problem.operations / spent / 1e12,
             **usage(assembly, block[0], shared, arch), "error": error.max, "wrong": says,
@@ -165,7 +165,8 @@ def decode(record: Record, problem: Decode, caches: Caches, arch: str, seconds: 
         error = caches.error()
         if n > 1:
             into["partial"].free()
-        says = "" if error.ok else f"{about} {choice}: error {error.max:.2g}, {error.tolerance:.2g} is allowed"
+        says = "" if error.ok else f"error {error.max:.2g}, {error.tolerance:.2g} is allowed"
+        says = says and f"{said(about)}: {chosen_words(about | choice)}: {says}"
         return {
             "default": choice == default, "us": spent * 1e6, "gbs": problem.bytes / spent / 1e9,
             **usage(assembly, shape[1][0], shape[2], arch), "error": error.max, "wrong": says,
@@ -238,22 +239,20 @@ def problems_of(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return out
 
 
-def gain(rows: list[dict[str, Any]], about: dict[str, Any]) -> float:
-    """How much quicker the best choice is than the default one: 1.05 is 5 %; 1 where either is missing."""
+def gain(rows: list[dict[str, Any]], about: dict[str, Any]) -> float | None:
+    """How much quicker the best choice is than the default one: 1.05 is 5 %; None where the default has no time."""
     ordered = best(rows, **about)
     default = [row for row in ordered if row["default"]]
-    return float(default[0]["us"] / ordered[0]["us"]) if default else 1.0
+    return float(default[0]["us"] / ordered[0]["us"]) if default else None
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
     """One line."""
-    about = problems_of(rows)
-    gains = [gain(rows, one) for one in about]
+    gains = [found for one in problems_of(rows) if (found := gain(rows, one)) is not None]
     kept = sum(g <= 1.02 for g in gains)
     worst = f"; the best is up to {max(gains):.2f} times as fast" if gains else ""
-    return (
-        f"{len(rows)} choices timed; the default is within 2 % of the best for {kept} of {len(about)} problems{worst}"
-    )
+    right = sum(not row["wrong"] for row in rows)
+    return f"{right} choices timed; the default is within 2 % of the best for {kept} of {len(gains)} problems{worst}"
 
 
 def table(found: dict[str, Any]) -> str:
@@ -274,7 +273,8 @@ def table(found: dict[str, Any]) -> str:
                 f"{row['blocks']} ({row['limiter']})", times,
             )  # fmt: skip
             lines.append("| " + " | ".join(map(str, cells)) + " |")
-    return "\n".join(lines)
+    wrong = [f"- wrong: {row['wrong']}" for row in rows if row["wrong"]]
+    return "\n".join([*lines, *([""] if wrong else []), *wrong])
 
 
 def said(about: dict[str, Any]) -> str:
@@ -297,4 +297,4 @@ def time_words(us: float) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import math
+import os
 import re
 import threading
 import time
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from ptxlab.errors import LaunchError, TargetError, UnavailableError
 from ptxlab.gpu.assembler import assemble
-from ptxlab.gpu.faults import REFUSED, context_lost, fault, result_name
+from ptxlab.gpu.faults import REFUSED, context_lost, endless, fault, result_name
 from ptxlab.gpu.presence import available as available
 from ptxlab.gpu.presence import unavailable as unavailable
 
@@ -93,11 +95,12 @@ class Allocation:
 
 
 def _forget(address: int) -> None:
-    """Gives back memory that nobody refers to any more. The driver's answer is left out: there is nobody to tell, and
-    after a fault it has dropped the memory already."""
+    """Gives back memory that nobody refers to any more. The driver's answer is left out: there is nobody to tell. After
+    a fault the memory is dropped already, and behind a kernel that does not end the driver would wait for ever."""
     from cuda.bindings import driver
 
-    driver.cuMemFree(address)
+    if not context_lost():
+        driver.cuMemFree(address)
 
 
 def allocate(nbytes: int) -> Allocation:
@@ -187,15 +190,22 @@ class Stopwatch:
         check(driver.cuEventRecord(event, self.stream), self.entry)
 
     def seconds(self) -> float:
-        """Waits for the work and returns what it took. Ctrl-C stops the waiting, not the GPU."""
+        """Waits for the work and returns what it took. Ctrl-C stops the waiting, not the GPU.
+
+        DeviceFault where it takes longer than the seconds in the variable PTXLAB_GPU_LIMIT.
+        """
         from cuda.bindings import driver
 
         waiting, begun, pause = driver.CUresult.CUDA_ERROR_NOT_READY, time.perf_counter(), 5e-5
+        limit = _limit()
         try:
             while (result := driver.cuEventQuery(self.end))[0] == waiting:
-                if time.perf_counter() - begun > SPIN:  # in short slices, so that Ctrl-C is seen
+                spent = time.perf_counter() - begun
+                if spent > SPIN:  # in short slices, so that Ctrl-C is seen
                     time.sleep(pause)
                     pause = min(pause * 1.5, 5e-3)
+                if spent > limit:
+                    raise endless(self.entry, limit, LIMIT)
         except KeyboardInterrupt:
             context_lost(f"{self.entry} was interrupted and may still run on the GPU")
             raise
@@ -203,6 +213,18 @@ class Stopwatch:
         result, milliseconds = driver.cuEventElapsedTime(self.start, self.end)
         check((result,), self.entry)
         return float(milliseconds) / 1e3
+
+
+LIMIT = "PTXLAB_GPU_LIMIT"
+"""The variable with the seconds after which a kernel that has not ended is given up; without it, never."""
+
+
+def _limit() -> float:
+    said = os.environ.get(LIMIT, "")
+    try:
+        return float(said) if said else math.inf
+    except ValueError:
+        raise LaunchError(f"{LIMIT}: a number of seconds is wanted, such as 30, found {said!r}") from None
 
 
 SPIN = 2e-4

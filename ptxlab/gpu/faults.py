@@ -76,3 +76,15 @@ def fault(error: object, kernel: str) -> PtxlabError:
         hint="run it with device='cpu', which names the block, the thread, the PTX line and the address; "
         "this process needs a restart before it can use the GPU again",
     )
+
+
+def endless(kernel: str, seconds: float, variable: str) -> DeviceFault:
+    """The error for a kernel that has not ended after `seconds`, which an environment variable asks for."""
+    context_lost(f"{kernel} did not end within {seconds:g} s and may still run on the GPU")
+    return DeviceFault(
+        "gpu",
+        f"it did not end within {seconds:g} s ({variable})",
+        kernel=kernel,
+        hint="run it with device='cpu', which says where it waits; this process needs a restart before it can use the "
+        "GPU again",
+    )

@@ -48,7 +48,8 @@ class Graph:
         result, stream = driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING.value)
         device.check((result,))
         try:
-            mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+            # relaxed: memory that Python happens to give back meanwhile must not end the recording
+            mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
             device.check(driver.cuStreamBeginCapture(stream, mode))
             for node, kernel in zip(nodes, kernels, strict=True):
                 dependent = node.dependent and node is not nodes[0]

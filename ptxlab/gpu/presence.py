@@ -38,7 +38,8 @@ def unavailable() -> str:
         if not int(answer):
             answer, count = driver.cuDeviceGetCount()
     except RuntimeError as error:  # cuda.pathfinder finds no driver library, or one without what is needed
-        if type(error).__name__ == "DynamicLibNotFoundError":
+        # an older cuda-bindings, such as 13.0.3, has no name for it
+        if type(error).__name__ == "DynamicLibNotFoundError" or str(error).startswith("Failed to dlopen"):
             return (
                 f"NVIDIA's driver is not installed (no {'nvcuda.dll' if sys.platform == 'win32' else 'libcuda.so.1'})"
             )
