@@ -344,3 +344,14 @@ def test_each_test_that_the_documentation_names_is_there() -> None:
             last = cells[-1]
         elif last == "test" and not cells[-1].startswith("---"):
             assert re.fullmatch(r"`tests/\w+\.py::\w+`", cells[-1]), line
+
+
+def test_an_answer_whose_judge_has_ended_ends_too(tmp_path: Path) -> None:
+    """Also where the judge was killed before the answer's process could ask to end with it."""
+    code = (
+        "import socket\nfrom pathlib import Path\nfrom ptxlab.course.grader import isolation\n"
+        "here, there = socket.socketpair()\nprint(isolation._hung_up(there), flush=True)\nhere.close()\n"
+        f"isolation.confine(Path({str(tmp_path)!r}), None, [Path('/')], there)\nprint('lives')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, "False\n"), done.stderr

@@ -9,6 +9,7 @@ from __future__ import annotations
 import array
 import ctypes
 import os
+import select
 import socket
 import struct
 import sys
@@ -81,6 +82,8 @@ def confine(folder: Path, user: int | None, readable: Sequence[Path], says: sock
     libc = ctypes.CDLL(None, use_errno=True)
     _drop_capabilities(libc)
     die_with_parent()
+    if says is not None and _hung_up(says):  # it ended before this process asked to end with it
+        os._exit(1)
     if libc.prctl(38, 1, 0, 0, 0):  # PR_SET_NO_NEW_PRIVS
         return done
     alone = len(os.listdir("/proc/self/task")) == 1  # Landlock is for the thread that asks, and those it starts
@@ -110,6 +113,13 @@ def die_with_parent() -> None:
     """Ends this process when the one that started it ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG
+
+
+def _hung_up(line: socket.socket) -> bool:
+    """Whether nobody is at the other end of a socket any more."""
+    poll = select.poll()
+    poll.register(line, 0)  # that the other end is closed is told without being asked for
+    return bool(poll.poll(0))
 
 
 def _drop_capabilities(libc: ctypes.CDLL) -> None:
