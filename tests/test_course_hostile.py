@@ -193,7 +193,10 @@ def held(place: Place, way: str, attacks: dict[str, hostile.Attack], honest: int
 
 
 LOOK = """
-seen = [os.path.lexists(place) for place in (OUTSIDE, CLASS, REPORT, '/etc/passwd', '/home', '/tmp', '/root/.bashrc')]
+import sys
+needed = [*sys.path, sys.prefix, sys.base_prefix]  # Python may lie in the home of somebody
+places = (OUTSIDE, CLASS, REPORT, '/etc/passwd', '/home', '/tmp', '/root/.bashrc')
+seen = [place for place in places if os.path.lexists(place) and not any(n.startswith(place + '/') for n in needed)]
 processes = [pid for pid in range(2, 5000) if os.path.lexists(f'/proc/{pid}') and pid not in (os.getpid(),)]
 raise ValueError(f'seen: {seen}, {processes}')
 """
@@ -206,7 +209,7 @@ def test_names_of_other_files_are_out_of_sight(folder: Path, way: str) -> None:
     hostile.hand_in(folder / "class", {"looks": hostile.Attack(LOOK)}, 0, place.places)
     assert place.grade(way).returncode == 0
     page = html.unescape((folder / "out" / "marks.html").read_text(encoding="utf-8"))
-    assert "seen: [False, False, False, False, False, False, False], []" in page
+    assert "seen: [], []" in page
 
 
 @pytest.mark.parametrize("ordinary", [False, pytest.param(True, marks=pytest.mark.slow)])

@@ -760,8 +760,9 @@ class Instructions(Flow):
 
     def griddepcontrol(self, *, action: Literal["launch_dependents", "wait"] = ..., into: Any = ..., both: bool = ...) -> None:
         """griddepcontrol.action
-            Lets the next kernel start before this one has ended, or waits for the one before: programmatic
-            dependent launch.
+            Programmatic dependent launch: lets the next kernel of the stream start before this one has ended, if it
+            was launched so, or waits until the one before has ended and what it wrote can be read. On the CPU
+            machine a launch begins when the one before has ended, so there it does nothing.
         """
 
     def setmaxnreg(self, count: Any, *, type: Literal["u32"] | type[Any] = ..., action: Literal["inc", "dec"] = ..., sync: bool = ..., aligned: bool = ..., into: Any = ..., both: bool = ...) -> None:

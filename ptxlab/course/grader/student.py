@@ -254,7 +254,8 @@ def main() -> None:
     named = any("refusals noted" in words for words in in_force)
     packages = [path for module in list(sys.modules.values()) for path in getattr(module, "__path__", ())]
     looked_into = map(os.path.realpath, (*sys.path, *packages))  # by imports
-    attempts.watch(tells, str(folder), [*start["readable"], *isolation.OWN], looked_into, kernel=named)
+    allowed = [*start["readable"], *start["places"], *isolation.OWN]  # as they really are, and as they are mounted
+    attempts.watch(tells, str(folder), allowed, looked_into, kernel=named)
     channel.send({"in force": [words for words in in_force if words]})
     sys.argv = ["notebook"]
     Student(channel, start["files"]).serve()
