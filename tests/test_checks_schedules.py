@@ -137,7 +137,7 @@ def test_the_order_of_blocks() -> None:
     plain, polls = lower(parse(kernel("")), "k"), lower(parse(kernel("ld.volatile.global.u32 %r5, [%rd1];")), "k")
 
     def order(program: object, seed: int | None, **options: bool) -> list[int]:
-        return block_order(program, Launch((100, 1, 1), (32, 1, 1), b"", seed=seed, **options))  # type: ignore[arg-type]
+        return list(block_order(program, Launch((100, 1, 1), (32, 1, 1), b"", seed=seed, **options)))  # type: ignore[arg-type]
 
     assert order(plain, None) == list(range(100))
     assert order(plain, 1) == order(plain, 1) != order(plain, 2)

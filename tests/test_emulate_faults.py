@@ -6,6 +6,7 @@ import _thread
 import signal
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -309,3 +310,28 @@ def test_memory_that_this_machine_does_not_have(engine: str, monkeypatch: pytest
     with pytest.raises(LaunchError) as caught:
         run(engine, kernel(""))
     assert str(caught.value) == "memory: the launch wants more than this machine has: no room"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_grids_of_billions_of_blocks(engine: str) -> None:
+    """What such a grid cannot do is refused before anything is laid out for each of its blocks."""
+    module = parse(kernel(""))
+
+    def launch(**options: Any) -> None:
+        execute(
+            module, "k", engine=engine, grid=(2**31 - 1,), block=(32,), params=bytes(16), memory=Memory(), **options
+        )
+
+    with pytest.raises(DeviceFault) as spent:
+        launch(budget=1000)
+    assert str(spent.value).startswith(
+        "budget: the launch has 2,147,483,647 warps, which run more than its 1,000 warp-instructions\n"
+    )
+    with pytest.raises(LaunchError) as shuffled:
+        launch(seed=1)
+    assert str(shuffled.value) == "seed: at most 4,194,304 blocks are shuffled, the grid has 2,147,483,647"
+    with pytest.raises(LaunchError) as together:
+        launch(cooperative=True)
+    assert str(together.value) == (
+        "cooperative: all blocks have to be resident at once, at most 8,192; the grid has 2,147,483,647"
+    )

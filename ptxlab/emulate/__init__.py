@@ -11,6 +11,7 @@ from ptxlab.emulate.findings import as_finding
 from ptxlab.emulate.memory import Allocation, Memory
 from ptxlab.emulate.program import Program, lower
 from ptxlab.emulate.report import Launch, Report
+from ptxlab.emulate.shuffling import SHUFFLED
 from ptxlab.emulate.system import assertion, messages
 from ptxlab.emulate.trace import Trace
 from ptxlab.errors import DeviceFault, LaunchError
@@ -61,6 +62,7 @@ def execute(
         cooperative=cooperative, cluster=None if cluster is None else _three(cluster),
     )  # fmt: skip
     _check_block(program, launch)
+    _check_grid(program, launch)
     recorder = trace.recorder(program, launch) if isinstance(trace, Trace) else None
     if recorder is not None:
         launch = replace(launch, trace=recorder)
@@ -98,6 +100,25 @@ def execute(
 def _three(size: Sequence[int]) -> tuple[int, int, int]:
     x, y, z = (*size, 1, 1)[:3]
     return int(x), int(y), int(z)
+
+
+def _check_grid(program: Program, launch: Launch) -> None:
+    """What a grid of this size cannot do: be resident at once, be shuffled, end within its budget."""
+    if launch.cooperative and launch.blocks > COOPERATIVE:
+        raise LaunchError(
+            f"cooperative: all blocks have to be resident at once, at most {COOPERATIVE:,}; the grid has "
+            f"{launch.blocks:,}"
+        )
+    if launch.seed is not None and launch.blocks > SHUFFLED:
+        raise LaunchError(f"seed: at most {SHUFFLED:,} blocks are shuffled, the grid has {launch.blocks:,}")
+    warps = launch.blocks * -(-launch.threads // 32)
+    if launch.budget is not None and warps > launch.budget:  # each runs an instruction at least
+        message = f"the launch has {warps:,} warps, which run more than its {launch.budget:,} warp-instructions"
+        raise DeviceFault("budget", message, kernel=program.name, hint="launch fewer blocks, or give a larger budget=")
+
+
+COOPERATIVE = 8192
+"""Blocks of a cooperative grid: more than any GPU holds at once (`targets`: multiprocessors times blocks of each)."""
 
 
 def _check_block(program: Program, launch: Launch) -> None:

@@ -9,21 +9,24 @@ one has begun, or there is room for it to begin.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from ptxlab.emulate.program import Program
 from ptxlab.emulate.report import Launch
 
 RESIDENT = 32
 """Blocks that share the machine (in the compiling engine: a worker) when the first of them do not end by themselves."""
+SHUFFLED = 1 << 22
+"""The most blocks of a launch with a seed: their order is drawn before the first begins."""
 MIXED = 4
 """Blocks that are at work at once in a shuffled launch, whether they wait for each other or not."""
 
 
-def block_order(program: Program, launch: Launch) -> list[int]:
+def block_order(program: Program, launch: Launch) -> Sequence[int]:
     """The linear indices of a launch's blocks in the order in which they begin."""
-    order = list(range(launch.blocks))
     if launch.seed is None:
-        return order
+        return range(launch.blocks)
+    order = list(range(launch.blocks))
     draw = random.Random(f"blocks {launch.seed}")
     window = RESIDENT if program.may_wait and not launch.cooperative else max(1, launch.blocks)
     for first in range(0, len(order), window):

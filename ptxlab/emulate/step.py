@@ -120,15 +120,16 @@ class Machine:
         launch = self.launch
         order = None if launch.seed is None else random.Random(launch.seed)
         recorder: Recorder | None = launch.trace
-        waiting = deque(block_order(self.program, launch))
+        waiting, begun = block_order(self.program, launch), 0
         working = self.working
         most = launch.blocks if launch.cooperative else RESIDENT
         rounds, mixed = 0, 1 if order is None else MIXED
-        while waiting or working:
-            while waiting and (
+        while begun < len(waiting) or working:
+            while begun < len(waiting) and (
                 len(working) < mixed or launch.cooperative or (rounds >= PATIENT_ROUNDS and len(working) < most)
             ):
-                block = BlockRun(self, waiting.popleft(), self.registers)
+                block = BlockRun(self, waiting[begun], self.registers)
+                begun += 1
                 watched = recorder is not None and any(recorder.wants(block.index, w.warp) for w in block.warps)
                 working.append((block, self._run_recorded if watched else self._run))
                 rounds = 0
