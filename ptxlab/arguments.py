@@ -298,11 +298,20 @@ def _show(value: Any) -> str:
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
+MEMCHECK = ("memcheck",)
+"""What is checked when nothing is said."""
+DEVICES = ("auto", "gpu", "cpu", "step")
+
+
 def check_wishes(
     checks: Any, known: Sequence[str], trace: Any, *, entry: Any, shared: Any, device: Any, arch: Any, counters: Any,
     cooperative: Any, budget: Any, workers: Any, seed: Any,
 ) -> tuple[str, ...]:  # fmt: skip
     """`LaunchError` where an option of a launch is not what it should be; gives back the checks."""
+    nothing_rare = trace is entry is arch is budget is workers is seed is None and checks is MEMCHECK
+    if nothing_rare and type(shared) is int and shared >= 0 and type(device) is str and device in DEVICES:
+        if counters is False and cooperative is False:
+            return MEMCHECK  # what most launches are, without a look at each option
     if entry is not None and not isinstance(entry, str):
         raise LaunchError(f"entry: the name of a kernel is wanted, got {entry!r}")
     if not options.is_whole(shared) or shared < 0:

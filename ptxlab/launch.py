@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Size = int | Sequence[int]
 
-CHECKS = ("memcheck",)
+CHECKS = arguments.MEMCHECK
 """What is checked when nothing is said. memcheck is always on."""
 ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 """What `checks` may name."""
