@@ -37,13 +37,14 @@ def planned(kernel: Any, entry: str | None = None) -> Plan:
     """The plan of a kernel, given as `launch` takes it, its declarations checked; the last ones are kept. Errors as of
     `launch`."""
     from ptxlab.text import declared
+    from ptxlab.text.collection import uncollected
 
     module = _module(kernel)
     key = id(kernel if not isinstance(kernel, str) else module), entry
     kept = _plans.get(key)
     if kept is not None and kept[1].module is module:
         return kept[1]
-    declared.check(module)
+    uncollected(declared.check)(module)
     function = _function(module, entry or getattr(kernel, "name", None) or None)
     added = () if kernel is module else getattr(kernel, "trailing", ())  # a module's `trailing` is text
     plan = Plan(module, function, _parameters(kernel, function), _static_shared(module, function), added)

@@ -315,3 +315,27 @@ def test_what_stops_a_launch_is_explained_by_its_line_alone(monkeypatch: pytest.
     monkeypatch.setattr(_Validator, "modifiers_and_count", counted)
     assert str(explained(module, refused)) == str(refused)
     assert judged == ["fma.zz.f32"]
+
+
+def test_the_collector_is_on_again_whatever_happens() -> None:
+    import gc
+
+    from ptxlab.text.collection import uncollected
+
+    @uncollected
+    def work(fails: bool) -> bool:
+        if fails:
+            raise ZeroDivisionError
+        return gc.isenabled()
+
+    assert not work(False)
+    assert gc.isenabled()
+    with pytest.raises(ZeroDivisionError):
+        work(True)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert not work(False)
+        assert not gc.isenabled()  # as it was
+    finally:
+        gc.enable()

@@ -24,8 +24,8 @@ from ptxlab.isa.table import Form
 
 if TYPE_CHECKING:
     from ptxlab.errors import Span
-    from ptxlab.text.model import Instruction, Module
-
+    from ptxlab.text.collection import uncollected
+from ptxlab.text.model import Instruction, Module
 
 # -- operands ----------------------------------------------------------------------------------------------------------
 
@@ -257,6 +257,7 @@ class Program:
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 
 
+@uncollected
 def lower(module: Module, entry: str | None = None, arch: str | None = None) -> Program:
     """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only.
 

@@ -161,14 +161,17 @@ MARKED = 100
 """Errors that are explained and marked in full at once. A text with more of them has few causes."""
 
 
+@uncollected
 def marks(errors: list[PtxlabError]) -> list[dict[str, Any]]:
     """What an editor marks: the first of the errors, for the words close to each are looked for when it is shown."""
     return [problem(error) for error in errors[:MARKED]]
 
 
+@uncollected
 def read(text: str) -> tuple[list[PtxlabError], Any]:
     """(what the parser and the instruction table object to, the module or None)."""
-    from ptxlab.text import parse
+    from ptxlab.text.collection import uncollected
+from ptxlab.text import parse
     from ptxlab.text.validate import validate
 
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxlab.errors import PtxSyntaxError, Span
+from ptxlab.text.collection import uncollected
 from ptxlab.text.declarations import LINKAGES, SPACES, Declarations
 from ptxlab.text.lexer import Source
 from ptxlab.text.model import (
@@ -39,6 +40,7 @@ FROM_ZERO = (".abi_preserve", ".abi_preserve_control", ".maxclusterrank", ".reqn
 ONCE = ("version", "target", "address_size")
 
 
+@uncollected
 def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = None) -> Module:
     """The module that a PTX text says; `str()` of it is the text again, byte for byte.
 

@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 
 from ptxlab.errors import PtxError
 from ptxlab.isa import TABLE, FormError, form, found
+from ptxlab.text.collection import uncollected
 from ptxlab.text.declared import misdeclared
 from ptxlab.text.fits import agreeing, guard_misfit, misfit
 from ptxlab.text.model import (
@@ -39,6 +40,7 @@ _OPCODES = tuple(sorted(OPCODES))
 _SPECIALS = frozenset(name.partition(".")[0] for name in SPECIAL_REGISTERS if name[-1].isalpha())
 
 
+@uncollected
 def validate(module: Module) -> list[PtxError]:
     """Everything that is wrong with a module's instructions, in the order of the text; empty where all is well.
 
@@ -48,6 +50,7 @@ def validate(module: Module) -> list[PtxError]:
     return sorted(found, key=lambda error: (error.line, error.column))
 
 
+@uncollected
 def explained(module: Module, refused: PtxError) -> PtxError:
     """The first thing that `validate` finds wrong with the line at which loading a module was refused, for it names the
     word that is meant and says what to write; the error itself where it finds nothing there."""
