@@ -21,10 +21,10 @@ import numpy as np
 from ptxlab.errors import LaunchError
 from ptxlab.isa import types
 from ptxlab.isa.table import Form
+from ptxlab.text.collection import uncollected
 
 if TYPE_CHECKING:
     from ptxlab.errors import Span
-    from ptxlab.text.collection import uncollected
 from ptxlab.text.model import Instruction, Module
 
 # -- operands ----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from ptxlab import isa
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
 from ptxlab.isa.table import Op
 from ptxlab.lab import hover
+from ptxlab.text.collection import uncollected
 
 MOST = 200
 """Suggestions that are offered at once."""
@@ -170,8 +171,7 @@ def marks(errors: list[PtxlabError]) -> list[dict[str, Any]]:
 @uncollected
 def read(text: str) -> tuple[list[PtxlabError], Any]:
     """(what the parser and the instruction table object to, the module or None)."""
-    from ptxlab.text.collection import uncollected
-from ptxlab.text import parse
+    from ptxlab.text import parse
     from ptxlab.text.validate import validate
 
     try:
