@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab import options
-from ptxlab.buffers import Array, Const, DeviceBuffer, Out, as_numbers, check_device, is_number
+from ptxlab.buffers import DEVICES, Array, Const, DeviceBuffer, Out, as_numbers, check_device, is_number
 from ptxlab.errors import LaunchError
 
 ELEMENTS: dict[str, tuple[str, ...]] = {
@@ -300,7 +300,6 @@ def _show(value: Any) -> str:
 
 MEMCHECK = ("memcheck",)
 """What is checked when nothing is said."""
-DEVICES = ("auto", "gpu", "cpu", "step")
 
 
 def check_wishes(

@@ -252,7 +252,11 @@ def memory_of(device: str) -> str:
     return "gpu" if device == "gpu" else "cpu"
 
 
+DEVICES = ("auto", "gpu", "cpu", "step")
+"""What `device=` may be."""
+
+
 def check_device(device: Any) -> None:
     """`LaunchError` for what is no device."""
-    if not isinstance(device, str) or device not in ("auto", "gpu", "cpu", "step"):
+    if not isinstance(device, str) or device not in DEVICES:
         raise LaunchError(f"device is 'auto', 'gpu', 'cpu' or 'step', not {device!r}")

@@ -19,6 +19,8 @@ REGISTERS_PER_THREAD = 255
 """[1]"""
 THREADS_PER_BLOCK = 1024
 """[1]"""
+LOCAL_PER_THREAD = 512 * 1024
+"""Bytes of local memory of a thread [1]. The assembler does not ask."""
 BLOCK = (1024, 1024, 64)
 """The largest block in x, y and z [1]."""
 GRID = (2**31 - 1, 65535, 65535)

@@ -15,15 +15,12 @@ from ptxlab.emulate.shuffling import SHUFFLED
 from ptxlab.emulate.system import assertion, messages
 from ptxlab.emulate.trace import Trace
 from ptxlab.errors import DeviceFault, LaunchError
+from ptxlab.targets import LOCAL_PER_THREAD
 
 if TYPE_CHECKING:
     from ptxlab.text import Module
 
 __all__ = ["Allocation", "Launch", "Memory", "Program", "Report", "execute", "lower"]
-
-
-MOST_LOCAL = 512 << 10
-"""Bytes of local memory that a thread may have (CUDA programming guide, technical specifications)."""
 
 
 def execute(
@@ -124,9 +121,9 @@ COOPERATIVE = 8192
 def _check_block(program: Program, launch: Launch) -> None:
     """A kernel may say how many threads it wants; the assembler plans its registers for that. No thread has more local
     memory than CUDA allows."""
-    if program.local_size > MOST_LOCAL:
+    if program.local_size > LOCAL_PER_THREAD:
         wants = f"{program.name} wants {program.local_size:,} bytes of it a thread"
-        raise LaunchError(f"local memory: {wants}, a GPU has at most {MOST_LOCAL:,}")
+        raise LaunchError(f"local memory: {wants}, a GPU has at most {LOCAL_PER_THREAD:,}")
     threads, limit = launch.threads, math.prod(program.most_threads)
     exact = _three(program.exact_threads or launch.block)
     if exact != launch.block:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab import reference
+from ptxlab.buffers import DEVICES as DEVICES
 from ptxlab.errors import TargetError
 from ptxlab.kernels.spec import Parameter
 
@@ -25,7 +26,6 @@ Values = Mapping[str, Any]
 Shape = tuple[tuple[int, int, int], tuple[int, int, int], int]
 """Grid, block and bytes of dynamic shared memory."""
 
-DEVICES = ("auto", "gpu", "cpu", "step")
 MACHINES = {"cpu": "CPU machine", "step": "CPU, stepping", "gpu": "GPU"}
 
 

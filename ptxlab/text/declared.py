@@ -15,6 +15,7 @@ from itertools import chain
 
 from ptxlab.errors import PtxError
 from ptxlab.isa.types import WIDTH, width
+from ptxlab.targets import LOCAL_PER_THREAD
 from ptxlab.text.initial import mistake
 from ptxlab.text.model import Block, Declaration, Directive, Function, Label, Module, Token, Variable
 
@@ -24,8 +25,6 @@ VALUES = (*(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)), "b12
 RESERVED = ("_", "WARP_SZ")
 LARGEST = 1 << 40
 """Bytes of one variable. The assembler takes more and keeps the low bits of the number; no GPU has as much memory."""
-LOCAL = 512 << 10
-"""Bytes of local memory per thread (CUDA Programming Guide, technical specifications). The assembler does not ask."""
 CONST = 64 << 10
 """Bytes of constant memory of a module."""
 PARAMETERS, MORE_PARAMETERS = 4352, 32764
@@ -262,8 +261,8 @@ class _Declared:
             return f"the array {v.name} needs {length}{extern}", ""
         if size > LARGEST:
             return f"{v.name} has {size:,} bytes; no GPU has as much memory", ""
-        if v.space == "local" and size > LOCAL:
-            return f"{v.name} has {size:,} bytes; a thread has at most {LOCAL:,} bytes of local memory", ""
+        if v.space == "local" and size > LOCAL_PER_THREAD:
+            return f"{v.name} has {size:,} bytes; a thread has at most {LOCAL_PER_THREAD:,} bytes of local memory", ""
         if v.space == "const" and v.linkage != "extern":
             self.const += size
             if self.const > CONST:
