@@ -19,10 +19,12 @@ from typing import Any
 import anywidget
 import traitlets
 
-from ptxlab.emulate.recording import Recording, open_trace
-from ptxlab.emulate.trace import Trace
+from ptxlab.emulate.trace.recorder import Trace
+from ptxlab.emulate.trace.recording import Recording, open_trace
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
-from ptxlab.lab import assets, moments, saved, traced
+from ptxlab.lab import assets, saved
+from ptxlab.lab import debug_subjects as traced
+from ptxlab.lab import trace_events as moments
 from ptxlab.text import Module
 
 BUDGET = 10_000_000
@@ -127,7 +129,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own
         if block is None:
             raise LaunchError("block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)")
-        from ptxlab.launch import launch
+        from ptxlab.launch.run import launch
 
         options = {"budget": BUDGET, **options}
         return _watched(lambda: launch(what, grid, block, *args, trace=trace, **options).trace)

@@ -18,11 +18,12 @@ import traitlets
 
 from ptxlab import kernels
 from ptxlab.errors import LaunchError
-from ptxlab.lab import assets, language, traced
+from ptxlab.lab import assets, language
+from ptxlab.lab import debug_subjects as traced
 from ptxlab.lab.cell import Cell, show
 from ptxlab.lab.diff import ptx_of
-from ptxlab.lab.kept import KEPT
 from ptxlab.lab.kernel_subject import BUDGET
+from ptxlab.lab.named_kernels import KEPT
 from ptxlab.lab.subject import machines
 from ptxlab.text import Module
 

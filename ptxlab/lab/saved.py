@@ -14,9 +14,10 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from ptxlab.emulate.excerpt import excerpt
-from ptxlab.emulate.recording import Recording
-from ptxlab.lab import assets, moments
+from ptxlab.emulate.trace.excerpt import excerpt
+from ptxlab.emulate.trace.recording import Recording
+from ptxlab.lab import assets
+from ptxlab.lab import trace_events as moments
 
 BYTES = 24_000
 """Bytes of the trace that a saved notebook keeps: a whole notebook with explorer and debugger stays below 300 KB."""

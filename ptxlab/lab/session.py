@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from ptxlab.errors import PtxlabError
-from ptxlab.lab import stages
-from ptxlab.lab.stages import Request, Version
+from ptxlab.lab import explorer_views as stages
+from ptxlab.lab.explorer_views import Request, Version
 from ptxlab.lab.subject import Ran
 
 KEEP = 32
