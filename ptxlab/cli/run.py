@@ -102,8 +102,8 @@ def _decode_build(options: argparse.Namespace) -> Any:
 
 
 def _decoded(q: Any, k: Any, v: Any, options: argparse.Namespace, where: dict[str, Any]) -> Any:
-    from ptxlab.attention.decode import decode
     from ptxlab.attention.caches import in_pages
+    from ptxlab.attention.decode import decode
 
     config, keys, table = where["kernel"].config, k.shape[2], None
     if config.cache == "paged":
