@@ -68,7 +68,8 @@ def copy_part(
     recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = ()
 ) -> tuple[Recording, dict[str, Any]]:
     """The part of a trace that a copy keeps, and what the viewer is given beside it: that of
-    `trace_events.page_info`, where it opens, `copy` (what is kept, in words) and `kept`: "block:warp" -> [steps before the part, steps in all]."""
+    `trace_events.page_info`, where it opens, `copy` (what is kept, in words) and `kept`: "block:warp" -> [steps before
+    the part, steps in all]."""
     first = trace_events.first_step(recording, at)
     part, begins = (recording, {}) if limit is None else excerpt(recording, limit, first)
     info = {**trace_events.page_info(part, note), **trace_events.opening(recording, at)}
