@@ -28,7 +28,7 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 lab: $(VENV)/ready-lab
-	@$(BIN)/python -m ptxlab.doctor --missing lab
+	@$(BIN)/python -m ptxlab.cli.doctor --missing lab
 	@echo "ptxlab: opening JupyterLab on notebooks/ (Ctrl-C twice stops it)"
 	@exec $(BIN)/python -m jupyterlab notebooks $(ROOT_OK) \
 	    --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate $(ARGS)

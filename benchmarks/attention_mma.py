@@ -24,7 +24,7 @@ import numpy as np
 from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import build
 from ptxlab.emulate.jit import run as launch
-from ptxlab.emulate.report import Launch
+from ptxlab.emulate.runtime.report import Launch
 from ptxlab.text import parse
 
 D, ROWS, KEYS, WARPS = 64, 64, 64, 4

@@ -28,8 +28,8 @@ import ptxlab as pl
 from ptxlab.emulate.jit import Run
 from ptxlab.emulate.jit.build import prepare
 from ptxlab.emulate.jit.instruments import instruments_of
-from ptxlab.emulate.report import Launch
-from ptxlab.emulate.trace import Trace
+from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.trace.recorder import Trace
 
 RESULTS = Path(__file__).parent / "results"
 RUNS = 40

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ptxlab.course import build, catalogue
-from ptxlab.course.grade import Graded, grade
+from ptxlab.course.class_grading import Graded, grade
 from ptxlab.course.report import write_csv, write_html
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,7 +61,7 @@ MISCHIEF = {
     "kills everybody": ("import os; os.kill(-1, 9)", False),
     "network": ("import socket; socket.create_connection(('127.0.0.1', 80))", False),
     "cheat: patches ptxlab": (
-        "import ptxlab.course.check as c, ptxlab.course.grading as g\n"
+        "import ptxlab.course.feedback as c, ptxlab.course.exercise_checks as g\n"
         "c.judge = lambda *a, **k: True\ng.Grading.part = lambda *a, **k: True\n1 / 0", False),
     "cheat: writes to pipes": (
         "import os\nfor f in range(3, 99):\n    try: os.write(f, b'{\"exercise\": \"01-predict\", \"score\": 1}\\n')\n"
@@ -123,7 +123,7 @@ def write_class(folder: Path, report: Path, count: int) -> list[Handed]:
 
 def answers(changed: dict[str, str]) -> str:
     """A file of answers: the solutions, but for those that are given."""
-    head = ("import math\nfrom ptxlab.build import Builder, Ptr, f32, kernel, u32\n"
+    head = ("import math\nfrom ptxlab.builder import Builder, Ptr, f32, kernel, u32\n"
             "LOG2E, LN2 = math.log2(math.e), math.log(2)\n")  # fmt: skip
     cells = [f"# %% [exercise] {name}\n{changed.get(name, catalogue()[name].solution)}\n" for name in NAMES]
     return head + "\n".join(cells)

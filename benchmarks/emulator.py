@@ -27,11 +27,12 @@ import llvmlite.binding as llvm
 import numpy as np
 
 import ptxlab as pl
-from ptxlab.emulate import Memory, lower, step
+from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import build, run
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit.instruments import Instruments
-from ptxlab.emulate.report import Launch, Report
+from ptxlab.emulate.runtime.report import Launch, Report
+from ptxlab.emulate.step import machine as step
 from ptxlab.text import Module, parse
 
 HASWELL = native.Cpu("haswell", "")
@@ -141,7 +142,8 @@ def matmul(name: str, block: int) -> Prepared:
 
 CHILD = """
 import sys, time, numpy as np, ptxlab as pl
-import llvmlite.binding, ptxlab.isa, ptxlab.emulate.jit, ptxlab.emulate.lowering, ptxlab.text, ptxlab.launch as _
+import llvmlite.binding, ptxlab.isa, ptxlab.text
+import ptxlab.emulate.jit, ptxlab.emulate.program.lowering, ptxlab.launch.run as _
 ptx = open(sys.argv[1]).read()
 x = np.ones(32, np.float32)
 start = time.perf_counter()

@@ -19,7 +19,7 @@ from pathlib import Path
 import ptxlab as pl
 from ptxlab.isa import table
 from ptxlab.lab import language
-from ptxlab.plan import _parsed
+from ptxlab.launch.plan import _parsed
 from ptxlab.text import spelling
 from ptxlab.text.validate import validate
 

@@ -31,11 +31,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests/support"))
 
 import lab_server
 
-from ptxlab import doctor
+from ptxlab.cli import doctor
 
 TIMES = 30
 PAUSE, REST = 600, 3000

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 import ptxlab as pl
-from ptxlab import kernels, plan, reference
+from ptxlab import kernels, reference
 from ptxlab.gpu import device
+from ptxlab.launch import plan
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -62,7 +63,7 @@ def main() -> int:
     """Prints the two times and their ratio."""
     real = "PTXLAB_STAND_IN" not in os.environ
     if real and not device.available():
-        sys.path.insert(0, str(ROOT / "tests"))
+        sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/support")]
         import stand_in
 
         if why := stand_in.unavailable():

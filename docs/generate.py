@@ -25,11 +25,12 @@ from ptxlab.isa.examples import line, opcodes
 from ptxlab.isa.table import TABLE, Op
 
 RUN_BY = {
-    "flow": "Control flow, which each engine runs itself: `ptxlab/emulate/flow.py`, `ptxlab/emulate/jit/control.py`.",
+    "flow": "Control flow, which each engine runs itself: `ptxlab/emulate/step/flow.py`, "
+    "`ptxlab/emulate/jit/control.py`.",
     "none": "It changes nothing that a program can see on the CPU machine, so it does nothing there.",
-    "warp": "A matrix instruction of a whole warp: `ptxlab/emulate/matrix.py` says how its numbers are computed, and "
-    "`ptxlab/isa/fragments.py` which lane holds what.",
-    "async": "An asynchronous copy: `ptxlab/emulate/copies.py`.",
+    "warp": "A matrix instruction of a whole warp: `ptxlab/emulate/step/matrix.py` says how its numbers are computed, "
+    "and `ptxlab/isa/fragments.py` which lane holds what.",
+    "async": "An asynchronous copy: `ptxlab/emulate/step/copies.py`.",
 }
 """How an entry without semantics of its own is executed, by its kind."""
 

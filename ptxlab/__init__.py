@@ -15,19 +15,21 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# `launch`, `attention` and `decode` are functions in modules of the same name. Importing them here, once, makes the
-# functions the package's attributes; later imports of the modules leave them alone.
-from ptxlab.attention import attention
-from ptxlab.decode import decode
-from ptxlab.launch import launch
+from ptxlab.attention.decode import decode
+
+# `launch` and `attention` are functions, and packages of the same name. Importing them here, once, makes the functions
+# the package's attributes; later imports of the packages leave them alone.
+from ptxlab.attention.prefill import attention
+from ptxlab.launch.run import launch
 
 if TYPE_CHECKING:
     from ptxlab import kernels, reference
-    from ptxlab.buffers import DeviceBuffer, const, empty, out, to_device
-    from ptxlab.comparison import compare, compare_decode
+    from ptxlab.attention.comparison import compare, compare_decode
+    from ptxlab.attention.merge import merge_states
+    from ptxlab.attention.paged import PagedCache
     from ptxlab.course.gallery import gallery
-    from ptxlab.emulate.recording import open_trace
-    from ptxlab.emulate.trace import Trace
+    from ptxlab.emulate.trace.recorder import Trace
+    from ptxlab.emulate.trace.recording import open_trace
     from ptxlab.errors import (
         AssemblyError,
         BuildError,
@@ -56,19 +58,18 @@ if TYPE_CHECKING:
         show,
     )
     from ptxlab.lab.diff import diff
-    from ptxlab.merge import merge_states
-    from ptxlab.paged import PagedCache
+    from ptxlab.launch.buffers import DeviceBuffer, const, empty, out, to_device
     from ptxlab.static import inspect, occupancy
     from ptxlab.text import parse
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "DeviceBuffer": "buffers",
-    "const": "buffers",
-    "empty": "buffers",
-    "out": "buffers",
-    "to_device": "buffers",
+    "DeviceBuffer": "launch.buffers",
+    "const": "launch.buffers",
+    "empty": "launch.buffers",
+    "out": "launch.buffers",
+    "to_device": "launch.buffers",
     "AssemblyError": "errors",
     "BuildError": "errors",
     "CompileError": "errors",
@@ -78,14 +79,14 @@ _HOMES = {
     "PtxSyntaxError": "errors",
     "PtxlabError": "errors",
     "TargetError": "errors",
-    "PagedCache": "paged",
-    "Trace": "emulate.trace",
+    "PagedCache": "attention.paged",
+    "Trace": "emulate.trace.recorder",
     "TraceError": "errors",
     "UnavailableError": "errors",
     "UnsupportedInstruction": "errors",
     "assemble": "gpu",
-    "compare": "comparison",
-    "compare_decode": "comparison",
+    "compare": "attention.comparison",
+    "compare_decode": "attention.comparison",
     "cuda": "frontends",
     "triton": "frontends",
     "gallery": "course.gallery",
@@ -97,9 +98,9 @@ _HOMES = {
     "explore": "lab",
     "load_ipython_extension": "lab",
     "inspect": "static",
-    "merge_states": "merge",
+    "merge_states": "attention.merge",
     "occupancy": "static",
-    "open_trace": "emulate.recording",
+    "open_trace": "emulate.trace.recording",
     "parse": "text",
     "plot_comparison": "lab",
     "plot_error": "lab",
@@ -108,8 +109,8 @@ _HOMES = {
 }
 """Where each public name lives."""
 
-_MODULES = ("build", "course", "doctor", "emulate", "frontends", "gpu", "isa", "kernels", "lab", "reference", "targets",
-            "text")  # fmt: skip
+_MODULES = ("build", "builder", "course", "emulate", "frontends", "gpu", "isa", "kernels", "lab", "reference",
+            "targets", "text")  # fmt: skip
 
 __all__ = [
     "AssemblyError",
@@ -165,6 +166,8 @@ def __getattr__(name: str) -> Any:
     """Loads a public name's module when the name is first used."""
     if name in _HOMES:
         value = getattr(importlib.import_module(f"ptxlab.{_HOMES[name]}"), name)
+    elif name == "doctor":
+        value = importlib.import_module("ptxlab.cli.doctor")
     elif name in _MODULES:
         value = importlib.import_module(f"ptxlab.{name}")
     else:

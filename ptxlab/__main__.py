@@ -1,5 +1,5 @@
 """`python -m ptxlab` is the `ptxlab` command."""
 
-from ptxlab.cli import main
+from ptxlab.cli.main import main
 
 raise SystemExit(main())

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 class Inspection:
     """A kernel, looked at without running it.
 
-    mix: opcode -> instructions in the text; pipes: the same by pipe (see `ptxlab.emulate.counters.PIPES`). pressure:
-    PTX line -> 32-bit registers alive there (a 64-bit value takes two; predicates have registers of their own).
-    registers: a thread's, as the assembler gives them out if `assembled`, else the most that are alive at once. shared:
-    bytes that the kernel declares. local: bytes of local memory a thread. occupancy: None where threads are not given.
+    mix: opcode -> instructions in the text; pipes: the same by pipe (see `ptxlab.emulate.runtime.counters.PIPES`).
+    pressure: PTX line -> 32-bit registers alive there (a 64-bit value takes two; predicates have registers of their
+    own). registers: a thread's, as the assembler gives them out if `assembled`, else the most that are alive at once.
+    shared: bytes that the kernel declares. local: bytes of local memory a thread. occupancy: None where threads are not
+    given.
     """
 
     kernel: str
@@ -92,7 +93,7 @@ def inspect(
     `TargetError` where not even one block fits.
     """
     from ptxlab.emulate import lower
-    from ptxlab.emulate.mix import pipe_of
+    from ptxlab.emulate.program.instruction_mix import pipe_of
 
     if threads is not None:
         threads = options.whole("threads", threads, 1)
@@ -136,7 +137,7 @@ def occupancy(
 
 def register_pressure(program: Program) -> dict[int, int]:
     """PTX line -> the most 32-bit registers alive before or behind an instruction of that line."""
-    from ptxlab.emulate.liveness import live_at
+    from ptxlab.emulate.program.liveness import live_at
 
     sizes = [{"i1": 0, "i64": 2, "f64": 2}.get(r.lane, 1) for r in program.registers]
     known: dict[int, int] = {}

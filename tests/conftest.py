@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ptxlab import doctor
+from ptxlab.cli import doctor
 from ptxlab.gpu import assembler, device
 
 with contextlib.suppress(ModuleNotFoundError):  # a GPU machine may lack it, and the GPU tests do without

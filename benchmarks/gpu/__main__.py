@@ -80,7 +80,7 @@ def rehearsal_environment() -> dict[str, str]:
 
     if device.available():
         return {}
-    sys.path.insert(0, str(ROOT / "tests"))
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/support")]
     import stand_in
 
     if why := stand_in.unavailable():

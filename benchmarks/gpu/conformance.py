@@ -2,7 +2,7 @@
 
 Programs of many forms each are assembled, run on both, and compared bit for bit; a NaN counts as any other, since PTX
 leaves their payloads open. Forms that are not exact by specification have a bound (see `form_rules`). Beside them run
-the programs with known results of tests/engine_cases.py: branches, calls, memory of every space, atomics.
+the programs with known results of tests/support/engine_cases.py: branches, calls, memory of every space, atomics.
 
 Each program runs in one of several child processes, which assemble and run the CPU machine's half side by side. Forms
 that the assembler or the CPU machine refuses are found by halving the program, and so are those that the GPU stops or
@@ -248,7 +248,7 @@ def coverage(rows: list[dict[str, Any]], sm: int) -> dict[str, Any]:
         elif entry.name in ("trap", "brkpt"):
             left[name] = "stops the kernel"
         elif entry.kind == "flow":
-            left[name] = "no program of tests/engine_cases.py has it"
+            left[name] = "no program of tests/support/engine_cases.py has it"
         else:
             left[name] = "not reached"
     return {"entries": len(list(entries)), "compared": len(compared_), "left": left}

@@ -13,6 +13,7 @@ TESTS = ROOT / "tests"
 
 def module(name: str) -> Any:
     """A module of tests/ by its name, `conformance` or `planted`."""
-    if str(TESTS) not in sys.path:
-        sys.path.insert(0, str(TESTS))
+    for folder in (TESTS, TESTS / "support"):
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
     return importlib.import_module(name)

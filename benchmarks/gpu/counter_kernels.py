@@ -14,7 +14,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab import kernels, reference
-from ptxlab.emulate.counters import Counters
+from ptxlab.emulate.runtime.counters import Counters
 
 FRAME = """
 .version 7.8

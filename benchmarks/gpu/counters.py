@@ -21,7 +21,7 @@ import ptxlab as pl
 from benchmarks.gpu import counter_kernels, ncu
 from benchmarks.gpu.corpus import ROOT
 from benchmarks.gpu.record import Record, record_for
-from ptxlab.emulate.counters import Counters
+from ptxlab.emulate.runtime.counters import Counters
 
 RESULTS = ROOT / "benchmarks" / "results" / "ncu_counters.md"
 GLOBAL = tuple(

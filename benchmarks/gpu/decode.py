@@ -33,10 +33,10 @@ from benchmarks.gpu.memory import THREADS, poison, read
 from benchmarks.gpu.record import UNUSABLE, Record, leave, record_for
 from benchmarks.gpu.rivals_torch import find_torch
 from ptxlab import kernels
-from ptxlab.build import Builder, Ptr, b32, kernel, u64
+from ptxlab.builder import Builder, Ptr, b32, kernel, u64
 from ptxlab.errors import LaunchError, PtxlabError
 from ptxlab.gpu import device
-from ptxlab.replay import record as record_graph
+from ptxlab.launch.replay import record as record_graph
 
 OURS, TORCH, FLASHINFER = "decode_gqa", "torch SDPA", "FlashInfer"
 LARGE = 200 * 10**6

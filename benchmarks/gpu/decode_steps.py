@@ -21,9 +21,9 @@ from benchmarks.gpu.contest import Place
 from benchmarks.gpu.memory import NUMPY, THREADS, Part, parts, words
 from benchmarks.gpu.timing import Answers, Ours
 from ptxlab import kernels, reference
-from ptxlab.build import Builder, Ptr, b32, kernel, u32, u64
-from ptxlab.choice import SPLITTING, split_count
-from ptxlab.replay import Step
+from ptxlab.attention.heuristics import SPLITTING, split_count
+from ptxlab.builder import Builder, Ptr, b32, kernel, u32, u64
+from ptxlab.launch.replay import Step
 
 PAGE = 16
 COLD = 256 * 10**6

@@ -13,7 +13,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab import kernels, reference
-from ptxlab.choice import split_count
+from ptxlab.attention.heuristics import split_count
 
 
 def noise(*shape: int) -> pl.DeviceBuffer:

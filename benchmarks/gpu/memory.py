@@ -12,7 +12,7 @@ import numpy as np
 from ml_dtypes import bfloat16
 
 import ptxlab as pl
-from ptxlab.build import Builder, Ptr, b32, kernel, u32, u64
+from ptxlab.builder import Builder, Ptr, b32, kernel, u32, u64
 
 THREADS = 256
 NUMPY = {"f32": np.dtype(np.float32), "f16": np.dtype(np.float16), "bf16": np.dtype(bfloat16)}

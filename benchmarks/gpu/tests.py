@@ -24,10 +24,10 @@ from typing import Any
 from benchmarks.gpu.record import Record, record_for
 
 ROOT = Path(__file__).resolve().parents[2]
-SMOKE = ("test_gpu_device", "test_launch_run")
+SMOKE = ("gpu/test_gpu_device", "launch/test_launch_run")
 FILES = (
-    *SMOKE, "test_kernels_attention", "test_kernels_prefill", "test_kernels_decode", "test_kernels_decode_systems",
-    "test_benchmarks_decode", "test_ncu_counters",
+    *SMOKE, "kernels/test_kernels_attention", "kernels/test_kernels_prefill", "kernels/test_kernels_decode",
+    "kernels/test_kernels_decode_systems", "benchmarks/test_benchmarks_decode", "emulate/test_ncu_counters",
 )  # fmt: skip
 """The files with tests marked `gpu`."""
 ROUNDS = 6

@@ -16,7 +16,7 @@ from benchmarks.gpu.record import kept
 from ptxlab import reference
 from ptxlab.errors import DeviceFault
 from ptxlab.gpu import device
-from ptxlab.replay import Step, record
+from ptxlab.launch.replay import Step, record
 
 METHOD = (
     "Method, the same for every kernel: its launches are recorded in a CUDA graph, so that no time of Python or of the "

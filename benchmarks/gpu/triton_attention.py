@@ -22,7 +22,7 @@ from benchmarks.gpu.contest import SETS, Inputs, Place, Problem, outputs
 from benchmarks.gpu.memory import parts
 from benchmarks.gpu.timing import Ours
 from ptxlab import reference
-from ptxlab.replay import Step
+from ptxlab.launch.replay import Step
 
 ELEMENT = {"f16": "*fp16:16", "bf16": "*bf16:16"}
 
@@ -117,7 +117,7 @@ def compiled(dim: int, causal: bool, dtype: str, arch: str, tiles: Tiles) -> Any
 
 
 def step(kernel: Any, tiles: Tiles, q: Any, k: Any, v: Any, o: Any, lse: Any) -> Step:
-    """A launch, as `ptxlab.replay.record` takes it."""
+    """A launch, as `ptxlab.launch.replay.record` takes it."""
     batch, heads, seq, dim = q.shape
     grid = (seq // tiles.rows, batch * heads)
     return kernel, grid, kernel.block, kernel.shared, (q, k, v, o, lse, seq, reference.default_scale(dim))

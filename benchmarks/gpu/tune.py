@@ -35,10 +35,10 @@ from benchmarks.gpu.tune_problems import (
     usage,
 )
 from ptxlab import kernels, reference
-from ptxlab.choice import split_count
+from ptxlab.attention.heuristics import split_count
 from ptxlab.gpu.faults import context_lost
-from ptxlab.replay import Step
-from ptxlab.replay import record as recorded
+from ptxlab.launch.replay import Step
+from ptxlab.launch.replay import record as recorded
 
 AHEAD = 24
 """Kernels that are assembled before they are wanted."""

@@ -1,64 +1,20 @@
-"""Python that writes PTX: typed registers, structured flow; names and comments survive into the text."""
+"""The builder under its former name, which goes with the next version: `ptxlab.build` is `ptxlab.builder` now."""
 
-from ptxlab.build.builder import Builder
-from ptxlab.build.kernel import Kernel, KernelFunction, Param, kernel
-from ptxlab.build.pointer import PointerType, Ptr, Shared, VarPtr
-from ptxlab.build.registers import Register, Var
-from ptxlab.build.types import (
-    TYPES,
-    b8,
-    b16,
-    b32,
-    b64,
-    bf16,
-    bf16x2,
-    f16,
-    f16x2,
-    f32,
-    f64,
-    pred,
-    s8,
-    s16,
-    s32,
-    s64,
-    tf32,
-    u8,
-    u16,
-    u32,
-    u64,
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+import warnings
+
+from ptxlab import builder
+from ptxlab.builder import *  # noqa: F403
+
+warnings.warn(
+    "ptxlab.build is called ptxlab.builder now: write `from ptxlab.builder import ...`",
+    DeprecationWarning,
+    stacklevel=2,
 )
-
-__all__ = [
-    "TYPES",
-    "Builder",
-    "Kernel",
-    "KernelFunction",
-    "Param",
-    "PointerType",
-    "Ptr",
-    "Register",
-    "Shared",
-    "Var",
-    "VarPtr",
-    "b8",
-    "b16",
-    "b32",
-    "b64",
-    "bf16",
-    "bf16x2",
-    "f16",
-    "f16x2",
-    "f32",
-    "f64",
-    "kernel",
-    "pred",
-    "s8",
-    "s16",
-    "s32",
-    "s64",
-    "tf32",
-    "u8",
-    "u16",
-    "u32",
-    "u64",
-]
+__all__ = list(builder.__all__)
+for _module in pkgutil.iter_modules(builder.__path__):  # `import ptxlab.build.flow` gives the same module, not a twin
+    sys.modules[f"{__name__}.{_module.name}"] = importlib.import_module(f"{builder.__name__}.{_module.name}")

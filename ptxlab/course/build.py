@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ptxlab.course.check import find
 from ptxlab.course.exercise import Exercise
+from ptxlab.course.feedback import find
 from ptxlab.errors import PtxlabError
 
 SOURCES = Path(__file__).resolve().parent / "notebooks"

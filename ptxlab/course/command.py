@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from ptxlab.course.check import catalogue
+    from ptxlab.course.feedback import catalogue
 
     there = dict.fromkeys(e.notebook for e in catalogue().values())
     for number in options.notebooks:
@@ -88,11 +88,11 @@ def _release(options: argparse.Namespace) -> int:
 
 
 def _grade(options: argparse.Namespace) -> int:
-    from ptxlab.course.grade import grade
-    from ptxlab.course.grader import confinement
+    from ptxlab.course.class_grading import grade
     from ptxlab.course.handed import choose, collect
     from ptxlab.course.marks import Graded
     from ptxlab.course.report import write_csv, write_html
+    from ptxlab.course.sandbox import confinement
 
     for name in ("seconds", "each", "memory", "jobs"):
         value = getattr(options, name)

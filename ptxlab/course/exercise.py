@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ptxlab.course.grading import Grading
+    from ptxlab.course.exercise_checks import Grading
 
 KINDS = {
     "predict": "Predict", "fill": "Fill in", "fix": "Fix", "write": "Write", "optimise": "Optimise",

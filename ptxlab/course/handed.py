@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ptxlab.course.check import catalogue
-from ptxlab.course.grader.submission import exercises_named
+from ptxlab.course.feedback import catalogue
+from ptxlab.course.sandbox.submission import exercises_named
 from ptxlab.errors import PtxlabError
 
 LARGEST = 20 << 20

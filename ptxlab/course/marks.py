@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ptxlab.course.check import catalogue
+from ptxlab.course.feedback import catalogue
 from ptxlab.course.handed import Handed
 from ptxlab.errors import PtxlabError
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.course.watch import place
-from ptxlab.launch import Run
+from ptxlab.launch.run import Run
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.counters import LineCounters
+    from ptxlab.emulate.runtime.counters import LineCounters
 
 LINES: dict[str, Callable[[LineCounters], int]] = {
     "bank conflicts": lambda c: c.conflicts,

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ptxlab.course import build
-from ptxlab.course.check import find
 from ptxlab.course.exercise import Exercise
+from ptxlab.course.feedback import find
 from ptxlab.errors import PtxlabError
 
 README = """\

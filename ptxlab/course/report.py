@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptxlab.course.check import catalogue, find
+from ptxlab.course.feedback import catalogue, find
 
 if TYPE_CHECKING:
     from ptxlab.course.marks import Graded, Mark

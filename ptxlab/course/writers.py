@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.buffers import Const, Out, empty, to_device
 from ptxlab.course.watch import place
 from ptxlab.errors import DeviceFault
-from ptxlab.launch import launch
+from ptxlab.launch.buffers import Const, Out, empty, to_device
+from ptxlab.launch.run import launch
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.recording import Recording
-    from ptxlab.emulate.step import Step
+    from ptxlab.emulate.step.machine import Step
+    from ptxlab.emulate.trace.recording import Recording
 
 BUDGET = 300_000
 """Warp-instructions after which the search gives up: about a second."""

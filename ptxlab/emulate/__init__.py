@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.findings import as_finding
-from ptxlab.emulate.memory import Allocation, Memory
-from ptxlab.emulate.program import Program, lower
-from ptxlab.emulate.report import Launch, Report
-from ptxlab.emulate.shuffling import SHUFFLED
-from ptxlab.emulate.system import assertion, messages
-from ptxlab.emulate.trace import Trace
+from ptxlab.emulate.program.model import Program, lower
+from ptxlab.emulate.rules.findings import as_finding
+from ptxlab.emulate.runtime.memory import Allocation, Memory
+from ptxlab.emulate.runtime.report import Launch, Report
+from ptxlab.emulate.runtime.seeded_order import SHUFFLED
+from ptxlab.emulate.runtime.system import assertion, messages
+from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.errors import DeviceFault, LaunchError
 from ptxlab.targets import LOCAL_PER_THREAD
 
@@ -47,7 +47,7 @@ def execute(
 
     grid, block: blocks and threads in x, y, z. params: the kernel's parameter block, packed as `Program.params` says.
     shared: bytes of dynamic shared memory. budget: warp-instructions after which the launch is stopped.
-    trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step`).
+    trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step.machine`).
     Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped.
     """
     if cluster is not None and any(n != 1 for n in cluster):
@@ -64,7 +64,7 @@ def execute(
     if recorder is not None:
         launch = replace(launch, trace=recorder)
     if engine == "step":
-        from ptxlab.emulate.step import run
+        from ptxlab.emulate.step.machine import run
     elif engine == "jit":
         from ptxlab.emulate.jit import run
     else:

@@ -1,7 +1,7 @@
 """How far the approximate instructions are off: measured on the CPU machine, beside the bound of the PTX manual.
 
-The measurements come from a run against float64 (tests/accuracy_cases.py) and are held by a test. Hardware interpolates
-in tables of its own, so its last bits differ; both stay within the manual's bound.
+The measurements come from a run against float64 (tests/support/accuracy_cases.py) and are held by a test. Hardware
+interpolates in tables of its own, so its last bits differ; both stay within the manual's bound.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The approximate functions: ex2, lg2, sin, cos, tanh, rcp, sqrt, rsqrt, div, as polynomials that both engines share.
 
 The hardware interpolates in small tables; these are polynomials of our own (minimax fits) that stay within the error
-that the PTX manual states. Measured against float64 (tests/test_isa_approx.py holds them to it): ex2 1.1 ULP, lg2 2 ULP
-(2**-23 absolute near 1), sin and cos 2**-23 absolute within 2 pi, tanh 4 ULP, rcp, sqrt and div 0.5 ULP, rsqrt 1.5 ULP.
-Special cases are exact: ex2(-inf) = 0, ex2(0) = 1, lg2(0) = -inf, lg2(1) = 0.
+that the PTX manual states. Measured against float64 (tests/isa/test_isa_approx.py holds them to it): ex2 1.1 ULP, lg2 2
+ULP (2**-23 absolute near 1), sin and cos 2**-23 absolute within 2 pi, tanh 4 ULP, rcp, sqrt and div 0.5 ULP, rsqrt 1.5
+ULP. Special cases are exact: ex2(-inf) = 0, ex2(0) = 1, lg2(0) = -inf, lg2(1) = 0.
 """
 
 from __future__ import annotations

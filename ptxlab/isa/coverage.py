@@ -1,7 +1,7 @@
 """Which instructions the CPU machine runs, counted from the table, and the tests that show it.
 
 What is executed follows from the table. The tests come from a run of the test suite that noted which test executed
-which entry (see tests/form_recorder.py); nobody writes them down by hand.
+which entry (see tests/support/form_recorder.py); nobody writes them down by hand.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab import targets
-from ptxlab.build import Ptr, Register, u32
+from ptxlab.builder import Ptr, Register, u32
 from ptxlab.errors import TargetError
 
 if TYPE_CHECKING:

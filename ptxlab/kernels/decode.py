@@ -16,7 +16,7 @@ import math
 from contextlib import nullcontext
 from typing import Any
 
-from ptxlab.build import Builder, Kernel, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, u32
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import WARP, key_count, load_float, rounded, sum_over
 from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Length, Slots, entry_name

@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ptxlab import targets
-from ptxlab.build import Builder, Kernel, Ptr, Var, b32, bf16, f16, f32, kernel, s32, u32, u64
+from ptxlab.builder import Builder, Kernel, Ptr, Var, b32, bf16, f16, f32, kernel, s32, u32, u64
 from ptxlab.errors import TargetError
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, key_count, rounded

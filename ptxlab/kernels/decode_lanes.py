@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.build import Builder, Ptr, Register, b32, f16, f32, s32, u16, u32
+from ptxlab.builder import Builder, Ptr, Register, b32, f16, f32, s32, u16, u32
 
 WARP = 32
 ELEMENTS = 12

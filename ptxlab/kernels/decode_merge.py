@@ -11,7 +11,7 @@ import functools
 import math
 from typing import Any, TypeVar
 
-from ptxlab.build import Builder, Kernel, Ptr, bf16, f16, f32, f64, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, bf16, f16, f32, f64, kernel, u32
 from ptxlab.kernels.decode_lanes import load_float
 from ptxlab.kernels.decode_spec import ELEMENTS
 

@@ -21,7 +21,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.build import Builder, Kernel, Ptr, Register, Shared, Var, f32, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, Register, Shared, Var, f32, kernel, u32
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, Lanes, key_count, rounded, sum_over
 from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Length, Slots, Sums, entry_name

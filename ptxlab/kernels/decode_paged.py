@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ptxlab.build import Builder, Kernel, Ptr, bf16, f16, f32, kernel, s32, u32, u64
+from ptxlab.builder import Builder, Kernel, Ptr, bf16, f16, f32, kernel, s32, u32, u64
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import Lanes, key_count
 from ptxlab.kernels.decode_multiwarp import (

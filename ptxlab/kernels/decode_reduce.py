@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 
 from ptxlab import targets
-from ptxlab.build import Builder, Kernel, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, u32
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, max_over, rounded, sum_over
 from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Slots, entry_name

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptxlab import targets
-from ptxlab.build import Builder, Kernel, Param, Ptr, Register, bf16, f16, f32, s32, u32, u64
+from ptxlab.builder import Builder, Kernel, Param, Ptr, Register, bf16, f16, f32, s32, u32, u64
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels.spec import MAX_HEAD_DIM, Parameter, lesson
 

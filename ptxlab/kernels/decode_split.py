@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import TypeVar
 
-from ptxlab.build import Builder, Kernel, Ptr, bf16, f16, f32, kernel, s32, u32, u64
+from ptxlab.builder import Builder, Kernel, Ptr, bf16, f16, f32, kernel, s32, u32, u64
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import Lanes, key_count
 from ptxlab.kernels.decode_multiwarp import THREADS, attend, merge_lanes, merge_warps, store_row

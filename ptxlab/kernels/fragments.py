@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ptxlab.build import Builder, Ptr, Register, Var, f32
+from ptxlab.builder import Builder, Ptr, Register, Var, f32
 
 Fragment = list[Any]
 """The registers that one lane holds of a matrix: four of an A, two of a B, four f32 of a C."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ptxlab.build import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
+from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import across, matrix, multiply, pair, rounded
 from ptxlab.kernels.softmax import LN2, RowState, factor_of, mask, sign_of, update

@@ -38,7 +38,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ptxlab import targets
-from ptxlab.build import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
+from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import across, matrix, multiply, pair, rounded
 from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS, types

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any, TypeVar
 
-from ptxlab.build import Builder, Kernel, Ptr, f32, f64, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, f32, f64, kernel, u32
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
 

@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.build import Builder, Var, b32, f32, s32
+from ptxlab.builder import Builder, Var, b32, f32, s32
 from ptxlab.kernels.fragments import across
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)

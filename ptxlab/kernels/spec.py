@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ptxlab import targets
-from ptxlab.build import Kernel, Param, Ptr, u32
+from ptxlab.builder import Kernel, Param, Ptr, u32
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels.config import Config
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 
-from ptxlab.build import Kernel
+from ptxlab.builder import Kernel
 from ptxlab.kernels import mma
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.spec import Spec

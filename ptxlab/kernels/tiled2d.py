@@ -26,7 +26,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-from ptxlab.build import Builder, Kernel, Ptr, Shared, f32, kernel, s32, u32
+from ptxlab.builder import Builder, Kernel, Ptr, Shared, f32, kernel, s32, u32
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import ALL_LANES
 from ptxlab.kernels.softmax import LN2, LOG2E

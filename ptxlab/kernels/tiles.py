@@ -36,7 +36,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from ptxlab.build import Builder, Ptr, Register, b32, s32, u32
+from ptxlab.builder import Builder, Ptr, Register, b32, s32, u32
 
 CHUNK = 16
 """Bytes that ldmatrix, a vector load and cp.async move at once."""

@@ -21,7 +21,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ptxlab.build import Builder, Kernel, Ptr, b32, f16, f32, kernel, s32, u32
+from ptxlab.builder import Builder, Kernel, Ptr, b32, f16, f32, kernel, s32, u32
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import ALL_LANES, pair
 from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS

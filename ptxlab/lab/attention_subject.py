@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab import caches, kernels, reference
+from ptxlab import kernels, reference
+from ptxlab.attention import caches
 from ptxlab.errors import LaunchError
 from ptxlab.kernels.spec import Parameter
 from ptxlab.lab import dataflow
@@ -86,7 +87,7 @@ class Prefill(Attention):
 
     def run(self, built: Any, values: Values, device: str) -> Ran:
         """Runs on every machine that there is, and compares with float64."""
-        from ptxlab.attention import attention
+        from ptxlab.attention.prefill import attention
 
         config = built.config
         q, k, v = reference.random_inputs(
@@ -115,7 +116,7 @@ class Prefill(Attention):
 
     def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any]:
         """The kernel is run once more in its probing build."""
-        from ptxlab.attention import attention
+        from ptxlab.attention.prefill import attention
 
         q, k, v = ran.kept
         b, h = head
@@ -260,7 +261,7 @@ class Decode(Attention):
 
     def _decode(self, built: Any, values: Values, device: str, inputs: tuple[Any, Any, Any, Any], **more: Any) -> Any:
         """`pl.decode` of this kernel; of `decode_split` where this is the kernel that merges."""
-        from ptxlab.decode import decode
+        from ptxlab.attention.decode import decode
 
         q, key, value, table = inputs
         if self.name == "decode_reduce":

@@ -16,7 +16,7 @@ import numpy as np
 
 from ptxlab.errors import AssemblyError, PtxlabError, UnavailableError
 from ptxlab.lab.diff import Diff, diff
-from ptxlab.lab.kept import KEPT, Kept
+from ptxlab.lab.named_kernels import KEPT, Kept
 
 STUB = "this cell still holds its stub; write PTX in its place"
 
@@ -140,7 +140,7 @@ def _assemble(cell: Cell, ptx: Any, arch: str | None, sass: bool) -> None:
 
 
 def _run(cell: Cell, ptx: Any, grid: Any, block: Any, args: Sequence[Any], options: dict[str, Any]) -> None:
-    from ptxlab.launch import launch
+    from ptxlab.launch.run import launch
 
     before = {k: a.copy() for k, a in enumerate(args) if isinstance(a, np.ndarray)}
     cell.run = launch(ptx, grid, block, *args, **options)

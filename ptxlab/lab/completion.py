@@ -11,8 +11,8 @@ from IPython.core.completer import SimpleCompletion, context_matcher
 
 from ptxlab import kernels, targets
 from ptxlab.lab import language
-from ptxlab.lab.kept import KEPT
-from ptxlab.launch import ALL_CHECKS
+from ptxlab.lab.named_kernels import KEPT
+from ptxlab.launch.run import ALL_CHECKS
 
 CELL_MAGICS = ("%%ptx", "%%cuda")
 LINE_MAGICS = ("%ptx_explore", "%ptx_debug")

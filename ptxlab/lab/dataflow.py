@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ptxlab.build.probes import PARAMETER
+from ptxlab.builder.probes import PARAMETER
 from ptxlab.text.model import Address, Instruction, Module, Name, Operand, Pair, Vector
 
 SERIES = ("m", "l", "rescale")

@@ -310,12 +310,12 @@ def register(shell: Any) -> None:
     """Gives an IPython shell the HTML of Run, Result, Module and built kernels."""
     formatter = shell.display_formatter.formatters["text/html"]
     for module, name, show in (
-        ("ptxlab.launch", "Run", run_html),
-        ("ptxlab.attention", "Result", result_html),
+        ("ptxlab.launch.run", "Run", run_html),
+        ("ptxlab.attention.prefill", "Result", result_html),
         ("ptxlab.text.model", "Module", module_html),
         ("ptxlab.kernels.spec", "Built", kernel_html),
         ("ptxlab.kernels.decode_spec", "DecodeBuilt", kernel_html),
-        ("ptxlab.build.kernel", "Kernel", kernel_html),
-        ("ptxlab.build.kernel", "KernelFunction", kernel_html),
+        ("ptxlab.builder.kernel", "Kernel", kernel_html),
+        ("ptxlab.builder.kernel", "KernelFunction", kernel_html),
     ):
         formatter.for_type_by_name(module, name, show)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ptxlab.emulate.program import Code, Group, Inverted, Literal, Program, Reg, Source, Special, lower
-from ptxlab.emulate.recording import Recording
-from ptxlab.emulate.warpwide import elements
+from ptxlab.emulate.program.matrix_operands import elements
+from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Program, Reg, Source, Special, lower
+from ptxlab.emulate.trace.recording import Recording
 from ptxlab.errors import PtxlabError
 from ptxlab.isa import fragments
 from ptxlab.isa.fragments import Fragment

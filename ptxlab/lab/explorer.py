@@ -6,7 +6,7 @@
     pl.explore(ptx, 4, 128, x, y, 2.0, n)              # any PTX or kernel, launched as by pl.launch
 
 The controls are ordinary ipywidgets made from the kernel's own parameters and limits; the view is one anywidget, whose
-traits hold what `ptxlab.lab.stages` computes. `pl.attention` gives the same results without a notebook.
+traits hold what `ptxlab.lab.explorer_views` computes. `pl.attention` gives the same results without a notebook.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import traitlets
 from ptxlab import kernels
 from ptxlab.errors import TargetError
 from ptxlab.lab import assets, attention_subject, controls, kernel_subject
+from ptxlab.lab.explorer_views import Request
 from ptxlab.lab.session import Session
-from ptxlab.lab.stages import Request
 from ptxlab.lab.subject import DEVICES, Subject
 
 FIRST_RESULT = 8.0

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ptxlab import targets
-from ptxlab.buffers import Const, DeviceBuffer, Out, const, out
 from ptxlab.errors import LaunchError
 from ptxlab.kernels.spec import Parameter
 from ptxlab.lab.subject import Ran, Shape, Subject, Values, Way, machines
+from ptxlab.launch.buffers import Const, DeviceBuffer, Out, const, out
 
 THREADS = Parameter("threads", "threads a block, for the occupancy; give grid, block and arguments to run the kernel",
                     128, (32, 64, 128, 256, 512, 1024))  # fmt: skip
@@ -87,7 +87,7 @@ class KernelSubject(Subject):
 
     def run(self, built: Any, values: Values, device: str) -> Ran | None:
         """Launches it on copies of the arguments, so that it finds the same ones every time."""
-        from ptxlab.launch import launch
+        from ptxlab.launch.run import launch
 
         if self.grid is None:
             return None

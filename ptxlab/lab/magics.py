@@ -17,10 +17,10 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 from traitlets import Unicode
 
-from ptxlab.emulate.trace import Trace
+from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.errors import PtxlabError
 from ptxlab.lab.cell import STUB, Cell, show
-from ptxlab.lab.kept import KEPT, Kept
+from ptxlab.lab.named_kernels import KEPT, Kept
 
 STUBS = re.compile(r"^\s*(#+ *YOUR CODE HERE|raise NotImplementedError)", re.MULTILINE)
 _DEBUGGED = """a kernel of the library, a kept name, a trace file, or a variable with a run, a result, a fault or a

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab import kernels, reference
-from ptxlab.decode import Decoded
+from ptxlab.attention.decode import Decoded
 from ptxlab.errors import LaunchError
 from ptxlab.lab import merge_plot
 from ptxlab.lab.picture import SERIES

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from ptxlab import reference
-from ptxlab.buffers import DEVICES as DEVICES
 from ptxlab.errors import TargetError
 from ptxlab.kernels.spec import Parameter
+from ptxlab.launch.buffers import DEVICES as DEVICES
 
 Values = Mapping[str, Any]
 Shape = tuple[tuple[int, int, int], tuple[int, int, int], int]

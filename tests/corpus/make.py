@@ -82,7 +82,7 @@ PROGRAM_ARCHS = ("sm_75", "sm_80", "sm_90")
 
 def with_nvcc_programs(nvcc: str) -> None:
     """Compiles cuda/programs/<name>.cu to <name>.<O3|G>.<arch>.ptx, all in one archive, the same on every run."""
-    sys.path.insert(0, str(HERE.parent))
+    sys.path[:0] = [str(HERE.parent), str(HERE.parent / "support")]
     from cuda_cases import NEEDS
 
     made: dict[str, bytes] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.course.check import find
+from ptxlab.course.feedback import find
 
 
 def _but(name: str, *changes: tuple[str, str]) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ptxlab import reference
-from ptxlab.attention import attention
+from ptxlab.attention.prefill import attention
 from ptxlab.course.exercise import Exercise
+from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.online_kernel import LSE, THRIFT
 from ptxlab.course.exercises.sliding_window import WINDOW
-from ptxlab.course.grading import Grading
 from ptxlab.course.watch import place, probed
 
 BLOCK = 32

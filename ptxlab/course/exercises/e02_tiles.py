@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ptxlab.course.exercise import Exercise
+from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.nearest_key import ONE_BARRIER, nearest, points
-from ptxlab.course.grading import Grading
-from ptxlab.launch import launch
+from ptxlab.launch.run import launch
 
 # -- 02-sectors --------------------------------------------------------------------------------------------------------
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.build import Builder, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course.exercise import Exercise
+from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.score_pieces import PIECE
-from ptxlab.course.grading import Grading
-from ptxlab.launch import launch
+from ptxlab.launch.run import launch
 
 ALL = 0xFFFFFFFF
 

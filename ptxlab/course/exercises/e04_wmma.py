@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.attention import attention
+from ptxlab.attention.prefill import attention
 from ptxlab.course.exercise import Exercise
+from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.tensor_cores import executed, half
-from ptxlab.course.grading import Grading
 from ptxlab.text import Instruction, Name, Vector, parse
 
 # -- 04-products -------------------------------------------------------------------------------------------------------

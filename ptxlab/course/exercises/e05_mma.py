@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.build import Builder, Ptr, b32, f16, f32, kernel
+from ptxlab.builder import Builder, Ptr, b32, f16, f32, kernel
 from ptxlab.course.exercise import Exercise
+from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.tensor_cores import CHAIN, MMA, SETUP, executed, half
-from ptxlab.course.grading import Grading
-from ptxlab.launch import launch
+from ptxlab.launch.run import launch
 
 # -- 05-holder ---------------------------------------------------------------------------------------------------------
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.build import Builder, Ptr, f32, kernel
+from ptxlab.builder import Builder, Ptr, f32, kernel
 from ptxlab.course.exercise import Exercise
-from ptxlab.course.grading import Grading
+from ptxlab.course.exercise_checks import Grading
 from ptxlab.errors import PtxlabError
-from ptxlab.launch import Run, launch
+from ptxlab.launch.run import Run, launch
 from ptxlab.static import inspect
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ptxlab import reference
-from ptxlab.build import Builder, Ptr, kernel, u32
+from ptxlab.builder import Builder, Ptr, kernel, u32
 from ptxlab.course.exercise import Exercise
+from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.attention_sinks import HEAD, LOOP, SINKS
-from ptxlab.course.grading import Grading
-from ptxlab.launch import launch
+from ptxlab.launch.run import launch
 
 # -- 08-reach ----------------------------------------------------------------------------------------------------------
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ptxlab import reference
+from ptxlab.attention.merge import merge_states
 from ptxlab.course.exercise import Exercise
-from ptxlab.course.grading import Grading
-from ptxlab.merge import merge_states
+from ptxlab.course.exercise_checks import Grading
 
 # -- 09-share ----------------------------------------------------------------------------------------------------------
 

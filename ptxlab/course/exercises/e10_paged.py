@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ptxlab import reference
-from ptxlab.build import Builder, Ptr, f32, kernel, s32, u32
+from ptxlab.attention.paged import PagedCache
+from ptxlab.builder import Builder, Ptr, f32, kernel, s32, u32
 from ptxlab.course.exercise import Exercise
-from ptxlab.course.grading import Grading
-from ptxlab.launch import launch
-from ptxlab.paged import PagedCache
+from ptxlab.course.exercise_checks import Grading
+from ptxlab.launch.run import launch
 
 # -- 10-offset ---------------------------------------------------------------------------------------------------------
 

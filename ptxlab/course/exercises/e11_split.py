@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.build import Builder, Ptr, kernel, u32
+from ptxlab.builder import Builder, Ptr, kernel, u32
 from ptxlab.course.exercise import Exercise
-from ptxlab.course.grading import Grading
+from ptxlab.course.exercise_checks import Grading
 from ptxlab.kernels.decode_split import part
-from ptxlab.launch import launch
+from ptxlab.launch.run import launch
 
 # -- 11-part -----------------------------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ptxlab import reference
+from ptxlab.attention.decode import decode
 from ptxlab.course.exercise import Exercise
-from ptxlab.course.grading import Grading
-from ptxlab.decode import decode
+from ptxlab.course.exercise_checks import Grading
 
 # -- 12-head -----------------------------------------------------------------------------------------------------------
 

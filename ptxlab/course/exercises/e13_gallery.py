@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab import reference
-from ptxlab.build import Builder, Kernel, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, u32
 from ptxlab.course.exercise import Exercise
-from ptxlab.course.grading import Grading
-from ptxlab.launch import launch
+from ptxlab.course.exercise_checks import Grading
+from ptxlab.launch.run import launch
 
 Array = NDArray[Any]
 LOG2E = math.log2(math.e)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.course.exercise import Exercise
-from ptxlab.course.grading import Grading
+from ptxlab.course.exercise_checks import Grading
 
 # -- 14-clamp ----------------------------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.build import Builder, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course.exercise import Exercise
-from ptxlab.course.grading import Grading
+from ptxlab.course.exercise_checks import Grading
 
 
 @kernel

@@ -9,7 +9,7 @@ import numpy as np
 
 from ptxlab import reference
 from ptxlab.course.exercise import Exercise
-from ptxlab.course.grading import Grading
+from ptxlab.course.exercise_checks import Grading
 
 BLOCK = 32
 

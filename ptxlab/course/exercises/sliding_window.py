@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ptxlab import reference
 from ptxlab.course.exercise import Exercise
-from ptxlab.course.grading import Grading
+from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.watch import Watch, place
 
 Array = NDArray[Any]

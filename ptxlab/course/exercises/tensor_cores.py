@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ptxlab.course.exercise import Exercise
-from ptxlab.course.grading import Grading
-from ptxlab.launch import Run
+from ptxlab.course.exercise_checks import Grading
+from ptxlab.launch.run import Run
 
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 SETUP = f'MMA = "{MMA}"'

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.buffers import out
-from ptxlab.build import Builder, Kernel, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, u32
 from ptxlab.course.gallery import look
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
-from ptxlab.launch import launch
+from ptxlab.launch.buffers import out
+from ptxlab.launch.run import launch
 
 LOG2E = 1.4426950408889634
 WARPS = 4

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.build import Builder, Kernel, Ptr, Var, f16, f32, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, Var, f16, f32, kernel, u32
 from ptxlab.course.gallery import look
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
-from ptxlab.launch import launch
+from ptxlab.launch.run import launch
 
 LOG2E = math.log2(math.e)
 ALL_LANES = 0xFFFFFFFF

@@ -14,7 +14,7 @@ from ptxlab.course.watch import Watch, destinations, place, probed
 from ptxlab.errors import AssemblyError, DeviceFault
 from ptxlab.findings import Finding
 from ptxlab.gpu import assemble
-from ptxlab.launch import ALL_CHECKS, launch
+from ptxlab.launch.run import ALL_CHECKS, launch
 
 Array = NDArray[Any]
 

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ptxlab.build import Builder, Kernel, Ptr, f32, f64, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, f32, f64, kernel, u32
 from ptxlab.course.gallery import look
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
-from ptxlab.launch import launch
+from ptxlab.launch.run import launch
 
 LOG2E = math.log2(math.e)
 BLOCK, TILE = 32, 16

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.buffers import out
 from ptxlab.course.gallery import look
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
 from ptxlab.course.gallery.rows import rows
+from ptxlab.launch.buffers import out
 
 WEIGHTS = """\
 .version 7.0

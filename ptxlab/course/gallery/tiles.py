@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.build import Builder, Kernel, Ptr, Shared, f32, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, Shared, f32, kernel, u32
 from ptxlab.course.gallery import look
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
 

@@ -215,7 +215,7 @@ pl.show(changed, 4, 128, x, y, -0.5, n, against="saxpy")
 # along.
 
 # %%
-from ptxlab.build import Builder, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 
 
 @kernel

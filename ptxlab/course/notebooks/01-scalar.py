@@ -281,7 +281,7 @@ pl.explore("scalar", head_dim=32, seq_len=64)
 # that you are shown it tries others, so that a rule is wanted and not a list of results.
 
 # %%
-from ptxlab.build import Builder, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course import check
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)

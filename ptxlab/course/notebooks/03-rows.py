@@ -16,7 +16,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab import reference
-from ptxlab.build import Builder, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course import check, passage
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)

@@ -14,7 +14,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab import reference
-from ptxlab.build import Builder, Ptr, f16, f32, kernel, u32
+from ptxlab.builder import Builder, Ptr, f16, f32, kernel, u32
 from ptxlab.course import check, passage
 
 # %load_ext ptxlab

@@ -17,7 +17,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab import reference
-from ptxlab.build import Builder, Ptr, b32, f16, f32, kernel
+from ptxlab.builder import Builder, Ptr, b32, f16, f32, kernel
 from ptxlab.course import check, passage
 from ptxlab.isa import fragments
 from ptxlab.kernels import softmax

@@ -17,7 +17,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab import reference
-from ptxlab.build import Builder, Ptr, b32, f32, kernel
+from ptxlab.builder import Builder, Ptr, b32, f32, kernel
 from ptxlab.course import check
 from ptxlab.kernels import tiles
 

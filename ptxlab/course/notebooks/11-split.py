@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import ptxlab as pl
-from ptxlab.build import Builder, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 
 # %load_ext ptxlab
 
@@ -160,7 +160,7 @@ axis.grid(alpha=0.25)
 # **smallest** that reaches 95 % of the best, and give no part fewer than 64 keys.
 
 # %%
-from ptxlab.choice import split_count
+from ptxlab.attention.heuristics import split_count
 
 for blocks in (1, 8, 20, 64, 100, 110):
     found = [split_count(blocks, PROCESSORS, keys) for keys in (100, 1000, 10000, 100000)]

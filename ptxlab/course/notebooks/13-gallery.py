@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import ptxlab as pl
-from ptxlab.build import Builder, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 
 # %load_ext ptxlab
 

@@ -17,24 +17,24 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.counters import collect
-from ptxlab.emulate.faults import fault
-from ptxlab.emulate.findings import findings
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.counting import RECORD, tally
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
-from ptxlab.emulate.jit.phases import Callback
+from ptxlab.emulate.jit.mbarrier_phases import Callback
 from ptxlab.emulate.jit.shadows import Watched
 from ptxlab.emulate.jit.threads import Team
 from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
-from ptxlab.emulate.memory import Memory
-from ptxlab.emulate.program import Program
-from ptxlab.emulate.progress import Progress
-from ptxlab.emulate.report import Launch, Report
-from ptxlab.emulate.shuffling import MIXED, RESIDENT, block_order
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.findings import findings
+from ptxlab.emulate.runtime.counters import collect
+from ptxlab.emulate.runtime.faults import fault
+from ptxlab.emulate.runtime.memory import Memory
+from ptxlab.emulate.runtime.progress import Progress
+from ptxlab.emulate.runtime.report import Launch, Report
+from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 

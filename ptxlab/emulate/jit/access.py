@@ -18,7 +18,7 @@ from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.transfer import Seen, Transfers
 from ptxlab.emulate.jit.values import LLVM, Value, constant
-from ptxlab.emulate.program import Code, Program
+from ptxlab.emulate.program.model import Code, Program
 
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.liveness import live_in, reads, registers_of, successors, writes
-from ptxlab.emulate.program import Group, Inverted, Mem, Program, Reg, Source
+from ptxlab.emulate.program.liveness import live_in, reads, registers_of, successors, writes
+from ptxlab.emulate.program.model import Group, Inverted, Mem, Program, Reg, Source
 
 __all__ = ["LANE_SPECIALS", "live_in", "reads", "registers_of", "successors", "uniform_registers", "writes"]
 

@@ -13,7 +13,7 @@ from ptxlab.emulate.jit.helpers import fill, grid, helpers
 from ptxlab.emulate.jit.instruments import Instruments, emitters, instrument_helpers
 from ptxlab.emulate.jit.tracing import start
 from ptxlab.emulate.jit.values import BITS
-from ptxlab.emulate.program import Program
+from ptxlab.emulate.program.model import Program
 
 _ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
 declare i32 @llvm.cttz.i32(i32, i1)

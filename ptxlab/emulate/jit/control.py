@@ -6,7 +6,7 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.registers import Registers
 from ptxlab.emulate.jit.values import Value
-from ptxlab.emulate.program import Block, Code
+from ptxlab.emulate.program.model import Block, Code
 
 
 class Control(Registers):

@@ -11,7 +11,7 @@ from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.matrix import Matrices
 from ptxlab.emulate.jit.values import Value
-from ptxlab.emulate.program import Code, Literal, Mem, Program, Reg
+from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Reg
 
 
 def copies(code: Code) -> bool:

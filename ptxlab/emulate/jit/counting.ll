@@ -1,5 +1,5 @@
 ; What counted code calls out of line: how many sectors or wavefronts 32 addresses need. The model is that of
-; `ptxlab.emulate.counting`. Each result is a pair: what is needed, and what would be at best.
+; `ptxlab.emulate.rules.counting`. Each result is a pair: what is needed, and what would be at best.
 
 ; Distinct sectors of 32 bytes among the addresses of the lanes in %mask, which access %size bytes each.
 define internal <2 x i64> @count.sectors(<32 x i64> %addr, i64 %extra, i32 %mask, i64 %size) noinline nounwind {

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.counting import TALLY, moves_pairs
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Address
 from ptxlab.emulate.jit.control import Control
@@ -24,7 +23,8 @@ from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import Value, constant
-from ptxlab.emulate.program import Block, Code, Literal, Mem, Program
+from ptxlab.emulate.program.model import Block, Code, Literal, Mem, Program
+from ptxlab.emulate.rules.counting import TALLY, moves_pairs
 from ptxlab.isa import fragments
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.groups import Group, plan_groups
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS
-from ptxlab.emulate.program import Block, Program
+from ptxlab.emulate.program.model import Block, Program
 
 SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias %ws"
 

@@ -10,7 +10,7 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import Value
-from ptxlab.emulate.program import Block
+from ptxlab.emulate.program.model import Block
 
 
 class Fast(Emitter):

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ptxlab.emulate.copies import copy_size
-from ptxlab.emulate.faults import access_fault, fault
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
-from ptxlab.emulate.mbarriers import problem
-from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Memory
-from ptxlab.emulate.program import Code, Program
-from ptxlab.emulate.report import Launch
-from ptxlab.emulate.schedule import lanes_in_words
-from ptxlab.emulate.spinning import Spin, in_words
-from ptxlab.emulate.warpwide import disagree, incomplete
+from ptxlab.emulate.program.matrix_operands import disagree, incomplete
+from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules.spinning import Spin, in_words
+from ptxlab.emulate.runtime.faults import access_fault, fault
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Memory
+from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.step.copies import copy_size
+from ptxlab.emulate.step.mbarriers import problem
+from ptxlab.emulate.step.schedule import lanes_in_words
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import fragments, types
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from ptxlab.emulate.jit.analysis import writes
 from ptxlab.emulate.jit.values import BITS
-from ptxlab.emulate.memory import GUARD
-from ptxlab.emulate.program import Code, Literal, Mem, Program, Reg, Symbol
+from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Reg, Symbol
+from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 
 

@@ -6,9 +6,9 @@ import functools
 from importlib import resources
 from string import Template
 
-from ptxlab.emulate import memory
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.program import Program
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.runtime import memory
 
 
 @functools.cache

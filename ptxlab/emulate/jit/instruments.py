@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptxlab.emulate.jit.checking_helpers import check_helpers
-from ptxlab.emulate.jit.checking_order import checking
+from ptxlab.emulate.jit.checked_control import checking
+from ptxlab.emulate.jit.checked_helpers import check_helpers
 from ptxlab.emulate.jit.counting import Counting, CountingSlow
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast
 from ptxlab.emulate.jit.slow import Slow
 from ptxlab.emulate.jit.tracing import TracingSlow
-from ptxlab.emulate.program import Program
-from ptxlab.emulate.report import Launch
-from ptxlab.emulate.trace import TraceRecorder
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.trace.recorder import TraceRecorder
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.products import has_dots, product_function
 from ptxlab.emulate.jit.values import LLVM, Value
-from ptxlab.emulate.memory import SHARED_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.program import Code, Literal, Mem, Reg, Source
-from ptxlab.emulate.warpwide import Elements, bits_of, elements, metadata
+from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
+from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source
+from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
 from ptxlab.isa.table import Form

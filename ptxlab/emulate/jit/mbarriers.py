@@ -9,9 +9,9 @@ from ptxlab.emulate.jit.copies import Copies
 from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import Value
-from ptxlab.emulate.mbarriers import WAIT, operation
-from ptxlab.emulate.program import Code, Group, Reg
-from ptxlab.emulate.rules import spins
+from ptxlab.emulate.program.model import Code, Group, Reg
+from ptxlab.emulate.rules.instructions import spins
+from ptxlab.emulate.step.mbarriers import WAIT, operation
 from ptxlab.isa import mbarrier
 
 

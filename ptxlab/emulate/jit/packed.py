@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxlab.emulate.jit.fragments import load, pick, places, shuffle
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.nibbles import nibble
 from ptxlab.emulate.jit.numbers import bits, widen
-from ptxlab.emulate.jit.shuffles import load, pick, places, shuffle
 from ptxlab.isa.fragments import Fragment, Product, words
 from ptxlab.isa.sparse import Metadata
 

@@ -1,4 +1,4 @@
-; Tells the checks of operations on mbarriers; see ptxlab.emulate.phases, which is Python. A loop that polls one in vain
+; Tells the checks of operations on mbarriers; see ptxlab.emulate.rules.mbarrier_phases, which is Python. A loop that polls one in vain
 ; is told of at first and then once in a while, as long as nobody changes any.
 
 define internal i32 @phases.done(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %action, i32 %code, ptr %addrs, ptr %xs, ptr %out, ptr %before, ptr %after) noinline nounwind {

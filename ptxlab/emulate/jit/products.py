@@ -1,6 +1,6 @@
 """Matrix products as LLVM functions, one for each form: `f(ptr %ws, ptr %table)`, the registers of d, a, b and c.
 
-How numbers are computed stands in `ptxlab.emulate.matrix`; both engines agree to the last bit. Two shapes of code:
+How numbers are computed stands in `ptxlab.emulate.step.matrix`; both engines agree to the last bit. Two shapes of code:
 
 - `_general` follows the fragments: for each k it spreads one column of A and one row of B over the lanes as the sum's
   fragment wants them, and multiplies. It serves every form.
@@ -19,11 +19,11 @@ from __future__ import annotations
 import numpy as np
 
 from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.fragments import Place, function, load, pick, places, shuffle, slot, store
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.nibbles import dot
 from ptxlab.emulate.jit.numbers import bits, fma, narrow, widen
 from ptxlab.emulate.jit.packed import PackedProducts
-from ptxlab.emulate.jit.shuffles import Place, function, load, pick, places, shuffle, slot, store
 from ptxlab.isa.fragments import Fragment, Product, words
 from ptxlab.isa.sparse import Metadata
 

@@ -1,4 +1,4 @@
-; The rules of `ptxlab.emulate.races` for compiled code. %ck is what the checks know of a CTA, %base the records of an
+; The rules of `ptxlab.emulate.rules.races` for compiled code. %ck is what the checks know of a CTA, %base the records of an
 ; allocation: a writer for each word, a stride further a reader, a stride further another reader.
 
 ; A record's fixed part for a warp now: block, time, code, warp.

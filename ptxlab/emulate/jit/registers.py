@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.faults import unsupported
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Accesses, Address
 from ptxlab.emulate.jit.analysis import successors
@@ -15,9 +14,10 @@ from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.mbarriers import Mbarriers
 from ptxlab.emulate.jit.specials import Specials
 from ptxlab.emulate.jit.values import BITS, LLVM, Value, constant
-from ptxlab.emulate.mbarriers import is_mbarrier
-from ptxlab.emulate.program import Block, Code, Inverted, Literal, Mem, Program, Reg, Source, Symbol
-from ptxlab.emulate.program import Group as Elements
+from ptxlab.emulate.program.model import Block, Code, Inverted, Literal, Mem, Program, Reg, Source, Symbol
+from ptxlab.emulate.program.model import Group as Elements
+from ptxlab.emulate.runtime.faults import unsupported
+from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.isa import types
 from ptxlab.isa.convert import unpack
 

@@ -1,7 +1,7 @@
 """Where compiled code keeps what the checks remember: records of accesses, written bytes, clocks, and notes.
 
-The records are those of `ptxlab.emulate.races`: for each word of memory 8 bytes for its last writer, further on (a
-stride) 8 for a reader, and further on again 8 for another reader. All of it is made by the launch, in plain arrays.
+The records are those of `ptxlab.emulate.rules.races`: for each word of memory 8 bytes for its last writer, further on
+(a stride) 8 for a reader, and further on again 8 for another reader. All of it is made by the launch, in plain arrays.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate import races
-from ptxlab.emulate.findings import DIVERGENT, Note
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.faults import barrier_before
-from ptxlab.emulate.memory import Allocation
-from ptxlab.emulate.program import Program
-from ptxlab.emulate.report import Launch
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules import races
+from ptxlab.emulate.rules.findings import DIVERGENT, Note
+from ptxlab.emulate.runtime.memory import Allocation
+from ptxlab.emulate.runtime.report import Launch
 
 # -- what the checks know of a CTA
 NOW, FULL, SIMPLE = 0, 8, 16  # i64: the block's number and its clock as in a record; that at the last barrier of all

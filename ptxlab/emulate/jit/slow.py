@@ -18,7 +18,7 @@ from ptxlab.emulate.jit.analysis import reads
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, Value
-from ptxlab.emulate.program import Block, Code, Literal
+from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.isa import types
 
 

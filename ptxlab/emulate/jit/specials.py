@@ -7,8 +7,8 @@ import numpy as np
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, constant
-from ptxlab.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.program import Program
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
 from ptxlab.isa.modifiers import SPECIAL
 

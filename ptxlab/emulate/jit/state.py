@@ -7,7 +7,7 @@ lanes each, and beside them one scalar for those that are uniform while the warp
 
 from __future__ import annotations
 
-from ptxlab.emulate.program import Program
+from ptxlab.emulate.program.model import Program
 
 # -- a worker's context
 NEXT, STOP, BUDGET = 0, 8, 16  # pointers shared by all workers: next CTA (i64), stop word (i32), budget left (i64)
@@ -44,9 +44,8 @@ PC, LIVE, WAIT, MODE, FAST_PC, DISPATCHES, WARP_ID, LOCAL = 0, 128, 132, 136, 14
 FIRST_LIVE, CARRY, YES, ASKED = 160, 164, 168, 172
 ALL_DOT = 176  # whether all bf16 products of this basic block so far went the fast way (see `products`)
 TRACED = 180  # whether its steps are recorded
-SPINS = (
-    184  # lanes whose wait for an mbarrier failed and that do nothing but wait again (see `ptxlab.emulate.spinning`)
-)
+# lanes whose wait for an mbarrier failed and that do nothing but wait again (see `ptxlab.emulate.rules.spinning`)
+SPINS = 184
 BAR, ARRIVED = 192, 256  # for each of 16 barriers the lanes that wait there, and those that have arrived and gone on
 TID_X, TID_Y, TID_Z = 320, 448, 576
 # Lanes that exchange data while the warp is apart: what they brought (OFFERED) and what is ready to be read (GIVEN).

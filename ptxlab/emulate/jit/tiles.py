@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxlab.emulate.jit.fragments import Place, function, join, load, pick, places, store
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.jit.shuffles import Place, function, join, load, pick, places, store
 from ptxlab.isa.fragments import Fragment, pieces, rows_of_8
 
 

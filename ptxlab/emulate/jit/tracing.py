@@ -3,7 +3,7 @@
 A recorded warp never goes to the fast function; all others run as ever. A step is 32 bytes in one list (instruction,
 lanes, lanes whose guard held, warp, where its data lie, block) and, in another, the registers that it wrote and the
 addresses that it accessed, as they are: no compression while the kernel runs. Afterwards this is made into the pages of
-a trace (see `ptxlab.emulate.trace`). When the room for data is used up, recording ends.
+a trace (see `ptxlab.emulate.trace.recorder`). When the room for data is used up, recording ends.
 
 Two things are told otherwise than by the stepping engine: lanes that meet at a `.sync` instruction are one step, when
 the last has come; and a `wmma` access is noted with the address it was given, not line by line.
@@ -22,10 +22,10 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS
-from ptxlab.emulate.lanes import DTYPE
-from ptxlab.emulate.liveness import writes
-from ptxlab.emulate.program import Block, Code, Mem, Program
-from ptxlab.emulate.trace import KINDS, PAGE, SPACES, Columns, TraceRecorder
+from ptxlab.emulate.program.liveness import writes
+from ptxlab.emulate.program.model import Block, Code, Mem, Program
+from ptxlab.emulate.step.lanes import DTYPE
+from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder
 from ptxlab.isa import types
 
 STEP = np.dtype([("code", "<u4"), ("mask", "<u4"), ("guard", "<u4"), ("warp", "<u4"), ("at", "<u8"), ("block", "<u8")])

@@ -8,7 +8,7 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import Group
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value
-from ptxlab.emulate.program import Code, Program
+from ptxlab.emulate.program.model import Code, Program
 
 LARGE = 1500
 """PTX instructions from which on code is made small rather than fast: a debug build, or a library's."""

@@ -1,4 +1,4 @@
-// A trace file (see ptxlab/emulate/trace.py) read in the page: every register of a warp at every step, both ways.
+// A trace file (see ptxlab/emulate/trace/recorder.py) read in the page: every register of a warp at every step, both ways.
 
 const LANE_BYTES = { i1: 0, i8: 1, i16: 2, i32: 4, f32: 4, i64: 8, f64: 8 };
 const CLASS_ORDER = ["i1", "i8", "i16", "i32", "i64", "f32", "f64"]; // the order in which a page holds its values

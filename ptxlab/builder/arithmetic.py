@@ -1,0 +1,179 @@
+"""What the operators and methods of registers do: variables, arithmetic, and the errors of what a register is not."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TypeVar
+
+from ptxlab.builder import operators, traps
+from ptxlab.builder.emit import Emitter, Instr, Vec
+from ptxlab.builder.registers import Register, Var
+from ptxlab.builder.source import Site
+from ptxlab.builder.types import pred
+from ptxlab.errors import BuildError
+
+T = TypeVar("T")
+
+
+class Arithmetic(Emitter):
+    """The half of the builder that registers call."""
+
+    # -- variables
+    def assign(self, var: Var[T], value: Any) -> None:
+        """`var.set(value)`: the last instruction writes `var` itself if its result has no name, else a `mov`."""
+        site = self.source.here(sys._getframe(1))
+        self.usable(var, site)
+        self._not_aliased(var, site, ".set")
+        if isinstance(value, Register):
+            self.usable(value, site)
+            if value.type is not var.type:
+                raise traps.error(
+                    site, f"{self.shown(var)} is {var.type.ptx}, {self.shown(value)} is {value.type.ptx}",
+                    f"{self.python(var)}.set(k.cvt({var.type.ptx}, {self.python(value)}))",
+                )  # fmt: skip
+            if self.retarget(value, var):
+                return
+        self.emit(self._mov(var.type), value, into=var, site=site)
+
+    def retarget(self, value: Register[Any], var: Register[Any]) -> bool:
+        """Makes the last instruction, if `value` is its unnamed result, write `var`; says whether it did."""
+        last = self.scope.nodes[-1] if self.scope.nodes else None
+        if not isinstance(last, Instr) or value.hint is not None or isinstance(value, Var):
+            return False
+        if last.guard is not self.guarded or not any(r is value for r in last.results):
+            return False
+
+        def swap(operands: list[Any]) -> list[Any]:
+            for n, operand in enumerate(operands):
+                if operand is value:
+                    operands[n] = var
+                elif isinstance(operand, Vec):
+                    swap(operand.elements)
+            return operands
+
+        head = last.operands[0]
+        if isinstance(head, Vec):
+            swap(head.elements)
+        else:
+            last.operands[0] = var
+        last.results = [var if r is value else r for r in last.results]
+        last.named = True
+        value.dead = var
+        return True
+
+    def _mov(self, cls: type[Any]) -> str:
+        if cls.ptx in ("pred", "f32", "f64") or cls.kind in ("signed", "unsigned"):
+            return f"mov.{cls.ptx}"
+        return f"mov.b{cls.bits}"
+
+    # -- operators
+    def binary(self, op: str, r: Register[T], other: object, reflected: bool = False) -> T:
+        """`r op other` (or `other op r`): one instruction."""
+        site = self.source.here(sys._getframe(2))
+        answer: T = self._binary(op, r, other, reflected, None, site)
+        return answer
+
+    def update(self, op: str, var: Var[T], other: object) -> Var[T]:
+        """`var op= other`: one instruction that writes the variable."""
+        site = self.source.here(sys._getframe(2))
+        self.usable(var, site)
+        self._not_aliased(var, site, op + "=")
+        self._binary(op, var, other, False, var, site)
+        return var
+
+    def _binary(self, op: str, r: Register[Any], other: object, reflected: bool, into: Any, site: Site) -> Any:
+        opcode = operators.BINARY.get((op, r.type.ptx))
+        if opcode is None:
+            raise operators.impossible(self, op, r, other, site)
+        if isinstance(other, Register):
+            self.usable(r, site)
+            counts = other.type.bits == 32 and other.type.kind in ("signed", "unsigned", "bits")
+            if not counts if op in ("<<", ">>") else other.type is not r.type:
+                raise operators.mixed(self, op, r, other, site)
+        elif not isinstance(other, int | float) and not hasattr(other, "__float__"):
+            raise operators.mixed(self, op, r, other, site)
+        elif op in ("&", "|", "^") and isinstance(other, int):
+            other = operators.mask(other, r.type)
+        cls = None if into is not None else r.type
+        pair = (other, r) if reflected else (r, other)
+        return self.emit(opcode, *pair, into=into, result=cls, site=site)
+
+    def unary(self, op: str, r: Register[T]) -> T:
+        """`-r`, `~r`, `abs(r)`: one instruction."""
+        site = self.source.here(sys._getframe(2))
+        opcode = operators.UNARY.get((op, r.type.ptx))
+        if opcode is None:
+            raise operators.impossible(self, op, r, None, site)
+        answer: T = self.emit(opcode, r, result=r.type, site=site)
+        return answer
+
+    def compare(self, op: str, r: Register[Any], other: object) -> pred:
+        """`r op other`: one `setp`."""
+        site = self.source.here(sys._getframe(2))
+        opcode = operators.COMPARE.get((op, r.type.ptx))
+        if opcode is None:
+            raise operators.impossible(self, op, r, other, site)
+        if isinstance(other, Register):
+            if other.type is not r.type:
+                raise operators.mixed(self, op, r, other, site)
+        elif not isinstance(other, int | float) and not hasattr(other, "__float__"):
+            raise operators.mixed(self, op, r, other, site)
+        answer: pred = self.emit(opcode, r, other, result=pred, site=site)
+        return answer
+
+    # -- traps
+    def _not_aliased(self, var: Register[Any], site: Site, how: str) -> None:
+        frame = self.source.frame
+        assert frame is not None
+        bound = [name for name, value in frame.f_locals.items() if value is var]
+        if not bound or (len(bound) < 2 and site.owner in ("", *bound)):
+            return
+        facts = self.source.facts(frame.f_code.co_filename)
+        bindings = [name for name in bound if facts.is_alias(name, frame.f_code)]
+        aliases = [name for name in bindings if name != site.owner]
+        others = [name for name in bound if name != site.owner]
+        if not others or not bindings:
+            return
+        other = (aliases or others)[0]
+        write = f"{other} = k.copy({site.owner or var.hint or 'variable'})"
+        raise traps.error(
+            site, f"`{other}` is bound to the same variable {self.shown(var)}, so it would read the new value "
+            f"after this {how}; keep the old value in a register of its own", write,
+        )  # fmt: skip
+
+    def no_truth(self, r: Register[Any]) -> BuildError:
+        """The error of `if register:`."""
+        return traps.truth(self.source.here(sys._getframe(2)), self.shown(r))
+
+    def no_number(self, r: Register[Any], what: str) -> BuildError:
+        """The error of `range(register)`, `int(register)`."""
+        return traps.number(self.source.here(sys._getframe(2)), self.shown(r), what)
+
+    def no_power(self, r: Register[Any]) -> BuildError:
+        """The error of `register ** n`."""
+        site = self.source.here(sys._getframe(2))
+        return traps.error(site, "`**` has no instruction; multiply", f"{self.python(r)} * {self.python(r)}")
+
+    def no_attribute(self, r: Register[Any], name: str) -> BuildError:
+        """The error of `register.name`."""
+        site = self.source.here(sys._getframe(2))
+        if name == "set":
+            return traps.BuildAttributeError(traps.message(
+                site, f"{self.shown(r)} is a value, not a variable; it has no .set()",
+                f"{r.hint or 'x'} = k.var({r.type.ptx}, ...)"))  # fmt: skip
+        words = [n for n in dir(r) if not n.startswith("_")]
+        return traps.BuildAttributeError(traps.message(
+            site, f"{self.shown(r)} has no `{name}`{traps.close(name, words)}"))  # fmt: skip
+
+    def no_iteration(self, r: Register[Any]) -> BuildError:
+        """The error of `for x in register`."""
+        site = self.source.here(sys._getframe(2))
+        return traps.type_error(site, f"{self.shown(r)} is one register; there is nothing to iterate over when the "
+                                "kernel is built", f"with k.loop({self.python(r)}) as i:")  # fmt: skip
+
+    def not_a_variable(self, r: Register[Any], op: str) -> BuildError:
+        """The error of `+=` on a value."""
+        site = self.source.here(sys._getframe(2))
+        name = site.owner or r.hint or "x"
+        return traps.error(site, f"{self.shown(r)} is a value, not a variable; `{op}` would only rebind the Python "
+                           "name", f"{name} = k.var({r.type.ptx}, ...)")  # fmt: skip

@@ -1,0 +1,347 @@
+"""The object that kernels are written with: `k`. Everything it does is one PTX instruction or a documented few."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
+
+from ptxlab import targets
+from ptxlab.builder import math64, traps
+from ptxlab.builder.immediates import half_bits
+from ptxlab.builder.instructions import Instructions
+from ptxlab.builder.pointer import Ptr
+from ptxlab.builder.probes import Probes
+from ptxlab.builder.registers import Register, Var
+from ptxlab.builder.source import Site
+from ptxlab.builder.types import TYPES, bf16x2, f16x2, f32, f64, pred, u32, u64
+
+T = TypeVar("T", bound=Register[Any])
+U = TypeVar("U", bound=Register[Any])
+Number = int | float
+
+
+class Axes:
+    """`.x`, `.y`, `.z` of a special register: one `mov` each."""
+
+    __slots__ = ("_k", "_name")
+
+    def __init__(self, k: Builder, name: str) -> None:
+        self._k, self._name = k, name
+
+    @property
+    def x(self) -> u32:
+        """The x component."""
+        value: u32 = self._k.special(f"{self._name}.x")
+        return value
+
+    @property
+    def y(self) -> u32:
+        """The y component."""
+        value: u32 = self._k.special(f"{self._name}.y")
+        return value
+
+    @property
+    def z(self) -> u32:
+        """The z component."""
+        value: u32 = self._k.special(f"{self._name}.z")
+        return value
+
+
+class Builder(Probes, Instructions):
+    """Writes one kernel. `name` is the entry's name, `arch` the target, `probes` whether `k.probe` stores."""
+
+    def __init__(self, name: str, arch: str, *, probes: bool = False) -> None:
+        super().__init__()
+        self.name, self.arch, self.probes = name, arch, probes
+        self.target = targets.get(arch)
+        self.parameters: list[Any] = []
+        self.directives: dict[str, str] = {}
+        self.doc: list[str] = []
+
+    # -- variables and values
+    def var(self, type: type[T], value: Register[T] | Number) -> Var[T]:
+        """A variable of a type with its first value: one `mov`, or none when `value` is a result without a name."""
+        site = self.source.here(sys._getframe(1))
+        return self._declare(type, value, site)
+
+    def vars(
+        self, type: type[T], count: int, value: Register[T] | Number | Sequence[Register[T] | Number]
+    ) -> list[Var[T]]:
+        """`count` variables `%acc0, %acc1, ...`, each with the same value, or one each from a list."""
+        site = self.source.here(sys._getframe(1))
+        values = value if isinstance(value, Sequence) else [value] * count
+        if len(values) != count:
+            raise traps.error(site, f"{count} variables take {count} first values, found {len(values)}")
+        names, _, _ = self.source.names(self._frame, site)
+        out: list[Var[T]] = self.family(type, count, names, site, Var)
+        for var, first in zip(out, values, strict=True):
+            self._first(type, var, first, site)
+            self.scope.nodes[-1].named = names is not None
+        return out
+
+    def _declare(self, type: type[T], value: Any, site: Site) -> Var[T]:
+        if not (isinstance(type, type_) and issubclass(type, Register) and type.bits):
+            raise traps.error(site, f"k.var wants a type and a value, found {type!r}", "k.var(f32, 0.0)")
+        if type.bits == 8:
+            raise traps.error(
+                site, f"a register has at least 16 bits; {type.ptx} lives in memory only", "k.var(u32, ...)"
+            )
+        names, numbered, _ = self.source.names(self._frame, site)
+        var: Var[T] = self.register(type, names if isinstance(names, str) else None, site, Var, numbered)
+        self._first(type, var, value, site)
+        self.scope.nodes[-1].named = names is not None
+        return var
+
+    def _first(self, type: type[Any], var: Var[Any], value: Any, site: Site) -> None:
+        if isinstance(value, Register):
+            self.usable(value, site)
+            if value.type is not type:
+                raise traps.error(site, f"the variable is {type.ptx}, {self.shown(value)} is {value.type.ptx}",
+                                  f"k.var({type.ptx}, k.cvt({type.ptx}, {self.python(value)}))")  # fmt: skip
+            if self.retarget(value, var):
+                return
+        elif isinstance(value, Ptr):
+            raise traps.error(site, "a pointer has a variable of its own kind", "k.var_ptr(p)")
+        elif type.ptx in ("f16", "bf16"):
+            value = half_bits(float(value), type.ptx, site)
+        self.emit(self._mov(type), value, into=var, site=site)
+
+    def copy(self, value: Register[T]) -> T:
+        """The present value in a register of its own: one `mov`. What `old = row_max` does not do."""
+        site = self.source.here(sys._getframe(1))
+        if not isinstance(value, Register):
+            raise traps.error(site, f"k.copy wants a register, found {value!r}")
+        copied: T = self.emit(self._mov(value.type), value, result=value.type, site=site)
+        return copied
+
+    @overload
+    def mov(self, value: Register[U], type: type[U] | None = None) -> U: ...
+    @overload
+    def mov(self, value: Number, type: type[U]) -> U: ...
+    def mov(self, value: Any, type: type[Any] | None = None) -> Any:
+        """One `mov`: of a register, or of a number with `type=`."""
+        site = self.source.here(sys._getframe(1))
+        cls = self._type(type, site) if type is not None else getattr(value, "type", None)
+        if cls is None:
+            raise traps.error(site, "k.mov of a number needs its type", f"k.mov({value!r}, f32)")
+        if not isinstance(value, Register) and cls.ptx in ("f16", "bf16"):
+            value = half_bits(float(value), cls.ptx, site)
+        return self.emit(self._mov(cls), value, result=cls, site=site)
+
+    def cvt(
+        self, type: type[U], value: Register[Any], *, rnd: str | None = None, ftz: bool = False, sat: bool = False,
+        relu: bool = False,
+    ) -> U:  # fmt: skip
+        """Converts to another type, with the rounding that C has: to nearest even, toward zero from float to integer.
+
+        `rnd` is another rounding ("rn rz rm rp", to integers "rni rzi rmi rpi"); `sat` clamps; `ftz` flushes denormals.
+        """
+        site = self.source.here(sys._getframe(1))
+        cls = self._type(type, site)
+        if not isinstance(value, Register):
+            raise traps.error(site, f"k.cvt converts registers, found {value!r}; a number can be written in the type",
+                              f"k.mov({value!r}, {cls.ptx})")  # fmt: skip
+        source = value.type
+        if "pred" in (cls.ptx, source.ptx):
+            raise traps.error(site, "a predicate is not a number", f"k.select({self.python(value)}, 1, 0, type=u32)"
+                              if source.ptx == "pred" else f"{self.python(value)} != 0")  # fmt: skip
+        if rnd is None and cls.kind == "float" and source.kind in ("signed", "unsigned"):
+            rnd = "rn"
+        elif rnd is None and source.kind == "float" and cls.kind in ("signed", "unsigned"):
+            rnd = "rzi"
+        elif rnd is None and cls.kind == source.kind == "float" and (cls.bits < source.bits or cls.ptx == "bf16"):
+            rnd = "rn"
+        elif rnd is None and cls.ptx == "tf32":
+            rnd = "rna"
+        words = ["cvt", rnd, "ftz" if ftz else "", "relu" if relu else "", "sat" if sat else "", cls.ptx, source.ptx]
+        converted: U = self.emit(
+            ".".join(w for w in words if w), value, result=cls if cls.bits > 8 else None, site=site
+        )
+        return converted
+
+    def bitcast(self, type: type[U], value: Register[Any]) -> U:
+        """The same bits read as another type of the same width: one `mov.b32` (or b16, b64)."""
+        site = self.source.here(sys._getframe(1))
+        cls = self._type(type, site)
+        if not isinstance(value, Register) or value.type.bits != cls.bits or cls.ptx == "pred":
+            found = f"{self.shown(value)} is {value.type.ptx}" if isinstance(value, Register) else f"found {value!r}"
+            raise traps.error(site, f"k.bitcast to {cls.ptx} wants a register of {cls.bits} bits, {found}")
+        cast: U = self.emit(f"mov.b{cls.bits}", value, result=cls, site=site)
+        return cast
+
+    def pack(self, *parts: Register[Any], type: type[Any] | None = None) -> Any:
+        """Registers side by side in a wider one, the first lowest: one `mov`. Two f16 give an f16x2."""
+        site = self.source.here(sys._getframe(1))
+        bits = sum(p.type.bits for p in parts)
+        first = parts[0].type.ptx if parts else ""
+        pairs = {"f16": f16x2, "bf16": bf16x2}
+        default = pairs[first] if first in pairs and len(parts) == 2 else TYPES.get(f"b{bits}")
+        if default is None or bits not in (32, 64) or len(parts) not in (2, 4):
+            raise traps.error(
+                site, f"k.pack wants 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}"
+            )
+        return self.emit(f"mov.b{bits}", parts, result=type or default, site=site)
+
+    def unpack(self, value: Register[Any], type: type[U]) -> list[U]:
+        """The pieces of a wider register, the lowest first: one `mov`."""
+        site = self.source.here(sys._getframe(1))
+        cls = self._type(type, site)
+        count = value.type.bits // max(cls.bits, 1)
+        if count not in (2, 4) or cls.bits < 16:
+            raise traps.error(site, f"{self.shown(value)} is {value.type.ptx}; it has no pieces of type {cls.ptx}")
+        names, _, _ = self.source.names(self._frame, site)
+        out: list[U] = self.family(cls, count, names, site)
+        self.emit(f"mov.b{value.type.bits}", value, into=out, site=site)
+        return out
+
+    @overload
+    def select(self, condition: Register[pred], a: Register[U], b: Register[U] | Number) -> U: ...
+    @overload
+    def select(self, condition: Register[pred], a: Number, b: Register[U]) -> U: ...
+    @overload
+    def select(self, condition: Register[pred], a: Number, b: Number, *, type: type[U]) -> U: ...
+    def select(self, condition: Register[pred], a: Any, b: Any, *, type: type[Any] | None = None) -> Any:
+        """`a` where `condition` holds, else `b`: one `selp`. `type=` when both are numbers."""
+        site = self.source.here(sys._getframe(1))
+        cls = type or next((v.type for v in (a, b) if isinstance(v, Register)), None)
+        if cls is None:
+            raise traps.error(site, "k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
+        for v in (a, b):
+            if isinstance(v, Register) and v.type is not cls:
+                raise traps.error(site, f"k.select gives one type, found {cls.ptx} and {v.type.ptx}",
+                                  f"k.cvt({cls.ptx}, {self.python(v)})")  # fmt: skip
+        word = f"b{cls.bits}" if cls.bits == 16 or cls.kind == "packed" else cls.ptx
+        return self.emit(f"selp.{word}", a, b, condition, result=cls, site=site)
+
+    # -- a few names that are not opcodes
+    @overload
+    def exp2(self, x: Register[T], *, ftz: bool = False) -> T: ...
+    @overload
+    def exp2(self, x: Register[Any], *, ftz: bool = False) -> Any: ...
+    def exp2(self, x: Register[Any], *, ftz: bool = False) -> Any:
+        """2 to the power x. f32: one `ex2.approx`. f64, which PTX has no instruction for: see `math64.exp2`."""
+        site = self.source.here(sys._getframe(1))
+        if isinstance(x, Register) and x.type is f64:
+            return math64.exp2(self, x, site)
+        return self.invoke("ex2", (x,), {"ftz": True} if ftz else {}, site)
+
+    @overload
+    def log2(self, x: Register[T], *, ftz: bool = False) -> T: ...
+    @overload
+    def log2(self, x: Register[Any], *, ftz: bool = False) -> Any: ...
+    def log2(self, x: Register[Any], *, ftz: bool = False) -> Any:
+        """The logarithm to base 2. f32: one `lg2.approx`. f64: see `math64.log2`."""
+        site = self.source.here(sys._getframe(1))
+        if isinstance(x, Register) and x.type is f64:
+            return math64.log2(self, x, site)
+        return self.invoke("lg2", (x,), {"ftz": True} if ftz else {}, site)
+
+    # -- where am I
+    def special(self, name: str) -> Any:
+        """A special register by its PTX name without the `%` (`"tid.x"`, `"clock64"`): one `mov`."""
+        site = self.source.here(sys._getframe(1))
+        cls = u64 if name in ("clock64", "globaltimer", "gridid") else u32
+        names, _, _ = self.source.names(self._frame, site)
+        own = names if isinstance(names, str) and names not in ("tid", "ntid", "ctaid", "nctaid") else None
+        hint = None if own or isinstance(names, tuple) else name.replace(".", "_")
+        return self.emit(f"mov.{cls.ptx}", f"%{name}", result=cls, site=site, hint=hint)
+
+    @property
+    def tid(self) -> Axes:
+        """The thread's place in its block."""
+        return Axes(self, "tid")
+
+    @property
+    def ntid(self) -> Axes:
+        """The block's size in threads."""
+        return Axes(self, "ntid")
+
+    @property
+    def ctaid(self) -> Axes:
+        """The block's place in the grid."""
+        return Axes(self, "ctaid")
+
+    @property
+    def nctaid(self) -> Axes:
+        """The grid's size in blocks."""
+        return Axes(self, "nctaid")
+
+    @property
+    def laneid(self) -> u32:
+        """The thread's lane in its warp, 0 to 31."""
+        lane: u32 = self.special("laneid")
+        return lane
+
+    @property
+    def warpid(self) -> u32:
+        """The warp's number in its block, as the hardware has it; `k.tid.x >> 5` is the one to compute with."""
+        warp: u32 = self.special("warpid")
+        return warp
+
+    @property
+    def clock(self) -> u32:
+        """A cycle counter that wraps around."""
+        clock: u32 = self.special("clock")
+        return clock
+
+    @property
+    def clock64(self) -> u64:
+        """A cycle counter."""
+        clock: u64 = self.special("clock64")
+        return clock
+
+    def thread_index(self) -> u32:
+        """The thread's number in the grid along x, `ctaid.x * ntid.x + tid.x`: three `mov` and a `mad`."""
+        site = self.source.here(sys._getframe(1))
+        parts = [self.emit("mov.u32", f"%{name}.x", result=u32, site=site, hint=f"{name}_x")
+                 for name in ("ctaid", "ntid", "tid")]  # fmt: skip
+        index: u32 = self.emit("mad.lo.u32", *parts, result=u32, site=site)
+        return index
+
+    def barrier(self, number: int = 0, threads: int | None = None) -> None:
+        """`bar.sync`: waits until all threads of the block (or `threads` of them) are here; their shared-memory
+        writes are visible after it. `number` chooses one of 16 barriers."""
+        site = self.source.here(sys._getframe(1))
+        self.emit("bar.sync", number, *([threads] if threads is not None else []), site=site)
+
+    def launch_bounds(self, threads: int, blocks: int | None = None) -> None:
+        """Promises at most `threads` threads a block (`.maxntid`), and asks for `blocks` blocks a multiprocessor
+        (`.minnctapersm`): the assembler then knows how many registers a thread may have."""
+        self.directives["maxntid"] = f"{threads}, 1, 1"
+        if blocks is not None:
+            self.directives["minnctapersm"] = str(blocks)
+
+    # -- the rest
+    @property
+    def version(self) -> tuple[int, int]:
+        """The lowest PTX version that has the target and every form used."""
+        return max([self.target.version, *(p.form.op.version for p in self.plans)])
+
+    def owns(self, label: str) -> bool:
+        """Whether a register of this kernel has that name."""
+        return label in self._taken
+
+    def symbols(self) -> set[str]:
+        """The entry and its parameters."""
+        return {self.name, *(p.name for p in self.parameters)}
+
+    def _type(self, given: Any, site: Site) -> Any:
+        cls = TYPES.get(given) if isinstance(given, str) else given
+        if not (isinstance(cls, type_) and issubclass(cls, Register) and cls.bits):
+            raise traps.error(site, f"a type is wanted (f32, u32, ...), found {given!r}")
+        return cls
+
+    if not TYPE_CHECKING:  # mypy would believe in every attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            site = self.source.here(sys._getframe(1))
+            words = [n for n in dir(type_(self)) if not n.startswith("_")]
+            what = f"k has no `{name}`" + traps.close(name, words)
+            raise traps.BuildAttributeError(traps.message(site, what, 'k.op("opcode.with.modifiers", ...)'))
+
+
+type_ = type
+__all__ = ["Axes", "Builder", "f32"]

@@ -1,0 +1,377 @@
+"""The one point that every instruction passes through: `emit` attaches its place in Python, its name and its guard.
+
+Instructions collect in nested scopes (the body of the kernel, of a loop, of an if), which are lowered to text once,
+when the kernel is complete.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, TypeVar
+
+from ptxlab.builder import traps
+from ptxlab.builder.immediates import immediate
+from ptxlab.builder.plan import Plan, plan
+from ptxlab.builder.pointer import Ptr
+from ptxlab.builder.registers import Register, Var
+from ptxlab.builder.source import Names, Site, Source
+from ptxlab.builder.types import IN_REGISTER, TYPES
+from ptxlab.errors import BuildError
+from ptxlab.isa import FormError
+from ptxlab.isa.examples import fragment_registers
+from ptxlab.isa.types import WIDTH
+
+T = TypeVar("T")
+
+SPECIAL = {
+    "tid", "ntid", "laneid", "warpid", "nwarpid", "ctaid", "nctaid", "smid", "nsmid", "gridid", "clock", "clock_hi",
+    "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi", "lanemask_eq", "lanemask_le", "lanemask_lt",
+    "lanemask_ge", "lanemask_gt", "is_explicit_cluster", "clusterid", "nclusterid", "cluster_ctaid",
+    "cluster_nctaid", "cluster_ctarank", "cluster_nctarank", "total_smem_size", "aggr_smem_size", "dynamic_smem_size",
+    "current_graph_exec", "reserved_smem_offset_begin", "reserved_smem_offset_end", "reserved_smem_offset_cap",
+    *(f"pm{n}" for n in range(8)), *(f"pm{n}_64" for n in range(8)), *(f"envreg{n}" for n in range(32)),
+    *(f"reserved_smem_offset_{n}" for n in range(2)),
+}  # fmt: skip
+"""Names of special registers: a register of ours may not be called so."""
+
+IDENTIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+)\Z")
+"""A PTX identifier."""
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """The nodes of one body, in order. `open`: instructions may still read what was computed in it."""
+
+    what: str = "kernel"
+    nodes: list[Any] = field(default_factory=list)
+    open: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Instr:
+    """One instruction. `operands` are in PTX order: registers, text, `Mem`, `Vec`, `Pair`."""
+
+    opcode: str
+    operands: list[Any]
+    results: list[Register[Any]]
+    guard: Register[Any] | None
+    site: Site | None
+    named: bool  # its result was given the name that its line assigns
+    negated: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Mem:
+    """`[base+offset]`; the base is a register or a symbol."""
+
+    base: Register[Any] | str
+    offset: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Vec:
+    """`{a, b}` or, for two destinations, `a|b`."""
+
+    elements: list[Any]
+    pair: bool = False
+
+
+class Emitter:
+    """Registers, names and the emission point; `Builder` adds the methods that kernels use."""
+
+    def __init__(self) -> None:
+        self.source = Source()
+        self.body = Scope()
+        self.scope = self.body
+        self.guarded: Register[Any] | None = None
+        self.registers: list[Register[Any]] = []  # every register, in order of creation
+        self.families: dict[str, tuple[type[Any], int]] = {}  # acc -> (f32, 64): declared as %acc<64>
+        self.plans: set[Plan] = set()
+        self._taken: set[str] = set(SPECIAL)
+        self._next: dict[str, int] = {}
+        self._with: Any = None  # a `k.if_(...)` that was not entered yet
+
+    # -- the emission point
+    def emit(
+        self,
+        opcode: str | Plan,
+        *operands: Any,
+        into: Any = None,
+        result: type[Any] | None = None,
+        hint: str | None = None,
+        temporary: bool = False,
+        declares: type[Any] | None = None,
+        site: Site | None = None,
+        both: bool = False,
+    ) -> Any:
+        """Appends one instruction and returns its result: a register, a list of registers for a vector, None.
+
+        `into`: variable(s) to write instead of new registers; `result`: the result's class where the form leaves it
+        open; `hint`: a name (None: the name the expression is assigned to); `temporary`: no name; `declares`: `Var`
+        when this is a declaration, which may reuse a Python name; `both`: also the optional second destination.
+        """
+        if site is None:
+            site = self.source.here(sys._getframe(1))
+        if self._with is not None:
+            raise self._with.not_entered()
+        p = opcode if isinstance(opcode, Plan) else self.plan(opcode, site)
+        self.plans.add(p)
+        if not p.required <= len(operands) <= len(p.sources):
+            raise self._miscounted(p, operands, site)
+        values = [
+            self._operand(p, ptx, value, site)
+            for (_, ptx), value in zip(p.sources, operands, strict=False)
+            if value is not None
+        ]
+        node = Instr(p.opcode, values, [], self.guarded, site, False)
+        answer = None
+        if p.results:
+            cls = result or self._result_class(p, operands)
+            answer = self._results(p, node, cls, into, hint, temporary, declares, both)
+        elif into is not None:
+            raise traps.error(site, f"{p.form.op.name} has no result to write into a variable")
+        self.scope.nodes.append(node)
+        return answer
+
+    def plan(self, opcode: str, site: Site) -> Plan:
+        """The plan of an opcode; a `BuildError` with the table's words where there is none."""
+        try:
+            return plan(opcode)
+        except FormError as why:
+            raise traps.error(site, why.what, syntax=why.syntax) from None
+
+    def _miscounted(self, p: Plan, operands: Sequence[Any], site: Site) -> BuildError:
+        names = ", ".join(s.name for s, _ in p.sources)
+        count = len(p.sources)
+        return traps.error(
+            site, f"{p.opcode} takes {count or 'no'} operand{'s' if count != 1 else ''}"
+            f"{f' ({names})' if names else ''}, found {len(operands)}", syntax=p.form.op.syntax,
+        )  # fmt: skip
+
+    # -- operands
+    def _operand(self, p: Plan, ptx: str, value: Any, site: Site) -> Any:
+        if isinstance(value, Register):
+            self.usable(value, site)
+            if ptx == "addr":
+                if value.type.bits < 32 or value.type.kind == "float":
+                    raise traps.error(site, f"{p.opcode} wants an address, {self.shown(value)} is {value.type.ptx}")
+                return Mem(value)
+            if not p.check(ptx, value.type):
+                raise self._mismatch(p, ptx, value, site)
+            return value
+        if isinstance(value, Ptr):
+            self.usable(value.base, site)
+            if ptx == "addr":
+                return Mem(value.base, value.offset)
+            if value.offset:
+                raise traps.error(site, f"{p.opcode} wants a register, the pointer carries an offset of {value.offset} "
+                                  "bytes", "k.address(pointer)")  # fmt: skip
+            return value.base
+        if isinstance(value, list | tuple):
+            element = str(p.form.type) if ptx == "vec" else "any" if p.form.op.name == "mov" else ptx
+            return Vec([self._operand(p, element if element in WIDTH else "any", v, site) for v in value])
+        if isinstance(value, str):
+            return value
+        if ptx == "addr":
+            raise traps.error(site, f"{p.opcode} wants an address (a pointer), found {value!r}")
+        if ptx == "vec":
+            ptx = str(p.form.type)
+        return immediate(value, ptx, site)
+
+    def _mismatch(self, p: Plan, ptx: str, value: Register[Any], site: Site) -> BuildError:
+        shown, found = self.shown(value), value.type.ptx
+        if ptx == "pred":
+            return traps.error(site, f"{p.opcode} wants a predicate, {shown} is {found}", f"{self.python(value)} != 0")
+        if found == "pred":
+            return traps.error(site, f"{p.opcode} wants {ptx}, {shown} is a predicate",
+                               f"k.select({self.python(value)}, 1, 0, type={ptx})")  # fmt: skip
+        return traps.error(site, f"{p.opcode} wants {ptx}, {shown} is {found}",
+                           f"k.cvt({ptx}, {self.python(value)})" if ptx in TYPES and ptx[0] != "b" else "")  # fmt: skip
+
+    def usable(self, value: Register[Any] | str, site: Site | None = None) -> None:
+        """Raises where a register may not be read here: another kernel's, moved into a variable, out of scope."""
+        if isinstance(value, str):
+            return
+        if value.k is not self:
+            site = site or self.source.here(sys._getframe(1))
+            raise traps.error(
+                site, f"{value.k.shown(value)} belongs to another kernel; registers do not outlive theirs"
+            )
+        if value.dead is not None:
+            site = site or self.source.here(sys._getframe(1))
+            text = value.site.text or "its expression"
+            raise traps.error(
+                site, f"the value of `{text}` was written straight into {self.shown(value.dead)} by .set() and has no "
+                "register of its own; give it a name first", f"value = {text}\n{self.python(value.dead)}.set(value)",
+            )  # fmt: skip
+        if not value.scope.open:
+            site = site or self.source.here(sys._getframe(1))
+            name = value.hint or "x"
+            raise traps.error(
+                site, f"{self.shown(value)} was computed inside `with k.{value.scope.what}(...)`, which may not "
+                "have run; declare a variable before it and set that inside",
+                f"{name} = k.var({value.type.ptx}, 0)\nwith k.{value.scope.what}(...):\n    {name}.set(...)",
+            )  # fmt: skip
+
+    # -- results
+    def _result_class(self, p: Plan, operands: Sequence[Any]) -> type[Any] | None:
+        if p.adopts:
+            bits = WIDTH[p.results[0][1]]
+            for (_, ptx), value in zip(p.sources, operands, strict=False):
+                if isinstance(value, Register) and ptx == p.results[0][1] and value.type.bits == bits:
+                    return value.type
+        return None
+
+    def _results(
+        self, p: Plan, node: Instr, cls: type[Any] | None, into: Any, hint: str | None, temporary: bool,
+        declares: type[Any] | None, both: bool,
+    ) -> Any:  # fmt: skip
+        site = node.site
+        assert site is not None
+        names: Names = hint
+        numbered = False
+        if into is not None:
+            answer = into
+            for value in into if isinstance(into, list | tuple) else (into,):
+                self.usable(value, site)
+                node.results.append(value)
+        else:
+            if hint is None and not temporary:
+                assert self.source.frame is not None
+                names, numbered, frame = self.source.names(self.source.frame, site)
+                if names is not None:
+                    if declares is None:
+                        self._not_rebinding(names, frame, site)
+                    node.named = True
+            answer = self._fresh(p, cls, names, numbered, declares, site, both)
+            node.results.extend(answer if isinstance(answer, list | tuple) else (answer,))
+        vector = p.results[0][1] == "vec" or isinstance(answer, list)
+        if vector and isinstance(answer, list | tuple):
+            node.operands.insert(0, Vec(list(answer)))
+        elif isinstance(answer, tuple):
+            node.operands.insert(0, Vec(list(answer), pair=True))
+        else:
+            node.operands.insert(0, answer)
+        return answer
+
+    def _fresh(
+        self, p: Plan, cls: type[Any] | None, names: Names, numbered: bool, declares: type[Any] | None, site: Site,
+        both: bool,
+    ) -> Any:  # fmt: skip
+        ptx = p.results[0][1]
+        if ptx == "vec":
+            word = p.form.vec
+            element = cls or self.class_of(str(p.form.type))
+            if not word:
+                return self.register(element, names if isinstance(names, str) else None, site, declares, numbered)
+            count = int(str(word)[1:])
+            return self.family(element, count, names, site, declares)
+        if ptx == "any":
+            count, ptx = self._fragment(p, site)
+            return self.family(cls or self.class_of(ptx), count, names, site, declares)
+        main = cls or self.class_of(ptx)
+        first = names if isinstance(names, str) else None
+        if both:
+            second: str | None = None
+            if isinstance(names, tuple) and len(names) == 2:
+                first, second = names
+            other = self.class_of(p.results[1][1])
+            return (self.register(main, first, site, declares), self.register(other, second, site, declares))
+        return self.register(main, first, site, declares, numbered)
+
+    def _fragment(self, p: Plan, site: Site) -> tuple[int, str]:
+        """How many registers of which type a matrix instruction's result takes in a lane."""
+        if p.form.num:
+            return int(str(p.form.num)[1:]), "b32"
+        if p.form.op.name not in ("mma", "wmma"):
+            raise traps.error(site, f"{p.form.op.name}: the registers of the result must be given", "into=accumulators")
+        return fragment_registers(p.form, str(p.form.matrix or p.results[0][0].name))
+
+    def class_of(self, ptx: str) -> type[Any]:
+        """The class of a result of a PTX type."""
+        return IN_REGISTER.get(ptx) or TYPES.get(ptx) or TYPES["b32"]
+
+    def register(
+        self, cls: type[Any], hint: str | None, site: Site, declares: type[Any] | None = None, numbered: bool = False
+    ) -> Any:
+        """A new register of a type, called `hint` (made unique) or, without one, `%f1`."""
+        made: Any = declares or cls
+        r: Any = made.__new__(made)
+        r.k, r.type, r.scope, r.site = self, cls, self.scope, site
+        r.dead = None
+        if hint is not None and (not IDENTIFIER.match(hint)):
+            hint = None
+        r.hint = hint
+        r.label = self._unique(hint, numbered) if hint else ""
+        self.registers.append(r)
+        return r
+
+    def family(
+        self, cls: type[Any], count: int, names: Names, site: Site, declares: type[Any] | None = None
+    ) -> list[Any]:
+        """Registers `%acc0, %acc1, ...` (or with a tuple's names), declared together."""
+        if isinstance(names, tuple) and len(names) == count:
+            return [self.register(cls, n, site, declares) for n in names]
+        if not isinstance(names, str) or not IDENTIFIER.match(names):
+            return [self.register(cls, None, site, declares) for _ in range(count)]
+        stem, n = names, 1
+        while stem in self.families or any(f"{stem}{j}" in self._taken for j in range(count)):
+            n += 1
+            stem = f"{names}_{n}_"
+        self.families[stem] = (cls, count)
+        out = []
+        for j in range(count):
+            r = self.register(cls, None, site, declares)
+            r.hint, r.label = f"{names}[{j}]", f"{stem}{j}"
+            self._taken.add(r.label)
+            out.append(r)
+        return out
+
+    def _unique(self, hint: str, numbered: bool = False) -> str:
+        taken = self._taken
+        if not numbered and hint not in taken:
+            taken.add(hint)
+            return hint
+        n = self._next.get(hint, 0 if numbered else 1 if hint in SPECIAL else 2)
+        join = "" if numbered else "_"
+        while f"{hint}{join}{n}" in taken:
+            n += 1
+        self._next[hint] = n + 1
+        taken.add(f"{hint}{join}{n}")
+        return f"{hint}{join}{n}"
+
+    def name_of(self, r: Register[Any]) -> str:
+        """The register's name in the PTX; one without a name gets the next `%f1` of its type."""
+        if not r.label:
+            prefix = r.type.prefix
+            n = self._next.get("%" + prefix, 1)
+            while f"{prefix}{n}" in self._taken:
+                n += 1
+            self._next["%" + prefix] = n + 1
+            r.label = f"{prefix}{n}"
+            self._taken.add(r.label)
+        return r.label
+
+    # -- for messages
+    def _not_rebinding(self, names: Names, frame: FrameType, site: Site) -> None:
+        local = frame.f_locals
+        for name in names if isinstance(names, tuple) else (names,):
+            held = local.get(name) if name else None
+            if isinstance(held, Var) and held.k is self and held.scope.open:
+                text = site.text or "..."
+                raise traps.error(
+                    site, f"`{name} = {text}` would rebind the Python name `{name}`; the variable {self.shown(held)} "
+                    "would keep its old value", f"{name}.set({text})",
+                )  # fmt: skip
+
+    def shown(self, r: Register[Any]) -> str:
+        """How a message names a register: `%score`, or the expression of one without a name."""
+        return f"%{r.label}" if r.label else f"`{r.site.text}`" if r.site.text else "a temporary"
+
+    def python(self, r: Register[Any]) -> str:
+        """The Python text that stands for a register in a suggested line."""
+        return r.hint or r.site.text or "x"

@@ -1,0 +1,371 @@
+"""Structured control flow: `with k.loop(n) as j`, `with k.if_(p)`, `with k.else_()`, `with k.guard(p)`.
+
+Bodies are nested lists, so an `else` cannot attach to the wrong `if`: it is legal only while that `if` is the last node
+of its list. The lists become labels and branches once, in the printer.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FrameType, TracebackType
+from typing import Any, Generic, NoReturn, TypeVar, overload
+
+from ptxlab.builder import traps
+from ptxlab.builder.emit import Instr, Scope
+from ptxlab.builder.memory import Memory
+from ptxlab.builder.registers import Register, Var
+from ptxlab.builder.source import Site
+from ptxlab.builder.types import pred, u32
+from ptxlab.errors import BuildError, Span
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False)
+class If:
+    """`then` runs where `condition` holds, `other` (if any) where it does not. `number` names its labels."""
+
+    condition: Register[Any]
+    number: int
+    site: Site
+    then: Scope = field(default_factory=lambda: Scope("if_"))
+    other: Scope | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """`head` computes `test`, which says whether to leave (`leave_if`) or stay; then `body`, then `step`, and again."""
+
+    name: str
+    site: Site
+    head: Scope
+    body: Scope
+    step: Scope
+    test: Register[Any] | None = None
+    leave_if: bool = True
+    continued: bool = False  # some `continue_if` jumps to the step
+
+
+@dataclass(slots=True, eq=False)
+class Jump:
+    """`@condition bra` to a loop's end ("end") or to its step ("next")."""
+
+    loop: Loop
+    where: str
+    condition: Register[Any]
+    site: Site
+
+
+Node = Instr | If | Loop | Jump
+
+
+class Flow(Memory):
+    """The control-flow half of the builder."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ifs = 0
+        self._loops: list[Loop] = []
+        self._labels: set[str] = set()
+
+    def if_(self, condition: Register[pred]) -> Block[None]:
+        """`with k.if_(p):` the body runs in the threads where `p` holds; the others branch around it."""
+        site = self.source.here(sys._getframe(1))
+        self._predicate(condition, "if_", site)
+        self._ifs += 1
+        node = If(condition, self._ifs, site)
+
+        def enter() -> Scope:
+            self.scope.nodes.append(node)
+            return node.then
+
+        return Block(self, "if_", enter, site)
+
+    def else_(self) -> Block[None]:
+        """`with k.else_():` directly after a `with k.if_(p):`."""
+        site = self.source.here(sys._getframe(1))
+        node = self.scope.nodes[-1] if self.scope.nodes else None
+        if not isinstance(node, If) or node.other is not None:
+            why = "this `if_` has its `else_` already" if isinstance(node, If) else (
+                "something was emitted between it and its `if_`" if any(isinstance(n, If) for n in self.scope.nodes)
+                else "there is no `if_` in this body")  # fmt: skip
+            raise traps.error(site, f"k.else_() must follow its `with k.if_(...)` directly; {why}",
+                              "with k.if_(p):\n    ...\nwith k.else_():\n    ...")  # fmt: skip
+
+        def enter() -> Scope:
+            node.other = Scope("else_")
+            return node.other
+
+        return Block(self, "else_", enter, site)
+
+    @overload
+    def loop(self, stop: Register[T], start: Register[T] | int = 0, step: Register[T] | int = 1) -> Block[T]: ...
+    @overload
+    def loop(self, stop: int, start: Register[T], step: Register[T] | int = 1) -> Block[T]: ...
+    @overload
+    def loop(self, stop: int, start: int = 0, step: int = 1) -> Block[u32]: ...
+    def loop(self, stop: Any, start: Any = 0, step: Any = 1) -> Block[Any]:
+        """`with k.loop(n) as j:` a real loop in the PTX; `j` counts from `start` to below `stop` by `step`.
+
+        The type of `j` is that of the registers among `stop`, `start` and `step`, else u32. A negative `step` (a
+        number, with a signed type) counts down to above `stop`. The loop costs four instructions a
+        round and one before it.
+        """
+        site = self.source.here(sys._getframe(1))
+        cls: type[Any] | None = None
+        for what, value in (("stop", stop), ("start", start), ("step", step)):
+            if isinstance(value, Register):
+                self.usable(value, site)
+                if value.type.kind not in ("signed", "unsigned") or value.type.bits < 32:
+                    raise traps.error(site, f"a loop counts integers, {what} {self.shown(value)} is {value.type.ptx}",
+                                      f"k.cvt(u32, {self.python(value)})")  # fmt: skip
+                if cls is not None and value.type is not cls:
+                    raise traps.error(site, f"a loop counts in one type, found {cls.ptx} and {value.type.ptx}",
+                                      f"k.cvt({cls.ptx}, {self.python(value)})")  # fmt: skip
+                cls = value.type
+            elif not hasattr(value, "__index__"):
+                raise traps.error(site, f"a loop counts integers, {what} is {value!r}")
+        kind: type[Any] = cls or u32
+        if not isinstance(step, Register) and step == 0:
+            raise traps.error(site, "a loop with step 0 never ends")
+        down = not isinstance(step, Register) and step < 0
+        if down and kind.kind != "signed":
+            raise traps.error(site, f"counting down needs a signed type, this loop counts in {kind.ptx}: below 0 it "
+                              "would wrap around", "k.loop(k.cvt(s32, stop), start, -1)")  # fmt: skip
+        made: list[Loop] = []
+        index: list[Any] = []
+
+        def enter() -> Scope:
+            i = self.emit(f"mov.{kind.ptx}", start, result=kind, site=site)
+            node = self._new_loop(i.label, site)
+            i.scope = node.body
+            made.append(node)
+            index.append(i)
+            with Inside(self, node.head):
+                node.test = self.emit(f"setp.{'le' if down else 'ge'}.{kind.ptx}", i, stop, result=pred, site=site,
+                                      temporary=True)  # fmt: skip
+            self.scope.nodes.append(node)
+            self._loops.append(node)
+            return node.body
+
+        def leave() -> None:
+            node = self._loops.pop()
+            with Inside(self, node.step):
+                self.emit(f"add.{kind.ptx}", index[0], step, into=index[0], site=site)
+
+        return Block(self, "loop", enter, site, leave, lambda: index[0])
+
+    def while_(self, condition: Callable[[], pred]) -> Block[None]:
+        """`with k.while_(lambda: lo < hi):` computes the condition before every round and leaves when it is false."""
+        site = self.source.here(sys._getframe(1))
+        if not callable(condition):
+            text = site.text[len("k.while_(") : -1] if site.text.startswith("k.while_(") else "condition"
+            raise traps.error(site, "a while loop computes its condition before every round, so it takes a function",
+                              f"with k.while_(lambda: {text}):")  # fmt: skip
+
+        def enter() -> Scope:
+            node = self._new_loop("", site)
+            node.leave_if = False
+            self.scope.nodes.append(node)
+            self._loops.append(node)
+            with Inside(self, node.head):
+                test = condition()
+                self._predicate(test, "while_", site)
+                node.test = test
+            return node.body
+
+        def leave() -> None:
+            self._loops.pop()
+
+        return Block(self, "while_", enter, site, leave)
+
+    def break_if(self, condition: Register[pred]) -> None:
+        """Leaves the innermost loop where `condition` holds."""
+        self._jump("end", condition, "break_if", self.source.here(sys._getframe(1)))
+
+    def continue_if(self, condition: Register[pred]) -> None:
+        """Goes on with the next round of the innermost loop where `condition` holds."""
+        self._jump("next", condition, "continue_if", self.source.here(sys._getframe(1)))
+
+    def _jump(self, where: str, condition: Any, name: str, site: Site) -> None:
+        self._predicate(condition, name, site)
+        if not self._loops:
+            raise traps.error(site, f"k.{name} stands in no loop", "with k.loop(n) as j:")
+        if self.guarded is not None:
+            raise traps.error(site, f"k.{name} inside `with k.guard(...)`: an instruction has one guard",
+                              f"k.{name}(a & b)")  # fmt: skip
+        node = self._loops[-1]
+        node.continued |= where == "next"
+        self.scope.nodes.append(Jump(node, where, condition, site))
+
+    def guard(self, condition: Register[pred]) -> Block[None]:
+        """`with k.guard(p):` puts `@p` before every instruction of the body, instead of branching around it.
+
+        What the body computes is undefined in the threads where `p` does not hold: use it inside, or select.
+        """
+        site = self.source.here(sys._getframe(1))
+        self._predicate(condition, "guard", site)
+        if self.guarded is not None:
+            raise traps.error(site, "an instruction has one guard; combine the two", "with k.guard(a & b):")
+        scope = self.scope
+
+        def enter() -> Scope:
+            self.guarded = condition
+            return scope
+
+        def leave() -> None:
+            self.guarded = None
+
+        return Block(self, "guard", enter, site, leave)
+
+    def return_if(self, condition: Register[pred]) -> None:
+        """`@p ret;`: the threads where `condition` holds are done."""
+        site = self.source.here(sys._getframe(1))
+        self._predicate(condition, "return_if", site)
+        if self.guarded is not None:
+            raise traps.error(site, "k.return_if inside `with k.guard(...)`: an instruction has one guard",
+                              "k.return_if(a & b)")  # fmt: skip
+        self.guarded = condition
+        try:
+            self.emit("ret", site=site)
+        finally:
+            self.guarded = None
+
+    def _new_loop(self, index: str, site: Site) -> Loop:
+        name, n = index or "1", 1
+        while name in self._labels:
+            n += 1
+            name = f"{index}_{n}" if index else str(n)
+        self._labels.add(name)
+        return Loop(name, site, Scope("loop"), Scope("loop"), Scope("loop"))
+
+    def _predicate(self, condition: Any, name: str, site: Site) -> None:
+        if isinstance(condition, bool):
+            raise traps.error(site, f"k.{name} got {condition}, which Python knows when the kernel is built; a plain "
+                              "`if` chooses what is emitted", "if ...:")  # fmt: skip
+        if not isinstance(condition, Register):
+            raise traps.error(site, f"k.{name} wants a predicate, found {condition!r}", f"k.{name}(x < y)")
+        self.usable(condition, site)
+        if condition.type.kind != "pred":
+            raise traps.error(site, f"k.{name} wants a predicate, {self.shown(condition)} is {condition.type.ptx}",
+                              f"k.{name}({self.python(condition)} != 0)")  # fmt: skip
+
+
+class Inside:
+    """Sends what is emitted to another scope, for the instructions a loop adds by itself."""
+
+    def __init__(self, k: Flow, scope: Scope) -> None:
+        self.k, self.scope = k, scope
+
+    def __enter__(self) -> None:
+        self.outer, self.k.scope = self.k.scope, self.scope
+
+    def __exit__(self, *_: object) -> None:
+        self.k.scope = self.outer
+
+
+class Block(Generic[T]):
+    """What `k.if_`, `k.loop`, ... return: it must be entered by `with`, and watches for rebound variables."""
+
+    def __init__(
+        self, k: Flow, what: str, enter: Callable[[], Scope], site: Site, leave: Callable[[], None] | None = None,
+        value: Callable[[], Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.k, self.what, self.site = k, what, site
+        self._enter, self._leave, self._value = enter, leave, value
+        if k._with is not None:
+            raise k._with.not_entered()
+        if what != "guard" and k.guarded is not None:
+            raise traps.error(site, f"k.{what} inside `with k.guard(...)`: a guard stands before single instructions",
+                              "with k.if_(p):")  # fmt: skip
+        k._with = self
+
+    def __enter__(self) -> T:
+        k = self.k
+        k._with = None
+        k.source.here(sys._getframe(1))
+        self._frame = k._frame
+        self._outer = k.scope
+        self._held = _held(self._frame, k)
+        self._before = len(k.registers)
+        self._scope = self._enter()
+        k.scope = self._scope
+        value: Any = self._value() if self._value else None
+        entered: T = value
+        return entered
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        k = self.k
+        k.scope = self._outer
+        if kind is not None:
+            k.guarded = None
+            return
+        if k._with is not None:
+            raise k._with.not_entered()
+        self._not_rebound()
+        if self._scope is not self._outer:
+            self._scope.open = False
+        if self._leave:
+            self._scope.open = True
+            self._leave()
+            self._scope.open = self._scope is self._outer
+
+    def not_entered(self) -> BuildError:
+        """The error of `k.if_(p)` without `with`."""
+        return traps.error(self.site, f"k.{self.what}(...) does nothing without `with`", f"with {self.site.text}:")
+
+    def __bool__(self) -> NoReturn:
+        self.k._with = None
+        raise traps.type_error(self.site, f"`if k.{self.what}(...):` would decide when the kernel is built",
+                               f"with {self.site.text}:")  # fmt: skip
+
+    def _not_rebound(self) -> None:
+        """A name that held a variable before the body must hold it after: the next round reads the old register."""
+        local = self._frame.f_locals
+        for name, (held, elements) in self._held.items():
+            now = local.get(name)
+            changed = None
+            if elements is None:
+                inside = isinstance(now, Var) and any(r is now for r in self.k.registers[self._before :])
+                if now is not held and now is not None and not inside:
+                    changed = held
+            elif now is held:
+                changed = next((old for old, new in zip(elements, now, strict=False) if old is not new), None)
+            found = self._assigned(name, elements is not None) if changed is not None else None
+            if changed is not None and found is not None:
+                raise self._rebound(changed.hint or name, changed, found)
+
+    def _assigned(self, name: str, element: bool) -> tuple[ast.expr, ast.expr] | None:
+        """The assignment to `name` (or to its elements) in this body, if there is one."""
+        facts = self.k.source.facts(self._frame.f_code.co_filename)
+        span = self.site.span
+        last = facts.ends.get((span.line, span.column, span.end_line, span.end_column), 0)
+        found = [a for a in (facts.stored if element else facts.assigned).get(name, [])
+                 if span.line < a[0].lineno <= last]  # fmt: skip
+        return min(found, key=lambda a: a[0].lineno) if found else None
+
+    def _rebound(self, name: str, var: Register[Any], found: tuple[ast.expr, ast.expr]) -> BuildError:
+        target, value = found
+        span = Span(self._frame.f_code.co_filename, target.lineno, target.col_offset,
+                    value.end_lineno or target.lineno, value.end_col_offset or target.col_offset)  # fmt: skip
+        return traps.error(
+            Site(span), f"inside `with k.{self.what}(...)` the Python name `{name}` was bound to something else; the "
+            f"variable {self.k.shown(var)} keeps its old value", f"{ast.unparse(target)}.set({ast.unparse(value)})",
+        )  # fmt: skip
+
+
+def _held(frame: FrameType, k: Flow) -> dict[str, tuple[Any, list[Any] | None]]:
+    """The locals that hold variables, or lists of them."""
+    out: dict[str, tuple[Any, list[Any] | None]] = {}
+    for name, value in frame.f_locals.items():
+        if isinstance(value, Var):
+            if value.k is k and value.scope.open:
+                out[name] = (value, None)
+        elif type(value) is list and value and isinstance(value[0], Var):
+            out[name] = (value, list(value))
+    return out

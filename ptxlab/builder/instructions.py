@@ -1,0 +1,87 @@
+"""Every instruction of the table as a method: `k.fma(a, b, c)`, `k.shfl(...)`, and `k.op("fma.rn.f32", a, b, c)`.
+
+Modifiers are keyword arguments (`ftz=True`, `rnd="rz"`, `type=u32`); what a call leaves open comes from its operands.
+Opcodes that are Python words end in an underscore (`k.and_`). The stub beside this file is generated from the table.
+"""
+
+from __future__ import annotations
+
+import keyword
+import sys
+from typing import Any
+
+from ptxlab.builder import traps
+from ptxlab.builder.flow import Flow
+from ptxlab.builder.plan import Kind, Plan, resolve
+from ptxlab.builder.pointer import Ptr
+from ptxlab.builder.registers import Register
+from ptxlab.builder.source import Site
+from ptxlab.isa import TABLE, FormError
+
+
+class Instructions(Flow):
+    """The builder's instruction methods; one call is one PTX instruction."""
+
+    def op(self, opcode: str, *operands: Any, into: Any = None, both: bool = False) -> Any:
+        """One instruction by its whole opcode: `k.op("fma.rn.f32", a, b, c)`.
+
+        Returns the result: a register, a list for a vector, None. `into` names the variable (or the list of them) to
+        write instead of a new register; `both=True` also gives an optional second destination (`d|p`).
+        """
+        return self.emit(opcode, *operands, into=into, both=both)
+
+    def invoke(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site | None = None) -> Any:
+        """What every generated method does: finds the form that the operands and modifiers mean, and emits it."""
+        if site is None:
+            site = self.source.here(sys._getframe(1))
+        into, both = modifiers.pop("into", None), modifiers.pop("both", False)
+        result = modifiers.pop("result", None)
+        p = self.resolved(name, operands, modifiers, site)
+        return self.emit(p, *operands, into=into, both=both, result=result, site=site)
+
+    def resolved(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site) -> Plan:
+        """The plan of a call, or a `BuildError` with the table's words."""
+        try:
+            return resolve(name, tuple(map(_kind, operands)), tuple(modifiers.items()))
+        except FormError as why:
+            raise traps.error(site, why.what, syntax=why.syntax) from None
+        except TypeError:  # a modifier that cannot be hashed
+            wrong = next((f"{n}={v!r}" for n, v in modifiers.items() if not isinstance(v, str | int | type)), "")
+            if not wrong:
+                raise
+            raise traps.error(site, f"{name}: a modifier is a word, found {wrong}") from None
+
+
+def method_name(opcode: str) -> str:
+    """The method of an opcode: `and` -> `and_`."""
+    return opcode + "_" if keyword.iskeyword(opcode) else opcode
+
+
+def _kind(operand: Any) -> Kind:
+    if isinstance(operand, Register):
+        name: str = operand.type.ptx
+        return name
+    if isinstance(operand, Ptr):
+        return "ptr", operand.space, operand.element.ptx
+    if isinstance(operand, list | tuple):
+        kinds = [_kind(o) for o in operand]
+        first = next((k for k in kinds if isinstance(k, str)), "int")
+        return "vec", str(len(operand)), first
+    return "float" if isinstance(operand, float) else "int"
+
+
+def _method(opcode: str) -> Any:
+    says = "\n\n".join(f"{entry.syntax}\n    {entry.says}" for entry in TABLE[opcode])
+
+    def method(self: Instructions, *operands: Any, **modifiers: Any) -> Any:
+        return self.invoke(opcode, operands, modifiers)
+
+    method.__name__ = method_name(opcode)
+    method.__qualname__ = f"Instructions.{method.__name__}"
+    method.__doc__ = says
+    return method
+
+
+for _opcode in TABLE:
+    if not hasattr(Instructions, method_name(_opcode)):
+        setattr(Instructions, method_name(_opcode), _method(_opcode))

@@ -1,0 +1,292 @@
+"""`@kernel`: turns a Python function into PTX.
+
+    @kernel
+    def saxpy(k: Builder, x: Ptr[f32], y: Ptr[f32], a: f32, n: u32) -> None: ...
+
+    saxpy.ptx                        # built when first asked for
+    saxpy(arch="sm_90").ptx          # built now, with other options
+
+Parameters annotated with a PTX type are the kernel's parameters; any other parameter is plain Python, given when the
+kernel is called: `attention(head_dim=128)`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ptxlab.builder import traps, types
+from ptxlab.builder.builder import Builder
+from ptxlab.builder.emit import IDENTIFIER
+from ptxlab.builder.pointer import PointerType, Ptr
+from ptxlab.builder.printer import text
+from ptxlab.builder.probes import PARAMETER
+from ptxlab.builder.registers import Register
+from ptxlab.builder.source import Site
+from ptxlab.builder.types import TYPES, f32, u64
+from ptxlab.errors import BuildError, Span
+from ptxlab.text import Module, parse
+
+DEFAULT_ARCH = "sm_80"
+
+
+class Param(NamedTuple):
+    """A kernel parameter: its name, and its type (`f32`, or `PointerType` for `Ptr[f32]`)."""
+
+    name: str
+    type: Any
+
+    @property
+    def ptx(self) -> str:
+        """The type in the `.param` declaration; a pointer is a u64, a 16-bit float its bits."""
+        if isinstance(self.type, PointerType):
+            return "u64"
+        return str(self.type.declared if self.type.bits >= 16 else self.type.ptx)
+
+
+class Kernel:
+    """A built kernel: `.ptx`, `.name`, `.params`, `.arch`, and `.module`, its parsed text with the Python spans."""
+
+    def __init__(self, name: str, arch: str, ptx: str, params: tuple[Param, ...], spans: Mapping[int, Span]) -> None:
+        self.name, self.arch, self.ptx, self.params, self.spans = name, arch, ptx, params, spans
+
+    @cached_property
+    def module(self) -> Module:
+        """The parsed text; `module.spans` maps its lines to the Python that wrote them."""
+        return parse(self.ptx, file=f"<{self.name}>", spans=self.spans)
+
+    def __repr__(self) -> str:
+        params = ", ".join(f"{p.name}: {p.type!r}" for p in self.params)
+        return f"<kernel {self.name}({params}) for {self.arch}, {len(self.ptx.splitlines())} lines>"
+
+
+class KernelFunction:
+    """What `@kernel` makes of a function: a kernel that is built with its defaults when first used, and a function of
+    its plain Python parameters that builds another."""
+
+    def __init__(
+        self, function: Callable[..., None], arch: str, probes: bool, name: str | None, loc: bool,
+        types_: Mapping[str, type[Any]], scope: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        self.function, self.arch, self.probes, self.loc = function, arch, probes, loc
+        self._name = name or function.__name__
+        self._types, self._scope = types_, scope
+        self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
+
+    def __call__(
+        self, *, arch: str | None = None, probes: bool | None = None, name: str | None = None, loc: bool | None = None,
+        **python: Any,
+    ) -> Kernel:  # fmt: skip
+        """Builds the kernel. Keywords other than the four are the function's plain Python parameters."""
+        return _build(
+            self.function, name or self._name, arch or self.arch, self.probes if probes is None else probes,
+            self.loc if loc is None else loc, self._types, self._scope, python,
+        )  # fmt: skip
+
+    @cached_property
+    def built(self) -> Kernel:
+        """The kernel with all defaults."""
+        return self()
+
+    @property
+    def ptx(self) -> str:
+        """The PTX text."""
+        return self.built.ptx
+
+    @property
+    def module(self) -> Module:
+        """The parsed text, with spans."""
+        return self.built.module
+
+    @property
+    def name(self) -> str:
+        """The entry's name."""
+        return self._name
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        """The kernel's parameters."""
+        return self.built.params
+
+    @property
+    def spans(self) -> Mapping[int, Span]:
+        """PTX line -> Python expression."""
+        return self.built.spans
+
+    def __repr__(self) -> str:
+        signature = re.sub(r"ptxlab\.builder\.\w+\.", "", str(inspect.signature(self.function)))
+        return f"<kernel function {self._name}{signature}>"
+
+
+@typing.overload
+def kernel(function: Callable[..., None], /) -> KernelFunction: ...
+@typing.overload
+def kernel(
+    *, arch: str = ..., probes: bool = ..., name: str | None = ..., loc: bool = ...,
+    types: Mapping[str, type[Any]] | None = ...,
+) -> Callable[[Callable[..., None]], KernelFunction]: ...  # fmt: skip
+def kernel(
+    function: Callable[..., None] | None = None, /, *, arch: str = DEFAULT_ARCH, probes: bool = False,
+    name: str | None = None, loc: bool = False, types: Mapping[str, type[Any]] | None = None,
+) -> KernelFunction | Callable[[Callable[..., None]], KernelFunction]:  # fmt: skip
+    """Makes a kernel of a function whose first parameter is the builder.
+
+    arch: the target; probes: whether `k.probe` stores (and the `probe` parameter exists); name: of the entry, the
+    function's by default; loc: print `.loc` lines for profilers; types: what names in the annotations stand for, so
+    that `def scalar(k, q: Ptr[Real])` can be built for f32 and f64 (`types={"Real": f64}`).
+    """
+    caller = sys._getframe(1)
+    scope = dict(caller.f_locals) if caller.f_locals is not caller.f_globals else {}
+
+    def decorate(function: Callable[..., None]) -> KernelFunction:
+        return KernelFunction(function, arch, probes, name, loc, types or {}, scope)
+
+    return decorate if function is None else decorate(function)
+
+
+def _build(
+    function: Callable[..., None], name: str, arch: str, probes: bool, loc: bool, given: Mapping[str, type[Any]],
+    scope: Mapping[str, Any], python: dict[str, Any],
+) -> Kernel:  # fmt: skip
+    k = Builder(name, arch, probes=probes)
+    k.doc = _summary(function)
+    declared = list(inspect.signature(function).parameters.values())
+    at = k.source.parameter(function.__code__, declared[0].name if declared else "")
+    if not declared:
+        raise traps.error(at, f"{function.__name__} takes no parameters; the first is the builder",
+                          f"def {function.__name__}(k): ...")  # fmt: skip
+    if not IDENTIFIER.match(name):
+        raise traps.error(at, f"{name!r} is no PTX name; letters, digits, _ and $ are", f'name="{_ascii(name)}"')
+    arguments: dict[str, Any] = {}
+    for p in declared[1:]:
+        site = k.source.parameter(function.__code__, p.name)
+        kind = _parameter_type(function, p, given, scope, site)
+        if kind is None:
+            if p.name in python:
+                arguments[p.name] = python.pop(p.name)
+            elif p.default is inspect.Parameter.empty:
+                raise traps.error(site, f"{name} needs its Python parameter `{p.name}`; a kernel parameter has a PTX "
+                                  "type", f"{function.__name__}({p.name}=...)")  # fmt: skip
+            continue
+        if p.name in python:
+            raise traps.error(site, f"`{p.name}` is a parameter of the kernel; its value is given at the launch")
+        if not IDENTIFIER.match(p.name):
+            raise traps.error(site, f"{p.name!r} is no PTX name; letters, digits, _ and $ are", _ascii(p.name))
+        if p.name == PARAMETER:
+            raise traps.error(
+                site, f"`{PARAMETER}` is the name of the parameter that a probes=True build adds", "probed"
+            )
+        k.parameters.append(Param(p.name, kind))
+        arguments[p.name] = _loaded(k, k.parameters[-1], site)
+    if python:
+        unknown = next(iter(python))
+        raise traps.error(at, f"{name} has no Python parameter `{unknown}`" +
+                          traps.close(unknown, [p.name for p in declared[1:]]))  # fmt: skip
+    if probes:
+        k.parameters.append(Param(PARAMETER, PointerType(f32)))
+        k.probe_base = k.emit("ld.param.u64", f"[{PARAMETER}]", result=u64, hint=PARAMETER, site=at)
+    function(k, **arguments)
+    if k._with is not None:
+        raise k._with.not_entered()
+    if probes:
+        if k.probe_type is None:
+            raise traps.error(at, f"{name} is built with probes=True and never calls k.probe",
+                              "k.probe(row, tile, tiles, row_max, row_sum, rescale)")  # fmt: skip
+        k.parameters[-1] = Param(PARAMETER, PointerType(k.probe_type))
+    k.emit("ret", site=Site(at.span))
+    _check_target(k)
+    ptx, spans = text(k, loc=loc)
+    k.source.frame = None
+    return Kernel(name, arch, ptx, tuple(k.parameters), spans)
+
+
+def _loaded(k: Builder, p: Param, site: Site) -> Any:
+    """The register (or pointer) with a parameter's value."""
+    if isinstance(p.type, PointerType):
+        base = k.emit("ld.param.u64", f"[{p.name}]", result=u64, hint=p.name, site=site)
+        return Ptr(k, base, p.type.element)
+    held = types.IN_REGISTER.get(p.type.ptx, p.type)
+    word = p.type.ptx if p.type.kind != "packed" and p.type.ptx not in ("f16", "bf16") else f"b{p.type.bits}"
+    return k.emit(f"ld.param.{word}", f"[{p.name}]", result=held, hint=p.name, site=site)
+
+
+def _parameter_type(
+    function: Callable[..., None],
+    p: inspect.Parameter,
+    given: Mapping[str, type[Any]],
+    scope: Mapping[str, Any],
+    site: Site,
+) -> Any:
+    """The PTX type of a parameter, or None when it is plain Python."""
+    annotation = p.annotation
+    if annotation is inspect.Parameter.empty:
+        return None
+    if isinstance(annotation, str):
+        closure = inspect.getclosurevars(function).nonlocals
+        names = {**TYPES, "Ptr": Ptr, "inf": None} | function.__globals__ | dict(scope) | dict(closure) | dict(given)
+        try:
+            annotation = eval(annotation, names)
+        except Exception as why:
+            raise traps.error(site, f"the annotation of `{p.name}` cannot be resolved: {why}") from None
+    element = _concrete(annotation, given)
+    if isinstance(element, type) and issubclass(element, Register) and element.bits:
+        if element.kind == "pred":
+            raise traps.error(site, f"`{p.name}`: a kernel takes no predicates", f"{p.name}: u32")
+        return element
+    if typing.get_origin(annotation) is Ptr:
+        (inner,) = typing.get_args(annotation)
+        inner = _concrete(inner, given)
+        if not (isinstance(inner, type) and issubclass(inner, Register) and inner.bits) or inner.kind == "pred":
+            raise traps.error(
+                site, f"`{p.name}`: a pointer points to a PTX type, found {inner!r}", f"{p.name}: Ptr[f32]"
+            )
+        return PointerType(inner)
+    if annotation is Ptr:
+        raise traps.error(site, f"`{p.name}`: what does it point to?", f"{p.name}: Ptr[f32]")
+    return None
+
+
+def _concrete(annotation: Any, given: Mapping[str, type[Any]]) -> Any:
+    """A type variable as the type that `types=` gives it."""
+    return given.get(annotation.__name__, annotation) if isinstance(annotation, typing.TypeVar) else annotation
+
+
+def _check_target(k: Builder) -> None:
+    for p in k.plans:
+        if p.form.op.sm > k.target.number:
+            node = _first_use(k.body.nodes, p.opcode)
+            raise traps.error(node, f"{p.opcode} needs sm_{p.form.op.sm} or later; this kernel is built for {k.arch}",
+                              f'@kernel(arch="sm_{p.form.op.sm}")')  # fmt: skip
+
+
+def _first_use(nodes: list[Any], opcode: str) -> Site | None:
+    for node in nodes:
+        if getattr(node, "opcode", None) == opcode:
+            site: Site | None = node.site
+            return site
+        for inner in ("head", "then", "other", "body", "step"):
+            body = getattr(node, inner, None)
+            found = _first_use(body.nodes, opcode) if body is not None else None
+            if found is not None:
+                return found
+    return None
+
+
+def _ascii(name: str) -> str:
+    """A PTX name that is close to `name`."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "_$") else "_" for c in name)
+    return plain if IDENTIFIER.match(plain) else f"kernel_{plain}"
+
+
+def _summary(function: Callable[..., None]) -> list[str]:
+    """The first paragraph of the docstring."""
+    doc = inspect.getdoc(function) or ""
+    return doc.split("\n\n")[0].splitlines()
+
+
+__all__ = ["BuildError", "Kernel", "KernelFunction", "Param", "kernel"]

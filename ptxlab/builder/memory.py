@@ -1,0 +1,321 @@
+"""Loads, stores, pointer arithmetic and shared memory: what `p[i]`, `k.load`, `k.store` and `k.shared` emit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+from ptxlab.builder import traps
+from ptxlab.builder.arithmetic import Arithmetic
+from ptxlab.builder.immediates import half_bits, immediate
+from ptxlab.builder.pointer import Index, Ptr, Shared, VarPtr
+from ptxlab.builder.registers import Register
+from ptxlab.builder.source import Site
+from ptxlab.builder.types import IN_REGISTER, u32, u64
+from ptxlab.errors import BuildError
+
+T = TypeVar("T", bound=Register[Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A shared array: its symbol, element type, number of elements (0: dynamic) and alignment in bytes."""
+
+    name: str
+    type: str
+    count: int
+    align: int
+
+
+class Memory(Arithmetic):
+    """The memory half of the builder."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrays: list[Array] = []
+
+    # -- loads and stores
+    @overload
+    def load(self, pointer: Ptr[T], *, vector: int = 1, **modifiers: Any) -> T: ...
+    @overload
+    def load(self, pointer: Ptr[T], count: int, *, vector: int = 1, **modifiers: Any) -> list[T]: ...
+    def load(self, pointer: Ptr[T], count: int | None = None, *, vector: int = 1, **modifiers: Any) -> T | list[T]:
+        """Loads one element, or `count` consecutive ones with immediate offsets, `vector` (1, 2 or 4) at a time.
+
+        One instruction an element (or a vector): `query = k.load(q + row * D, D)` gives `%query0, %query1, ...`.
+        The address of a vector must be aligned to the vector's size. Further keywords are modifiers of `ld`.
+        """
+        site = self.source.here(sys._getframe(1))
+        self._vector(pointer, count, vector, site)
+        cls = self._loaded(pointer, site)
+        opcode = self._opcode("ld", pointer, vector, modifiers, site)
+        if count is None:
+            item: T = self.emit(opcode, pointer, result=cls, site=site)
+            return item
+        names, _, frame = self.source.names(self._frame, site)
+        if names is not None:
+            self._not_rebinding(names, frame, site)
+        out: list[T] = self.family(cls, count, names, site)
+        for n in range(0, count, vector):
+            at = pointer.moved(n * pointer.size)
+            self.emit(opcode, at, into=out[n] if vector == 1 else out[n : n + vector], site=site)
+            self.scope.nodes[-1].named = names is not None
+        return out
+
+    def store(
+        self,
+        pointer: Ptr[T],
+        values: Register[T] | float | Sequence[Register[T] | float],
+        *,
+        vector: int = 1,
+        **modifiers: Any,
+    ) -> None:
+        """Stores one value, or a list of them to consecutive elements, `vector` (1, 2 or 4) at a time."""
+        site = self.source.here(sys._getframe(1))
+        many = values if isinstance(values, Sequence) else [values]
+        self._vector(pointer, len(many), vector, site)
+        opcode = self._opcode("st", pointer, vector, modifiers, site)
+        for n in range(0, len(many), vector):
+            at = pointer.moved(n * pointer.size)
+            group = [self._stored(pointer, v, site) for v in many[n : n + vector]]
+            self.emit(opcode, at, group[0] if vector == 1 else group, site=site)
+
+    def element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any:
+        """`p[i]`."""
+        site = self.source.here(sys._getframe(2))
+        cls = self._loaded(pointer, site)
+        at = self._at(pointer, index, site)
+        return self.emit(self._opcode("ld", pointer, 1, {}, site), at, result=cls, site=site)
+
+    def set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None:
+        """`p[i] = value`."""
+        site = self.source.here(sys._getframe(2))
+        stored = self._stored(pointer, value, site)
+        at = self._at(pointer, index, site)
+        self.emit(self._opcode("st", pointer, 1, {}, site), at, stored, site=site)
+
+    def _vector(self, pointer: Ptr[Any], count: int | None, vector: int, site: Site) -> None:
+        if not isinstance(pointer, Ptr):
+            raise traps.error(site, f"a pointer is wanted, found {self._what(pointer)}")
+        if vector not in (1, 2, 4) or vector * pointer.element.bits > 128:
+            raise traps.error(site, f"a vector of {vector} {pointer.element.ptx} is not one access; at most 4 elements "
+                              "and 16 bytes are", f"vector={min(4, 128 // pointer.element.bits)}")  # fmt: skip
+        if count is not None and count % vector:
+            raise traps.error(site, f"{count} elements are not whole vectors of {vector}", "vector=1")
+        if pointer.offset % (vector * pointer.size):
+            raise traps.error(site, f"the constant offset {pointer.offset} is not a multiple of the vector's "
+                              f"{vector * pointer.size} bytes; the access would be misaligned", "vector=1")  # fmt: skip
+
+    def _opcode(self, name: str, pointer: Ptr[Any], vector: int, modifiers: dict[str, Any], site: Site) -> str:
+        cls = pointer.element
+        own = cls.kind in ("signed", "unsigned", "bits") or (cls.bits >= 32 and cls.kind == "float")
+        memory = cls.ptx if own else f"b{cls.bits}"
+        parts = [name, pointer.space, *([f"v{vector}"] if vector > 1 else []), memory]
+        if modifiers:
+            from ptxlab.builder.plan import resolve
+
+            given = {"space": pointer.space, "type": memory, **({"vec": f"v{vector}"} if vector > 1 else {})}
+            shape: Any = ("ptr", pointer.space, cls.ptx)
+            kinds = (shape,) if name == "ld" else (shape, ("vec", vector, memory) if vector > 1 else "int")
+            try:
+                return resolve(name, kinds, tuple((given | modifiers).items())).opcode
+            except LookupError as why:
+                raise traps.error(site, str(why), syntax=getattr(why, "syntax", "")) from None
+        return ".".join(p for p in parts if p)
+
+    def _loaded(self, pointer: Ptr[Any], site: Site) -> type[Any]:
+        cls: type[Any] = pointer.element
+        if cls.kind == "pred":
+            raise traps.error(site, "predicates do not live in memory; store a u8 of k.select(p, 1, 0, type=u32)")
+        held: type[Any] = IN_REGISTER.get(cls.ptx, cls)
+        return held
+
+    def _stored(self, pointer: Ptr[Any], value: Any, site: Site) -> Any:
+        cls = pointer.element
+        if isinstance(value, Register):
+            if value.type is not cls and value.type is not IN_REGISTER.get(cls.ptx):
+                raise traps.error(
+                    site, f"the pointer is Ptr[{cls.ptx}], {self.shown(value)} is {value.type.ptx}",
+                    f"k.cvt({cls.ptx}, {self.python(value)})" if cls.kind not in ("bits", "pred") and
+                    value.type.kind != "pred" else f"k.bitcast({cls.ptx}, {self.python(value)})"
+                    if value.type.kind != "pred" else f"k.select({self.python(value)}, 1, 0, type=u32)",
+                )  # fmt: skip
+            return value
+        if isinstance(value, str | bytes) or not (isinstance(value, int | float) or hasattr(value, "__float__")):
+            raise traps.error(site, f"a register or a number is stored, found {self._what(value)}")
+        if cls.ptx in ("f16", "bf16"):
+            return half_bits(float(value), cls.ptx, site)
+        return immediate(value, cls.ptx, site)
+
+    # -- addresses
+    def moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any:
+        """The pointer `index` steps of `stride` bytes on: free for a number, one `mad` for a register."""
+        if isinstance(index, int):
+            return pointer.moved(index * stride, shape)
+        return self._step(pointer, index, stride, self.source.here(sys._getframe(2)), shape)
+
+    def _step(
+        self, pointer: Ptr[Any], index: Any, stride: int, site: Site, shape: tuple[int, ...] | None = None,
+        into: Any = None, temporary: bool = False,
+    ) -> Any:  # fmt: skip
+        if not isinstance(index, Register):
+            if hasattr(index, "__index__") and not isinstance(index, Ptr):
+                return pointer.moved(index.__index__() * stride, shape)
+            raise traps.error(site, f"a pointer moves by a number of elements, found {self._what(index)}")
+        if index.type.kind not in ("signed", "unsigned") or index.type.bits < 32:
+            raise traps.error(site, f"a pointer moves by an integer of 32 or 64 bits, {self.shown(index)} is "
+                              f"{index.type.ptx}", f"k.cvt(u32, {self.python(index)})")  # fmt: skip
+        wide = pointer.base.type.bits == 64
+        if not wide and index.type.bits == 64:
+            raise traps.error(site, f"{pointer.space} addresses have 32 bits, {self.shown(index)} is {index.type.ptx}",
+                              f"k.cvt(u32, {self.python(index)})")  # fmt: skip
+        mad = f"mad.{'wide' if wide and index.type.bits == 32 else 'lo'}.{index.type.ptx}"
+        base = self.emit(mad, index, stride, pointer.base, result=u64 if wide else u32, site=site, into=into,
+                         temporary=temporary)  # fmt: skip
+        kind = Shared if isinstance(pointer, Shared) else Ptr
+        return kind(self, base, pointer.element, pointer.offset, pointer.space,
+                    pointer.shape if shape is None else shape, "")  # fmt: skip
+
+    def _at(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], site: Site) -> Ptr[Any]:
+        """The address of `p[i]` or `p[i, j]`: what is constant goes into the offset, each register is one `mad`."""
+        many = index if isinstance(index, tuple) else (index,)
+        dimensions = max(1, len(pointer.shape))
+        if len(many) != dimensions:
+            plural = "s" if dimensions > 1 else ""
+            wanted = ", ".join("ijkl"[:dimensions])
+            raise traps.error(site, f"this pointer has {dimensions} dimension{plural}, the index "
+                              f"has {len(many)}", f"p[{wanted}]")  # fmt: skip
+        stride = pointer.size
+        for n in pointer.shape[1:]:
+            stride *= n
+        at = pointer
+        for d, one in enumerate(many):
+            if isinstance(one, slice):
+                raise traps.error(
+                    site, "a pointer has no slices; load consecutive elements", "k.load(p + start, count)"
+                )
+            at = self._step(at, one, stride, site, temporary=True)
+            if d + 1 < len(many):
+                stride //= pointer.shape[d + 1]
+        return at
+
+    def address(self, pointer: Ptr[Any]) -> Any:
+        """The address as a number: u64, or u32 in shared memory. One `add` if the pointer has a constant offset."""
+        self.usable(pointer.base)
+        if not pointer.offset:
+            return pointer.base
+        cls = pointer.base.type
+        return self.emit(f"add.{cls.ptx}", pointer.base, pointer.offset, result=cls)
+
+    def pointer(self, element: type[T], address: Register[Any], space: str = "global") -> Ptr[T]:
+        """A pointer made of an address in a register (u64, or u32 for shared memory). No instruction."""
+        kind = Shared if space == "shared" else Ptr
+        return kind(self, address, element, 0, space)
+
+    def var_ptr(self, pointer: Ptr[T]) -> VarPtr[T]:
+        """A pointer variable that starts where `pointer` points: `p += stride` moves it."""
+        base = pointer.base
+        if pointer.offset:
+            made = self.emit(f"add.{base.type.ptx}", base, pointer.offset, result=base.type)
+        else:
+            made = self.emit(f"mov.{base.type.ptx}", base, result=base.type)
+        return VarPtr(self, made, pointer.element, 0, pointer.space, pointer.shape)
+
+    def advance(self, pointer: VarPtr[Any], index: Index) -> None:
+        """`p += index`, in elements."""
+        site = self.source.here(sys._getframe(2))
+        base = pointer.base
+        if isinstance(index, Register):
+            self._step(pointer, index, pointer.size, site, into=base)
+        else:
+            self.emit(
+                f"add.{'s64' if base.type.bits == 64 else 's32'}", base, index * pointer.size, into=base, site=site
+            )
+
+    def set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None:
+        """`p.set(other)`."""
+        site = self.source.here(sys._getframe(2))
+        if not isinstance(other, Ptr) or other.element is not pointer.element or other.space != pointer.space:
+            raise traps.error(site, f"Ptr[{pointer.element.ptx}] in {pointer.space} memory is wanted, found "
+                              f"{self._what(other)}")  # fmt: skip
+        base = pointer.base
+        if other.offset:
+            self.emit(f"add.{base.type.ptx}", other.base, other.offset, into=base, site=site)
+        elif not self.retarget(other.base, base):
+            self.emit(f"mov.{base.type.ptx}", other.base, into=base, site=site)
+
+    def pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError:
+        """The error of something a pointer cannot do."""
+        site = self.source.here(sys._getframe(2))
+        name = pointer.base.hint or "p"
+        return traps.error(site, what, write if name == "p" else _renamed(write, name))
+
+    # -- shared memory
+    def shared(self, element: type[T], count: int | tuple[int, ...], align: int = 16) -> Shared[T]:
+        """A static shared array of `count` elements, or of a shape: `tile[i, j]`, `tile.row(i)`.
+
+        Its address is taken from its symbol, once, here: `mov.u32 %tile, tile;`. `align` is in bytes.
+        """
+        site = self.source.here(sys._getframe(1))
+        shape = count if isinstance(count, tuple) else (count,)
+        total = 1
+        for n in shape:
+            total *= n
+        if total < 1:
+            raise traps.error(site, f"a shared array has at least one element, found {count}; k.dynamic_shared has its "
+                              "size from the launch", "k.dynamic_shared(f32)")  # fmt: skip
+        cls = element
+        declared = cls.declared if cls.bits >= 16 else f"b{cls.bits}"
+        return self._array(cls, declared, total, align, shape if len(shape) > 1 else (), site)
+
+    def dynamic_shared(self, element: type[T], align: int = 16) -> Shared[T]:
+        """The shared memory whose size the launch gives (`shared=`); every call is the same memory."""
+        site = self.source.here(sys._getframe(1))
+        return self._array(element, "b8", 0, align, (), site)
+
+    def _array(
+        self, element: type[T], declared: str, count: int, align: int, shape: tuple[int, ...], site: Site
+    ) -> Shared[T]:
+        names, _, _ = self.source.names(self._frame, site)
+        known = next((a for a in self.arrays if not a.count), None) if not count else None
+        stem = names if isinstance(names, str) and names.isidentifier() and names.isascii() else "shared_1"
+        symbol, n = stem, 1
+        used = {a.name for a in self.arrays} | self.symbols()
+        while symbol in used and known is None:
+            n += 1
+            symbol = f"{stem.removesuffix('_1')}_{n}"
+        if known is None:
+            self.arrays.append(Array(symbol, declared, count, align))
+        else:
+            symbol = known.name
+            self.arrays[self.arrays.index(known)] = Array(symbol, declared, 0, max(known.align, align))
+        base = self.emit("mov.u32", symbol, result=u32, site=site, hint=symbol)
+        return Shared(self, base, element, 0, "shared", shape, symbol)
+
+    def symbols(self) -> set[str]:
+        """Names of the module that an array may not take."""
+        return set()
+
+    @property
+    def _frame(self) -> Any:
+        frame = self.source.frame
+        assert frame is not None
+        return frame
+
+    def _what(self, value: object) -> str:
+        """A wrong operand, for a message."""
+        if isinstance(value, Register):
+            return f"{self.shown(value)} ({value.type.ptx})"
+        return repr(value)
+
+
+def _renamed(write: str, name: str) -> str:
+    """`p` in a suggested line replaced by the pointer's own name."""
+    import re
+
+    return re.sub(r"\bp\b", name, write)
+
+
+__all__ = ["Array", "Memory"]

@@ -1,0 +1,115 @@
+"""Which instruction each Python operator is, for every type, and what to say where there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ptxlab.builder import traps
+from ptxlab.builder.registers import Register
+from ptxlab.builder.source import Site
+from ptxlab.builder.types import TYPES
+from ptxlab.errors import BuildError
+
+if TYPE_CHECKING:
+    from ptxlab.builder.emit import Emitter
+
+BINARY: dict[tuple[str, str], str] = {}
+"""(operator, PTX type) -> opcode."""
+
+UNARY: dict[tuple[str, str], str] = {}
+COMPARE: dict[tuple[str, str], str] = {}
+
+_WORDS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+
+
+def _fill() -> None:
+    for ptx, cls in TYPES.items():
+        bits = f"b{cls.bits}"
+        if cls.kind == "pred":
+            bits = "pred"
+        if cls.bits == 8 or ptx == "tf32":
+            continue
+        if cls.kind in ("float", "packed"):
+            for op, word in (("+", "add"), ("-", "sub"), ("*", "mul")):
+                BINARY[op, ptx] = f"{word}.rn.{ptx}"
+            UNARY["-", ptx], UNARY["abs", ptx] = f"neg.{ptx}", f"abs.{ptx}"
+        if ptx in ("f32", "f64"):
+            BINARY["/", ptx] = f"div.rn.{ptx}"
+        if cls.kind in ("signed", "unsigned"):
+            BINARY["+", ptx], BINARY["-", ptx], BINARY["*", ptx] = f"add.{ptx}", f"sub.{ptx}", f"mul.lo.{ptx}"
+            BINARY["//", ptx], BINARY["%", ptx] = f"div.{ptx}", f"rem.{ptx}"
+            UNARY["-", ptx] = f"neg.s{cls.bits}"
+        if cls.kind == "signed":
+            UNARY["abs", ptx] = f"abs.{ptx}"
+        if cls.kind in ("signed", "unsigned", "bits", "pred"):
+            BINARY["&", ptx], BINARY["|", ptx], BINARY["^", ptx] = f"and.{bits}", f"or.{bits}", f"xor.{bits}"
+            UNARY["~", ptx] = f"not.{bits}"
+        if cls.kind in ("signed", "unsigned", "bits"):
+            BINARY["<<", ptx], BINARY[">>", ptx] = f"shl.{bits}", f"shr.{ptx}"
+        if cls.kind in ("signed", "unsigned", "float"):
+            for op, word in _WORDS.items():
+                COMPARE[op, ptx] = f"setp.{'neu' if op == '!=' and cls.kind == 'float' else word}.{ptx}"
+        if cls.kind == "bits":
+            COMPARE["==", ptx], COMPARE["!=", ptx] = f"setp.eq.{ptx}", f"setp.ne.{ptx}"
+
+
+_fill()
+
+
+def mask(value: int, cls: type[Any]) -> int:
+    """A negative bit mask (`x & ~7`) as the unsigned number of the type's width."""
+    return value & ((1 << cls.bits) - 1) if -(1 << (cls.bits - 1)) <= value < 0 and cls.kind != "signed" else value
+
+
+def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site) -> BuildError:
+    """The error of an operator that its type has no instruction for."""
+    ptx, text = r.type.ptx, k.python(r)
+    if op == "/" and r.type.kind in ("signed", "unsigned"):
+        return traps.error(site, f"`/` divides floats, {k.shown(r)} is {ptx}; integer division is `//`",
+                           site.text.replace(" / ", " // ") if " / " in site.text else f"{text} // ...")  # fmt: skip
+    if op in ("//", "%") and r.type.kind == "float":
+        return traps.error(site, f"`{op}` is for integers, {k.shown(r)} is {ptx}; float division is `/`",
+                           site.text.replace(" // ", " / ") if " // " in site.text else f"{text} / ...")  # fmt: skip
+    if ptx == "pred" and op in ("+", "-", "*"):
+        return traps.error(
+            site, f"`{op}` needs numbers, {k.shown(r)} is a predicate", f"k.select({text}, 1, 0, type=u32)"
+        )
+    if ptx == "pred" and op in ("==", "!="):
+        return traps.error(site, f"`{op}` has no instruction for predicates; `^` says where they differ",
+                           f"~({text} ^ other)" if op == "==" else f"{text} ^ other")  # fmt: skip
+    if r.type.kind == "bits":
+        return traps.error(site, f"`{op}` needs a number, {k.shown(r)} is {ptx}: bits without a meaning",
+                           f"k.bitcast(u{r.type.bits}, {text})")  # fmt: skip
+    if r.type.kind == "float" and op in ("&", "|", "^", "<<", ">>", "~"):
+        return traps.error(site, f"`{op}` works on bits, {k.shown(r)} is {ptx}", f"k.bitcast(u{r.type.bits}, {text})")
+    if ptx in ("f16", "bf16", "f16x2", "bf16x2"):
+        return traps.error(site, f"`{op}` has no instruction for {ptx}", f"k.cvt(f32, {text})")
+    if op == "abs" and r.type.kind == "unsigned":
+        return traps.error(site, f"abs() of an unsigned number is the number; {k.shown(r)} is {ptx}", text)
+    return traps.error(site, f"`{op}` has no instruction for {ptx}")
+
+
+def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site) -> BuildError:
+    """The error of an operator on two types: names both, and the conversion to write."""
+    if not isinstance(other, Register):
+        return traps.error(site, f"`{op}` of {k.shown(r)} ({r.type.ptx}) and {other!r} ({type(other).__name__}): "
+                           "a register or a number is wanted")  # fmt: skip
+    if op in ("<<", ">>"):
+        return traps.error(site, f"a shift is by a 32-bit number, {k.shown(other)} is {other.type.ptx}",
+                           f"{k.python(r)} {op} k.cvt(u32, {k.python(other)})")  # fmt: skip
+    a, b = k.python(r), k.python(other)
+    both = f"{k.shown(r)} is {r.type.ptx}, {k.shown(other)} is {other.type.ptx}"
+    if "pred" in (r.type.ptx, other.type.ptx):
+        return traps.error(site, f"{both}: a predicate is not "
+                           "a number", f"k.select({a if r.type.ptx == 'pred' else b}, 1, 0, type=u32)")  # fmt: skip
+    left = _rank(r.type) < _rank(other.type)
+    if left:
+        a = f"k.cvt({other.type.ptx}, {a})"
+    else:
+        b = f"k.cvt({r.type.ptx}, {b})"
+    return traps.error(site, f"{both}: an instruction works "
+                       "on one type", f"{a} {op} {b}")  # fmt: skip
+
+
+def _rank(cls: type[Any]) -> tuple[bool, int, bool]:
+    return cls.kind == "float", cls.bits, cls.kind == "signed"

@@ -1,0 +1,140 @@
+"""Typed pointers: `p[i]` loads, `p[i] = x` stores, `p + i` moves; constants fold into the address and cost nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
+
+from ptxlab.builder.registers import Register
+
+if TYPE_CHECKING:
+    from ptxlab.builder.memory import Memory
+
+T = TypeVar("T")
+U = TypeVar("U", bound=Register[Any])
+Index = int | Register[Any]
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """What `Ptr[f32]` means as a parameter's type: `element` is the type class."""
+
+    element: type[Any]
+
+    def __repr__(self) -> str:
+        return f"Ptr[{self.element.ptx}]"
+
+
+class Ptr(Generic[T]):
+    """A pointer to elements of type `T` in `space`. `base` is the register (or symbol) with the address, `offset` a
+    constant number of bytes that is printed into the address: `[%q+16]`.
+
+    `p + 3` and `p.row(3)` are free; `p + i` with a register is one `mad`; `p[3]` is one load; `p[i]` with a register
+    is a `mad` and a load. Index in elements, not bytes.
+    """
+
+    __slots__ = ("base", "element", "k", "offset", "shape", "space", "symbol")
+
+    k: Memory
+    base: Register[Any]
+    element: type[Any]
+    offset: int
+    space: str
+    shape: tuple[int, ...]
+    symbol: str
+
+    def __init__(
+        self, k: Memory, base: Register[Any], element: type[Any], offset: int = 0, space: str = "global",
+        shape: tuple[int, ...] = (), symbol: str = "",
+    ) -> None:  # fmt: skip
+        self.k, self.base, self.element, self.offset = k, base, element, offset
+        self.space, self.shape, self.symbol = space, shape, symbol
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return int(self.element.bits) // 8
+
+    def __repr__(self) -> str:
+        offset = f"+{self.offset}" if self.offset else ""
+        return f"<Ptr[{self.element.ptx}] {self.space} {self.k.shown(self.base)}{offset}>"
+
+    def moved(self, offset: int, shape: tuple[int, ...] | None = None) -> Ptr[T]:
+        """The pointer `offset` bytes on, with the same base register."""
+        kind = Shared if isinstance(self, Shared) else Ptr
+        return kind(self.k, self.base, self.element, self.offset + offset, self.space,
+                    self.shape if shape is None else shape, self.symbol)  # fmt: skip
+
+    def __add__(self, index: Index) -> Ptr[T]:
+        to: Ptr[T] = self.k.moved(self, index, self.size)
+        return to
+
+    __radd__ = __add__
+
+    def __sub__(self, index: int) -> Ptr[T]:
+        if isinstance(index, Register | Ptr):
+            raise self.k.pointer_error(self, "a pointer minus a register has no single instruction", "p + (0 - i)")
+        to: Ptr[T] = self.k.moved(self, -index, self.size)
+        return to
+
+    def row(self, index: Index) -> Ptr[T]:
+        """The pointer to row `index` of a two-dimensional shared array."""
+        if len(self.shape) < 2:
+            raise self.k.pointer_error(self, "this pointer has no rows; it is one-dimensional", "p + i * width")
+        width = 1
+        for n in self.shape[1:]:
+            width *= n
+        to: Ptr[T] = self.k.moved(self, index, width * self.size, self.shape[1:])
+        return to
+
+    @overload
+    def cast(self, element: type[U]) -> Ptr[U]: ...
+    @overload
+    def cast(self, element: type[Any]) -> Ptr[Any]: ...
+    def cast(self, element: type[Any]) -> Ptr[Any]:
+        """The same address, pointing to elements of another type. No instruction."""
+        kind = Shared if isinstance(self, Shared) else Ptr
+        return kind(self.k, self.base, element, self.offset, self.space, (), self.symbol)
+
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> T:
+        item: T = self.k.element(self, index)
+        return item
+
+    def __setitem__(self, index: Index | tuple[Index, ...], value: Register[T] | int | float) -> None:
+        self.k.set_element(self, index, value)
+
+    def __iter__(self) -> NoReturn:
+        raise self.k.pointer_error(self, "a pointer does not know how many elements it points to", "k.load(p, count)")
+
+    def __bool__(self) -> NoReturn:
+        raise self.k.pointer_error(self, "a pointer's value is known only when the kernel runs", "k.address(p) != 0")
+
+    def __iadd__(self, index: Index) -> NoReturn:
+        raise self.k.pointer_error(self, "this pointer is a value, not a variable; `+=` would only rebind the Python "
+                                   "name", "p = k.var_ptr(p)")  # fmt: skip
+
+
+class Shared(Ptr[T]):
+    """A pointer into shared memory: 32-bit addresses, `ld.shared` and `st.shared`."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __add__(self, index: Index) -> Shared[T]: ...
+        def __sub__(self, index: int) -> Shared[T]: ...
+        def row(self, index: Index) -> Shared[T]: ...
+
+
+class VarPtr(Ptr[T]):
+    """A pointer that moves: `p += stride` adds elements in place, `p.set(q)` points it elsewhere."""
+
+    __slots__ = ()
+
+    def set(self, other: Ptr[T]) -> None:
+        """Points to where `other` points."""
+        self.k.set_pointer(self, other)
+
+    def __iadd__(self, index: Index) -> VarPtr[T]:  # type: ignore[override]
+        self.k.advance(self, index)
+        return self

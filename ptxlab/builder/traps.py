@@ -1,0 +1,112 @@
+"""The builder's error messages: the place, the line with a caret, what is wrong and the line to write instead."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import linecache
+from collections.abc import Iterable
+
+from ptxlab.builder.source import Site
+from ptxlab.errors import BuildError
+
+
+class BuildTypeError(BuildError, TypeError):
+    """A register was used where Python needs a value of its own (`range`, iteration, `int`)."""
+
+
+class BuildAttributeError(BuildError, AttributeError):
+    """The builder, or a register, has no such attribute."""
+
+
+def message(site: Site | None, what: str, write: str = "", syntax: str = "") -> str:
+    """The whole text of an error; `write` is the line to write instead, `syntax` the manual's."""
+    out = [what]
+    if site is not None:
+        span = site.span
+        out = [f"{span}: {what}"]
+        line = linecache.getline(span.file, span.line).rstrip("\n")
+        if line.strip():
+            indent = len(line) - len(line.lstrip())
+            column = len(line.encode()[: span.column].decode(errors="replace"))
+            end = len(line.encode()[: span.end_column].decode(errors="replace"))
+            if span.end_line != span.line:
+                end = len(line)
+            out.append("    " + line.strip())
+            if end > column:
+                out.append("    " + " " * (column - indent) + "^" + "~" * (end - column - 1))
+    if syntax:
+        out.append(f"  syntax: {syntax}")
+    if write:
+        out.append("  write:  " + write.replace("\n", "\n          "))
+    return "\n".join(out)
+
+
+def error(site: Site | None, what: str, write: str = "", syntax: str = "") -> BuildError:
+    """A `BuildError` at a place."""
+    return BuildError(message(site, what, write, syntax))
+
+
+def type_error(site: Site | None, what: str, write: str = "") -> BuildTypeError:
+    """A `BuildError` that is a `TypeError`, too."""
+    return BuildTypeError(message(site, what, write))
+
+
+def close(word: str, words: Iterable[str]) -> str:
+    """`; did you mean a or b?`, or nothing."""
+    found = difflib.get_close_matches(word, list(words), 2, 0.7)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+def truth(site: Site, shown: str) -> BuildTypeError:
+    """The error of `bool(register)`, worded for the syntax that asked."""
+    has = f"{shown} is a register, which has a value only when the kernel runs"
+    word, node = site.test or ("", None)
+    why, write = "its truth value is asked for when the kernel is built", "with k.if_(p):"
+    match node:
+        case ast.If(test=test):
+            why, write = "`if` decides when the kernel is built", f"with k.if_({ast.unparse(test)}):"
+        case ast.While(test=test):
+            why = "`while` decides when the kernel is built"
+            write = f"with k.while_(lambda: {ast.unparse(test)}):"
+        case ast.IfExp(test=test, body=body, orelse=other):
+            why = "`a if p else b` decides when the kernel is built"
+            write = f"k.select({ast.unparse(test)}, {ast.unparse(body)}, {ast.unparse(other)})"
+        case ast.Assert(test=test):
+            why = "`assert` decides when the kernel is built"
+            write = f"with k.if_({ast.unparse(ast.UnaryOp(ast.Invert(), test))}):\n    k.trap()"
+        case ast.BoolOp(op=op, values=values):
+            why = f"`{word}` decides when the kernel is built"
+            bitwise = " & " if isinstance(op, ast.And) else " | "
+            write = bitwise.join(f"({ast.unparse(value)})" for value in values)
+        case ast.UnaryOp(operand=operand):
+            why, write = "`not` decides when the kernel is built", ast.unparse(ast.UnaryOp(ast.Invert(), operand))
+        case ast.Compare(left=left, ops=[_, _, *_] as ops, comparators=rights):
+            why = "a chain of comparisons means `and`, which decides when the kernel is built"
+            lefts = [left, *rights[:-1]]
+            pairs = [ast.Compare(a, [op], [b]) for a, op, b in zip(lefts, ops, rights, strict=True)]
+            write = " & ".join(f"({ast.unparse(pair)})" for pair in pairs)
+        case ast.Compare():
+            why, write = "`in` compares when the kernel is built", "(x == a) | (x == b)"
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            why = f"Python's `{name}` decides when the kernel is built"
+            write = f"k.{name}({', '.join(map(ast.unparse, arguments))})"
+    return type_error(site, f"{has}; {why}", write)
+
+
+def number(site: Site, shown: str, what: str) -> BuildTypeError:
+    """The error of `int(register)`, `range(register)`, `list[register]`, `math.exp(register)`."""
+    has = f"{shown} is a register, which has a value only when the kernel runs"
+    word, node = site.test or ("", None)
+    if word == "range" and isinstance(node, ast.Call):
+        parts = [ast.unparse(a) for a in node.args]
+        order = {1: "{0}", 2: "{1}, {0}", 3: "{1}, {0}, {2}"}.get(len(parts), "n")
+        return type_error(site, f"{has}; `range` needs a number when the kernel is built",
+                          f"with k.loop({order.format(*parts)}) as i:")  # fmt: skip
+    if word == "index" and what == "index":
+        return type_error(site, f"{has}; a Python list is indexed when the kernel is built", "tile = k.shared(f32, n)")
+    if what == "float":
+        return type_error(
+            site, f"{has}; Python's mathematics works when the kernel is built", "k.sqrt(x), k.exp2(x), ..."
+        )
+    return type_error(site, f"{has}; Python needs a whole number when the kernel is built", "k.cvt(s32, x)")

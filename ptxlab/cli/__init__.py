@@ -1,0 +1,1 @@
+"""The `ptxlab` command, a file for each of its larger subcommands."""

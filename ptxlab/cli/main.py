@@ -1,0 +1,304 @@
+"""The `ptxlab` command: list, print and run the kernels, examine this machine, open the notebooks."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ptxlab.cli.run import build, print_json, run_kernel
+from ptxlab.errors import PtxlabError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; the exit status is 0 when all went well, 1 when a result is out of tolerance, 2 for errors."""
+    parser = _parser()
+    options, more = parser.parse_known_args(argv)
+    if options.run is _check:  # arguments that stand behind an option
+        options.arguments += [word for word in more if not word.startswith("--")]
+        more = [word for word in more if word.startswith("--")]
+    if more and options.run not in (_lab, _course):
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
+    options.more = more
+    try:
+        status: int = options.run(options)
+    except PtxlabError as error:
+        print(f"ptxlab: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # `ptxlab ptx scalar | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ptxlab", description="Learn how attention runs on a GPU, one PTX instruction at a time."
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Any, says: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=says, description=says)
+        made.set_defaults(run=run)
+        return made
+
+    _json(command("list", _list, "the kernels of the attention library"))
+    ptx = command("ptx", _ptx, "print the PTX of a kernel")
+    _kernel_options(ptx)
+    ptx.add_argument("--probes", action="store_true", help="with the stores of the online-softmax state")
+    run = command("run", run_kernel, "run a kernel on random inputs and compare it with float64")
+    _kernel_options(run)
+    _problem_options(run)
+    _json(run)
+    _json(command("doctor", _doctor, "what this machine has and lacks"))
+    command("lab", _lab, "open the notebooks in JupyterLab; further options are passed on to it")
+    bench = command("bench", _bench, "time the kernels against numpy")
+    bench.add_argument("kernels", nargs="*", metavar="KERNEL", help="by default all")
+    bench.add_argument("--seq-len", type=int, nargs="+", default=[256, 512, 1024], metavar="S")
+    bench.add_argument("--head-dim", type=int, default=64, metavar="D")
+    bench.add_argument("--device", default="auto", choices=("auto", "gpu", "cpu", "step"))
+    _json(bench)
+    check = command("check", _check, "run a kernel from a PTX file and report races, unwritten reads, misused barriers")
+    check.add_argument("file", type=Path, metavar="FILE.ptx")
+    check.add_argument("arguments", nargs="*", metavar="ARG", help="256, 0.5, f32[256], f32[256]=0, out:f32[2], x.npy")
+    check.add_argument("--grid", type=_three, default=(1,), metavar="X,Y,Z", help="blocks; by default one")
+    check.add_argument("--block", type=_three, default=(32,), metavar="X,Y,Z", help="threads; by default 32")
+    check.add_argument("--entry", metavar="NAME", help="which kernel, when the file has several")
+    check.add_argument("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory")
+    check.add_argument("--checks", metavar="CHECK,...", help="by default all")
+    check.add_argument("--seed", type=int, metavar="N", help="shuffles the warps")
+    check.add_argument("--budget", type=int, metavar="N", help="stop after so many warp-instructions")
+    check.add_argument("--device", default="cpu", choices=("cpu", "step"))
+    _json(check)
+    isa = command("isa", _isa, "the instructions that ptxlab knows, or what one of them does")
+    isa.add_argument("name", nargs="?", metavar="INSTRUCTION", help="such as fma or ld.global.f32")
+    _json(isa)
+    static = command("static", _static, "what a kernel is without running it: instructions, registers, occupancy")
+    static.add_argument("kernel", metavar="FILE|KERNEL", help="a file of PTX, or a name that `ptxlab list` shows")
+    static.add_argument("--entry", metavar="NAME", help="which kernel of the file")
+    static.add_argument("--arch", metavar="ARCH", help="by default the file's own")
+    static.add_argument("--threads", type=int, metavar="N", help="of a block, for the occupancy")
+    static.add_argument("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory of a block")
+    static.add_argument("--lines", action="store_true", help="the text with the registers alive at each line")
+    _json(static)
+    course = "the course: its exercises, what a class is given, and its marks"
+    commands.add_parser("course", help=course, add_help=False).set_defaults(run=_course)
+    return parser
+
+
+def _course(options: argparse.Namespace) -> int:
+    from ptxlab.course import command
+
+    return command.main(options.more)
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="for programs to read")
+
+
+def _kernel_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kernel", metavar="KERNEL", help="a name that `ptxlab list` shows")
+    parser.add_argument("--head-dim", type=int, default=64, metavar="D")
+    parser.add_argument("--causal", action="store_true", help="a row sees only the keys up to its own place")
+    parser.add_argument("--dtype", choices=("f32", "f64", "f16", "bf16"), help="by default what the kernel takes")
+    parser.add_argument("--arch", default="sm_80", metavar="ARCH")
+    parser.add_argument("--tile-kv", type=int, metavar="N", help="keys a tile, for kernels that have tiles")
+
+
+def _problem_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seq-len", type=int, default=128, metavar="S", help="query rows; of a decode kernel the keys")
+    parser.add_argument("--kv-len", type=int, metavar="S", help="keys; by default as many as rows")
+    parser.add_argument("--splits", type=int, metavar="N", help="parts of the keys, for decode kernels that split them")
+    parser.add_argument("--page-size", type=int, metavar="N", help="a paged cache, for decode kernels that take one")
+    parser.add_argument("--batch", type=int, default=1, metavar="B")
+    parser.add_argument("--heads", type=int, default=1, metavar="H", help="query heads")
+    parser.add_argument("--kv-heads", type=int, metavar="H", help="key/value heads; by default as many as query heads")
+    parser.add_argument("--scale", type=float, metavar="X", help="1/sqrt(D) by default")
+    parser.add_argument("--sigma", type=float, default=1.0, metavar="X", help="standard deviation of the logits")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs")
+    parser.add_argument("--device", default="auto", choices=("auto", "gpu", "cpu", "step"))
+
+
+# -- commands ----------------------------------------------------------------------------------------------------------
+
+
+def _list(options: argparse.Namespace) -> int:
+    from ptxlab import kernels
+
+    specs = [kernels.get(name) for name in kernels.names()]
+    if options.json:
+        print_json(
+            [
+                {
+                    "name": s.name, "rung": s.rung, "title": s.title, "question": s.question, "idea": s.idea,
+                    "teaches": s.teaches, "phase": s.phase,
+                    "parameters": {p.name: _limits(p) for p in s.parameters.values()},
+                }
+                for s in specs
+            ]
+        )  # fmt: skip
+        return 0
+    for s in specs:
+        print(f"{s.rung:>2}  {s.name:<17} {s.title}\n{'':22}{s.question}")
+    return 0
+
+
+def _limits(parameter: Any) -> dict[str, Any]:
+    limits: dict[str, Any] = {"default": parameter.default, "says": parameter.says}
+    if parameter.choices:
+        return limits | {"choices": parameter.choices}
+    return limits | {"minimum": parameter.minimum, "maximum": parameter.maximum, "step": parameter.step}
+
+
+def _ptx(options: argparse.Namespace) -> int:
+    print(build(options, probes=options.probes).ptx, end="")
+    return 0
+
+
+def _three(text: str) -> tuple[int, ...]:
+    """`8` or `8,4` as numbers."""
+    try:
+        return tuple(int(n) for n in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size: write 64, or 8,4 or 8,4,2") from None
+
+
+def _check(options: argparse.Namespace) -> int:
+    from ptxlab.cli.check import check
+    from ptxlab.errors import DeviceFault
+    from ptxlab.launch.run import ALL_CHECKS
+
+    try:
+        findings: Sequence[Any] = check(
+            options.file, options.arguments, options.grid, options.block, entry=options.entry, shared=options.shared,
+            checks=options.checks.split(",") if options.checks else ALL_CHECKS, seed=options.seed,
+            device=options.device, budget=options.budget,
+        ).findings  # fmt: skip
+    except DeviceFault as stopped:
+        findings = stopped.findings
+    if options.json:
+        print_json([finding.to_dict() for finding in findings])
+    else:
+        print("\n".join(map(str, findings)) or "nothing found")
+    return 1 if findings else 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from ptxlab.cli import doctor
+
+    found = doctor.examine()
+    if options.json:
+        print_json([{"name": f.name, "ok": f.ok, "value": f.value, "hint": f.hint} for f in found])
+    else:
+        print("\n".join(map(str, found)))
+    return 0
+
+
+def _lab(options: argparse.Namespace) -> int:
+    home = next((p for p in (Path("notebooks"), Path(__file__).parents[2] / "notebooks") if p.is_dir()), Path("."))
+    if home == Path("."):
+        print(
+            "there is no folder notebooks here; `ptxlab course release notebooks` writes the course's", file=sys.stderr
+        )
+    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", str(home), *options.more])
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from ptxlab import kernels
+
+    rows = []
+    for name in options.kernels:
+        if kernels.get(name).phase == "decode":
+            raise PtxlabError(f"{name}: bench times prefill kernels; `python benchmarks/decode.py` those for decode")
+    if not options.json:
+        print(f"{'kernel':<20}{'S':>6}{'device':>8}{'time':>12}{'GFLOP/s':>10}{'numpy f32':>12}{'ratio':>8}")
+    for name in options.kernels or kernels.names("prefill"):
+        for length in options.seq_len:
+            row = _measure(name, length, options.head_dim, options.device)
+            rows.append(row)
+            if not options.json:
+                ms, numpy_ms = row["seconds"] * 1e3, row["numpy_seconds"] * 1e3
+                print(
+                    f"{row['kernel']:<20}{length:>6}{row['device']:>8}{ms:>9.2f} ms{row['gflops']:>10.1f}"
+                    f"{numpy_ms:>9.2f} ms{ms / numpy_ms:>8.1f}"
+                )
+    if options.json:
+        print_json(rows)
+    return 0
+
+
+def _measure(name: str, length: int, head_dim: int, device: str) -> dict[str, Any]:
+    """The best of three runs of a kernel and of plain numpy in float32, one head of `length` rows and keys."""
+    import numpy as np
+
+    from ptxlab import attention, kernels, reference
+
+    built = kernels.get(name).build(head_dim=head_dim)
+    q, k, v = reference.random_inputs(1, 1, 1, length, length, head_dim, dtype=kernels.DTYPES[built.config.dtype])
+    runs = [attention(q, k, v, kernel=built, device=device) for _ in range(3)]
+    q, k, v = (x.astype(np.float32) for x in (q, k, v))
+    best = min(runs, key=lambda out: out.seconds)
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        scores = q[0, 0] @ k[0, 0].T * np.float32(reference.default_scale(head_dim))
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        _ = (weights @ v[0, 0]) / weights.sum(axis=1, keepdims=True)
+        times.append(time.perf_counter() - started)
+    flops = 4 * length * length * head_dim
+    return {
+        "kernel": built.name, "seq_len": length, "device": best.run.device, "seconds": best.seconds,
+        "gflops": flops / best.seconds / 1e9, "numpy_seconds": min(times),
+    }  # fmt: skip
+
+
+def _isa(options: argparse.Namespace) -> int:
+    from ptxlab.isa import TABLE
+    from ptxlab.isa.coverage import report, shown_by
+    from ptxlab.isa.docs import explain
+    from ptxlab.isa.table import FormError, all_ops, form
+
+    entries = all_ops() if options.name is None else list(TABLE.get(options.name, ()))
+    if not entries:
+        try:
+            entries = [form(options.name).op]
+        except FormError as error:
+            raise PtxlabError(error.what) from None
+    if options.json:
+        print_json([
+            {"syntax": e.syntax, "executed": e.executed, "says": e.says, "sm": e.sm, "tests": shown_by(e)}
+            for e in entries
+        ])  # fmt: skip
+    elif options.name is None:
+        print(report())
+    elif options.name in TABLE:
+        print("\n\n".join(f"{e.syntax}\n    {e.says}{'' if e.executed else ' Assembled only.'}" for e in entries))
+    else:
+        print(explain(options.name))
+    return 0
+
+
+def _static(options: argparse.Namespace) -> int:
+    from ptxlab import kernels
+    from ptxlab.static import inspect
+
+    if options.kernel in kernels.names():
+        kernel: Any = kernels.get(options.kernel).build(arch=options.arch or "sm_80")
+    else:
+        try:
+            kernel = Path(options.kernel).read_text(encoding="utf-8")
+        except OSError as error:
+            raise PtxlabError(f"{options.kernel}: {error.strerror}, and no kernel of that name") from None
+    found = inspect(kernel, options.threads, options.shared, options.arch, options.entry)
+    if options.json:
+        shown = dataclasses.asdict(found)
+        del shown["source"]
+        print_json(shown | {"instructions": found.instructions, "peak": found.peak})
+    else:
+        print(found.listing() if options.lines else found)
+    return 0

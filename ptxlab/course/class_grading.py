@@ -1,0 +1,330 @@
+"""Grades a class: `ptxlab course grade DIR` runs every submission in processes of its own and writes who has what.
+
+DIR holds a file for each student (`alice.ipynb`, `bob.py`) or a folder for each (`carol/01-scalar.ipynb`, ...). Nothing
+that a submission does reaches another one, the grader or the report: see `ptxlab.course.sandbox`. Marks are collected
+by this process alone, which runs no line of any submission.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import secrets
+import selectors
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ptxlab.course.handed import Handed, choose, collect
+from ptxlab.course.marks import Graded, Journal, Mark, without_marks
+from ptxlab.course.sandbox import confinement, isolation, reaper, tree
+from ptxlab.course.sandbox.attempts import Attempts
+from ptxlab.course.sandbox.examine import examine
+from ptxlab.course.sandbox.process import Task
+from ptxlab.errors import UnavailableError
+
+__all__ = ["Graded", "Handed", "Mark", "collect", "grade"]
+
+MESSAGE = 1 << 20
+"""Bytes of the longest message from a grader's process."""
+ENTRIES = 20_000
+"""Files and folders that a submission may have at a time."""
+
+
+def grade(
+    folder: Path, *, exercises: Sequence[str] = (), seed: int | None = None, seconds: float = 120.0, each: float = 30.0,
+    memory: int = 3 << 30, jobs: int | None = None, progress: bool = True, unconfined: bool = False,
+    confined: confinement.Confinement | None = None, journal: Journal | None = None,
+    after_each: Callable[[list[Graded]], None] | None = None,
+) -> list[Graded]:  # fmt: skip
+    """The marks of every submission in a folder, by student.
+
+    exercises: names, or beginnings such as "01"; by default all that some submission has a cell for. seed: hidden cases
+    are drawn from it, the same for all; by default one at random. seconds: of a submission, each: of one exercise;
+    memory: bytes that a process may take. jobs: submissions at a time, by default one a core.
+
+    `UnavailableError` on a machine that cannot confine submissions, unless `unconfined` is given. confined: what
+    `confinement.probe` found, if it was asked already. journal: keeps each submission's marks, and knows some already.
+    after_each: called with all marks so far.
+    """
+    if not hasattr(os, "fork"):
+        raise UnavailableError("grading needs fork and resource limits, so Linux or macOS (on Windows: in WSL)")
+    handed = collect(folder)
+    chosen = choose(handed, exercises) if journal is None else journal.exercises
+    seed = secrets.randbelow(1 << 31) if seed is None else seed
+    confined = confinement.probe(folder) if confined is None else confined
+    if not unconfined:
+        confined.refuse()
+    work = Path(tempfile.mkdtemp(prefix="ptxlab-grade-"))
+    work.chmod(0o711)
+    limits = isolation.Limits(int(seconds) + 5, memory)
+    pool = _Pool(work, chosen, seed, each, seconds, limits, confined.way, folder)
+    with reaper.children():
+        try:
+            return pool.run(handed, jobs or os.cpu_count() or 1, progress, journal, after_each)
+        finally:
+            left = tree.remove(work)
+            if left:
+                print(f"ptxlab: {left}", file=sys.stderr)
+
+
+# -- processes ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Job:
+    """A submission that is being graded, by a process that may be followed by another."""
+
+    handed: Handed
+    graded: Graded
+    folder: Path
+    user: int | None
+    started: float
+    ends: float = 0.0
+    pid: int = 0
+    pipe: int = -1
+    buffer: bytes = b""
+    now: str = ""
+    children: set[int] = field(default_factory=set)
+    ends_now: float = 0.0
+    looked: float = 0.0
+    attempts: Attempts = field(default_factory=Attempts)
+    notes: list[str] = field(default_factory=list)
+
+    def left(self) -> tuple[str, ...]:
+        """The exercises without a mark so far."""
+        return tuple(name for name, mark in self.graded.marks.items() if not mark.says)
+
+
+class _Pool:
+    """Runs submissions side by side; this process only reads what their graders tell."""
+
+    def __init__(
+        self, work: Path, exercises: tuple[str, ...], seed: int, each: float, seconds: float, limits: isolation.Limits,
+        way: str, folder: Path,
+    ) -> None:  # fmt: skip
+        self.work, self.exercises, self.seed, self.each, self.seconds = work, exercises, seed, each, seconds
+        self.limits, self.way, self.folder = limits, way, folder
+        self.selector = selectors.DefaultSelector()
+        self.jobs: dict[int, _Job] = {}
+
+    def run(
+        self, handed: list[Handed], jobs: int, progress: bool, journal: Journal | None = None,
+        after_each: Callable[[list[Graded]], None] | None = None,
+    ) -> list[Graded]:  # fmt: skip
+        """Grades all of them."""
+        from tqdm import tqdm
+
+        tqdm.monitor_interval = 0  # no thread of its own: this process forks
+        done: list[Graded] = []
+        waiting: list[tuple[int, Handed]] = []
+        for at, one in reversed(list(enumerate(handed))):
+            known = journal.known(one) if journal is not None else None
+            if known is None:
+                waiting.append((at, one))
+            else:
+                done.append(known)
+        with tqdm(
+            total=len(handed), initial=len(done), unit="submission", disable=not progress, file=sys.stderr
+        ) as bar:
+
+            def keep(one: Handed, graded: Graded) -> None:
+                done.append(graded)
+                if journal is not None:
+                    journal.add(one, graded)
+                if after_each is not None:
+                    after_each(sorted(done, key=lambda g: g.student))
+                bar.update()
+                bar.set_postfix_str(graded.student, refresh=False)
+
+            try:
+                while waiting or self.jobs:
+                    while waiting and len(self.jobs) < jobs:
+                        at, one = waiting.pop()
+                        if one.note:
+                            keep(one, without_marks(one, self.exercises, one.note))
+                            continue
+                        try:
+                            self._begin(at, one)
+                        except OSError as error:  # no process or no folder could be made
+                            why = f"not graded: {error.strerror}; run again with --resume"
+                            done.append(without_marks(one, self.exercises, why))
+                            bar.update()
+                    for job in self._wait():
+                        keep(job.handed, job.graded)
+            except KeyboardInterrupt:  # what is done is kept, and the report says what is not
+                left = [one for _, one in waiting] + [job.handed for job in self.jobs.values()]
+                done += [without_marks(one, self.exercises, "not graded: interrupted") for one in left]
+            finally:
+                for job in self.jobs.values():
+                    self._kill(job)
+        return sorted(done, key=lambda g: g.student)
+
+    def _begin(self, at: int, handed: Handed) -> None:
+        folder = self.work / f"{at:05}"
+        (folder / "cache").mkdir(parents=True, mode=0o700)
+        folder.chmod(0o711)
+        graded = Graded(handed.student, {name: Mark() for name in self.exercises})
+        now = time.monotonic()
+        user = confinement.user_for(self.way, at)
+        job = _Job(handed, graded, folder, user, now, now + self.seconds)
+        self._home(job)
+        self._start(job)
+
+    def _home(self, job: _Job) -> None:
+        """A new folder for the processes of a submission."""
+        home = job.folder / "home"
+        home.mkdir(mode=0o700)
+        if job.user is not None:
+            os.chown(home, job.user, job.user)
+
+    def _start(self, job: _Job) -> None:
+        """Starts a process that grades what is left of a submission."""
+        read, write = os.pipe()
+        pid = -1
+        sys.stdout.flush()
+        sys.stderr.flush()
+        task = Task(job.handed.student, job.handed.files, job.left(), job.folder, self.seed, self.each, job.user,
+                    self.limits, self.way, (self.folder,))  # fmt: skip
+        gc.freeze()  # what this process has lying about is not for the child to finalize
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(read)
+            raise
+        finally:
+            gc.unfreeze()
+            if pid != 0:
+                os.close(write)
+        if pid == 0:
+            os.close(read)
+            _child(task, write, [j.pipe for j in self.jobs.values()])
+        job.pid, job.pipe, job.buffer, job.now = pid, read, b"", ""
+        job.ends_now = min(job.ends, time.monotonic() + self.each + 40)
+        self.jobs[read] = job
+        self.selector.register(read, selectors.EVENT_READ)
+
+    def _wait(self) -> Iterator[_Job]:
+        """Reads what graders tell, ends those whose time is up, and yields the submissions that are done."""
+        if not self.jobs:
+            return
+        soonest = min(job.ends_now for job in self.jobs.values())
+        for key, _ in self.selector.select(max(0.0, min(soonest - time.monotonic(), 1.0))):
+            job = self.jobs[key.fd]
+            part = os.read(key.fd, 1 << 16)
+            job.buffer += part
+            *lines, job.buffer = job.buffer.split(b"\n")
+            for line in lines:
+                self._told(job, line)
+            if not part or len(job.buffer) > MESSAGE:
+                yield from self._ended(job, "The grader's process ended while it checked this answer.")
+        now = time.monotonic()
+        for job in [j for j in self.jobs.values() if now > j.looked + 1]:
+            job.looked = now
+            if self.way != "layers":  # what it writes to has a size of its own
+                continue
+            written, entries = tree.size(job.folder / "home", self.limits.disk, ENTRIES)
+            if written > self.limits.disk:
+                yield from self._ended(job, f"It wrote {written:,} bytes; at most {self.limits.disk:,} are allowed.")
+            elif entries > ENTRIES:
+                yield from self._ended(job, f"It made more than {ENTRIES:,} files.")
+        for job in [j for j in self.jobs.values() if now > j.ends_now]:
+            whole = job.ends_now >= job.ends
+            says = f"The time for the whole submission was up ({self.seconds:g} s)." if whole else "The time was up."
+            yield from self._ended(job, says)
+
+    def _told(self, job: _Job, line: bytes) -> None:
+        """One message of a grader's process."""
+        told = json.loads(line)
+        if "begins" in told:
+            job.now = told["begins"]
+            job.ends_now = min(job.ends, time.monotonic() + self.each + 40)
+        elif "process" in told:
+            job.children.add(int(told["process"]))
+            job.graded.in_force = told["in force"]
+        elif "stopped" in told:
+            job.children.discard(int(told["stopped"]))
+        elif "refused" in told:
+            for kind, examples in told["refused"].items():
+                for what in examples:
+                    job.attempts.add(str(kind), str(what))
+        elif told.get("exercise") == job.now:
+            job.graded.marks[job.now] = Mark(
+                float(told["score"]), bool(told["ok"]), [str(s) for s in told["says"]] or ["-"], told["parts"],
+                str(told["output"]), float(told["seconds"]),
+            )  # fmt: skip
+            if told["note"]:
+                job.notes.append(f"{job.now}: {told['note']}")
+            job.now = ""
+
+    def _kill(self, job: _Job) -> None:
+        """Ends the processes of a submission, with all that they have started."""
+        for pid in (job.pid, *job.children):
+            for kill in (os.killpg, os.kill):
+                try:
+                    kill(pid, signal.SIGKILL)
+                except (ProcessLookupError, PermissionError):
+                    pass
+        reaper.wait(job.pid, *job.children)
+        job.children.clear()
+
+    def _ended(self, job: _Job, says: str) -> Iterator[_Job]:
+        """The process of a job is over, or is to be: what is left of it goes to another, or gets nothing."""
+        self.selector.unregister(job.pipe)
+        os.close(job.pipe)
+        del self.jobs[job.pipe]
+        self._kill(job)
+        problem = tree.remove(job.folder / "home")
+        if job.now and not job.graded.marks[job.now].says:
+            job.graded.marks[job.now] = Mark(says=[says])
+            job.notes.append(f"{job.now}: {says[0].lower()}{says[1:].rstrip('.')}")
+        if job.left() and time.monotonic() < job.ends:
+            try:
+                self._home(job)
+                self._start(job)
+                return
+            except OSError as error:
+                problem = f"no further process could be started: {error.strerror}"
+                for name in job.left():
+                    job.graded.marks[name] = Mark(says=[problem])
+        for name in job.left():
+            job.graded.marks[name] = Mark(says=[f"The time for the whole submission was up ({self.seconds:g} s)."])
+        job.graded.seconds = time.monotonic() - job.started
+        problem = problem or tree.remove(job.folder)
+        words = job.attempts.words()
+        refused = [f"refused: {'; '.join(words)}"] if words else []
+        job.graded.note = "; ".join([*refused, *dict.fromkeys(job.notes), *([problem] if problem else [])])
+        yield job
+
+
+def _child(task: Task, pipe: int, others: list[int]) -> None:
+    """A grader's process: examines one submission, tells its marks, ends."""
+    status = 1
+    try:
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for other in others:
+            os.close(other)
+        null = os.open(os.devnull, os.O_RDWR)
+        for handle in (0, 1, 2):
+            os.dup2(null, handle)
+        isolation.die_with_parent()
+        isolation.hide()
+        isolation.limit_memory(task.limits.memory)
+        os.environ["PTXLAB_CACHE"] = os.environ["HOME"] = str(task.folder / "cache")
+
+        def tell(message: dict[str, Any]) -> None:
+            line = memoryview(json.dumps(message).encode() + b"\n")
+            while line:
+                line = line[os.write(pipe, line) :]
+
+        examine(task, tell)
+        status = 0
+    finally:
+        os._exit(status)

@@ -1,0 +1,395 @@
+"""`Grading`: what an exercise's checks use to run an answer and to say what happened in the machine.
+
+def _grade(g: Grading, answer: Any) -> None:
+    for n in g.vary((37,), hidden=lambda rng: int(rng.integers(1, 80))):
+        o = np.full(n, np.nan, np.float32)
+        run = g.launch(answer, -(-n // 32), 32, x, o, n, counters=True)
+        if run is not None:
+            g.close(f"right at {n} keys", o, expected)
+            g.at_most("reads no key twice", run, "sectors", 4 * n)
+
+The mark is the share of the parts that are right. A launch that ends in a fault or has findings is one wrong part, and
+None is returned; a launch that went well is no part by itself.
+"""
+
+from __future__ import annotations
+
+import copy
+import traceback
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ptxlab.course.exercise import Exercise, Feedback, Part
+from ptxlab.course.measures import costs, dearest, measure
+from ptxlab.course.watch import place
+from ptxlab.course.writers import writer
+from ptxlab.errors import DeviceFault, PtxlabError, Span
+from ptxlab.launch.buffers import Const, Out
+from ptxlab.launch.run import ALL_CHECKS, Run, launch
+
+Says = str | Sequence[str] | Callable[..., str | Sequence[str]]
+"""A sentence, several, or a function that makes them when they are needed."""
+
+BUDGET = 5_000_000
+"""Warp-instructions of one launch, unless an exercise says otherwise: an endless loop ends within a second."""
+LONGEST = 3000
+"""Characters of a sentence of the feedback, which may have what an answer returned in it."""
+
+
+@dataclass
+class _Launch:
+    """One launch, and its arguments as they were before it, so that it can be run again."""
+
+    run: Run
+    kernel: Any
+    grid: Any
+    block: Any
+    arrays: tuple[Any, ...]
+    before: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+class Grading:
+    """One check of one answer: the parts that were looked at so far, and the random numbers of the hidden cases.
+
+    graded: this is for a mark, so all cases are looked at; while learning, the first mistake is enough. `rng` gives
+    random numbers that depend on the seed and the exercise only.
+    """
+
+    def __init__(self, exercise: Exercise, *, seed: int, graded: bool = False) -> None:
+        self.exercise, self.seed, self.graded = exercise, seed, graded
+        self.rng = np.random.default_rng([seed, zlib.crc32(exercise.name.encode())])
+        self.parts: list[Part] = []
+        self.notes: list[str] = []
+        self._launches: list[_Launch] = []
+
+    # -- parts and cases -----------------------------------------------------------------------------------------------
+
+    def part(self, name: str, condition: Any, says: Says = "", *more: str) -> bool:
+        """Notes one part: right if `condition` holds; if not, `says` tells what happened. Returns which it was."""
+        ok = bool(condition)
+        told: tuple[str, ...] = ()
+        if not ok:
+            found = says() if callable(says) else says
+            told = tuple(_short(s) for s in ((found,) if isinstance(found, str) else tuple(found)) + more if s)
+        self.parts.append(Part(name, ok, told))
+        return ok
+
+    def note(self, says: str) -> None:
+        """A sentence for an answer that is right: what the machine saw."""
+        self.notes.append(says)
+
+    @property
+    def failed(self) -> bool:
+        """Whether some part so far is wrong."""
+        return not all(part.ok for part in self.parts)
+
+    def vary(
+        self, shown: Sequence[Any], hidden: Callable[[np.random.Generator], Any] | None = None, count: int = 2
+    ) -> Iterator[Any]:
+        """The cases that the prompt shows, then `count` hidden ones that the seed decides. While learning it stops
+        after the first case with a wrong part."""
+        drawn = [] if hidden is None else [hidden(self.rng) for _ in range(count)]
+        for case in (*shown, *drawn):
+            yield case
+            if self.failed and not self.graded:
+                return
+
+    def feedback(self) -> Feedback:
+        """What was found: of the first wrong part what it says, or the notes if all is right."""
+        wrong = next((part for part in self.parts if not part.ok), None)
+        ok = wrong is None and bool(self.parts)
+        says = tuple(dict.fromkeys(self.notes)) if wrong is None else wrong.says or (f"Not yet: {wrong.name}.",)
+        if wrong is None and not self.parts:
+            says = ("Nothing could be looked at.",)
+        share = sum(part.ok for part in self.parts) / max(len(self.parts), 1)
+        return Feedback(self.exercise.name, ok, says, "", 1.0 if ok else min(share, 0.99), tuple(self.parts))
+
+    # -- kernels -------------------------------------------------------------------------------------------------------
+
+    def build(self, answer: Any, **python: Any) -> Any:
+        """The kernel that an answer is, built with Python parameters where it takes some; None after saying why not.
+
+        PTX text, modules and the kernels of the builder, of `pl.cuda` and of `pl.triton` are kernels.
+        """
+        if isinstance(answer, str):
+            if ".entry" in answer:
+                return answer
+        elif is_kernel(answer):
+            try:
+                built = answer(**python) if python and callable(answer) else answer
+                _ = built.module if hasattr(type(built), "module") else None
+                return built
+            except PtxlabError as error:
+                self.part("the kernel can be built", False, str(error))
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                self.part("the kernel can be built", False, _thrown(error))
+            return None
+        what = "a kernel is wanted (a function with @kernel, PTX text, or a kernel of pl.cuda)"
+        found = f"text without a .entry: {answer[:40]!r}" if isinstance(answer, str) else type(answer).__name__
+        self.part("the answer is a kernel", False, f"`{self.exercise.answer}`: {what}, found {found}.")
+        return None
+
+    def launch(
+        self, answer: Any, grid: Any, block: Any, *args: Any, build: dict[str, Any] | None = None,
+        checks: Sequence[str] = ALL_CHECKS, counters: bool = False, trace: Any = None, shared: int = 0,
+        budget: int = BUDGET, seed: int | None = None, device: str = "auto", entry: str | None = None,
+        allow: Callable[[Any], bool] | None = None,
+    ) -> Run | None:  # fmt: skip
+        """Runs an answer on the CPU machine. None if it was stopped by a fault or a check found something: that is a
+        wrong part then, which names the thread, the PTX line and the line that wrote it.
+
+        build: Python parameters of the kernel. allow: findings for which it is true do not count. Otherwise as
+        `ptxlab.launch.run`.
+        """
+        kernel = self.build(answer, **(build or {}))
+        if kernel is None:
+            return None
+        before = tuple(copy.deepcopy(a) if isinstance(a, np.ndarray | Const | Out) else a for a in args)
+        options: dict[str, Any] = {"shared": shared, "entry": entry, "seed": seed}
+        try:
+            run = launch(
+                kernel, grid, block, *args, checks=checks, counters=counters, trace=trace, budget=budget,
+                device=device, **options,
+            )  # fmt: skip
+        except DeviceFault as fault:
+            name = "it ends" if fault.kind in ("budget", "deadlock") else "no access outside of memory"
+            self.part(name, False, str(fault))
+            return None
+        except PtxlabError as error:
+            self.part("the kernel can be launched", False, str(error))
+            return None
+        found = [f for f in run.findings if allow is None or not allow(f)]
+        if found:
+            self.part(f"{found[0].check} finds nothing", False, [str(f) for f in found[:2]])
+            return None
+        arrays = tuple(a.array if isinstance(a, Const | Out) else a for a in args)
+        self._launches.append(_Launch(run, kernel, grid, block, arrays, before, options))
+        return run
+
+    def place(self, run: Run, line: int) -> str:
+        """A PTX line of a launch, with the Python that wrote it."""
+        return place(_parsed(self._of(run).kernel), line)
+
+    # -- comparisons ---------------------------------------------------------------------------------------------------
+
+    def close(
+        self, name: str, got: Any, want: Any, *, rtol: float = 1e-4, atol: float = 1e-5, run: Run | None = None,
+        says: Says = "",
+    ) -> bool:  # fmt: skip
+        """A part: every element of `got` is within `atol + rtol |want|` (NaN never is, equal infinities are).
+
+        If not, the feedback names the first wrong element, what it should be, and the thread that stored it if `got`
+        was an argument of a launch (`run`, by default the last one that had it), and then `says`.
+        """
+        got, want = np.asarray(got), np.asarray(want)
+        if got.shape != want.shape:
+            return self.part(name, False, f"An array of shape {want.shape} is wanted, found {got.shape}.")
+        with np.errstate(invalid="ignore"):
+            right = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol)
+        if right.all():
+            return self.part(name, True)
+        return self.part(name, False, lambda: self._differs(got, want, right, run, says))
+
+    def equal(self, name: str, got: Any, want: Any, *, run: Run | None = None, says: Says = "") -> bool:
+        """A part: every element of `got` is exactly that of `want`."""
+        return self.close(name, got, want, rtol=0.0, atol=0.0, run=run, says=says)
+
+    def attention(
+        self, name: str, o: Any, q: Any, k: Any, v: Any, *, lse: Any = None, causal: bool = False,
+        scale: float | None = None, run: Run | None = None, says: Says = "",
+    ) -> bool:  # fmt: skip
+        """A part: `o` (and `lse`) is attention, within the tolerance that the library's own kernels are held to.
+
+        Shapes as in `ptxlab.reference`; those with fewer dimensions are taken as one batch and one head.
+        """
+        from ptxlab import reference
+
+        four = [np.asarray(x).reshape((1,) * (4 - np.ndim(x)) + np.shape(x)) for x in (o, q, k, v)]
+        o4, q4, k4, v4 = four
+        exact = reference.attention(q4, k4, v4, causal=causal, scale=scale)
+        bound, lse_bound = reference.tolerance(o4, q4, k4, v4, exact, causal=causal, scale=scale)
+        gap = np.abs(o4.astype(np.float64) - exact.o)
+        right = (gap <= bound).reshape(np.shape(o))
+        if not right.all():
+            want = exact.o.reshape(np.shape(o))
+            return self.part(name, False, lambda: self._differs(np.asarray(o), want, right, run, says))
+        if lse is not None:
+            want = exact.lse.reshape(np.shape(lse))
+            with np.errstate(invalid="ignore"):
+                near = (lse == want) | (np.abs(lse - want) <= lse_bound.reshape(np.shape(lse)))
+            if not near.all():
+                return self.part(name, False, lambda: self._differs(np.asarray(lse), want, near, run, says))
+        return self.part(name, True)
+
+    def _differs(self, got: Any, want: Any, right: Any, run: Run | None, says: Says) -> list[str]:
+        """The first wrong element in words, with the thread that stored it."""
+        at = tuple(int(i) for i in np.argwhere(~right)[0])
+        launched, which = self._whose(got, run)
+        name, shown, offset = self.exercise.answer, at, 0
+        if launched is not None:
+            whole = launched.arrays[which]
+            name = _parameter(launched.kernel, which)
+            offset = _address(got) + sum(i * step for i, step in zip(at, got.strides, strict=True)) - _address(whole)
+            shown = tuple(int(i) for i in np.unravel_index(offset // whole.itemsize, whole.shape))
+        index = "[" + ", ".join(map(str, shown)) + "]" if shown else ""
+        many = int((~right).sum())
+        out = [f"{name}{index} should be {_number(want[at])}, it is {_number(got[at])}"
+               + (f"; {many} of {right.size} elements are wrong." if right.size > 1 else ".")]  # fmt: skip
+        if launched is not None:
+            out.append(writer(launched.kernel, launched.grid, launched.block, launched.before, which, offset,
+                              **launched.options))  # fmt: skip
+        found = says() if callable(says) else says
+        return [*out, *((found,) if isinstance(found, str) else found)]
+
+    def _whose(self, array: Any, run: Run | None) -> tuple[_Launch | None, int]:
+        """The launch that `array` was an argument of, and which one."""
+        for launched in reversed(self._launches):
+            if run is None or launched.run is run:
+                for which, a in enumerate(launched.arrays):
+                    if isinstance(a, np.ndarray) and a.size and np.may_share_memory(a, array):
+                        return launched, which
+        return None, -1
+
+    def _of(self, run: Run) -> _Launch:
+        return next(launched for launched in self._launches if launched.run is run)
+
+    # -- costs ---------------------------------------------------------------------------------------------------------
+
+    def at_most(self, name: str, run: Run, what: str, limit: float, says: Says = "") -> bool:
+        """A part: a launch costs at most `limit` of something in `ptxlab.course.measures.MEASURES` ("bank conflicts",
+        "sectors", "warp instructions", "registers", ...) or of a metric of `run.counters`. If it costs more, the
+        feedback names the lines that cost most. The launch needs `counters=True` (not for "registers")."""
+        launched = self._of(run)
+        found = measure(run, launched.kernel, what)
+        if found <= limit:
+            return self.part(name, True)
+
+        def tell() -> list[str]:
+            lines = dearest(_parsed(launched.kernel), costs(run, launched.kernel, what))
+            return [f"{found:,} {what}; at most {limit:,} are allowed.", *_told(says), *lines]
+
+        return self.part(name, False, tell)
+
+    # -- values and functions ------------------------------------------------------------------------------------------
+
+    def call(self, function: Any, *args: Any) -> Any:
+        """What a Python function of the answer returns; None after saying what went wrong (it returned None, too)."""
+        called = f"{self.exercise.answer}({', '.join(map(repr, args))})"
+        if not callable(function):
+            says = f"`{self.exercise.answer}`: a function is wanted, found {type(function).__name__}."
+            self.part("the answer is a function", False, says)
+            return None
+        try:
+            result = function(*copy.deepcopy(args))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self.part(f"{called} returns", False, f"{called} stopped: {_thrown(error)}")
+            return None
+        if result is None or result is ...:
+            self.part(f"{called} returns", False, f"{called} returned nothing.")
+            return None
+        return result
+
+    def predict(self, function: Any, args: tuple[Any, ...], truth: Any, says: Says = "", *, rtol: float = 0.0) -> bool:
+        """A part: `function(*args)` is what the machine found, `truth`: a number, text, or a sequence of them."""
+        found = self.call(function, *args)
+        if found is None:
+            return False
+        called = f"{self.exercise.answer}({', '.join(map(_number, args))})"
+        return self.part(f"predicts {called}", same(found, truth, rtol=rtol), lambda: [
+            f"{called}: you say {_number(found)}, the machine says {_number(truth)}.", *_told(says)])  # fmt: skip
+
+
+def is_kernel(answer: Any) -> bool:
+    """Whether an answer is a kernel, or a function that builds one; nothing is built to find out."""
+    return any("ptx" in vars(t) for t in type(answer).__mro__) or "ptx" in getattr(answer, "__dict__", ()) or (
+        hasattr(type(answer), "kernels"))  # fmt: skip
+
+
+def same(found: Any, truth: Any, rtol: float = 0.0) -> bool:
+    """Whether a value means the same: numbers by value (a bool is no number), sets without order, others in order."""
+    if isinstance(truth, set | frozenset):
+        if not isinstance(found, set | frozenset | list | tuple):
+            return False
+        return all(any(same(f, t, rtol) for t in truth) for f in found) and all(
+            any(same(f, t, rtol) for f in found) for t in truth)  # fmt: skip
+    if isinstance(truth, list | tuple | np.ndarray):
+        if not isinstance(found, list | tuple | np.ndarray | range) or len(found) != len(truth):
+            return False
+        return all(same(f, t, rtol) for f, t in zip(found, truth, strict=True))
+    if isinstance(truth, str | bool | np.bool_):
+        return bool(type(found) is type(truth) or isinstance(found, bool | np.bool_)) and bool(found == truth)
+    if isinstance(found, bool) or not isinstance(found, int | float | np.number):
+        return False
+    if isinstance(found, int) and abs(found) > 2**1000:  # no float is that large
+        return bool(found == truth)
+    return bool(np.isclose(float(found), float(truth), rtol=rtol, atol=0.0))
+
+
+def _short(says: str) -> str:
+    """A sentence of the feedback; the end of a very long one is left out."""
+    return says if len(says) <= LONGEST else f"{says[:LONGEST]} ... ({len(says):,} characters)"
+
+
+def _told(says: Says) -> tuple[str, ...]:
+    found = says() if callable(says) else says
+    return (found,) if isinstance(found, str) else tuple(found)
+
+
+def _number(value: Any) -> str:
+    """A value as feedback shows it: floats with four digits."""
+    if isinstance(value, list | tuple | np.ndarray):
+        inside = ", ".join(map(_number, value))
+        return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
+    if isinstance(value, np.generic):
+        value = value.item() if value.dtype.kind in "biufc" else float(value)
+    return f"{value:.4g}" if isinstance(value, float) else repr(value)
+
+
+def _address(array: Any) -> int:
+    """Where an array's first element lies."""
+    return int(array.__array_interface__["data"][0])
+
+
+def _parameter(kernel: Any, which: int) -> str:
+    """The name of a kernel's parameter, or its number where it cannot be told."""
+    functions = [f for f in _parsed(kernel).module.kernels if f.body is not None]
+    names = [v.name for f in functions for v in f.params]
+    return names[which] if len(functions) == 1 and which < len(names) else f"argument {which + 1}"
+
+
+@dataclass(frozen=True)
+class _Text:
+    """PTX text or a module in the shape of a kernel."""
+
+    module: Any
+
+
+def _parsed(kernel: Any) -> Any:
+    """The kernel as an object with a module that knows its lines."""
+    if isinstance(kernel, str):
+        from ptxlab.text import parse
+
+        return _Text(parse(kernel))
+    return kernel if hasattr(kernel, "module") else _Text(kernel)
+
+
+def _thrown(error: BaseException) -> str:
+    """An exception of an answer: its type, its message, and the last line of the answer that it went through."""
+    if isinstance(error, PtxlabError):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if "ptxlab" not in f.filename.replace("\\", "/").split("/")[:-1]]
+    where = ""
+    if own:
+        last = own[-1]
+        where = f"\n{Span(last.filename, last.lineno or 0, 0, 0, 0)}: {last.line}"
+    return f"{type(error).__name__}: {error}{where}"

@@ -1,0 +1,145 @@
+"""An answer as its grader sees it: a kernel, a function or a value that lives in the answer's own process."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from typing import Any
+
+from ptxlab.course.sandbox.wire import Channel, Gone, Silence, WireError
+from ptxlab.errors import PtxlabError, Span
+from ptxlab.frontends.kernel import Param, Pointer
+from ptxlab.text import Module, parse
+
+
+class AnswerError(PtxlabError):
+    """The answer's own process said what went wrong there; the message is in its words."""
+
+
+class AnswerGone(PtxlabError):
+    """The answer's process has ended, or did not answer in time."""
+
+
+class Line:
+    """Questions to the answer's process, with a time until which it has to reply."""
+
+    def __init__(self, channel: Channel, ends: float = float("inf")) -> None:
+        self.channel, self.ends, self.alive = channel, ends, True
+
+    def ask(self, what: str, **given: Any) -> dict[str, Any]:
+        """The reply to a question; `AnswerError` with what went wrong there, `AnswerGone` if there is none."""
+        if not self.alive:
+            raise AnswerGone("the answer's process has ended")
+        try:
+            self.channel.send({"ask": what, "with": given})
+            reply = self.channel.receive(max(0.0, self.ends - time.monotonic()))
+        except Silence:
+            self.alive = False
+            raise AnswerGone("The time was up: your code did not end. Is there an endless loop in it?") from None
+        except Gone:
+            self.alive = False
+            raise AnswerGone(
+                "The process of your code ended while it ran: it left Python (os._exit, sys.exit in a thread, a crash) "
+                "or used more memory or processor time than it may."
+            ) from None
+        except WireError as error:
+            self.alive = False
+            raise AnswerGone(str(error)) from None
+        if "error" in reply:
+            raise AnswerError(str(reply["error"])[:4000])
+        return reply
+
+
+class SentKernel:
+    """A kernel that came as text: `.ptx`, `.module` with the lines that wrote it, `.name` and `.params`."""
+
+    def __init__(self, sent: dict[str, Any]) -> None:
+        self.ptx, self.name = str(sent["ptx"]), str(sent["name"])
+        self.params = tuple(Param(str(n), Pointer(str(t)) if points else str(t)) for n, points, t in sent["params"])
+        self.spans = {int(line): Span(str(file), *map(int, place)) for line, file, *place in sent["spans"]}
+        self.shared, self.block = int(sent["shared"]), int(sent["block"])
+        self.trailing = tuple(sent["trailing"])
+
+    @cached_property
+    def module(self) -> Module:
+        """The parsed text."""
+        return parse(self.ptx, file=f"<{self.name or 'kernel'}>", spans=self.spans)
+
+
+class RemoteKernel:
+    """A kernel function of the answer: built there when its text is asked for, or with Python parameters."""
+
+    def __init__(self, line: Line, held: int) -> None:
+        self._line, self._held = line, held
+
+    def __call__(self, **python: Any) -> SentKernel:
+        """The kernel, built with Python parameters."""
+        reply = self._line.ask("build", held=self._held, python=python)
+        try:
+            return SentKernel(reply["kernel"])
+        except PtxlabError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            raise AnswerError(f"the answer is not a kernel: {type(error).__name__}: {error}") from None
+
+    @cached_property
+    def _built(self) -> SentKernel:
+        return self()
+
+    @property
+    def ptx(self) -> str:
+        """The text."""
+        return self._built.ptx
+
+    @property
+    def module(self) -> Module:
+        """The parsed text."""
+        return self._built.module
+
+    @property
+    def name(self) -> str:
+        """The entry."""
+        return self._built.name
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        """The kernel's parameters."""
+        return self._built.params
+
+    @property
+    def spans(self) -> dict[int, Span]:
+        """PTX line -> the line that wrote it."""
+        return self._built.spans
+
+    @property
+    def shared(self) -> int:
+        """Bytes of dynamic shared memory."""
+        return self._built.shared
+
+    @property
+    def trailing(self) -> tuple[Any, ...]:
+        """Arguments that its compiler added."""
+        return self._built.trailing
+
+
+class RemoteFunction:
+    """A Python function of the answer: called there, with data and for data."""
+
+    def __init__(self, line: Line, held: int, name: str) -> None:
+        self._line, self._held, self.__name__ = line, held, name
+
+    def __call__(self, *args: Any) -> Any:
+        return self._line.ask("call", held=self._held, args=list(args))["value"]
+
+
+def answer_of(line: Line, exercise: str, name: str) -> Any:
+    """The answer to an exercise, as something that `ptxlab.course.feedback.judge` takes. `AnswerError` where there is
+    none."""
+    reply = line.ask("answer", exercise=exercise, answer=name)
+    if "missing" in reply:
+        raise AnswerError(str(reply["missing"]))
+    if "kernel" in reply:
+        return RemoteKernel(line, int(reply["kernel"]))
+    if "function" in reply:
+        return RemoteFunction(line, int(reply["function"]), str(reply.get("name") or name))
+    return reply.get("value")

@@ -1,0 +1,399 @@
+"""The checks in compiled code, first part: what is emitted around loads, stores and atomics.
+
+All work is done out of line, in `races.ll` and `checking.ll`, and for many accesses at once: a run of loads from one
+base (a `Group`) is looked at where its first member is emitted, by tables of what each covers, up to whatever may
+order threads or go the other way. Addresses that lie in a row, or are all the same, are looked at as one stretch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.access import Address
+from ptxlab.emulate.jit.control import Control
+from ptxlab.emulate.jit.copies import copies
+from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.transfer import Seen
+from ptxlab.emulate.jit.values import BITS, LLVM, Value
+from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules import instructions as rules
+from ptxlab.emulate.rules import races
+from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.isa import types
+
+if TYPE_CHECKING:
+    from ptxlab.isa.table import Form
+
+COLD = "!prof !0"
+_DECLARED = (
+    "declare i32 @llvm.ctlz.i32(i32, i1)", "declare i64 @llvm.cttz.i64(i64, i1)",
+    "declare i32 @llvm.bitreverse.i32(i32)",
+    *(f"declare <{W} x i{n}> @llvm.masked.gather.v{W}i{n}.v{W}p0(<{W} x ptr>, <{W} x i1>, <{W} x i{n}>)"
+      for n in (32, 64)),
+    f"declare void @llvm.masked.scatter.v{W}i64.v{W}p0(<{W} x i64>, <{W} x ptr>, <{W} x i1>)",
+)  # fmt: skip
+
+
+class CheckedAccesses(Control):
+    """Loads, stores and atomics. `init`, `race`, `sync`: what is checked."""
+
+    init = race = sync = False
+    tables: list[str]
+
+    def _fields(self) -> None:
+        super()._fields()  # type: ignore[misc]
+        self.t.declared.update(_DECLARED)
+        for name, offset, kind in (
+            ("init.shared", S.INIT_SHARED, "ptr"), ("race.shared", S.RACE_SHARED, "ptr"),
+            ("race.stride", S.RACE_SHARED_STRIDE, "i64"),
+        ):  # fmt: skip
+            self.t.do(f"%{name}.p = getelementptr i8, ptr %cta, i64 {offset}")
+            self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
+
+    def begin(self, block: Block, last: int, bits: str) -> None:
+        super().begin(block, last, bits)
+        self._covered: dict[int, set[int]] = {}
+        self._roots: dict[int, tuple[str, str, str, str]] = {}
+        self._bytes_in: dict[int, str] = {}
+
+    # -- accesses ------------------------------------------------------------------------------------------------------
+
+    def store(self, i: Form, address: Address, value: Value | tuple[Value, ...]) -> None:
+        self._storing = value if isinstance(value, tuple) else (value,)
+        super().store(i, address, value)
+
+    def _check_uniform(self, group: Group, base: Value, offset: int) -> None:
+        super()._check_uniform(group, base, offset)
+        self._root(group)
+        self._bytes_in[id(group)] = self.t.let(f"sub i64 {group.address}, {self._roots[id(group)][2]}")
+
+    def _check_lanes(self, group: Group, base: Value, offset: int) -> None:
+        super()._check_lanes(group, base, offset)
+        self._root(group)
+
+    def _root(self, group: Group) -> None:
+        """Where the records of a group's allocation are: accesses, stride, its first address, written bytes."""
+        self._covered[id(group)] = set()
+        if self.code.space == "shared":
+            root = "%race.shared", "%race.stride", str(self.program.shared_start), "%init.shared"
+        else:
+            site, (known, _, _, _) = self._site(group)
+            fields = []
+            for at, kind in ((32, "ptr"), (40, "i64"), (24, "ptr")):
+                p = self.t.let(f"getelementptr i8, ptr {site}, i64 {at}")
+                fields.append(self.t.let(f"load {kind}, ptr {p}"))
+            root = fields[0], fields[1], known, fields[2]
+        self._roots[id(group)] = root
+
+    def observe(self, seen: Seen) -> None:
+        super().observe(seen)
+        if seen.code.space == "const":
+            return
+        if self.race and rules.releases(seen.code):
+            self.t.do("call void @race.fence(ptr %ctx, ptr %cta, ptr %ws)")
+        if self.race and seen.write:
+            self._spill(seen)
+        if seen.uniform:
+            self._observe_one(seen)
+        else:
+            self._observe_lanes(seen)
+        if self.race and seen.write:
+            self._told(STORED="ptr null")
+        if self.race and rules.strong(seen.code):
+            self.t.do("call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)")
+
+    def _told(self, **fields: str) -> None:
+        """What a store does, into the context; see `@race.same`."""
+        for name, value in fields.items():
+            p = self.t.let(f"getelementptr i8, ptr %ctx, i64 {getattr(S, name)}")
+            self.t.do(f"store {value}, ptr {p}")
+
+    def _spill(self, seen: Seen) -> None:
+        """What a store stores, into the buffer for data."""
+        step = seen.size // len(self._storing)
+        for k, value in enumerate(self._storing):
+            cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}")
+            self.t.do(f"store <{W} x {LLVM[value.type]}> {self.vector(value)}, ptr {cell}, align 32")
+        self._told(STORED="ptr %data", STORE_ADDRS="ptr %addrs", STORE_STEP=f"i64 {step}")
+
+    def _observe_one(self, seen: Seen) -> None:
+        """All lanes at one address."""
+        t, group, write = self.t, seen.group, seen.write
+        members = self._segment(seen)
+        if not members:
+            return
+        race, stride, start, written = self._roots[id(group)]
+        off = self._bytes_in[id(group)]
+        if self.race:
+            pieces = self._pieces(members)
+            if write:
+                first = t.let(f"add i64 {t.let(f'add i64 {start}, {seen.offset}')}, {off}")
+                self._told(STORE_START=f"i64 {first}", STORE_HOW="i64 0")
+            t.do(
+                f"call void @race.one(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {race}, i64 {stride}, "
+                f"i64 {off}, i64 {start}, ptr {pieces}, i1 {int(write)})"
+            )
+            if write:
+                self._differing(seen, race, start, off)
+        if self._may_be_copied(code := seen.code):
+            self._spread(off)
+            lane = t.let(f"and i32 {self.mask_bits}, {t.let(f'sub i32 0, {self.mask_bits}')}")  # one is enough
+            self._reads(self._if_shared(code, start, lane), self._members(members))
+        if self.init and not write:
+            look, bad, on = t.label("look"), t.label("bad"), t.label("on")
+            t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
+            t.at(look)
+            good = t.let(f"call i1 @init.ranges(ptr {written}, i64 {off}, ptr {self._ranges(members)})")
+            t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
+            t.at(bad)
+            self._spread(off)
+            self._report(written, start, members)
+            t.do(f"br label %{on}")
+            t.at(on)
+        elif self.init and seen.code.space == "shared":
+            p = t.let(f"getelementptr i8, ptr %init.shared, i64 {off}")
+            p = t.let(f"getelementptr i8, ptr {p}, i64 {seen.offset}")
+            t.do(f"call void @llvm.memset.p0.i64(ptr {p}, i8 -1, i64 {seen.size}, i1 false)")
+
+    def _spread(self, off: str) -> None:
+        """One offset for all lanes into the buffer for offsets."""
+        vector = self.t.splat("i32", self.t.let(f"trunc i64 {off} to i32"))
+        self.t.do(f"store <{W} x i32> {vector}, ptr %addrs, align 64")
+
+    def _differing(self, seen: Seen, race: str, start: str, off: str) -> None:
+        """A store of many lanes to one address: they must store the same value."""
+        t = self.t
+        lane = t.call("i32", "llvm.cttz.i32", [("i32", self.mask_bits), ("i1", "false")])
+        lane = t.let(f"and i32 {lane}, 31")
+        differ = ""
+        for value in self._storing:
+            if value.uniform:
+                continue
+            bits = value if value.type[0] == "i" else self.bitcast(f"i{BITS[value.type]}", value)
+            ty = LLVM[bits.type]
+            first = t.splat(ty, t.let(f"extractelement <{W} x {ty}> {bits.text}, i32 {lane}"))
+            ne = t.let(f"bitcast <{W} x i1> {t.let(f'icmp ne <{W} x {ty}> {bits.text}, {first}')} to i32")
+            differ = t.let(f"or i32 {differ}, {ne}") if differ else ne
+        if not differ:
+            return
+        lanes = t.let(f"and i32 {differ}, {self.mask_bits}")
+        bad, on = t.label("bad"), t.label("on")
+        known = t.let(f"icmp ne ptr {race}, null")
+        some = t.let(f"and i1 {known}, {t.let(f'icmp ne i32 {lanes}, 0')}")
+        t.do(f"br i1 {some}, label %{bad}, label %{on}")
+        t.at(bad)
+        self._spread(off)
+        self._collided(seen, race, start, lanes)
+        t.do(f"br label %{on}")
+        t.at(on)
+
+    def _collided(self, seen: Seen, race: str, start: str, lanes: str) -> None:
+        """Lanes of one store have hit the same place; %addrs holds the offsets."""
+        t, count = self.t, len(self._storing)  # %data holds what they store
+        step = seen.size // count
+        t.do(
+            f"call void @race.collided(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, i32 {lanes}, ptr {race}, "
+            f"ptr %addrs, i64 {seen.offset}, i64 {start}, ptr %data, i64 {step}, i64 {count}, i64 {seen.code.index})"
+        )
+
+    def _observe_lanes(self, seen: Seen) -> None:
+        """32 addresses."""
+        t, group, code = self.t, seen.group, seen.code
+        # a program so large that it is built small has each access by itself, and no group is ever looked up
+        members = self._segment(seen) if id(group) in self._roots else []
+        mixed = group.site in self._mixed_addresses
+        if not members and not mixed:
+            return
+        end = t.label("end")
+        if mixed:
+            each, near = t.label("each"), t.label("near")
+            t.do(f"br i1 {t.let(f'icmp eq i32 {group.pattern}, 3')}, label %{each}, label %{near}, {COLD}")
+            t.at(each)
+            t.do(f"store <{W} x i64> {self._mixed_addresses[group.site]}, ptr %addrs, align 64")
+            if self.race and seen.write:
+                self._told(STORE_START=f"i64 {seen.offset}", STORE_HOW="i64 2")
+            self._each(seen.offset, seen.size, code, int(seen.write))
+            if self._may_be_copied(code):
+                places = Value(self._mixed_addresses[group.site], "i64", False)
+                self._copied(code, self.add(places, self.const("i64", seen.offset)), seen.size)
+            t.do(f"br label %{end}")
+            t.at(near)
+        if members:
+            self._near(seen, members)
+        t.do(f"br label %{end}")
+        t.at(end)
+
+    def _near(self, seen: Seen, members: list[tuple[int, int, int]]) -> None:
+        """32 addresses in one allocation."""
+        t, group = self.t, seen.group
+        race, stride, start, written = self._roots[id(group)]
+        t.do(f"store <{W} x i32> {group.offsets}, ptr %addrs, align 64")
+        if self.race:
+            pieces, rows = self._pieces(members), self._members(members)
+            if seen.write:
+                first = t.let(f"add i64 {start}, {seen.offset}")
+                self._told(STORE_START=f"i64 {first}", STORE_HOW="i64 1")
+            lanes = t.let(
+                f"call i32 @race.group(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {race}, i64 {stride}, "
+                f"ptr %addrs, i32 {group.pattern}, i64 {start}, ptr {pieces}, ptr {rows}, i1 {int(seen.write)})"
+            )
+            if seen.write:
+                bad, on = t.label("bad"), t.label("on")
+                t.do(f"br i1 {t.let(f'icmp eq i32 {lanes}, 0')}, label %{on}, label %{bad}, {COLD}")
+                t.at(bad)
+                self._collided(seen, race, start, lanes)
+                t.do(f"br label %{on}")
+                t.at(on)
+        if self._may_be_copied(seen.code):
+            self._reads(self._if_shared(seen.code, start, self.mask_bits), self._members(members))
+        if self.init and not seen.write:
+            look, bad, on = t.label("look"), t.label("bad"), t.label("on")
+            t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
+            t.at(look)
+            good = t.let(
+                f"call i1 @init.group(i32 {self.mask_bits}, ptr {written}, ptr %addrs, i32 {group.pattern}, "
+                f"ptr {self._ranges(members)}, ptr {self._members(members)})"
+            )
+            t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
+            t.at(bad)
+            self._report(written, start, members)
+            t.do(f"br label %{on}")
+            t.at(on)
+        elif self.init and seen.code.space == "shared":
+            t.do(
+                f"call void @init.mark(i32 {self.mask_bits}, ptr %init.shared, ptr %addrs, i32 {group.pattern}, "
+                f"i64 {seen.offset}, i64 {seen.size})"
+            )
+
+    def _report(self, written: str, start: str, members: list[tuple[int, int, int]]) -> None:
+        self.t.do(
+            f"call void @init.report(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {written}, ptr %addrs, "
+            f"i64 {start}, ptr {self._members(members)})"
+        )
+
+    def _each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
+        """The addresses in %addrs, lane by lane. kind: 0 reads, 1 writes, 2 does both."""
+        flags = rules.strong(code) << races.STRONG
+        self.t.do(
+            f"call void @check.each(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, i64 {extra}, "
+            f"i64 {size}, i64 {size.bit_length() - 1}, i32 {S.SPACES[space or code.space]}, i32 {kind}, "
+            f"i64 {code.index}, i64 {flags})"
+        )
+
+    def atom(self, i: Form, address: Address, *values: Any) -> Value:
+        if self.race and rules.releases(self.code):
+            self.t.do("call void @race.fence(ptr %ctx, ptr %cta, ptr %ws)")
+        base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
+        at = self.vector(self.add(base, self.const("i64", address.offset)))
+        self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
+        self._each(0, types.width(i.type) // 8 * (int(i.vec[1:]) if i.vec else 1), self.code, 2)
+        old: Value = super().atom(i, address, *values)
+        if self.race:
+            self.t.do("call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)")
+        return old
+
+    def _may_be_copied(self, code: Code) -> bool:
+        """Whether an access may touch what a cp.async is still copying."""
+        return self.sync and code.space in ("shared", "generic") and any(map(copies, self.program.codes))
+
+    def _if_shared(self, code: Code, start: str, lanes: str) -> str:
+        """These lanes; none of them where the accesses lie elsewhere: their allocation begins at `start`."""
+        if code.space == "shared":
+            return lanes
+        inside = self.t.let(f"icmp eq i64 {start}, {SHARED_WINDOW + self.program.shared_start}")
+        return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
+
+    def _reads(self, mask: str, members: str) -> None:
+        self.t.do(f"call void @copy.reads(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %addrs, ptr {members})")
+
+    def _copied(self, code: Code, places: Value, size: int) -> None:
+        """Accesses anywhere: those that lie in shared memory may touch what a cp.async is still copying."""
+        inside = self.mask_bits
+        if code.space == "generic":
+            places = self.sub(places, self.const("i64", SHARED_WINDOW))
+            within = self.vector(self.ult(places, self.const("i64", WINDOW_SIZE)))
+            inside = self.t.let(f"and i32 {inside}, {self.t.let(f'bitcast <{W} x i1> {within} to i32')}")
+        offsets = self.vector(self.trunc("i32", self.sub(places, self.const("i64", self.program.shared_start))))
+        self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        self._reads(inside, self._members([(code.index, 0, size)]))
+
+    def _if_any(self, lines: list[str]) -> None:
+        """Instructions to be run if any lane executes this one."""
+        t = self.t
+        if self.code.guard is None:
+            for line in lines:
+                t.do(line)
+            return
+        some, on = t.label("some"), t.label("on")
+        t.do(f"br i1 {t.let(f'icmp eq i32 {self.mask_bits}, 0')}, label %{on}, label %{some}")
+        t.at(some)
+        for line in lines:
+            t.do(line)
+        t.do(f"br label %{on}")
+        t.at(on)
+
+    # -- segments ------------------------------------------------------------------------------------------------------
+
+    def _segment(self, seen: Seen) -> list[tuple[int, int, int]]:
+        """The accesses that are looked at here: code index, offset from the group's address, bytes. None where an
+        earlier one has been looked at for this one as well."""
+        code, group = seen.code, seen.group
+        covered = self._covered[id(group)]
+        if code.index in covered:
+            return []
+        found = [(code.index, seen.offset, seen.size)]
+        if not seen.write and not rules.strong(code) and code.guard is None:
+            mine = {index for index, _, _ in group.members}
+            for other in self.program.codes[code.index + 1 : self.program.blocks[code.block].last]:
+                if other.index in mine and other.name != "st" and not rules.strong(other):
+                    found.append((other.index, offset_of(other) - group.low, access_shape(other)[2]))
+                elif rules.cuts(other):
+                    break
+        covered |= {index for index, _, _ in found}
+        return found
+
+    def _listed(self, rows: list[int]) -> str:
+        name = f"@checked.{'slow' if self.slow else 'fast'}.{len(self.tables)}"
+        listed = ", ".join(f"i64 {x}" for x in rows)
+        self.tables.append(f"{name} = internal constant [{len(rows)} x i64] [{listed}], align 64")
+        return name
+
+    def _flags(self, index: int) -> int:
+        return index << races.CODE | rules.strong(self.program.codes[index]) << races.STRONG
+
+    def _members(self, members: list[tuple[int, int, int]]) -> str:
+        rows = [len(members)]
+        for index, offset, size in members:
+            rows += [offset, size, self._flags(index)]
+        return self._listed(rows)
+
+    def _pieces(self, members: list[tuple[int, int, int]]) -> str:
+        grain = races.granule(self.program)
+        words: dict[int, int] = {}
+        for index, offset, size in members:
+            for word in range(offset // grain, -(-(offset + size) // grain)):
+                words.setdefault(word, self._flags(index))
+        runs = _runs(sorted(words))
+        rows = [len(runs)]
+        for first, last in runs:
+            codes = [words[k] for k in range(first, last)]
+            rows += [first * grain, last - first, *codes, *[0] * (-len(codes) % 16)]
+        return self._listed(rows)
+
+    def _ranges(self, members: list[tuple[int, int, int]]) -> str:
+        covered = {byte for _, offset, size in members for byte in range(offset, offset + size)}
+        runs = _runs(sorted(covered))
+        return self._listed([len(runs), *[x for first, last in runs for x in (first, last - first)]])
+
+
+def _runs(sorted_numbers: list[int]) -> list[tuple[int, int]]:
+    """Stretches (first, behind the last) of numbers that follow each other."""
+    runs: list[tuple[int, int]] = []
+    for n in sorted_numbers:
+        if runs and runs[-1][1] == n:
+            runs[-1] = runs[-1][0], n + 1
+        else:
+            runs.append((n, n + 1))
+    return runs

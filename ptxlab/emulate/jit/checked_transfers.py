@@ -1,0 +1,182 @@
+"""The checks in compiled code, second part: `cp.async`, matrices and mbarriers, which go to memory by themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxlab.emulate.jit.checked_accesses import COLD, CheckedAccesses
+from ptxlab.emulate.jit.copies import copies
+from ptxlab.emulate.jit.helpers import fill
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.shadows import CONSTANTS
+from ptxlab.emulate.jit.values import Value, constant
+from ptxlab.emulate.program.model import Code, Literal, Mem
+from ptxlab.emulate.rules import instructions as rules
+from ptxlab.isa import fragments
+
+_DONE = """
+  %stuck = call i32 @phases.done(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %action, i32 %code, ptr %addrs, ptr %xs, \
+ptr %out, ptr %before, ptr %after)
+  ret i32 %stuck"""
+_REFUSED = """
+  call void @phases.refused(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %lane, i64 %which, i32 %code, \
+ptr %addrs, ptr %xs, ptr %before, ptr %after)"""
+
+
+class CheckedTransfers(CheckedAccesses):
+    """Asynchronous copies, mbarriers, ldmatrix, stmatrix, wmma."""
+
+    def asynchronous(self, code: Code) -> None:
+        words = rules.words_of(code)
+        if copies(code):
+            self._copy_checked(code)
+            return
+        elif self.sync:
+            given = next((s for s in code.sources if isinstance(s, Literal)), None)
+            left = "-2" if "commit_group" in words else "-1" if given is None else str(int(given.value))
+            self._wait(left)
+        super().asynchronous(code)
+
+    def mbarrier(self, code: Code) -> None:
+        self._wide_addresses(code, "a")
+        self._each(0, 8, code, 1 if "init" in rules.words_of(code) else 2)
+        if code.name == "cp" and self.sync:
+            self._wait("-2")  # who waits for the mbarrier waits for these copies
+        self.mbarrier_done, self.mbarrier_refused = _DONE, _REFUSED
+        self.helpers_needed.setdefault("phases", fill("phases.ll", **CONSTANTS))
+        super().mbarrier(code)
+
+    def _wait(self, left: str) -> None:
+        self.t.do(f"call void @copy.wait(ptr %cta, ptr %ws, i32 {self.mask_bits}, i32 {left})")
+
+    def _address_of(self, code: Code, name: str) -> Value:
+        assert code.form is not None
+        names = [s.name for s in code.form.op.operands if s.role != "dst"]
+        mem = code.sources[names.index(name)]
+        assert isinstance(mem, Mem)
+        base = self._base(mem)
+        return self.add(base, self.const(base.type, mem.offset))
+
+    def _wide_addresses(self, code: Code, name: str) -> None:
+        """The 32 addresses of an operand into %addrs."""
+        at = self._address_of(code, name)
+        wide = at if at.type == "i64" else self.zext("i64", at)
+        self.t.do(f"store <{W} x i64> {self.vector(wide)}, ptr %addrs, align 64")
+
+    def _copy_checked(self, code: Code) -> None:
+        """A cp.async: where it reads, and after it (so that its addresses are known to be good) where it writes."""
+        t = self.t
+        size = next(int(s.value) for s in code.sources if isinstance(s, Literal))
+        to = self._in_shared(self._address_of(code, "a"))
+        offsets = self.vector(self.sub(to, self.const("i32", self.program.shared_start)))
+        source = self._address_of(code, "b")
+        wide = self.vector(source if source.type == "i64" else self.zext("i64", source))
+        all_lanes = self.mask_bits
+        whole = self._complete(code, size)
+        super().asynchronous(code)
+        if self.race or self.init:
+            self.mask_bits = whole
+            t.do(f"store <{W} x i64> {wide}, ptr %addrs, align 64")
+            self._each(0, size, code, 0, "global")
+            self.mask_bits = all_lanes
+        t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        members = [(code.index, 0, size)]
+        if self.race:
+            t.do(
+                f"call i32 @race.group(ptr %ctx, ptr %cta, ptr %ws, i32 {all_lanes}, ptr %race.shared, "
+                f"i64 %race.stride, ptr %addrs, i32 {self._pattern(offsets, size)}, i64 {self.program.shared_start}, "
+                f"ptr {self._pieces(members)}, ptr {self._members(members)}, i1 true)"
+            )
+        if self.init:
+            t.do(f"call void @init.mark(i32 {all_lanes}, ptr %init.shared, ptr %addrs, i32 2, i64 0, i64 {size})")
+        if self.sync:
+            t.do(f"call void @copy.start(ptr %cta, ptr %ws, i32 {all_lanes}, ptr %addrs, i64 {size}, i64 {code.index})")
+
+    def _complete(self, code: Code, size: int) -> str:
+        """i32: the lanes that copy all their bytes, and not zeros."""
+        assert code.form is not None
+        names = [s.name for s in code.form.op.operands if s.role != "dst"]
+        k = names.index("src_size")
+        given = self._read(code.sources[k], code.source_types[k])
+        if given is None:
+            return self.mask_bits
+        full = self.not_(given) if given.type == "i1" else self.ule(self.const(given.type, size), given)
+        bits = self.t.let(f"bitcast <{W} x i1> {self.vector(full)} to i32")
+        return self.t.let(f"and i32 {bits}, {self.mask_bits}")
+
+    def matrix(self, code: Code) -> None:
+        form = code.form
+        assert form is not None
+        if code.name in ("ldmatrix", "stmatrix"):
+            f = next(iter(fragments.operands(form).values()))
+            to = self._in_shared(self._address_of(code, "a"))
+            offsets = self.vector(self.sub(to, self.const("i32", self.program.shared_start)))
+            super().matrix(code)
+            self._rows_checked(code, offsets, (1 << f.rows) - 1)
+        elif code.name == "wmma" and form.matrix:
+            self._tile_checked(code)
+            super().matrix(code)
+        else:
+            super().matrix(code)
+
+    def _rows_checked(self, code: Code, offsets: str, lanes: int) -> None:
+        """Rows of 16 bytes in shared memory, one for each of the first lanes."""
+        t, write = self.t, code.name == "stmatrix"
+        mask = t.let(f"and i32 {self.mask_bits}, {lanes - (1 << 32) if lanes >> 31 else lanes}")
+        t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        members = [(code.index, 0, 16)]
+        start, rows = self.program.shared_start, self._members(members)
+        if self.race:
+            t.let(
+                f"call i32 @race.group(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %race.shared, i64 %race.stride, "
+                f"ptr %addrs, i32 {self._pattern(offsets, 16) if lanes >> 31 else 2}, i64 {start}, "
+                f"ptr {self._pieces(members)}, ptr {rows}, i1 {int(write)})"
+            )
+        if self.init and write:
+            t.do(f"call void @init.mark(i32 {mask}, ptr %init.shared, ptr %addrs, i32 2, i64 0, i64 16)")
+        elif self.init:
+            good = t.let(
+                f"call i1 @init.group(i32 {mask}, ptr %init.shared, ptr %addrs, i32 2, ptr {rows}, ptr {rows})"
+            )
+            bad, on = t.label("bad"), t.label("on")
+            t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
+            t.at(bad)
+            t.do(
+                f"call void @init.report(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %init.shared, ptr %addrs, "
+                f"i64 {start}, ptr {rows})"
+            )
+            t.do(f"br label %{on}")
+            t.at(on)
+        if self.sync and any(copies(c) for c in self.program.codes):
+            self._reads(mask, rows)
+
+    def _tile_checked(self, code: Code) -> None:
+        """The pieces of a matrix that wmma loads or stores."""
+        t, form = self.t, code.form
+        assert form is not None
+        ((_, f),) = fragments.operands(form).items()
+        layout = str(form.layout)
+        at = self._lane_0(self._address_of(code, "a"))
+        wide = at if at.type == "i64" else self.zext("i64", at)
+        names = [s.name for s in form.op.operands if s.role != "dst"]
+        k = names.index("stride")
+        given = self._read(code.sources[k], "u32")
+        if given is None:
+            step = self.const("i64", (f.columns if layout == "row" else f.rows) * f.bits // 8)
+        else:
+            step = self.mul(self.zext("i64", self._lane_0(given)), self.const("i64", f.bits // 8))
+        pieces, mask = fragments.pieces(f, layout), self.mask_bits
+        for first in range(0, len(pieces), W):
+            some = pieces[first : first + W]
+            some_and_none = [*some, *[some[0]] * (W - len(some))]
+            line = constant(np.array([p.line for p in some_and_none], np.uint64), "i64")
+            start = constant(np.array([p.start for p in some_and_none], np.uint64), "i64")
+            places = self.add(self.add(self.mul(line, step), start), wide)
+            t.do(f"store <{W} x i64> {self.vector(places)}, ptr %addrs, align 64")
+            there = t.let(f"icmp ne i32 {mask}, 0")
+            lanes = -1 if len(some) == W else (1 << len(some)) - 1
+            self.mask_bits = t.let(f"select i1 {there}, i32 {lanes}, i32 0")
+            self._each(0, some[0].size, code, int(form.matrix == "d"))
+            if self._may_be_copied(code):
+                self._copied(code, places, some[0].size)
+        self.mask_bits = mask

@@ -1,0 +1,139 @@
+"""The compiling engine's side of the rules of mbarriers: compiled code calls back after each operation on one.
+
+Such a call takes a lock that Python has and some microseconds; programs wait for mbarriers far less often than they
+compute, and the rules are then the same for both engines.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.emulate.jit import shadows as H
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.rules import races
+from ptxlab.emulate.rules.findings import Note
+from ptxlab.emulate.rules.mbarrier_phases import Phases
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit import Run, Slot
+
+CALL = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint32, ctypes.c_int32, ctypes.c_int32, ctypes.c_int64,
+    *[ctypes.c_void_p] * 4,
+)  # fmt: skip
+_WORDS = ctypes.c_uint64 * 32
+_ONE_TICK = 1 << races.TIME
+
+
+class CheckedSlot:
+    """What `Phases` asks about the CTA in a slot."""
+
+    def __init__(self, slot: Slot, warps: int) -> None:
+        record = slot.checked
+        assert record is not None
+        self.now = record[H.NOW : H.NOW + 8].view(np.uint64)
+        self.full = record[H.FULL : H.FULL + 8].view(np.uint64)
+        self.simple = record[H.SIMPLE : H.SIMPLE + 8].view(np.int64)
+        self.sync = record[H.SYNC : H.SYNC + 4096].view(np.int32).reshape(32, 32)
+        self.committed = record[H.COMMITTED : H.COMMITTED + 4096].view(np.int32)
+        self.finished = record[H.FINISHED : H.FINISHED + 4096].view(np.int32)
+        self.states = slot.states.reshape(warps, -1)[:, : S.REGISTERS].view(np.uint32)
+
+    def release(self, warp: int) -> np.ndarray:
+        """What a warp knows, with all that it has done."""
+        time = int(self.now[0]) >> races.TIME & races.LAST_TIME
+        if time < races.LAST_TIME:
+            self.now[0] += np.uint64(_ONE_TICK)
+        known: np.ndarray = self.sync[warp].astype(np.int64)
+        known[warp] = min(time + 1, races.LAST_TIME)
+        return known
+
+    def acquire(self, warp: int, known: np.ndarray) -> None:
+        """The warp has learnt that."""
+        self.simple[0] = 0
+        self.sync[warp] = np.maximum(self.sync[warp], known)
+
+    def era(self) -> int:
+        """When the last barrier of the whole block opened."""
+        return int(self.full[0])
+
+    def group(self, thread: int) -> int:
+        """The group of cp.async that a thread has closed last."""
+        return int(self.committed[thread])
+
+    def finish(self, thread: int, group: int) -> None:
+        """A thread's copies have been waited for."""
+        self.finished[thread] = max(group, int(self.finished[thread]))
+
+    def can_run(self) -> Iterator[tuple[int, int]]:
+        """The lanes that wait for nothing."""
+        for warp, words in enumerate(self.states):
+            live = int(words[S.LIVE // 4])
+            if live:
+                yield warp, live & ~int(words[S.WAIT // 4])
+
+
+class Callback:
+    """The function that compiled code calls, and what it learns. A launch with checks has one worker."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.launch, self.program = run, run.launch, run.program
+        self.notes: dict[tuple[int, int, int], Note] = {}
+        self.blocks: dict[int, Phases] = {}  # by the address of the CTA's record
+        self.function = CALL(self._called)
+
+    @property
+    def address(self) -> int:
+        """Of the function."""
+        return ctypes.cast(self.function, ctypes.c_void_p).value or 0
+
+    def _called(
+        self, cta: int, warp: int, mask: int, code: int, lane: int, which: int, addresses: int, asked: int,
+        before: int, after: int,
+    ) -> int:  # fmt: skip
+        try:
+            phases, instruction = self._phases(cta), self.program.codes[code]
+            lanes = [k for k in range(32) if mask >> k & 1]
+            words: list[Any] = [_WORDS.from_address(a) for a in (addresses, asked, before, after)]
+            given = [[each[k] for k in lanes] for each in words]
+            stuck = phases.operated(instruction, warp, lanes, given[0], given[1], given[2], given[3])
+            if which:
+                phases.refused(instruction, 32 * warp + lane, words[0][lane], which)
+            return int(stuck and "synccheck" in self.launch.checks)
+        except BaseException as error:  # compiled code cannot pass it on: the caller's thread raises it
+            self.run.errors.append(error)
+            self.run.stop[0] = 1
+            return 1
+
+    def _slot(self, cta: int) -> Slot:
+        return next(s for w in self.run.workers for s in w.slots if s.cta.ctypes.data == cta)
+
+    def _phases(self, cta: int) -> Phases:
+        linear = ctypes.c_int64.from_address(cta + S.LINEAR).value
+        found = self.blocks.get(cta)
+        if found is None or found.block != linear:
+            if found is not None:
+                found.ended()
+            watched = CheckedSlot(self._slot(cta), self.launch.warps)
+            found = Phases(self.program, linear, watched, self.notes, race="racecheck" in self.launch.checks)
+            self.blocks[cta] = found
+        return found
+
+    def spinning(self, slot: Slot) -> list[tuple[int, list[int], int, str]]:
+        """Who waits for an mbarrier in the block of a slot; see `Phases.stuck`."""
+        found = self.blocks.get(slot.cta.ctypes.data)
+        return [] if found is None else list(found.stuck())
+
+    def finish(self, *, stopped: bool) -> list[Note]:
+        """All that was noted, at the end of the launch or when it was stopped."""
+        for cta, phases in self.blocks.items():
+            linear = ctypes.c_int64.from_address(cta + S.LINEAR).value
+            if stopped and phases.block == linear and ctypes.c_int32.from_address(cta + S.ACTIVE).value:
+                phases.unfinished()
+            else:
+                phases.ended()
+        return list(self.notes.values())

@@ -1,0 +1,258 @@
+"""Calls of PTX functions: arguments are copied into the callee's frame, results back out of it.
+
+Most functions have one static frame: their parameters and local variables lie at fixed offsets of each thread's local
+memory. A call is then copies, a jump that leaves the return block's number in a register of the function, and, where
+it comes back, copies again.
+
+Functions that may be entered again before they have returned have their frames on a stack in local memory, found
+through one register of each lane. The caller saves its registers in its own frame, moves the register on by the size of
+that frame, and back when the call has returned; so the address of a local variable differs from one activation to the
+next, as it must. A call through a register is a chain of comparisons with the addresses of the functions it may mean,
+each with an ordinary call behind it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.program import layout
+from ptxlab.emulate.program.model import Literal, Mem, Reg, Source, Symbol
+from ptxlab.emulate.program.scopes import STACK
+from ptxlab.emulate.runtime.system import lower_system_call
+from ptxlab.errors import UnsupportedInstruction
+from ptxlab.isa import types
+from ptxlab.isa.table import Form
+from ptxlab.text import model
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.lowering import Lowering
+    from ptxlab.emulate.program.scopes import Routine, Scope
+
+Guard = tuple[int, bool] | None
+
+
+def lower_call(
+    low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope, routine: Routine
+) -> None:
+    """Emits the copies in, the call and the copies out."""
+    given, line = list(instruction.operands), instruction.line
+    results: tuple[model.Operand, ...] = ()
+    arguments: tuple[model.Operand, ...] = ()
+    if given and isinstance(given[0], model.Parens):
+        results = given.pop(0).elements  # type: ignore[union-attr]
+    target = str(given.pop(0))
+    if given and isinstance(given[0], model.Parens):
+        arguments = given.pop(0).elements  # type: ignore[union-attr]
+    pointer = low.name(target, scope, routine, line) if target.startswith("%") or given else None
+    call = _Call(low, instruction, found, scope, routine, results, arguments)
+    if target in low.functions:
+        call.direct(target, guard)
+    elif isinstance(pointer, Reg):
+        call.through(pointer, guard)
+    elif not lower_system_call(low, target, call.sources(), call.result(), instruction, guard):
+        raise UnsupportedInstruction(
+            f"the CPU machine cannot call {target!r}: the module does not define it",
+            line=line, column=instruction.column, source=low.text(line), file=low.module.file,
+            length=len(instruction.opcode),
+        )  # fmt: skip
+
+
+class _Call:
+    """One call instruction while it is lowered."""
+
+    def __init__(
+        self, low: Lowering, instruction: model.Instruction, found: Form, scope: Scope, routine: Routine,
+        results: tuple[model.Operand, ...], arguments: tuple[model.Operand, ...],
+    ) -> None:  # fmt: skip
+        self.low, self.instruction, self.found, self.routine = low, instruction, found, routine
+        self.line = instruction.line
+        self.arguments = [low.operand(a, scope, routine, self.line) for a in arguments]
+        self.results = [low.operand(r, scope, routine, self.line) for r in results]
+        self.sizes = [_size_of(low, o, s, scope) for o, s in zip(arguments, self.arguments, strict=True)]
+        self.result_sizes = [_size_of(low, o, s, scope) for o, s in zip(results, self.results, strict=True)]
+
+    def sources(self) -> list[tuple[Source, int]]:
+        """The arguments, those that lie in memory as addresses, and their sizes."""
+        given = zip(self.arguments, self.sizes, strict=True)
+        return [(self.low.at(s, 0) if isinstance(s, Symbol) else s, n) for s, n in given if s is not None]
+
+    def result(self) -> Source | None:
+        """Where the only result goes."""
+        result = self.results[0] if self.results else None
+        return self.low.at(result, 0) if isinstance(result, Symbol) else result
+
+    def direct(self, target: str, guard: Guard) -> None:
+        """A call of a function by its name."""
+        low, line = self.low, self.line
+        callee = low.routine(low.functions[target])
+        if len(self.arguments) != len(callee.formals) or len(self.results) != len(callee.results):
+            raise low.error(
+                f"{target} takes {len(callee.formals)} arguments and gives {len(callee.results)} results, "
+                f"the call has {len(self.arguments)} and {len(self.results)}", line,
+            )  # fmt: skip
+        self._check(callee)
+        if callee.frame is None:
+            self._static(callee, guard)
+            return
+        # The guard's register may be another activation's by the time the call has returned.
+        behind = low.branch_around(guard, line) if guard else ""
+        self._stacked(callee)
+        if behind:
+            low.place_label(behind)
+
+    def _check(self, callee: Routine) -> None:
+        """What is passed in memory lies in a frame, and is as large as what the function copies."""
+        pairs = [*zip(self.arguments, self.sizes, callee.formals, strict=True)]
+        pairs += zip(self.results, self.result_sizes, callee.results, strict=True)
+        for actual, size, formal in pairs:
+            if not isinstance(actual, Symbol):
+                continue
+            if actual.space != "frame":
+                raise self.low.error(
+                    f"a call passes registers and .param variables; {actual.name} is a .{actual.space} variable",
+                    self.line,
+                )
+            if size < layout.size_of(formal):
+                raise self.low.error(
+                    f"{actual.name} has {size} bytes, {formal.name} of the function {layout.size_of(formal)}", self.line
+                )
+
+    def _static(self, callee: Routine, guard: Guard) -> None:
+        low, line = self.low, self.line
+        for actual, formal in zip(self.arguments, callee.formals, strict=True):
+            _move(low, actual, low.place_of(callee, formal), formal, line, guard)
+        self._jump(callee, guard)
+        for actual, formal in zip(self.results, callee.results, strict=True):
+            _move(low, low.place_of(callee, formal), actual, formal, line, guard)
+
+    def _stacked(self, callee: Routine) -> None:
+        """A call of a function whose frame lies on the stack, above the caller's."""
+        low, line, caller = self.low, self.line, self.routine
+        frame = low.frame_register()
+        above = caller.frame_size if caller.frame is not None else 0
+        if caller.frame is None:
+            low.start_stack(line)
+        for actual, formal in zip(self.arguments, callee.formals, strict=True):
+            place = low.place_of(callee, formal)
+            _move(low, actual, _above(place, frame, above), formal, line, None)
+        for register, offset in caller.saved:
+            _save(low, register, Mem(frame, offset), line)
+        if above:
+            _add(low, frame, above, line)
+        self._jump(callee, None)
+        if above:
+            _add(low, frame, -above, line)
+        for register, offset in caller.saved:
+            _restore(low, register, Mem(frame, offset), line)
+        for actual, formal in zip(self.results, callee.results, strict=True):
+            place = low.place_of(callee, formal)
+            _move(low, _above(place, frame, above), actual, formal, line, None)
+
+    def _jump(self, callee: Routine, guard: Guard) -> None:
+        code = self.low.emit("call", self.found, self.line, guard)
+        code.instruction, code.callee = self.instruction, callee.function.name
+
+    def through(self, pointer: Reg, guard: Guard) -> None:
+        """A call of whatever function of this shape the pointer holds the address of."""
+        low, line = self.low, self.line
+        done = low.new_label()
+        behind = low.branch_around(guard, line) if guard else ""
+        for name, address in low.graph.taken.items():
+            function = low.functions[name]
+            shape = [layout.size_of(v) for v in function.params], [layout.size_of(v) for v in function.returns]
+            if shape != (self.sizes, self.result_sizes):
+                continue
+            other = low.register("%other", "pred", self.routine.function.name)
+            low.op("setp.ne.u64", (other, None), (pointer, Literal(address)), line)
+            skip = low.branch_around((other.index, True), line)
+            self.direct(name, None)
+            low.branch(done, line)
+            low.place_label(skip)
+        low.op("trap", (), (), line).reason = "the register holds no address of a function that takes these arguments"
+        low.place_label(done)
+        if behind:
+            low.place_label(behind)
+
+
+def _size_of(low: Lowering, operand: model.Operand, source: Source | None, scope: Scope) -> int:
+    """Bytes of an argument or a result."""
+    if isinstance(source, Reg):
+        return max(1, types.width(low.registers[source.index].type) // 8)
+    where: Scope | None = scope
+    while where is not None:
+        if str(operand) in where.variables:
+            return layout.size_of(where.variables[str(operand)])
+        where = where.parent
+    return 4
+
+
+def _above(place: Source | None, frame: Reg, above: int) -> Source | None:
+    """A formal parameter of the callee as the caller sees it, before the frame register has moved."""
+    assert isinstance(place, Symbol)
+    return Mem(frame, place.value - STACK + above)
+
+
+def _add(low: Lowering, register: Reg, amount: int, line: int) -> None:
+    low.op("add.s64", (register,), (register, Literal(amount)), line)
+
+
+def _load(low: Lowering, type_: str, dest: Reg, mem: Mem, line: int, guard: Guard = None) -> None:
+    low.op(f"ld.param.{type_}", (dest,), (mem,), line, guard).space = "frame"
+
+
+def _store(low: Lowering, type_: str, mem: Mem, source: Source, line: int, guard: Guard = None) -> None:
+    low.op(f"st.param.{type_}", (), (mem, source), line, guard).space = "frame"
+
+
+def _save(low: Lowering, register: int, place: Mem, line: int) -> None:
+    type_ = low.registers[register].type
+    source = Reg(register)
+    if type_ == "pred":
+        source, type_ = low.register("%saved", "b32", ""), "b32"
+        low.op("selp.b32", (source,), (Literal(1), Literal(0), Reg(register)), line)
+    _store(low, f"b{types.width(type_)}", place, source, line)
+
+
+def _restore(low: Lowering, register: int, place: Mem, line: int) -> None:
+    type_ = low.registers[register].type
+    if type_ != "pred":
+        _load(low, f"b{types.width(type_)}", Reg(register), place, line)
+        return
+    number = low.register("%saved", "b32", "")
+    _load(low, "b32", number, place, line)
+    low.op("setp.ne.u32", (Reg(register), None), (number, Literal(0)), line)
+
+
+def _move(
+    low: Lowering, source: Source | None, dest: Source | None, formal: model.Variable, line: int, guard: Guard
+) -> None:
+    """One argument or result: between frames, or between a register (or immediate) and a frame."""
+    if dest is None or source is None:
+        return
+    plain = "b" + formal.type[1:] if formal.type[0] in "us" else formal.type
+    fixed = [isinstance(p, Symbol) and p.value < STACK for p in (source, dest)]
+    if all(fixed):
+        assert isinstance(source, Symbol)
+        assert isinstance(dest, Symbol)
+        code = low.emit("%copy", None, line, guard)
+        code.copy = (source.value, dest.value, layout.size_of(formal))
+        code.space = "frame"
+        return
+    source = low.at(source, 0) if isinstance(source, Symbol) else source
+    dest = low.at(dest, 0) if isinstance(dest, Symbol) else dest
+    if isinstance(dest, Mem) and isinstance(source, Mem):
+        at, size = 0, layout.size_of(formal)
+        while at < size:
+            piece = next(n for n in (8, 4, 2, 1) if n <= min(size - at, layout.align_of(formal)))
+            held = low.register("%moved", f"b{8 * piece}", "")
+            _load(low, f"b{8 * piece}", held, Mem(source.base, source.offset + at), line, guard)
+            _store(low, f"b{8 * piece}", Mem(dest.base, dest.offset + at), held, line, guard)
+            at += piece
+    elif isinstance(dest, Mem):
+        _store(low, plain, dest, source, line, guard)
+    elif isinstance(source, Mem) and isinstance(dest, Reg):
+        _load(low, plain, dest, source, line, guard)
+    elif isinstance(dest, Reg):
+        low.op(f"mov.{plain}", (dest,), (source,), line, guard)
+    else:
+        raise low.error(f"cannot pass {formal.name}", line)

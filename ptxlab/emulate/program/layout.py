@@ -1,0 +1,132 @@
+"""Where variables lie: the parameter block, shared memory, frames in local memory, and module-scope data."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+
+from ptxlab.emulate.program.model import Global, Param
+from ptxlab.emulate.runtime.memory import GLOBALS_BASE
+from ptxlab.errors import PtxError, UnsupportedInstruction
+from ptxlab.isa import types
+from ptxlab.text.model import Name, Number, Sum, Variable
+
+OPAQUE = ("texref", "samplerref", "surfref")
+"""Types of variables that only texture and surface instructions take."""
+
+
+def size_of(variable: Variable) -> int:
+    """Bytes of a variable; 0 for an unsized `[]` array."""
+    count = 1
+    for n in variable.shape:
+        count *= n
+    return _element_size(variable) * count
+
+
+def _element_size(variable: Variable) -> int:
+    if variable.type in OPAQUE:
+        raise UnsupportedInstruction(
+            f"the CPU machine does not know .{variable.type} ({variable.name}): textures and surfaces are left out",
+            line=variable.line,
+        )
+    return max(1, types.width(variable.type) // 8) * variable.vector
+
+
+def align_of(variable: Variable) -> int:
+    """Its alignment in bytes: the declared one, else its element's (a vector's whole size)."""
+    return max(variable.align, _element_size(variable))
+
+
+class Area:
+    """A growing stretch of memory; `place` gives each variable its aligned offset."""
+
+    def __init__(self, start: int = 0) -> None:
+        self.end = start
+
+    def place(self, size: int, align: int) -> int:
+        """The offset of `size` bytes at this alignment."""
+        at = -(-self.end // align) * align
+        self.end = at + size
+        return at
+
+
+def params(variables: tuple[Variable, ...]) -> tuple[tuple[Param, ...], int]:
+    """The kernel's parameter block: each parameter at its natural alignment, in order; and its size."""
+    area, out = Area(), []
+    for v in variables:
+        size = size_of(v)
+        at = area.place(size, align_of(v))
+        out.append(Param(v.name, v.type, at, size, align_of(v), bool(v.shape), v.attributes))
+    return tuple(out), area.end
+
+
+def globals_of(
+    variables: tuple[Variable, ...], function: Callable[[str], int | None], text: Callable[[int], str]
+) -> tuple[Global, ...]:
+    """Device addresses and first contents of the module's `.global` and `.const` variables, addresses in initialisers
+    resolved. `function` gives the number that stands for a function's address, `text` a line of the PTX."""
+    area = Area(GLOBALS_BASE)
+    kept = [v for v in variables if v.space in ("global", "const") and v.linkage != "extern"]
+    # A gap follows each variable, so that running past one is noticed.
+    addresses = {v.name: area.place(size_of(v) + 256, max(align_of(v), 256)) for v in kept}
+
+    def resolve(name: str, line: int) -> int:
+        if name in addresses:
+            return addresses[name]
+        token = function(name)
+        if token is None:
+            raise PtxError(f"the initialiser names {name!r}, which is not declared", line=line)
+        return token
+
+    out = []
+    for v in kept:
+        try:
+            data = np.zeros(size_of(v), np.uint8)
+        except MemoryError:
+            raise PtxError(
+                f"{v.name} has {size_of(v):,} bytes; this machine has not as many", line=v.line, column=v.column,
+                length=len(v.name), source=text(v.line),
+            ) from None  # fmt: skip
+        if v.initial is not None:
+            packed = b"".join(_elements(v, v.initial, v.shape, resolve))
+            data[: len(packed)] = np.frombuffer(packed, np.uint8)
+        out.append(Global(v.name, v.space, addresses[v.name], data, v.initial is not None))
+    return tuple(out)
+
+
+def _elements(v: Variable, initial: object, shape: tuple[int, ...], resolve: Callable[[str, int], int]) -> list[bytes]:
+    """The bytes of each scalar in order; missing ones are zeros."""
+    width = max(1, types.width(v.type) // 8)
+    if isinstance(initial, tuple):
+        inner = shape[1:]
+        each = width * (v.vector if not inner else 1)
+        for n in inner:
+            each *= n
+        out = []
+        for item in initial:
+            packed = b"".join(_elements(v, item, inner, resolve))
+            out.append(packed.ljust(each, b"\0") if isinstance(item, tuple) else packed)
+        return out
+    return [_scalar(v, initial, resolve)]
+
+
+def _scalar(v: Variable, value: object, resolve: Callable[[str, int], int]) -> bytes:
+    width = max(1, types.width(v.type) // 8)
+    if isinstance(value, Number):
+        if v.type == "f32":
+            with np.errstate(over="ignore"):  # a number beyond the largest .f32 is infinite, as in the assembler
+                return np.float32(value.value).tobytes()
+        if v.type == "f64":
+            return struct.pack("<d", value.value)
+        bits = int(value.value) if value.kind == "int" else value.bits
+        return (bits & ((1 << 8 * width) - 1)).to_bytes(width, "little")
+    if isinstance(value, Name):
+        value = Sum(value)
+    if not isinstance(value, Sum):
+        raise PtxError(f"cannot read the initialiser {value} of {v.name!r}", line=v.line)
+    address = resolve(value.base.text, v.line) + value.offset
+    if value.mask:  # 0xFF00(symbol): one byte of an address
+        address = (address & value.mask) >> ((value.mask & -value.mask).bit_length() - 1)
+    return (address & ((1 << 8 * width) - 1)).to_bytes(width, "little")

@@ -1,0 +1,90 @@
+"""Which registers are alive where: what an instruction reads and writes, and whose value may still be needed."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.program.model import Code, Group, Inverted, Mem, Program, Reg, Source
+
+
+def registers_of(source: Source | None) -> list[int]:
+    """The registers that an operand reads (or, for a destination, writes)."""
+    if isinstance(source, Reg):
+        return [source.index]
+    if isinstance(source, Inverted):
+        return [source.operand.index]
+    if isinstance(source, Mem):
+        return registers_of(source.base)
+    if isinstance(source, Group):
+        return [r for e in source.elements for r in registers_of(e)]
+    return []
+
+
+def reads(code: Code) -> list[int]:
+    """Registers read by an instruction; a guarded write keeps the old value in some lanes, and so reads it."""
+    out = [r for s in code.sources for r in registers_of(s)]
+    if code.guard is not None:
+        out.append(code.guard[0])
+        out += [r for d in code.dests for r in registers_of(d)]
+    if code.name == "ret" and code.register >= 0:
+        out.append(code.register)
+    return out
+
+
+def writes(code: Code) -> list[int]:
+    """Registers written by an instruction."""
+    out = [r for d in code.dests for r in registers_of(d)]
+    if code.name == "call":
+        out.append(code.register)
+    return out
+
+
+def live_in(program: Program) -> list[int]:
+    """For each block the registers alive at its start, as a bit set."""
+    use, define = [], []
+    for block in program.blocks:
+        used = defined = 0
+        for code in program.codes[block.first : block.last]:
+            for r in reads(code):
+                used |= (1 << r) & ~defined
+            for r in writes(code):
+                defined |= 1 << r
+        use.append(used)
+        define.append(defined)
+    alive = [0] * len(program.blocks)
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(program.blocks):
+            out = 0
+            for successor in successors(program, block.index):
+                out |= alive[successor]
+            new = use[block.index] | (out & ~define[block.index])
+            if new != alive[block.index]:
+                alive[block.index] = new
+                changed = True
+    return alive
+
+
+def successors(program: Program, block: int) -> list[int]:
+    """The blocks that may run after a block."""
+    this = program.blocks[block]
+    return [*this.targets, *([this.next] if this.next >= 0 else [])]
+
+
+def live_at(program: Program) -> list[tuple[int, int]]:
+    """For each instruction the registers alive before it and behind it, as bit sets; those it writes are alive behind
+    it even if nobody reads them."""
+    alive = live_in(program)
+    out = [(0, 0)] * len(program.codes)
+    for block in program.blocks:
+        live = 0
+        for successor in successors(program, block.index):
+            live |= alive[successor]
+        for index in range(block.last - 1, block.first - 1, -1):
+            code = program.codes[index]
+            written = sum({1 << r for r in writes(code)})
+            behind = live | written
+            live = live & ~written
+            for r in reads(code):
+                live |= 1 << r
+            out[index] = live, behind
+    return out

@@ -1,0 +1,406 @@
+"""From the tree of a module to the flat program: functions, instructions, labels and calls."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ptxlab.emulate.program import layout
+from ptxlab.emulate.program.basic_blocks import cut
+from ptxlab.emulate.program.call_graph import CallGraph, operand_names
+from ptxlab.emulate.program.calls import lower_call
+from ptxlab.emulate.program.layout import Area
+from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg, Source, Symbol
+from ptxlab.emulate.program.operands import misfit
+from ptxlab.emulate.program.scopes import STACK, Names, Routine, Scope
+from ptxlab.emulate.program.stack import StackMemory
+from ptxlab.emulate.program.wide_registers import split, whole
+from ptxlab.emulate.runtime.system import SystemMemory
+from ptxlab.errors import LaunchError, UnsupportedInstruction
+from ptxlab.isa import types
+from ptxlab.isa.table import Form, FormError, form
+from ptxlab.text import model
+from ptxlab.text.fits import in_braces
+from ptxlab.text.model import Function, Instruction, Module
+
+STACK_SIZE = 16 << 10
+"""Bytes of local memory for the frames of recursive functions, where there are any. (A GPU starts with 1024.)"""
+
+
+class Lowering(Names):
+    """Builds the `Program` of one kernel. Made for one use: `Lowering(module, entry, arch).program()`."""
+
+    def __init__(self, module: Module, entry: str | None, arch: str | None) -> None:
+        self.arch = arch or module.target.partition(",")[0].strip() or "sm_80"
+        number = re.search(r"\d+", self.arch)
+        # On sm_90 and later the first KiB of shared memory belongs to the system, so a kernel's arrays start behind it.
+        self.shared_start = 0x400 if number and int(number[0]) >= 90 else 0
+        super().__init__(module, self.shared_start)
+        self.kernel = self._entry(entry)
+        self.params, self.param_size = layout.params(self.kernel.params)
+        self.functions = {f.name: f for f in module.functions if f.body is not None}
+        self.codes: list[Code] = []
+        self.routines: dict[str, Routine] = {}
+        self.queue: list[str] = []
+        self.label_uses: list[tuple[Scope, str]] = []
+        self.graph = CallGraph(module)
+        self.system = SystemMemory(module)
+        self.heap = StackMemory()
+        self.labels = Scope(None)
+        self._frame_register: Reg | None = None
+        self._stack_starts: list[Code] = []
+
+    # -- the whole -----------------------------------------------------------------------------------------------------
+
+    def program(self) -> Program:
+        """Lowers the kernel and everything it calls."""
+        placed = layout.globals_of(self.module.variables, self.graph.taken.get, self.text)
+        self.system.begin(placed)
+        for v in placed:
+            self.module_scope.symbols[v.name] = Symbol(v.name, v.space, v.address)
+        for variable in self.module.variables:
+            self.module_scope.variables[variable.name] = variable
+            if variable.space == "shared":
+                self.declare_shared(self.module_scope, variable)
+        self._lower_body(self.routine(self.kernel))
+        while self.queue:
+            self._lower_body(self.routines[self.queue.pop(0)])
+        local_size = self._place_stack()
+        self._link()
+        codes, blocks = cut(self.codes, (r.start for r in self.routines.values()))
+        dynamic = self.place_extern(codes)
+        limits = [self.kernel.directives.get(name, ()) for name in ("reqntid", "maxntid")]
+        exact, most = (tuple(map(int, limit)) for limit in limits)
+        return Program(
+            name=self.kernel.name, arch=self.arch, codes=codes, blocks=blocks, registers=self.registers,
+            params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),
+            shared_start=self.shared_start,
+            shared_static=self.shared.end - self.shared_start, dynamic_start=dynamic, local_size=local_size,
+            exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
+            file=self.module.file, shared_names=tuple(self.shared_names), system=self.system.finished(),
+        )  # fmt: skip
+
+    def _entry(self, name: str | None) -> Function:
+        kernels = {k.name: k for k in self.module.kernels if k.body is not None}
+        if name is None and len(kernels) == 1:
+            return next(iter(kernels.values()))
+        listed = ", ".join(kernels) or "none"
+        if name is None:
+            raise LaunchError(f"entry: the module has {len(kernels)} kernels ({listed}); name one with entry=")
+        if name not in kernels:
+            raise LaunchError(f"entry: no kernel {name!r} in the module; it has {listed}")
+        return kernels[name]
+
+    # -- functions -----------------------------------------------------------------------------------------------------
+
+    def routine(self, function: Function) -> Routine:
+        """A function's routine, its formal parameters placed; its body is lowered later."""
+        if function.name in self.routines:
+            return self.routines[function.name]
+        routine = Routine(function, 0, function.params, function.returns, Scope(self.module_scope))
+        self.routines[function.name] = routine
+        if function is self.kernel:
+            for p in self.params:
+                routine.scope.symbols[p.name] = Symbol(p.name, "param", p.offset)
+        else:
+            routine.register = self.register(f"%return_{function.name}", "b32", function.name).index
+            if function.name in self.graph.stacked:
+                routine.frame = Area(STACK)
+            before, self.frame = self.frame, routine.frame or self.local
+            for v in (*function.params, *function.returns):
+                self.declare(routine.scope, v)
+            self.frame = before
+            self.queue.append(function.name)
+        return routine
+
+    def _lower_body(self, routine: Routine) -> None:
+        body = routine.function.body
+        assert body is not None
+        routine.start = len(self.codes)
+        pending: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]] = []
+        self.frame = routine.frame or self.local
+        labels = self._collect(body, routine.scope, pending, [])
+        if any(instruction.name == "alloca" for instruction, _, _ in pending):
+            self.heap.enter(self, routine)
+        if routine.frame is not None:
+            self._make_room(routine, routine.frame, pending)
+        # Falling off the end returns.
+        pending.append((Instruction(None, "ret", (), (), routine.function.line), routine.scope, labels))
+        for instruction, scope, before in pending:
+            for where, label in before:
+                where.labels[label] = len(self.codes)
+            self._instruction(instruction, scope, routine)
+
+    def _collect(
+        self, block: model.Block, scope: Scope, out: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]],
+        labels: list[tuple[Scope, str]],
+    ) -> list[tuple[Scope, str]]:  # fmt: skip
+        """All instructions in order with their scopes and the labels in front of them; declarations made on the way.
+        Gives back the labels that no instruction has followed yet."""
+        for statement in block.statements:
+            if isinstance(statement, model.Declaration):
+                for variable in statement.variables:
+                    self.declare(scope, variable)
+            elif isinstance(statement, model.Label):
+                if statement.name in scope.labels:
+                    raise self.error(f"the label {statement.name} stands here for the second time", statement.line)
+                scope.labels[statement.name] = -1
+                labels.append((scope, statement.name))
+            elif isinstance(statement, model.Instruction):
+                out.append((statement, scope, labels))
+                labels = []
+            elif isinstance(statement, model.Block):
+                labels = self._collect(statement, Scope(scope), out, labels)
+            elif isinstance(statement, model.Directive) and statement.label:
+                words = tuple(w for w in statement.words if w not in (",", ";"))
+                scope.tables[statement.label] = words
+        return labels
+
+    # -- instructions --------------------------------------------------------------------------------------------------
+
+    def _form(self, instruction: Instruction) -> Form:
+        place: dict[str, Any] = {
+            "line": instruction.line, "column": instruction.column, "source": self.text(instruction.line),
+            "file": self.module.file, "span": self.module.spans.get(instruction.line),
+        }  # fmt: skip
+        try:
+            found = form(instruction.opcode)
+        except FormError as error:
+            raise UnsupportedInstruction(
+                f"the CPU machine does not know {instruction.opcode}: {error.what}", length=len(instruction.opcode),
+                syntax=error.syntax, **place,
+            ) from None  # fmt: skip
+        if not found.op.executed:
+            raise UnsupportedInstruction(
+                f"the CPU machine does not execute {instruction.opcode} yet: it can be assembled and run on a GPU only",
+                length=len(instruction.opcode), syntax=found.op.syntax, **place,
+            )  # fmt: skip
+        return found
+
+    def _instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
+        found, line = self._form(instruction), instruction.line
+        guard = None
+        if instruction.guard is not None:
+            register = self.name(instruction.guard.name, scope, routine, line)
+            if not isinstance(register, Reg) or self.registers[register.index].lane != "i1":
+                raise self.error(f"the guard {instruction.guard} is not a predicate register", line)
+            guard = (register.index, instruction.guard.negated)
+        if instruction.name in ("bra", "brx") and len(instruction.operands) != (1 if instruction.name == "bra" else 2):
+            raise self.error(f"{found.opcode} takes {len(found.op.operands)} operands", line)
+        if instruction.name == "call":
+            if not instruction.operands:
+                raise self.error("call needs the name of a function", line)
+            lower_call(self, instruction, found, guard, scope, routine)
+            return
+        if instruction.name in ("alloca", "stacksave", "stackrestore"):
+            self.heap.lower(self, instruction, found, guard, scope, routine)
+            return
+        if instruction.name == "ret":
+            self.heap.give_back(self, routine, line, guard)
+        code = self.emit("trap" if instruction.name == "brkpt" else instruction.name, found, line, guard)
+        code.instruction = instruction
+        if instruction.name in ("ret", "exit"):
+            code.register = routine.register if instruction.name == "ret" else -1
+        elif instruction.name == "bra":
+            code.targets = (self._label(str(instruction.operands[0]), scope, line),)
+        elif instruction.name == "brx":
+            code.sources = (self.operand(instruction.operands[0], scope, routine, line),)
+            code.source_types = ("u32",)
+            names = self.table(str(instruction.operands[1]), scope, line)
+            code.targets = tuple(self._label(name, scope, line) for name in names)
+        else:
+            self._operands(code, instruction, found, scope, routine)
+            if instruction.name in ("bar", "barrier") and found.red:
+                after = self.emit("%reduced", found, line, guard)
+                after.dests, after.dest_types = code.dests, code.dest_types
+
+    def emit(self, name: str, found: Form | None, line: int, guard: tuple[int, bool] | None) -> Code:
+        """The one place where code is added."""
+        code = Code(len(self.codes), name, found, line, guard)
+        self.codes.append(code)
+        return code
+
+    def op(
+        self, opcode: str, dests: tuple[Any, ...], sources: tuple[Any, ...], line: int,
+        guard: tuple[int, bool] | None = None,
+    ) -> Code:  # fmt: skip
+        """Emits an instruction that lowering adds, its operands resolved already."""
+        found = form(opcode)
+        code = self.emit(opcode.partition(".")[0], found, line, guard)
+        into = [s for s in found.op.operands if s.role == "dst"]
+        code.dests, code.dest_types = dests, tuple(found.operand_type(s) for s in into[: len(dests)])
+        given = [s for s in found.op.operands if s.role != "dst"][: len(sources)]
+        code.sources, code.source_types = sources, tuple(found.operand_type(s) for s in given)
+        self._space(code, found)
+        return code
+
+    def _operands(self, code: Code, instruction: Instruction, found: Form, scope: Scope, routine: Routine) -> None:
+        line = instruction.line
+        given: list[model.Operand | None] = list(instruction.operands)
+        specs = found.op.operands
+        needed = sum(1 for s in specs if not s.optional)
+        if not needed <= len(given) <= sum(1 for s in specs if not s.second):
+            raise UnsupportedInstruction(
+                f"{found.opcode} takes {needed} operands, found {len(given)}", line=line, source=self.text(line),
+                column=instruction.column, file=self.module.file, syntax=found.op.syntax,
+            )  # fmt: skip
+        dests: list[Reg | Group | None] = []
+        sources: list[Source | None] = []
+        second: model.Operand | None = None
+        if found.L2_cache_hint and "src_size" in (names := [s.name for s in specs]) and len(given) == len(specs) - 1:
+            given.insert(names.index("src_size"), None)  # the policy, which the hint asks for, stands in its place
+        for spec in specs:
+            operand: model.Operand | None
+            if spec.second:
+                operand, second = second, None
+            else:
+                operand = given.pop(0) if given else None
+                if isinstance(operand, model.Pair):
+                    second = operand.second
+                    operand = operand.first
+            if operand is not None and in_braces(found, operand):
+                raise self.error(f"{found.opcode} takes no braces here, found {operand}", line)
+            resolved = None if operand is None else self.operand(operand, scope, routine, line)
+            if isinstance(resolved, Symbol) and isinstance(operand, model.Element) and found.op.name in ("ld", "st"):
+                resolved = Mem(resolved, 0)  # `ld.global.u32 %r1, table[3]`
+            type_ = found.operand_type(spec)
+            if type_ == "b128":
+                resolved, type_ = whole(self, resolved, found.opcode, line), "vec"
+            if isinstance(resolved, Group) and len(resolved.elements) == 1 and found.op.kind != "warp":
+                resolved = resolved.elements[0]  # `{%r1}`, as Triton writes it
+            if operand is not None and (spec.role == "addr") != isinstance(resolved, Mem):
+                what = "an address in brackets" if spec.role == "addr" else "no address"
+                raise self.error(f"{found.opcode} takes {what} here, found {operand}", line)
+            if operand is not None and resolved is None and spec.role != "dst":
+                raise self.error("_ can stand only where a result goes", line)
+            if spec.role == "dst":
+                if resolved is not None and not isinstance(resolved, Reg | Group):
+                    raise self.error(f"{operand} cannot be written to", line)
+                dests.append(resolved)
+                code.dest_types += (type_,)
+            else:
+                sources.append(resolved)
+                code.source_types += (type_,)
+        code.dests, code.sources = tuple(dests), tuple(sources)
+        if found.opcode == "mov.b128" and split(self, code):
+            return
+        wrong = misfit(code, self.registers)
+        if wrong:
+            raise self.error(wrong, line)
+        self._space(code, found)
+        if routine.frame is not None:
+            code.sources = tuple(self._on_stack(code, s) for s in sources)
+
+    def _space(self, code: Code, found: Form) -> None:
+        mem = next((s for s in code.sources if isinstance(s, Mem)), None)
+        if mem is None:
+            return
+        space = str(found.space or "generic").partition("::")[0]
+        if isinstance(mem.base, Symbol) and space in ("generic", "param"):
+            space = mem.base.space
+        code.space = space
+
+    def _label(self, name: str, scope: Scope, line: int) -> int:
+        """A number for this use of the label; `_link` turns it into a code index, for labels may lie ahead."""
+        where: Scope | None = scope
+        while where is not None:
+            if name in where.labels:
+                self.label_uses.append((where, name))
+                return len(self.label_uses) - 1
+            where = where.parent
+        raise self.error(f"there is no label {name!r} in this function", line, hint=f"{name}:")
+
+    # -- calls and blocks ----------------------------------------------------------------------------------------------
+
+    def _make_room(self, routine: Routine, frame: Area, code: list[Any]) -> None:
+        """Finishes a frame on the stack: every register of the function has its place in it while another runs."""
+        for instruction, scope, _ in code:
+            guard = [instruction.guard.name] if instruction.guard is not None else []
+            for name in (*guard, *(n for o in instruction.operands for n in operand_names(o))):
+                self._lookup(name, scope, routine)
+        for register in self.registers:
+            if register.function == routine.function.name:
+                size = max(4, types.width(register.type) // 8) if register.type != "pred" else 4
+                routine.saved.append((register.index, frame.place(size, size) - STACK))
+        routine.frame_size = -(-(frame.end - STACK) // 16) * 16
+
+    def frame_register(self) -> Reg:
+        """The register that holds where the frame of the running function begins, in functions with frames on the
+        stack."""
+        if self._frame_register is None:
+            self._frame_register = self.register("%frame", "b64", "")
+        return self._frame_register
+
+    def start_stack(self, line: int) -> None:
+        """Emits the first frame's place; a function whose own frame is static calls one whose is not."""
+        self._stack_starts.append(self.op("mov.b64", (self.frame_register(),), (Literal(0),), line))
+
+    def _place_stack(self) -> int:
+        """The bytes of local memory a thread, the stack at their end."""
+        start = -(-self.local.end // 16) * 16
+        for code in self._stack_starts:
+            code.sources = (Literal(start),)
+        if self._stack_starts:
+            self.system.stack = STACK_SIZE
+        end = start + STACK_SIZE if self._stack_starts else self.local.end
+        return self.heap.place(end) + self.system.local_margin
+
+    def place_of(self, routine: Routine, variable: model.Variable) -> Source | None:
+        """Where a formal parameter of a function lies."""
+        return self.operand(model.Name(variable.name), routine.scope, routine, variable.line)
+
+    def at(self, symbol: Symbol, offset: int) -> Mem:
+        """The address operand of a variable."""
+        if symbol.space in ("local", "frame") and symbol.value >= STACK:
+            return Mem(self.frame_register(), symbol.value - STACK + offset)
+        return Mem(symbol, offset)
+
+    def _on_stack(self, code: Code, source: Source | None) -> Source | None:
+        """A source operand with variables on the stack found through the frame register."""
+        if isinstance(source, Mem) and isinstance(source.base, Symbol):
+            return self.at(source.base, source.offset)
+        if not isinstance(source, Symbol) or source.space not in ("local", "frame") or source.value < STACK:
+            return source
+        self.codes.pop()
+        address = self.register("%address", "b64", "")
+        self.op("add.s64", (address,), (self.frame_register(), Literal(source.value - STACK)), code.line, code.guard)
+        code.index = len(self.codes)
+        self.codes.append(code)
+        return address
+
+    def new_label(self) -> str:
+        """A label of lowering's own; `place_label` says where it is."""
+        name = f"%{len(self.labels.labels)}"
+        self.labels.labels[name] = -1
+        return name
+
+    def place_label(self, name: str) -> None:
+        """The label stands in front of the next instruction."""
+        self.labels.labels[name] = len(self.codes)
+
+    def branch(self, label: str, line: int, guard: tuple[int, bool] | None = None) -> None:
+        """Emits a branch to a label of lowering's own."""
+        code = self.emit("bra", form("bra"), line, guard)
+        code.targets = (self._label(label, self.labels, line),)
+
+    def branch_around(self, guard: tuple[int, bool], line: int) -> str:
+        """Emits a branch for the lanes whose guard does not hold; gives the label for where they go on."""
+        label = self.new_label()
+        self.branch(label, line, (guard[0], not guard[1]))
+        return label
+
+    def provided(self, name: str) -> int | None:
+        """A function's address, or what the driver provides a kernel with."""
+        if name in self.graph.taken:
+            return self.graph.taken[name]
+        return self.system.provided(name)
+
+    def _link(self) -> None:
+        for code in self.codes:
+            if code.name == "call":
+                routine = self.routines[code.callee]
+                code.target, code.register = routine.start, routine.register
+            elif code.targets:
+                code.targets = tuple(
+                    scope.labels[name] for scope, name in map(self.label_uses.__getitem__, code.targets)
+                )

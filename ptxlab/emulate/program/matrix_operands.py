@@ -1,0 +1,92 @@
+"""What both engines ask about a matrix instruction before they run it: are its operands the registers that it takes?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxlab.emulate.program.model import Code, Group, Literal, Program, Reg, Source
+from ptxlab.emulate.runtime.faults import fault
+from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.step.lanes import DTYPE, LANES
+from ptxlab.errors import DeviceFault, PtxError
+from ptxlab.isa import fragments, sparse
+
+Elements = tuple[Source | None, ...]
+
+
+def elements(program: Program, code: Code) -> dict[str, Elements]:
+    """The registers (or literals, or None for the sink) behind each register operand, by its name in the table.
+
+    Raises `PtxError` where their number or width is not what the instruction takes.
+    """
+    form = code.form
+    assert form is not None
+    specs = [s for s in form.op.operands if s.role == "dst"] + [s for s in form.op.operands if s.role != "dst"]
+    given = dict(zip((s.name for s in specs), (*code.dests, *code.sources), strict=True))
+    out: dict[str, Elements] = {}
+    for name, fragment in fragments.operands(form).items():
+        operand = given[name]
+        found = operand.elements if isinstance(operand, Group) else (operand,)
+        widths = {
+            8 * DTYPE[program.registers[e.index].lane].itemsize if isinstance(e, Reg) else fragment.width for e in found
+        }
+        if len(found) != fragment.registers or widths != {fragment.width}:
+            one = fragment.registers == 1
+            wants = f"{fragment.registers} {'register' if one else 'registers'} of {fragment.width} bits"
+            text = f"{len(found)} of {' and '.join(str(w) for w in sorted(widths))} bits"
+            column = code.instruction.column if code.instruction is not None else 0
+            raise PtxError(
+                f"{name} of {form.opcode} is {wants}, found {text}", line=code.line, column=column,
+                length=len(form.opcode), source=program.source(code.line), file=program.file,
+                span=program.spans.get(code.line), syntax=form.op.syntax,
+            )  # fmt: skip
+        out[name] = found
+    return out
+
+
+def metadata(program: Program, code: Code) -> sparse.Metadata | None:
+    """Where a sparse product's metadata lies, None of another product. Raises `PtxError` where there is no such
+    selector."""
+    form = code.form
+    assert form is not None
+    if not form.sparse:
+        return None
+    given = dict(zip((s.name for s in form.op.operands if s.role != "dst"), code.sources, strict=True))["f"]
+    assert isinstance(given, Literal)
+    selector, count = int(given.value), sparse.selectors(form)
+    if not 0 <= selector < count:
+        legal = "0" if count == 1 else f"0 to {count - 1}"
+        column = code.instruction.column if code.instruction is not None else 0
+        raise PtxError(
+            f"the sparsity selector of {form.opcode}, its last operand, is {legal}, found {selector}", line=code.line,
+            column=column, length=len(form.opcode), source=program.source(code.line), file=program.file,
+            span=program.spans.get(code.line), syntax=form.op.syntax,
+        )  # fmt: skip
+    return sparse.metadata(form, selector)
+
+
+def bits_of(source: Literal, width: int) -> int:
+    """A literal operand as the bits of a register."""
+    return (int(source.value) if source.kind == "int" else source.bits) & ((1 << width) - 1)
+
+
+def incomplete(
+    program: Program, launch: Launch, code: Code, *, there: int, guarded: bool, block: int, warp: int
+) -> DeviceFault:
+    """The fault of an `.aligned` instruction that only the lanes in `there` (a bit mask) execute."""
+    from ptxlab.emulate.step.schedule import lanes_in_words
+
+    assert code.form is not None
+    lane = (there & -there).bit_length() - 1
+    lanes = lanes_in_words(np.array([bool(there >> k & 1) for k in range(LANES)]))
+    verb = "is" if there == there & -there else "are"
+    why = f"its guard holds in {lanes} only" if guarded else f"only {lanes} {verb} there"
+    what = f"{code.form.opcode} needs all 32 lanes of the warp; {why}"
+    return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)
+
+
+def disagree(program: Program, launch: Launch, code: Code, *, lane: int, block: int, warp: int) -> DeviceFault:
+    """The fault of a `wmma` access whose address or stride is not the same in all lanes."""
+    assert code.form is not None
+    what = f"{code.form.opcode} needs the same address and stride in all lanes; lane {lane} has others than lane 0"
+    return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)

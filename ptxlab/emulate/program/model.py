@@ -1,0 +1,285 @@
+"""A kernel and all functions that it calls as one flat program: registers numbered, symbols placed, blocks in order.
+
+Both engines run this. Lowering resolves what the text leaves open, once: which register a name means in its scope,
+where each variable lies, what a label is the number of. Blocks are ordered so that lanes which have diverged meet again
+early when the smallest program counter goes first: a loop's body comes before what follows the loop, both sides of an
+`if` before their join, and a called function before the return point.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxlab.errors import LaunchError
+from ptxlab.isa import types
+from ptxlab.isa.table import Form
+from ptxlab.text.collection import uncollected
+
+if TYPE_CHECKING:
+    from ptxlab.errors import Span
+from ptxlab.text.model import Instruction, Module
+
+# -- operands ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Reg:
+    """A register, by number."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """An immediate. `value` is an int, or a float for `0f`/`0d` literals, whose type is `kind` and pattern `bits`."""
+
+    value: int | float
+    kind: str = "int"
+    bits: int = 0
+
+    def as_type(self, type: str) -> int | float:
+        """The value as an operand of a PTX type: an int for integer and bit types, a float for f32 and f64."""
+        if types.lane(type) in ("f32", "f64"):
+            return float(self.value)
+        if self.kind == "int":
+            return int(self.value) & ((1 << types.width(type)) - 1)
+        return self.bits  # `mov.b32 %r1, 0f3F800000`
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A special register such as `%tid.x`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """The address of a variable, known when the program is loaded: an offset in its space, or a device address for
+    global and const. space: shared, global, const, local, param (the kernel's parameters), frame (a function's)."""
+
+    name: str
+    space: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inverted:
+    """`!p` as a source."""
+
+    operand: Reg
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`{a, b}`: a vector of sources or destinations; None is the sink `_`."""
+
+    elements: tuple[Source | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mem:
+    """An address operand: `base + offset` bytes."""
+
+    base: Reg | Symbol | Literal
+    offset: int
+
+
+Source = Reg | Literal | Special | Symbol | Inverted | Group | Mem
+
+
+# -- code --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Code:
+    """One instruction, resolved. `dests` and `sources` follow the table entry's operands, an absent optional one is
+    None; `dest_types` and `source_types` are their PTX types (`addr` for a Mem).
+
+    target: the block a branch or call goes to. targets: all of `brx.idx`. register: the i32 register that holds where
+    a function returns to, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). space: the resolved space
+    of a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
+    arguments; another, `%reduced`, stands behind `bar.red`.
+    """
+
+    index: int
+    name: str
+    form: Form | None
+    line: int
+    guard: tuple[int, bool] | None = None
+    dests: tuple[Reg | Group | None, ...] = ()
+    sources: tuple[Source | None, ...] = ()
+    dest_types: tuple[str, ...] = ()
+    source_types: tuple[str, ...] = ()
+    callee: str = ""
+    target: int = -1
+    targets: tuple[int, ...] = ()
+    register: int = -1
+    copy: tuple[int, int, int] | None = None
+    space: str = ""
+    instruction: Instruction | None = None
+    block: int = -1
+    reason: str = ""
+
+    @property
+    def guard_reg(self) -> int:
+        """The guard's register, or -1."""
+        return self.guard[0] if self.guard else -1
+
+
+@dataclass(slots=True)
+class Block:
+    """Instructions `first` to `last - 1`, left only at its end. `next` is the block that is fallen into, -1 after the
+    last; `targets` are the blocks that its last instruction may jump to."""
+
+    index: int
+    first: int
+    last: int
+    next: int
+    targets: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A PTX register: its name, declared type and lane type, and the function that declared it."""
+
+    index: int
+    name: str
+    type: str
+    lane: str
+    function: str
+
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:loc|file)\b[^\n]*", re.S | re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One kernel parameter in the parameter block. `pointer`: declared `.ptr`, or 64 bits wide and so possibly one."""
+
+    name: str
+    type: str
+    offset: int
+    size: int
+    align: int
+    array: bool
+    attributes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Global:
+    """A module-scope variable with its device address and first contents."""
+
+    name: str
+    space: str
+    address: int
+    initial: np.ndarray = field(repr=False)
+    valued: bool = True  # whether the text gives any of it
+
+    def contents(self) -> np.ndarray:
+        """A copy to run with; zeros that the text does not give take no memory until they are touched."""
+        try:
+            return self.initial.copy() if self.valued else np.zeros(self.initial.size, np.uint8)
+        except MemoryError:
+            says = f"{self.name} has {self.initial.size:,} bytes; this machine has not as many left"
+            raise LaunchError(says) from None
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What `ptxlab.emulate.runtime.system` has put into a program: where `printf` leaves its records (0: nowhere) and
+    the words of arguments in each, the line and the record of each `assert`; and the bytes of local memory that are a
+    stack."""
+
+    printf: int = 0
+    words: int = 0
+    asserts: tuple[tuple[int, int], ...] = ()
+    stack: int = 0
+
+
+@dataclass
+class Program:
+    """Everything an engine needs to run one kernel.
+
+    shared_start: the first offset that belongs to the kernel (below lies the target's reserved window);
+    shared_static: bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`.
+    local_size: bytes of local memory and function frames a thread. exact_threads, most_threads: the `.reqntid` and
+    `.maxntid` of the kernel, empty where it has none.
+    """
+
+    name: str
+    arch: str
+    codes: list[Code]
+    blocks: list[Block]
+    registers: list[Register]
+    params: tuple[Param, ...]
+    param_size: int
+    globals: tuple[Global, ...]
+    shared_start: int
+    shared_static: int
+    dynamic_start: int
+    local_size: int
+    exact_threads: tuple[int, ...]
+    most_threads: tuple[int, ...]
+    lines: list[str]
+    spans: Mapping[int, Span]
+    entry: int = 0
+    file: str = "<ptx>"
+    shared_names: tuple[tuple[str, int, int], ...] = ()
+    system: System = System()
+
+    @functools.cached_property
+    def text(self) -> str:
+        """What a build depends on: the PTX without comments and line information."""
+        return _COMMENT.sub("", "\n".join(self.lines))
+
+    @functools.cached_property
+    def may_wait(self) -> bool:
+        """Whether a loop of it may be waiting for another thread: it reads flags, or memory that others change."""
+        from ptxlab.emulate.step.flow import polls
+
+        return any(code.form is not None and polls(code.form) for code in self.codes)
+
+    @functools.cached_property
+    def generic_accesses(self) -> int:
+        """How many of its accesses go through generic addresses."""
+        return sum(code.space == "generic" for code in self.codes)
+
+    def source(self, line: int) -> str:
+        """The text of a PTX line."""
+        return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+
+
+@uncollected
+def lower(module: Module, entry: str | None = None, arch: str | None = None) -> Program:
+    """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only.
+
+    Raises `UnsupportedInstruction` naming the line of a form that the CPU machine does not execute, `PtxError` for an
+    undeclared register or label, `LaunchError` for an unknown kernel.
+    """
+    from ptxlab.emulate.program.lowering import Lowering
+
+    key = (id(module), entry, arch)
+    with _lock:
+        known = _recent.get(key)
+        if known is not None:
+            _recent.move_to_end(key)
+            return known[1]
+    program = Lowering(module, entry, arch).program()
+    with _lock:
+        _recent[key] = (module, program)  # the module is kept, so that its id stays its own
+        while len(_recent) > 32:
+            _recent.popitem(last=False)
+    return program
+
+
+_lock = threading.Lock()
+_recent: OrderedDict[tuple[int, str | None, str | None], tuple[Module, Program]] = OrderedDict()

@@ -1,0 +1,95 @@
+"""Whether the registers of an instruction fit its types: predicates where predicates belong, and the right width.
+
+A register must be as wide as the instruction's type; `ld`, `st` and `cvt` may use a wider one (PTX ISA, "Operand Size
+Exceeding Instruction-Type Size"). Whether its bits were declared signed, unsigned or floating is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Register, Source, Special, Symbol
+from ptxlab.isa import types
+
+RELAXED = frozenset({"ld", "ldu", "st", "cvt"})
+
+
+def misfit(code: Code, registers: Sequence[Register]) -> str:
+    """What does not fit, in words; empty when everything does."""
+    for dest in code.dests:
+        if isinstance(dest, Group) and any(not isinstance(e, Reg | None) for e in dest.elements):
+            assert code.form is not None
+            return f"{code.form.opcode} can write to registers only"
+    pairs = [*zip(code.dests, code.dest_types, strict=True), *zip(code.sources, code.source_types, strict=True)]
+    for operand, type_ in pairs:
+        wrong = _misfit(code, operand, type_, registers)
+        if wrong:
+            return wrong
+    return ""
+
+
+def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[Register]) -> str:
+    assert code.form is not None
+    if isinstance(operand, Mem) and isinstance(operand.base, Literal):
+        return "" if operand.base.kind == "int" else f"{operand.base.value} cannot be an address"
+    if isinstance(operand, Mem) and isinstance(operand.base, Reg):
+        register = registers[operand.base.index]
+        return (
+            "" if register.lane in ("i32", "i64") else f"{register.name} is .{register.type} and cannot be an address"
+        )
+    if type_ == "vec":
+        if not isinstance(operand, Group):
+            return f"{code.form.opcode} needs registers in braces here"
+        type_ = str(code.form.type)
+    if type_ == "any" and isinstance(operand, Reg) and code.form.op.kind != "warp":
+        register = registers[operand.index]
+        fits = register.lane in ("i32", "i1")
+        return (
+            "" if fits else f"{code.form.opcode} needs 32 bits or a predicate here; {register.name} is .{register.type}"
+        )
+    if operand is None or type_ not in types.WIDTH:
+        return _not_int(code, operand) if type_ == "int" else ""
+    if isinstance(operand, Group):
+        if code.form.op.kind == "warp":
+            return ""
+        count = int(code.form.vec[1:]) if code.form.vec else 0
+        if count and len(operand.elements) != count:
+            return f"{code.form.opcode} needs {count} registers in braces, found {len(operand.elements)}"
+        whole = not code.form.vec and code.form.op.name == "mov"
+        if whole and (not operand.elements or types.width(type_) % len(operand.elements)):
+            return f"{type_} cannot be taken apart into {len(operand.elements)}"
+        element = f"b{types.width(type_) // len(operand.elements)}" if whole else type_
+        if element not in types.WIDTH:
+            return f"{type_} cannot be taken apart into {len(operand.elements)}"
+        return next((w for e in operand.elements if (w := _misfit(code, e, element, registers))), "")
+    opcode = code.form.opcode
+    if isinstance(operand, Inverted):
+        return "" if type_ == "pred" and _lane(operand.operand, registers) == "i1" else "! goes with predicates only"
+    if isinstance(operand, Symbol) and types.lane(type_) not in ("i32", "i64"):
+        return f"{opcode} cannot take the address of {operand.name!r} as .{type_}"
+    if isinstance(operand, Literal | Symbol):
+        return f"{opcode} needs a predicate register here" if type_ == "pred" and isinstance(operand, Symbol) else ""
+    if isinstance(operand, Special) or not isinstance(operand, Reg):
+        return ""
+    register = registers[operand.index]
+    if (register.lane == "i1") != (type_ == "pred"):
+        what = "a predicate register" if type_ == "pred" else f"a register of {types.width(type_)} bits"
+        return f"{opcode} needs {what} here; {register.name} is .{register.type}"
+    have, want = types.width(register.type), types.width(type_)
+    if have == want or (have > want and (opcode.partition(".")[0] in RELAXED or want < 16)):
+        return ""
+    return f"{opcode} needs a register of {want} bits here; {register.name} is .{register.type}"
+
+
+def _lane(operand: Reg, registers: Sequence[Register]) -> str:
+    return registers[operand.index].lane
+
+
+def _not_int(code: Code, operand: Source | None) -> str:
+    assert code.form is not None
+    if operand is None or (isinstance(operand, Literal) and operand.kind == "int"):
+        legal = {"cp.async.ca": (4, 8, 16), "cp.async.cg": (16,)}.get(".".join(code.form.opcode.split(".")[:3]))
+        if operand is not None and legal is not None and operand.value not in legal:
+            return f"{code.form.opcode} copies {' or '.join(map(str, legal))} bytes, not {operand.value}"
+        return ""
+    return f"{code.form.opcode} needs a whole number here"

@@ -1,0 +1,1 @@
+"""What the checks and counters know, said once for both engines: races, barriers, mbarriers, the memory system."""

@@ -1,0 +1,228 @@
+"""From what an engine noted to a finding: the rules of the checks, in words, once for both engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.runtime.faults import unravel
+from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.findings import Finding, Party
+from ptxlab.isa import types
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.model import Code, Program
+    from ptxlab.emulate.runtime.memory import Memory
+    from ptxlab.emulate.runtime.report import Launch
+    from ptxlab.errors import DeviceFault
+
+UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
+PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
+"""The kinds of note an engine takes. SAME: two lanes in one store."""
+
+RULES: dict[int, tuple[str, str]] = {
+    UNINITIALISED: ("initcheck", "uninitialised read"),
+    RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
+    DIVERGENT: ("synccheck", "divergent barrier"), EXITED: ("synccheck", "barrier after exit"),
+    COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
+    GONE_LANE: ("synccheck", "mask names exited lane"), SOURCE: ("synccheck", "shuffle source"),
+    RANGE: ("synccheck", "shuffle range"), PENDING: ("synccheck", "asynchronous copy"),
+    PHASE: ("synccheck", "mbarrier phase"), ENDLESS: ("synccheck", "mbarrier wait"),
+    MADE_AGAIN: ("synccheck", "mbarrier in use"), INVALID_IN_USE: ("synccheck", "mbarrier in use"),
+    UNMADE: ("synccheck", "mbarrier not initialised"), TOO_MANY: ("synccheck", "mbarrier arrivals"),
+    COMPLETES: ("synccheck", "mbarrier arrivals"), BAD_COUNT: ("synccheck", "mbarrier arrivals"),
+}  # fmt: skip
+"""The check that a kind of note belongs to, and the name of the kind."""
+
+
+@dataclass
+class Note:
+    """What an engine noted: `kind`, the code index and thread (linear block, warp, lane) that noticed, those of the
+    other party (code -1: there is none), the address (as the instruction sees it), a number that the kind explains, and
+    how often it happened."""
+
+    kind: int
+    code: int
+    block: int
+    warp: int
+    lane: int
+    other: int = -1
+    other_block: int = 0
+    other_warp: int = 0
+    other_lane: int = 0
+    address: int = -1
+    value: int = 0
+    count: int = 1
+
+
+def findings(program: Program, launch: Launch, memory: Memory, notes: Iterable[Note]) -> list[Finding]:
+    """The findings of a launch, by check and PTX line; notes of one kind at the same lines are one finding."""
+    merged: dict[tuple[int, int, int], Note] = {}
+    for note in notes:
+        key = note.kind, program.codes[note.code].line, program.codes[note.other].line if note.other >= 0 else -1
+        if key in merged:
+            merged[key].count += note.count
+        else:
+            merged[key] = note
+    ordered = sorted(merged.items(), key=lambda item: (RULES[item[0][0]][0], item[0][1:], item[0][0]))
+    return [_finding(program, launch, memory, note) for _, note in ordered if RULES[note.kind][0] in launch.checks]
+
+
+def as_finding(program: Program, launch: Launch, stopped: DeviceFault) -> Finding:
+    """The fault that stopped a launch as a finding: of memcheck, of synccheck for a deadlock, else of its own kind."""
+    first = None
+    if stopped.block is not None and stopped.thread is not None and stopped.line:
+        (x, y, z), (across, down, _) = stopped.thread, launch.block
+        linear = x + across * (y + down * z)
+        first = Party(
+            stopped.block, stopped.thread, linear // 32, linear % 32, stopped.line, program.source(stopped.line),
+            stopped.span, "is stopped",
+        )  # fmt: skip
+    check, kind = {"memcheck": ("memcheck", "invalid access"), "deadlock": ("synccheck", "deadlock")}.get(
+        stopped.kind, (stopped.kind, stopped.kind)
+    )
+    message = stopped.message + (f"; {stopped.hint}" if stopped.hint else "")
+    return Finding(check, message, kind, first, address=stopped.address)
+
+
+def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Finding:
+    check, kind = RULES[note.kind]
+    code = program.codes[note.code]
+    other = program.codes[note.other] if note.other >= 0 else None
+    first = _party(program, launch, code, note.block, note.warp, note.lane)
+    second = None
+    if other is not None:
+        second = _party(program, launch, other, note.other_block, note.other_warp, note.other_lane)
+    space, where = _where(program, memory, code, note.address)
+    return Finding(
+        check, _sentence(note, code, other, space), kind, first, second, space, note.address if space else None, where,
+        note.value if note.kind in (COUNTS, SOURCE, RANGE) else None, note.count,
+    )  # fmt: skip
+
+
+def _party(program: Program, launch: Launch, code: Code, block: int, warp: int, lane: int) -> Party:
+    return Party(
+        unravel(block, launch.grid), unravel(32 * warp + lane, launch.block), warp, lane, code.line,
+        program.source(code.line), program.spans.get(code.line), _did(code),
+    )  # fmt: skip
+
+
+def _did(code: Code) -> str:
+    """What an instruction does, as a verb."""
+    form = code.form
+    if form is None:
+        return "executes"
+    size = 0
+    if form.type in types.WIDTH:
+        size = types.width(form.type) // 8 * (int(form.vec[1:]) if form.vec else 1)
+    counted = f"{size} byte{'' if size == 1 else 's'}"
+    if code.name in ("ld", "ldu"):
+        return f"loads {counted}"
+    if code.name == "st":
+        return f"stores {counted}"
+    if code.name in ("atom", "red"):
+        return f"changes {counted} atomically"
+    if code.name in ("ldmatrix", "stmatrix", "wmma"):
+        return "loads a matrix" if code.name == "ldmatrix" or "load" in form.opcode else "stores a matrix"
+    if code.name == "cp" and "mbarrier" in form.opcode:
+        return "has its copies arrive at the mbarrier"
+    if code.name == "cp":
+        return "copies asynchronously"
+    if code.name in ("bar", "barrier"):
+        return "arrives at the barrier"
+    for word, did in _MBARRIER:
+        if code.name == "mbarrier" and f".{word}" in form.opcode:
+            return did
+    return f"executes {code.name}"
+
+
+_MBARRIER = (
+    ("init", "makes the mbarrier"), ("inval", "makes the mbarrier invalid"), ("arrive", "arrives at the mbarrier"),
+    ("test_wait", "asks the mbarrier"), ("try_wait", "waits for the mbarrier"), ("_tx", "counts bytes at the mbarrier"),
+)  # fmt: skip
+
+
+def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[str, str]:
+    """The space that an address lies in, and the place in words."""
+    if address < 0:
+        return "", ""
+    if code.space == "shared" or 0 <= address - SHARED_WINDOW < WINDOW_SIZE or address < WINDOW_SIZE:
+        offset = address - SHARED_WINDOW if address >= SHARED_WINDOW else address
+        before = [v for v in program.shared_names if v[1] <= offset < v[1] + max(v[2], 1)]
+        if before:
+            name, at, size = max(before, key=lambda v: v[1])
+            return "shared", f"shared memory, byte {offset - at} of {name!r} ({size} bytes)"
+        return "shared", f"shared memory, byte {offset - program.shared_start}"
+    return "global", f"global memory, {memory.describe(address)}"
+
+
+_HAZARD = {
+    RAW: "reads what another thread writes, and nothing makes the read come after the write",
+    WAR: "overwrites what another thread reads, and nothing makes the write come after the read",
+    WAW: "overwrites what another thread writes, and nothing says which write comes last",
+}
+
+
+_STORES = ("st", "stmatrix")
+_MBARRIERS = {
+    ENDLESS: "the wait does not end: phase {phase} of the mbarrier has not ended, and nobody arrives who could end it",
+    MADE_AGAIN: "an mbarrier that is in use is made again: mbarrier.inval has to come first, when nobody uses it",
+    INVALID_IN_USE: "an mbarrier is made invalid while another thread waits for it",
+    UNMADE: "a thread uses an mbarrier that does not exist: mbarrier.init has to come first, and be seen by all",
+    TOO_MANY: "more threads arrive in one phase than the mbarrier was made for",
+    COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
+    BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
+}
+
+
+def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
+    kind, memory = note.kind, f"{space} memory" if space else "memory"
+    if kind == UNINITIALISED:
+        return f"a thread reads {memory} that nobody has written"
+    if kind in _HAZARD:
+        if note.block != note.other_block:
+            advice = "threads of two blocks can be ordered only by atomics with fences"
+        elif note.warp == note.other_warp:
+            advice = "they are lanes of one warp: bar.warp.sync between the two would order them"
+        else:
+            advice = "a barrier between the two would order them"
+        return f"{RULES[kind][1]} hazard in {memory}: a thread {_HAZARD[kind]}; {advice}"
+    if kind == SAME:
+        return f"WAW hazard in {memory}: two lanes of one store write different values to the same place"
+    if kind == DIVERGENT:
+        return "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere"
+    if kind == EXITED:
+        return "a warp arrives at a barrier for all its lanes after some of them have exited"
+    if kind == COUNTS:
+        now, before = note.value & 0xFFFF, note.value >> 16
+        said = [f"{n} threads" if n else "all threads" for n in (now, before)]
+        return f"warps disagree how many threads a barrier waits for: {said[0]} here, {said[1]} there"
+    if kind == OMITTED:
+        return f"lane {note.lane} executes this instruction, and the mask {note.value:#010x} does not name it"
+    if kind == GONE_LANE:
+        return f"the mask names lane {note.value}, which has exited"
+    if kind == SOURCE:
+        return f"lane {note.lane} reads the register of lane {note.value}, which does not take part"
+    if kind == RANGE:
+        source, last = note.value & 0xFFFF, note.value >> 16
+        return (
+            f"lane {note.lane} asks for lane {source}, but the clamp operand allows lanes up to {last} only, and it "
+            "gets its own value (for a whole warp write 31)"
+        )
+    if kind == PENDING:
+        return (
+            f"a thread {'overwrites' if code.name in _STORES else 'reads'} what cp.async is still copying: first comes "
+            "cp.async.wait_group or wait_all, or a wait for the mbarrier that the copies arrive at"
+        )
+    if kind == PHASE and note.value < 0:
+        return (
+            "the wait passes at once: no phase has ended, and its parity asks for the one before the first; the first "
+            "phase has parity 0"
+        )
+    if kind == PHASE:
+        return (
+            f"the wait passes at once: it asks for phase {note.value}, which this thread has waited for before, and so "
+            f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
+        )
+    return _MBARRIERS[kind].format(phase=note.value)

@@ -1,0 +1,190 @@
+"""What the checks ask of an instruction: does it order threads, who may still come to a barrier, which lane is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg
+
+STRONG_WORDS = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
+
+
+def words_of(code: Code) -> set[str]:
+    """The parts of an opcode."""
+    return set(code.form.opcode.split(".")) if code.form is not None else set()
+
+
+def strong(code: Code) -> bool:
+    """Whether an access may not race with another such one."""
+    words = words_of(code)
+    return code.name in ("atom", "red") or bool(words & STRONG_WORDS) or ("mbarrier" in words and "init" not in words)
+
+
+def releases(code: Code) -> bool:
+    """Whether what its thread did before is to be seen before this instruction's effect."""
+    words = words_of(code)
+    return (bool(words & {"release", "acq_rel"}) and "mbarrier" not in words) or code.name in ("fence", "membar")
+
+
+def meets(code: Code) -> bool:
+    """Whether lanes of a warp meet at this instruction."""
+    return code.form is not None and (
+        code.form.op.kind == "warp" or any(s.name == "membermask" for s in code.form.op.operands)
+    )
+
+
+def aligned(code: Code) -> bool:
+    """Whether a barrier of the block wants whole warps."""
+    return code.name == "bar" or "aligned" in words_of(code)
+
+
+def cuts(code: Code) -> bool:
+    """Whether accesses behind this instruction are not looked at in front of it: it may order threads, or it writes."""
+    if code.name in ("ld", "ldu"):
+        return strong(code)
+    if code.name == "st":
+        return code.space not in ("param", "local", "frame")
+    if code.form is None:
+        return False
+    return code.form.op.kind in ("flow", "none", "async", "warp") or code.name in ("atom", "red") or meets(code)
+
+
+def spins(program: Program, wait: Code) -> bool:
+    """Whether a thread whose wait for an mbarrier fails can do nothing but wait again, for the same phase of the same
+    mbarrier: on the way back are branches that follow from its answer, `nanosleep`, and computations whose results
+    neither such a branch nor the wait itself reads."""
+    answer = wait.dests[0] if wait.dests else None
+    if not isinstance(answer, Reg) or wait.guard is not None:
+        return False
+    known: dict[int, Any] = {answer.index: False}
+    written: set[int] = set()
+
+    def value(source: Any) -> Any:
+        if isinstance(source, Literal):
+            return source.value
+        return known.get(source.index) if isinstance(source, Reg) else None
+
+    codes, blocks, at = program.codes, program.blocks, wait.index
+    for _ in range(64):
+        block = blocks[codes[at].block]
+        taken = False
+        code = codes[at]
+        if code is not wait:
+            held = True if code.guard is None else known.get(code.guard[0])
+            if held is None:
+                return False
+            runs = code.guard is None or held != code.guard[1]
+            if code.name == "bra":
+                taken = runs
+            elif runs and not _computes(code, [value(s) for s in code.sources], known, written):
+                return False
+        if taken:
+            at = blocks[code.target].first
+        elif at + 1 < block.last:
+            at += 1
+        elif block.next >= 0:
+            at = blocks[block.next].first
+        else:
+            return False
+        if at == wait.index:
+            return not written & _read(wait)
+    return False
+
+
+def _read(code: Code) -> set[int]:
+    """The registers that an instruction reads."""
+    inner = [source.base if isinstance(source, Mem) else source for source in code.sources]
+    return {source.index for source in inner if isinstance(source, Reg)}
+
+
+def _computes(code: Code, given: list[Any], known: dict[int, Any], written: set[int]) -> bool:
+    """Notes what an instruction in a loop around a wait writes, and the number where it is known; False where it does
+    anything but compute."""
+    words = words_of(code)
+    if code.name == "nanosleep":
+        return True
+    if code.form is None or code.form.op.kind != "pure" or code.form.op.sem is None:
+        return False
+    dests = [r.index for d in code.dests for r in (d.elements if isinstance(d, Group) else (d,)) if isinstance(r, Reg)]
+    written.update(dests)
+    for dest in dests:
+        known.pop(dest, None)
+    if len(dests) != 1 or None in given:
+        return True
+    if code.name == "selp":
+        known[dests[0]] = given[0] if given[2] else given[1]
+    elif code.name == "mov":
+        known[dests[0]] = given[0]
+    elif code.name == "not" and "pred" in words:
+        known[dests[0]] = not given[0]
+    elif code.name == "setp" and len(given) == 2 and words & {"eq", "ne"}:
+        known[dests[0]] = (given[0] == given[1]) == ("eq" in words)
+    return True
+
+
+def routines(program: Program) -> list[int]:
+    """For each instruction the first block of the function that it belongs to."""
+    home = [-1] * len(program.blocks)
+    for start in {0, *(code.target for code in program.codes if code.name == "call")}:
+        todo = [start]
+        while todo:
+            at = todo.pop()
+            if at < 0 or home[at] >= 0:
+                continue
+            home[at] = start
+            block = program.blocks[at]
+            called = program.codes[block.last - 1].name in ("call", "ret")
+            todo += [block.next] if called else [block.next, *block.targets]
+    return [home[code.block] for code in program.codes]
+
+
+def may_come(program: Program, barrier: Code) -> list[bool]:
+    """For each instruction whether lanes there can be waited for at a barrier: they are in another function, or every
+    way on from there leads through the barrier, or it leads there or out of a loop, but never round without it."""
+    homes, codes = routines(program), program.codes
+    own, there = homes[barrier.index], barrier.block
+    onward: dict[int, list[int]] = {}
+    before: dict[int, list[int]] = {}
+    ends = []
+    for block in program.blocks:
+        last = codes[block.last - 1]
+        if last.name in ("ret", "exit", "trap") or (block.next < 0 and not block.targets):
+            ends.append(block.index)
+        ways = [block.next] if last.name in ("call", "ret") else [block.next, *block.targets]
+        onward[block.index] = [way for way in ways if way >= 0]
+        for way in onward[block.index]:
+            before.setdefault(way, []).append(block.index)
+
+    def reach(starts: list[int], edges: dict[int, list[int]], without: int) -> set[int]:
+        found: set[int] = set()
+        todo = [start for start in starts if start != without]
+        while todo:
+            at = todo.pop()
+            if at not in found:
+                found.add(at)
+                todo += [way for way in edges.get(at, []) if way != without]
+        return found
+
+    avoids = reach(ends, before, there)
+    loop = reach(onward[there], onward, -1) & reach(before.get(there, []), before, -1)
+    comes = {
+        block.index
+        for block in program.blocks
+        if homes[block.first] != own
+        or block.index not in avoids
+        or (block.index in loop and block.index not in reach(onward[block.index], onward, there))
+    }
+    return [code.block in comes for code in codes]
+
+
+def shuffle_source(mode: str, lane: int, by: int, clamp: int) -> tuple[int, bool, int]:
+    """The lane that `shfl` reads, whether that is in range, and the last lane in range; as the PTX manual has it."""
+    by, segment, last = by & 31, clamp >> 8 & 31, clamp & 31
+    highest = lane & segment | last & ~segment
+    lowest = lane & segment
+    if mode == "up":
+        return lane - by, lane - by >= highest, highest
+    if mode == "down":
+        return lane + by, lane + by <= highest, highest
+    source = lane ^ by if mode == "bfly" else lowest | by & ~segment
+    return source, source <= highest, highest

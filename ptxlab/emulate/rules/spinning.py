@@ -1,0 +1,68 @@
+"""Waits for an mbarrier that can never end: found while they go on, by one rule for both engines.
+
+A wait *spins* when a thread whose wait fails can do nothing but wait again (`rules.spins`: on the way back to it are
+only branches on its answer and what computes with that). A block is stuck when each of its threads that could run spins
+on a phase that has not ended, the others waiting at barriers or having exited. Nothing can change then: threads that
+spin write no memory, no barrier opens, and no thread of another block reaches this block's shared memory. So this is
+never said of a kernel that would have gone on. A thread that polls global memory, counts its attempts or gives up after
+some time does not spin, and keeps its whole block from being called stuck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate.program.model import Program
+from ptxlab.isa import mbarrier
+
+WARP = 32
+Spin = tuple[int, int, int, int]
+"""A thread (in the block), the code index of its wait, where the mbarrier is in shared memory, the word it asks for."""
+
+
+class Spins:
+    """The waits of one block that spin, for the stepping engine. can_run: the warps that have not ended, each with the
+    lanes that wait for nothing but their turn; shared: the region of the block's shared memory."""
+
+    def __init__(self, can_run: Callable[[], Iterable[tuple[int, int]]], shared: Any) -> None:
+        self.can_run, self.shared = can_run, shared
+        self.waits: dict[int, Spin] = {}
+
+    def word(self, at: int) -> int:
+        """What the mbarrier holds there."""
+        start = at - int(self.shared.base)
+        return int(self.shared.data[start : start + 8].view(np.uint64)[0])
+
+    def stuck(self) -> bool:
+        """Whether every thread that could run spins on a phase that has not ended."""
+        for warp, mask in self.can_run():
+            for lane in (k for k in range(WARP) if mask >> k & 1):
+                wait = self.waits.get(WARP * warp + lane)
+                if wait is None or mbarrier.phase(self.word(wait[2])) != mbarrier.phase(wait[3]):
+                    return False
+        return True
+
+
+def in_words(
+    program: Program, waits: Iterable[Spin], word: Callable[[int], int]
+) -> Iterator[tuple[int, list[int], int, str]]:
+    """Warp, lanes, code index, and what they wait for: a group for each warp, wait and mbarrier."""
+    groups: dict[tuple[int, int, int, int], list[int]] = {}
+    for thread, code, at, asked in sorted(waits):
+        groups.setdefault((thread // WARP, code, at, mbarrier.phase(asked)), []).append(thread % WARP)
+    for (warp, code, at, parity), lanes in sorted(groups.items()):
+        yield warp, lanes, code, f"the phase of parity {parity} of {mbarrier_in_words(program, at, word(at))}"
+
+
+def mbarrier_in_words(program: Program, at: int, word: int) -> str:
+    """`the mbarrier at 'full', byte 8, which has not ended: 1 of 2 arrivals and 512 bytes are missing, ...`"""
+    named = [v for v in program.shared_names if v[1] <= at < v[1] + max(v[2], 1)]
+    name, offset = (repr(named[-1][0]), at - named[-1][1]) if named else ("shared memory", at)
+    place = f"{name}, byte {offset}" if offset or not named else name
+    missing = [f"{mbarrier.pending(word)} of {mbarrier.expected(word)} arrivals"] if mbarrier.pending(word) else []
+    if bytes_ := mbarrier.bytes_pending(word):
+        missing.append(f"{bytes_} bytes")
+    return f"the mbarrier at {place}, which has not ended: {' and '.join(missing)} missing, no thread can arrive"

@@ -1,0 +1,264 @@
+"""What a launch was counted to be: by instruction, by PTX line, and under the names of Nsight Compute's metrics.
+
+PTX is counted, not the machine code (SASS) that a GPU would run: an assembler merges, splits and drops instructions, so
+numbers of instructions differ from `ncu`'s where it does. Accesses to memory mostly stay one to one. `METRICS` says of
+each number what it counts, and whether it is counted or comes out of a model.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.emulate.program.instruction_mix import flops_of, operation_of, pipe_of
+from ptxlab.emulate.rules.counting import TALLY, is_branch
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.model import Program
+
+
+@dataclass(frozen=True)
+class LineCounters:
+    """One PTX line: `warps` and `threads` that executed it, `on_threads` whose guard held (`on_warps`: with any such).
+
+    divergent: executions of a branch that split the warp. requests: accesses to global or shared memory; `sectors` of
+    32 bytes of global memory and the `ideal_sectors` that would hold as many bytes; `wavefronts` of shared memory and
+    the `ideal_wavefronts` without bank conflicts. bytes: read and written by all threads, in any space. flops: see
+    `Counters`.
+    """
+
+    opcode: str
+    warps: int
+    threads: int
+    on_warps: int
+    on_threads: int
+    divergent: int = 0
+    requests: int = 0
+    sectors: int = 0
+    ideal_sectors: int = 0
+    wavefronts: int = 0
+    ideal_wavefronts: int = 0
+    bytes: int = 0
+    flops: int = 0
+
+    @property
+    def conflicts(self) -> int:
+        """Wavefronts that bank conflicts added."""
+        return self.wavefronts - self.ideal_wavefronts
+
+    @property
+    def sectors_per_request(self) -> float:
+        """4 is perfect for 4 bytes a lane, 32 the worst there is."""
+        return self.sectors / self.requests if self.requests else 0.0
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What the CPU machine counted. A warp-instruction is one instruction issued for one warp, a thread-instruction one
+    for one active thread, whether its guard held or not.
+
+    opcodes and lines (PTX line, 1-based) map to (warp-, thread-instructions); pipes map to warp-instructions; by_line
+    has everything about a line. flops: floating-point operations by type (an fma is two, `mma` 2*M*N*K; division, roots
+    and transcendental functions none, as in `ncu`). metrics: numbers by their name in Nsight Compute, see `METRICS`.
+    """
+
+    warp_instructions: int
+    thread_instructions: int
+    opcodes: dict[str, tuple[int, int]]
+    lines: dict[int, tuple[int, int]]
+    by_line: dict[int, LineCounters] = field(default_factory=dict, repr=False)
+    pipes: dict[str, int] = field(default_factory=dict, repr=False)
+    flops: dict[str, int] = field(default_factory=dict, repr=False)
+    metrics: dict[str, int] = field(default_factory=dict, repr=False)
+
+    @property
+    def predicated_off(self) -> float:
+        """The share of thread-instructions whose guard did not hold."""
+        on = self.metrics["smsp__thread_inst_executed_pred_on.sum"]
+        return 1 - on / self.thread_instructions if self.thread_instructions else 0.0
+
+    def __getitem__(self, name: str) -> int:
+        """A metric by its name in Nsight Compute."""
+        return self.metrics[name]
+
+    def __str__(self) -> str:
+        width = max(map(len, METRICS))
+        return "\n".join(f"{name:<{width}}  {value:>15,}" for name, value in self.metrics.items() if value)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        rows = "".join(
+            f'<tr title="{html.escape(METRICS[name].says)}"><td>{name}</td><td>{value:,}</td></tr>'
+            for name, value in self.metrics.items()
+            if value
+        )
+        return {"text/plain": str(self), "text/html": f"<table>{rows}</table>"}
+
+
+def collect(program: Program, tally: np.ndarray) -> Counters:
+    """The counters of a launch from its tally: an array of `TALLY`, one element for each of the program's codes. What
+    lowering added (the copies around a call) does not count."""
+    assert tally.dtype == TALLY
+    by_line: dict[int, LineCounters] = {}
+    opcodes: dict[str, tuple[int, int]] = {}
+    pipes: dict[str, int] = {}
+    flops: dict[str, int] = {}
+    totals: dict[str, int] = {}
+
+    def add(to: dict[str, int], name: str, amount: int) -> None:
+        to[name] = to.get(name, 0) + amount
+
+    for code in program.codes:
+        row = {name: int(tally[code.index][name]) for name in TALLY.names or ()}
+        if code.instruction is None or not row["warps"]:
+            continue
+        assert code.form is not None
+        opcode = code.instruction.opcode
+        warps, threads = opcodes.get(opcode, (0, 0))
+        opcodes[opcode] = warps + row["warps"], threads + row["threads"]
+        kind, each = flops_of(code.form)
+        work = each * (row["on_warps"] if kind == "tensor" else row["on_threads"])
+        if work:
+            add(flops, kind, work)
+        add(pipes, pipe_of(code.form, code.space), row["warps"])
+        operation = operation_of(code.form)
+        for name, value in row.items():
+            add(totals, name, value)
+            if name.startswith(("global_", "shared_", "local_")):
+                add(totals, f"{name}_{_direction(code.name, bool(code.form.matrix == 'd'))}", value)
+        if is_branch(code):
+            add(totals, "branches", row["warps"])
+        if operation:
+            add(totals, operation, row["on_threads"])
+        at = by_line.get(code.line)
+        new = LineCounters(
+            opcode, row["warps"], row["threads"], row["on_warps"], row["on_threads"], row["divergent"],
+            row["global_requests"] + row["shared_requests"], row["global_sectors"], row["global_ideal"],
+            row["shared_wavefronts"], row["shared_ideal"],
+            row["global_bytes"] + row["shared_bytes"] + row["local_bytes"], work,
+        )  # fmt: skip
+        by_line[code.line] = new if at is None else _sum(at, new)
+    lines = {line: (c.warps, c.threads) for line, c in by_line.items()}
+    metrics = {name: metric.value(totals, pipes) for name, metric in METRICS.items()}
+    return Counters(
+        sum(a for a, _ in lines.values()), sum(b for _, b in lines.values()), opcodes, lines, by_line, pipes, flops,
+        metrics,
+    )  # fmt: skip
+
+
+def _sum(a: LineCounters, b: LineCounters) -> LineCounters:
+    """Several instructions on one line."""
+    names = [name for name in LineCounters.__dataclass_fields__ if name != "opcode"]
+    opcode = a.opcode if a.opcode == b.opcode else f"{a.opcode}; {b.opcode}"
+    return LineCounters(opcode, *(getattr(a, name) + getattr(b, name) for name in names))
+
+
+def _direction(name: str, stores: bool) -> str:
+    """ld, st, atom, red or cp: what an instruction does to memory."""
+    return {"ldmatrix": "ld", "stmatrix": "st", "ldu": "ld", "wmma": "st" if stores else "ld"}.get(name, name)
+
+
+# -- metrics -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of Nsight Compute: what it counts in one sentence; `modelled` where that follows from a model of the
+    hardware and is not a count of what happened here."""
+
+    says: str
+    value: Callable[[dict[str, int], dict[str, int]], int] = field(repr=False)
+    modelled: bool = False
+
+
+METRICS: dict[str, Metric] = {}
+"""Every metric by its name, in the order in which they are shown."""
+
+
+def _total(name: str) -> Callable[[dict[str, int], dict[str, int]], int]:
+    return lambda totals, pipes: totals.get(name, 0)
+
+
+def _difference(a: str, b: str) -> Callable[[dict[str, int], dict[str, int]], int]:
+    return lambda totals, pipes: totals.get(a, 0) - totals.get(b, 0)
+
+
+def _pipe(name: str) -> Callable[[dict[str, int], dict[str, int]], int]:
+    return lambda totals, pipes: pipes.get(name, 0)
+
+
+def _define() -> None:
+    def counted(name: str, of: str, says: str) -> None:
+        METRICS[name] = Metric(says, _total(of))
+
+    def modelled(name: str, of: str, says: str) -> None:
+        METRICS[name] = Metric(says, _total(of), True)
+
+    counted("smsp__inst_executed.sum", "warps", "PTX instructions executed, each once for every warp that issued it.")
+    counted("smsp__thread_inst_executed.sum", "threads", "The same, once for every active thread of the warp.")
+    counted("smsp__thread_inst_executed_pred_on.sum", "on_threads",
+            "The same, once for every active thread whose guard predicate held.")  # fmt: skip
+    for pipe, does in PIPES.items():
+        unit = "sm" if pipe == "tensor" else "smsp"
+        METRICS[f"{unit}__inst_executed_pipe_{pipe}.sum"] = Metric(
+            f"Warp-instructions of the {pipe} pipe ({does}), by what each PTX instruction mostly becomes.",
+            _pipe(pipe), True,
+        )  # fmt: skip
+    counted(
+        "smsp__sass_branch_targets.sum", "branches", "Branches, calls and returns from functions, executed by warps."
+    )
+    counted("smsp__sass_branch_targets_threads_divergent.sum", "divergent",
+            "Those after which the active threads of the warp did not all go the same way.")  # fmt: skip
+    METRICS["smsp__sass_branch_targets_threads_uniform.sum"] = Metric(
+        "Those after which they did.", _difference("branches", "divergent")
+    )
+    for op, word in (("ld", "loads"), ("st", "stores"), ("atom", "atomics with a result"), ("red", "reductions")):
+        counted(f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum", f"global_requests_{op}",
+                f"Requests to global memory by {word}: warp-instructions with a thread to execute.")  # fmt: skip
+        modelled(f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum", f"global_sectors_{op}",
+                 f"Sectors of 32 bytes that the {word} of global memory touch, each once an instruction.")  # fmt: skip
+    modelled("memory_l2_theoretical_sectors_global", "global_sectors",
+             "Sectors of global memory that all instructions ask for, caches apart.")  # fmt: skip
+    modelled("memory_l2_theoretical_sectors_global_ideal", "global_ideal",
+             "Sectors that would hold the bytes those threads ask for, packed; at most those needed.")  # fmt: skip
+    for suffix, part, word in (("", "", "accesses"), ("_op_ld", "_ld", "loads"), ("_op_st", "_st", "stores"),
+                               ("_op_atom", "_atom", "atomics")):  # fmt: skip
+        modelled(f"l1tex__data_pipe_lsu_wavefronts_mem_shared{suffix}.sum", f"shared_wavefronts{part}",
+                 f"Wavefronts that the {word} of shared memory take: turns of up to 128 bytes.")  # fmt: skip
+        METRICS[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared{suffix}.sum"] = Metric(
+            f"Wavefronts of shared-memory {word} beyond those needed without bank conflicts.",
+            _difference(f"shared_wavefronts{part}", f"shared_ideal{part}"), True,
+        )  # fmt: skip
+    modelled("memory_l1_wavefronts_shared_ideal", "shared_ideal",
+             "Wavefronts of shared memory that there would be without bank conflicts.")  # fmt: skip
+    for space in ("global", "shared", "local"):
+        for op, word in (("ld", "loads"), ("st", "stores")):
+            counted(f"smsp__inst_executed_op_{space}_{op}.sum", f"{space}_requests_{op}",
+                    f"Warp-level {word} of {space} memory with a thread to execute.")  # fmt: skip
+            counted(f"smsp__sass_data_bytes_mem_{space}_op_{op}.sum", f"{space}_bytes_{op}",
+                    f"Bytes that the {word} of {space} memory move, counted for every thread.")  # fmt: skip
+        counted(f"smsp__sass_data_bytes_mem_{space}.sum", f"{space}_bytes",
+                f"Bytes of {space} memory that threads read, write or change.")  # fmt: skip
+    for letter, type_ in (("f", "f32"), ("d", "f64"), ("h", "16-bit")):
+        for op, word in (("add", "additions"), ("mul", "multiplications"), ("fma", "fused multiply-adds")):
+            name = f"{letter}fma" if op == "fma" else f"{letter}{op}"
+            counted(f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum", name,
+                    f"Thread-level {type_} {word} whose guard held.")  # fmt: skip
+
+
+PIPES = {
+    "fma": "f32 arithmetic, integer multiplication",
+    "alu": "integer, logic, comparison, selection, moves",
+    "xu": "transcendental functions, conversions, bit counts",
+    "fp64": "f64 arithmetic",
+    "fp16": "f16 and bf16 arithmetic",
+    "lsu": "loads, stores, atomics, shuffles",
+    "tensor": "matrix products",
+    "cbu": "branches, calls, exits, warp synchronization",
+    "adu": "constants and parameters, block barriers",
+}
+"""The pipes that PTX instructions are sorted into."""
+_define()

@@ -1,0 +1,121 @@
+"""What the CPU machine says when it stops a kernel: one wording for both engines, naming block, thread and line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.errors import DeviceFault, UnsupportedInstruction
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.model import Code, Program
+    from ptxlab.emulate.runtime.memory import Memory
+    from ptxlab.emulate.runtime.report import Launch
+
+Index = tuple[int, int, int]
+
+
+def unravel(index: int, size: Index) -> Index:
+    """A linear index as (x, y, z), x fastest: `unravel(33, (32, 2, 1)) == (1, 1, 0)`."""
+    return index % size[0], index // size[0] % size[1], index // (size[0] * size[1])
+
+
+def fault(
+    program: Program,
+    launch: Launch,
+    kind: str,
+    message: str,
+    *,
+    line: int,
+    block: int,
+    thread: int,
+    address: int | None = None,
+    hint: str = "",
+) -> DeviceFault:
+    """A fault at a PTX line in one thread; `block` and `thread` are linear indices in the grid and in the block."""
+    return DeviceFault(
+        kind, message, kernel=program.name, block=unravel(block, launch.grid), thread=unravel(thread, launch.block),
+        line=line, source=program.source(line), address=address, span=program.spans.get(line), hint=hint,
+    )  # fmt: skip
+
+
+def access_fault(
+    program: Program,
+    launch: Launch,
+    memory: Memory,
+    *,
+    line: int,
+    block: int,
+    thread: int,
+    what: str,
+    space: str,
+    address: int,
+    size: int,
+    together: bool = False,
+) -> DeviceFault:
+    """The memcheck fault of an access that is known to be wrong; finds out why.
+
+    what: "load", "store" or "atomic". space: as in `Code.space`. size: bytes of the whole access (16 for `.v4.f32`),
+    which must be a divisor of the address. together: all lanes access one matrix.
+    """
+    message = f"{what} of {size} {'byte' if size == 1 else 'bytes'} at {address:#x}: "
+    message += _why(program, launch, memory, what, space, address, size, together)
+    return fault(program, launch, "memcheck", message, line=line, block=block, thread=thread, address=address)
+
+
+def _why(
+    program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, together: bool
+) -> str:
+    if space == "generic":
+        windows = (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAM_WINDOW))
+        for name, window in windows:
+            if 0 <= address - window < WINDOW_SIZE:
+                return _why(program, launch, memory, what, name, address - window, size, together)
+    if together and space in ("local", "frame"):
+        return "each thread has local memory of its own, a matrix must be where all lanes see it"
+    if space == "shared":
+        start, end = program.shared_start, program.dynamic_start + launch.shared
+        inside = start <= address <= end - size
+        outside = _outside_shared(program, address, start, end)
+    elif space in ("local", "frame"):
+        inside = 0 <= address <= program.local_size - size
+        outside = f"each thread has {program.local_size} bytes of local memory"
+        if program.system.stack:
+            outside += f", {program.system.stack} of them for the frames of recursive functions"
+    elif space == "param":
+        inside = 0 <= address <= program.param_size - size
+        outside = f"the kernel's parameters take {program.param_size} bytes"
+    else:
+        found = memory.find(address)
+        inside = found is not None and address + size <= found.end
+        outside = memory.describe(address, size)
+        if inside and found is not None and address % size == 0 and not found.writable:
+            return f"{found.name!r} is read-only"
+    if not inside:
+        return outside
+    if space == "param" and what != "load" and address % size == 0:
+        return "the kernel's parameters are read-only"
+    return f"misaligned, the address must be a multiple of {size}"
+
+
+def _outside_shared(program: Program, address: int, start: int, end: int) -> str:
+    if start == end:
+        return "the kernel has no shared memory"
+    text = f"the block's shared memory is {end - start} bytes at {start:#x}"
+    before = [v for v in program.shared_names if v[1] <= address]
+    if before:
+        name, at, size = max(before, key=lambda v: v[1])
+        if address >= at + size:
+            text += f"; {address - at - size} bytes past the end of {name!r} ({size} bytes at {at:#x})"
+    return text
+
+
+def unsupported(program: Program, code: Code) -> UnsupportedInstruction:
+    """The refusal, when a kernel is loaded, of an instruction that an engine does not run."""
+    opcode = code.form.opcode if code.form is not None else code.name
+    return UnsupportedInstruction(
+        f"the CPU machine does not execute {opcode} yet: it can be assembled and run on a GPU only",
+        line=code.line, column=code.instruction.column if code.instruction is not None else 0, length=len(opcode),
+        source=program.source(code.line), file=program.file, span=program.spans.get(code.line),
+        syntax=code.form.op.syntax if code.form is not None else "",
+    )  # fmt: skip

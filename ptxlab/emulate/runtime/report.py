@@ -1,0 +1,67 @@
+"""What goes into a launch on the CPU machine and what comes out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.runtime.counters import Counters
+
+from ptxlab.emulate.runtime.printf import Message
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch: sizes in x, y, z; `params` the packed parameter block; `shared` bytes of dynamic shared memory;
+    `budget` the warp-instructions after which it is stopped (None: no limit)."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    params: bytes
+    shared: int = 0
+    budget: int | None = None
+    workers: int | None = None
+    seed: int | None = None
+    checks: tuple[str, ...] = ("memcheck",)
+    counters: bool = False
+    trace: Any = None
+    cooperative: bool = False
+    cluster: tuple[int, int, int] | None = None
+
+    @property
+    def threads(self) -> int:
+        """Threads a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks in the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def warps(self) -> int:
+        """Warps a block, the last one perhaps partly empty."""
+        return -(-self.threads // 32)
+
+
+@dataclass
+class Report:
+    """What a launch did. `lines` maps a PTX line to (warp-instructions, thread-instructions): an instruction counts
+    for each warp that issued it and for each thread that was active, whether its guard held or not."""
+
+    seconds: float = 0.0
+    warp_instructions: int = 0
+    thread_instructions: int = 0
+    lines: dict[int, tuple[int, int]] = field(default_factory=dict)
+    findings: list[Any] = field(default_factory=list)
+    trace: Any = None
+    counters: Counters | None = None
+    build_seconds: float = 0.0
+    cached: bool = False
+    messages: list[Message] = field(default_factory=list)
+
+    @property
+    def printed(self) -> str:
+        """What the kernel's calls of `printf` printed."""
+        return "".join(message.text for message in self.messages)

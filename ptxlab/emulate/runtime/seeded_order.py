@@ -1,0 +1,36 @@
+"""What a seed shuffles: the order in which blocks begin. That of warps and the length of their turns an engine draws.
+
+A GPU promises no order of blocks, so any is legal. But kernels that look back at what blocks before them have done (a
+scan in one pass) count on it that those have begun, and on a GPU they have. So where a program may wait for other
+threads, blocks change places only within as many as can be at work at once: when one waits for a block before it, that
+one has begun, or there is room for it to begin.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.runtime.report import Launch
+
+RESIDENT = 32
+"""Blocks that share the machine (in the compiling engine: a worker) when the first of them do not end by themselves."""
+SHUFFLED = 1 << 22
+"""The most blocks of a launch with a seed: their order is drawn before the first begins."""
+MIXED = 4
+"""Blocks that are at work at once in a shuffled launch, whether they wait for each other or not."""
+
+
+def block_order(program: Program, launch: Launch) -> Sequence[int]:
+    """The linear indices of a launch's blocks in the order in which they begin."""
+    if launch.seed is None:
+        return range(launch.blocks)
+    order = list(range(launch.blocks))
+    draw = random.Random(f"blocks {launch.seed}")
+    window = RESIDENT if program.may_wait and not launch.cooperative else max(1, launch.blocks)
+    for first in range(0, len(order), window):
+        some = order[first : first + window]
+        draw.shuffle(some)
+        order[first : first + window] = some
+    return order

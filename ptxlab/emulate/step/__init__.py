@@ -1,0 +1,1 @@
+"""The stepping engine: numpy, one warp-instruction at a time, everything observable. The living definition."""

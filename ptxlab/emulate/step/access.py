@@ -1,0 +1,310 @@
+"""Loads, stores and atomics of the stepping engine: 32 addresses at a time, every one of them checked.
+
+An address belongs to a region: one allocation of device memory, the block's shared memory, a thread's local memory, or
+the kernel's parameters. Most instructions stay in one region, which the warp remembers for each of them; lanes that do
+not agree are taken apart. Whatever is wrong, the lowest faulty lane is the one that is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.emulate.runtime.faults import access_fault
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, POISON, SHARED_WINDOW, WINDOW_SIZE, Allocation
+from ptxlab.emulate.step.lanes import DTYPE, LANES, SIGNED, Lanes, one_nan
+from ptxlab.isa import types
+from ptxlab.isa.machine import Value
+from ptxlab.isa.table import form
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.model import Code
+    from ptxlab.emulate.rules.spinning import Spins
+    from ptxlab.errors import DeviceFault
+    from ptxlab.isa.table import Form
+
+
+WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
+"""Where each space begins in generic addresses."""
+
+
+class Region:
+    """A stretch of memory that addresses can lie in: `size` bytes from `base`; views of its bytes by type.
+
+    `lane_offset` (int64, shape (32,)) is added to reach each lane's own part, in local memory.
+    """
+
+    __slots__ = ("_views", "base", "data", "lane_offset", "name", "size", "writable", "written")
+
+    def __init__(
+        self,
+        base: int,
+        data: np.ndarray,
+        size: int,
+        name: str,
+        *,
+        writable: bool = True,
+        written: np.ndarray | None = None,
+        lane_offset: np.ndarray | None = None,
+    ) -> None:
+        self.base, self.data, self.size, self.name = np.uint64(base), data, size, name
+        self.writable, self.written, self.lane_offset = writable, written, lane_offset
+        self._views: dict[Any, np.ndarray] = {}
+
+    def view(self, dtype: np.dtype[Any]) -> np.ndarray:
+        """The bytes as an array of a type; a rest that does not fill an element is left out."""
+        found = self._views.get(dtype)
+        if found is None:
+            whole = self.data.size // dtype.itemsize * dtype.itemsize
+            found = self._views[dtype] = self.data[:whole].view(dtype)
+        return found
+
+    def mark(self, index: np.ndarray, dtype: np.dtype[Any]) -> None:
+        """Remembers that elements of this type were stored to."""
+        if self.written is not None:
+            if dtype.itemsize == 1:
+                self.written[index] = 255
+            else:
+                for byte in range(dtype.itemsize):
+                    self.written[index * dtype.itemsize + byte] = 255
+
+
+class Site:
+    """An instruction that accesses memory: what it needs, resolved once."""
+
+    __slots__ = ("code", "count", "dtype", "shift", "size", "space")
+
+    def __init__(self, code: Code, form: Form) -> None:
+        vector = str(form.vec or "v1")
+        self.code, self.space = code, code.space or "generic"
+        self.count = int(vector[1:])
+        self.dtype = DTYPE[types.lane(form.type)]
+        self.size = self.dtype.itemsize * self.count
+        self.shift = self.dtype.itemsize.bit_length() - 1
+
+
+@dataclass(slots=True)
+class Touch:
+    """One access as a recorder sees it: bytes `size` at each active lane's address (uint64, shape (32,))."""
+
+    what: str
+    space: str
+    address: np.ndarray = field(repr=False)
+    size: int
+    mask: np.ndarray = field(repr=False)
+
+
+class Spaces:
+    """The memory that the warps of a block see. `shared` is the block's own; local memory is made for each warp."""
+
+    def __init__(self, machine: Any, block: int) -> None:
+        self.machine, self.block = machine, block
+        self.check: Any = None
+        self.spins: Spins
+        self.deadlock: Callable[[], DeviceFault]
+        program, launch = machine.program, machine.launch
+        start, end = program.shared_start, program.dynamic_start + launch.shared
+        data = np.full(-(-(end - start) // 16) * 16, POISON, np.uint8)
+        self.shared = Region(start, data, end - start, "shared memory")
+        self.shared_window = Region(SHARED_WINDOW + start, data, end - start, "shared memory")
+
+
+class Access(Lanes):
+    """The half of a Machine that touches memory; `site` is the instruction that runs now."""
+
+    def __init__(self, spaces: Spaces, warp: int) -> None:
+        super().__init__()
+        self.spaces, self.machine, self.warp = spaces, spaces.machine, warp
+        self.full = True
+        self.site: Site
+        self.near: dict[Site, Region] = {}
+        self.touches: list[Touch] | None = None
+        stride = -(-self.machine.program.local_size // 16) * 16
+        data = np.full(LANES * stride, POISON, np.uint8)
+        lane_offset = np.arange(LANES, dtype=np.int64) * stride
+        size = self.machine.program.local_size
+        self.local = Region(0, data, size, "local memory", lane_offset=lane_offset)
+        self.local_window = Region(LOCAL_WINDOW, data, size, "local memory", lane_offset=lane_offset)
+
+    # -- the Machine's operations
+
+    def load(self, i: Form, address: Value) -> Any:
+        site = self.site
+        parts: list[Value] = []
+        for region, index, mask in self._located(site, address, "load"):
+            view = region.view(site.dtype)
+            if mask is None:
+                parts = [view[index + k] if k else view[index] for k in range(site.count)]
+                break
+            parts = parts or [np.zeros(LANES, site.dtype) for _ in range(site.count)]
+            chosen = index[mask]
+            for k, part in enumerate(parts):
+                part[mask] = view[chosen + k]
+        return parts[0] if i.vec is None else tuple(parts)
+
+    def store(self, i: Form, address: Value, value: Any) -> None:
+        site = self.site
+        parts = value if isinstance(value, tuple) else (value,)
+        for region, index, mask in self._located(site, address, "store"):
+            view = region.view(site.dtype)
+            for k, part in enumerate(parts):
+                at = index + k if k else index
+                if mask is not None:
+                    at, part = at[mask], part[mask]
+                view[at] = part  # lanes in order: of two at one address the higher wins
+                if region.written is not None:
+                    region.mark(at, site.dtype)
+
+    def atom(self, i: Form, address: Value, *values: Any) -> Any:
+        site = self.site
+        parts = [v if isinstance(v, tuple) else (v,) for v in values]
+        old = [np.zeros(LANES, site.dtype) for _ in range(site.count)]
+        change = operation(i)
+        dtype = SIGNED[site.dtype.itemsize] if types.is_signed(i.type) else site.dtype
+        for region, index, mask in self._located(site, address, "atomic"):
+            view = region.view(dtype)
+            lanes = np.flatnonzero(self.mask if mask is None else mask).tolist()
+            if i.whole:
+                _whole(view, index, lanes, old, parts)
+                region.mark(index[lanes], site.dtype)
+                region.mark(index[lanes] + 1, site.dtype)
+                continue
+            for k, before in enumerate(old):
+                operands = [part[k].view(dtype) for part in parts]
+                before = before.view(dtype)
+                for lane in lanes:
+                    at = index[lane] + k
+                    before[lane] = view[at]
+                    view[at] = change(view[at], *[operand[lane] for operand in operands])
+                region.mark(index[lanes] + k, site.dtype)
+        return old[0] if i.vec is None else tuple(old)
+
+    def window(self, space: str) -> Value:
+        return self.const("i64", WINDOWS.get(space, 0))
+
+    def in_window(self, space: str, address: Value) -> Value:
+        if space in WINDOWS:
+            return address - np.uint64(WINDOWS[space]) < np.uint64(WINDOW_SIZE)
+        return ~(address - np.uint64(PARAM_WINDOW) < np.uint64(SHARED_WINDOW + WINDOW_SIZE - PARAM_WINDOW))
+
+    # -- finding the place
+
+    def _located(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray | None]]:
+        """(region, element index of each lane, lanes) until every active lane had its turn; lanes None means all 32."""
+        if address.dtype.itemsize < 8:
+            address = address.astype(np.uint64)
+        if self.touches is not None:
+            self.touches.append(Touch(what, site.space, address, site.size, self.mask))
+        region = self.near.get(site)
+        for _ in range(2):
+            if region is not None and (region.writable or what == "load"):
+                offset = address - region.base
+                active = offset if self.full else offset[self.mask]
+                # An address below the base wraps around to a huge offset.
+                if (
+                    int(np.maximum.reduce(active)) <= region.size - site.size
+                    and not int(np.bitwise_or.reduce(active)) & (site.size - 1)
+                ):  # fmt: skip
+                    yield region, self._index(region, offset, site), None if self.full else self.mask
+                    return
+            region = self._region(site.space, int(address[self.mask.argmax()]))
+            if region is None:
+                break
+            self.near[site] = region
+        yield from self._taken_apart(site, address, what)
+
+    def _taken_apart(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray]]:
+        """The same for lanes in several regions, each lane checked; raises for the lowest that is wrong."""
+        regions: dict[int, Region] = {}
+        lanes: dict[int, list[int]] = {}
+        for lane in np.flatnonzero(self.mask):
+            place = int(address[lane])
+            region = self._region(site.space, place)
+            if (
+                region is None
+                or not (region.writable or what == "load")
+                or place - int(region.base) > region.size - site.size
+                or place % site.size
+            ):
+                raise access_fault(
+                    self.machine.program, self.machine.launch, self.machine.memory, line=site.code.line,
+                    block=self.spaces.block, thread=self.warp * LANES + int(lane), what=what, space=site.space,
+                    address=place, size=site.size,
+                )  # fmt: skip
+            regions[id(region)] = region
+            lanes.setdefault(id(region), []).append(int(lane))
+        for key, region in regions.items():
+            mask = np.zeros(LANES, np.bool_)
+            mask[lanes[key]] = True
+            yield region, self._index(region, np.where(mask, address - region.base, np.uint64(0)), site), mask
+
+    def _index(self, region: Region, offset: Value, site: Site) -> np.ndarray:
+        index: np.ndarray = offset.view(np.int64)
+        if region.lane_offset is not None:
+            index = index + region.lane_offset
+        return index >> site.shift
+
+    def _region(self, space: str, address: int) -> Region | None:
+        """The region that holds this address of a space, or None."""
+        if space == "shared":
+            return self.spaces.shared if address >= int(self.spaces.shared.base) else None
+        if space in ("local", "frame"):
+            return self.local
+        if space == "param":
+            parameters: Region = self.machine.parameters
+            return parameters
+        if space == "generic" and PARAM_WINDOW <= address < SHARED_WINDOW + WINDOW_SIZE:
+            windows: tuple[Region, ...]
+            windows = self.spaces.shared_window, self.local_window, self.machine.parameters_window
+            return next((r for r in windows if 0 <= address - int(r.base) < r.size), None)
+        found = self.machine.memory.find(address)
+        if found is None:
+            return None
+        held: Region = self.machine.region_of(found)
+        return held
+
+
+def _whole(view: np.ndarray, index: np.ndarray, lanes: list[int], old: list[Value], parts: list[Any]) -> None:
+    """Exchanges 128 bits; with two operands, where they are equal to the first."""
+    for lane in lanes:
+        at = index[lane]
+        old[0][lane], old[1][lane] = view[at], view[at + 1]
+        if len(parts) == 1 or all(view[at + k] == parts[0][k][lane] for k in (0, 1)):
+            view[at], view[at + 1] = parts[-1][0][lane], parts[-1][1][lane]
+
+
+def operation(i: Form) -> Callable[..., Any]:
+    """What an atomic operation leaves where `x` was: a function of numpy scalars of the operation's type."""
+    if i.type in ("f16", "bf16", "f16x2", "bf16x2") and i.operation in ("add", "min", "max"):
+        same = form(f"{i.operation}.{'rn.' if i.operation == 'add' else ''}{i.type}")
+        assert same.op.sem is not None
+        sem, lanes = same.op.sem, Lanes()
+        return lambda x, b: sem(lanes, same, np.full(LANES, x), np.full(LANES, b))[0]
+    if types.is_float(i.type) and i.operation == "add":
+        return lambda x, b: one_nan(np.asarray(x + b))
+    return _OPERATIONS[i.operation]
+
+
+_OPERATIONS: dict[str, Callable[..., Any]] = {
+    "add": lambda x, b: x + b,
+    "min": lambda x, b: b if b < x else x,
+    "max": lambda x, b: b if b > x else x,
+    "and": lambda x, b: x & b,
+    "or": lambda x, b: x | b,
+    "xor": lambda x, b: x ^ b,
+    "inc": lambda x, b: 0 if x >= b else x + 1,
+    "dec": lambda x, b: b if x == 0 or x > b else x - 1,
+    "exch": lambda x, b: b,
+    "cas": lambda x, b, c: c if x == b else x,
+}
+
+
+def region_of(allocation: Allocation) -> Region:
+    """The region of an allocation."""
+    return Region(
+        allocation.address, allocation.data, allocation.size, allocation.name, writable=allocation.writable,
+        written=allocation.written,
+    )  # fmt: skip

@@ -1,0 +1,259 @@
+"""The stepping engine: runs a kernel one warp-instruction at a time, everything observable. The living definition.
+
+Reading order: `lanes` (arithmetic on 32 lanes), `access` (memory), `warp` (registers, and lanes that part and meet),
+`translate` (an instruction as a Python function), `flow` (branches, calls, barriers), `schedule` (a block's warps).
+This file is the loop that drives them.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ptxlab.emulate.program.model import Group, Reg
+from ptxlab.emulate.rules.counting import Watch
+from ptxlab.emulate.rules.findings import findings
+from ptxlab.emulate.runtime.counters import collect
+from ptxlab.emulate.runtime.faults import fault
+from ptxlab.emulate.runtime.memory import PARAM_WINDOW
+from ptxlab.emulate.runtime.progress import Progress
+from ptxlab.emulate.runtime.report import Report
+from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
+from ptxlab.emulate.step.access import Region, Touch, region_of
+from ptxlab.emulate.step.checks import Checker
+from ptxlab.emulate.step.lanes import DTYPE, LANES
+from ptxlab.emulate.step.schedule import BlockRun
+from ptxlab.emulate.step.translate import Translator
+from ptxlab.emulate.step.warp import GONE, Warp
+from ptxlab.errors import DeviceFault
+from ptxlab.findings import Finding
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.model import Code, Program
+    from ptxlab.emulate.runtime.memory import Allocation, Memory
+    from ptxlab.emulate.runtime.report import Launch
+
+SLICE = 2048
+"""Instructions a warp may run before the next one has its turn."""
+SHORT_SLICE = 256
+"""The same in a program that may wait for other threads."""
+PATIENT_ROUNDS = 16
+"""Rounds that the blocks at work have to themselves before one more is admitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One executed warp-instruction, as a recorder sees it.
+
+    block, warp: linear indices. mask: bool (32,), the lanes at this instruction, before its guard. writes: (register
+    number, old values, new values) of each destination. touches: its accesses to memory. registers: all of the warp's
+    registers after the step, by number; the arrays may be kept, the list changes.
+    """
+
+    block: int
+    warp: int
+    code: Code
+    mask: np.ndarray = field(repr=False)
+    writes: tuple[tuple[int, np.ndarray, np.ndarray], ...] = field(repr=False)
+    touches: tuple[Touch, ...] = field(repr=False)
+    registers: list[np.ndarray] = field(repr=False)
+
+
+class Recorder(Protocol):
+    """Watches a launch (`Launch.trace`): asked once a warp whether it is of interest, then given every step of it."""
+
+    def wants(self, block: int, warp: int) -> bool: ...
+    def record(self, step: Step) -> None: ...
+
+
+class Machine:
+    """One launch while it runs: the program's steps, the memory, the counts."""
+
+    def __init__(self, program: Program, launch: Launch, memory: Memory) -> None:
+        self.program, self.launch, self.memory = program, launch, memory
+        translator = Translator(program)
+        translated = translator.translate()
+        self.steps, self.following = translated.steps, translated.following
+        self.checker = Checker(program, launch, translator) if Checker.wanted(launch) else None
+        if self.checker is not None:
+            self.steps = self.checker.wrap(self.steps)
+        self.watch = Watch(program) if launch.counters else None
+        if self.watch is not None:
+            self.steps = self.watch.wrap(self.steps)
+        self.issued = [0] * len(program.codes)
+        self.threads = [0] * len(program.codes)
+        zeros = {lane: np.zeros(LANES, dtype) for lane, dtype in DTYPE.items()}
+        self.registers = [zeros[r.lane] for r in program.registers] + translated.constants
+        block = np.zeros(-(-max(program.param_size, 1) // 16) * 16, np.uint8)
+        block[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
+        size = program.param_size
+        self.parameters = Region(0, block, size, "parameters", writable=False)
+        self.parameters_window = Region(PARAM_WINDOW, block, size, "parameters", writable=False)
+        self.slice = SHORT_SLICE if program.may_wait else SLICE
+        self.working: deque[tuple[BlockRun, Callable[[Warp, int], None]]] = deque()
+        self.left = launch.budget
+        self.done = 0
+        self.now: Warp | None = None
+        self._regions: dict[int, Region] = {}
+
+    def region_of(self, allocation: Allocation) -> Region:
+        """The region of an allocation, made once."""
+        found = self._regions.get(allocation.address)
+        if found is None:
+            found = self._regions[allocation.address] = region_of(allocation)
+        return found
+
+    # -- running -------------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Runs all blocks: in order, and a few at a time when they wait for each other or a seed mixes them."""
+        with Progress(self.program.name, self.launch.blocks, lambda: (self.done, sum(self.issued))) as progress:
+            self._run_all(progress)
+
+    def _run_all(self, progress: Progress) -> None:
+        launch = self.launch
+        order = None if launch.seed is None else random.Random(launch.seed)
+        recorder: Recorder | None = launch.trace
+        waiting, begun = block_order(self.program, launch), 0
+        working = self.working
+        most = launch.blocks if launch.cooperative else RESIDENT
+        rounds, mixed = 0, 1 if order is None else MIXED
+        while begun < len(waiting) or working:
+            while begun < len(waiting) and (
+                len(working) < mixed or launch.cooperative or (rounds >= PATIENT_ROUNDS and len(working) < most)
+            ):
+                block = BlockRun(self, waiting[begun], self.registers)
+                begun += 1
+                watched = recorder is not None and any(recorder.wants(block.index, w.warp) for w in block.warps)
+                working.append((block, self._run_recorded if watched else self._run))
+                rounds = 0
+            block, run = working[0]
+            ended = block.advance(run, self.slice, order)
+            working.popleft()
+            if not ended:
+                working.append((block, run))
+            self.done += ended
+            rounds += 1
+            progress.tick()
+
+    def _run(self, w: Warp, length: int) -> None:
+        """Runs a warp for `length` instructions, or until it stops. The hot loop."""
+        steps, following, issued, threads = self.steps, self.following, self.issued, self.threads
+        self.now = w
+        pc = w.pc
+        try:
+            for _ in range(self._allowed(length)):
+                issued[pc] += 1
+                threads[pc] += w.lanes
+                before = pc
+                jump = steps[pc](w)
+                pc = following[pc] if jump is None else jump
+                if w.apart:
+                    pc = w.choose(pc, before)
+                if pc == GONE:
+                    w.stopped = True
+                    break
+                w.pc = pc
+        finally:
+            if self.left is not None:
+                self._spend(w)
+
+    def _run_recorded(self, w: Warp, length: int) -> None:
+        """The same, one instruction at a time, with each step handed to the recorder."""
+        recorder: Recorder = self.launch.trace
+        if not recorder.wants(w.block_index, w.warp):
+            self._run(w, length)
+            return
+        for _ in range(length):
+            code, mask = self.program.codes[w.pc], w.mask
+            registers = _destinations(code)
+            old = [w.regs[n] for n in registers]
+            w.touches = []
+            self._run(w, 1)
+            writes = tuple((n, o, w.regs[n]) for n, o in zip(registers, old, strict=True))
+            recorder.record(Step(w.block_index, w.warp, code, mask, writes, tuple(w.touches), w.regs))
+            w.touches = None
+            if w.stopped:
+                break
+
+    # -- limits --------------------------------------------------------------------------------------------------------
+
+    def _allowed(self, length: int) -> int:
+        return length if self.left is None else min(length, self.left + 1)
+
+    def _spend(self, w: Warp) -> None:
+        """Stops the launch when it has used its budget."""
+        assert self.launch.budget is not None
+        self.left = self.launch.budget - sum(self.issued)
+        if self.left < 0:
+            message = f"the launch has run its {self.launch.budget:,} warp-instructions and has not ended"
+            raise self.stop("budget", message, "look for an endless loop, or give a larger budget=")
+
+    def stop(self, kind: str, message: str, hint: str = "") -> DeviceFault:
+        """A fault where the machine stands."""
+        w = self.now
+        assert w is not None
+        return fault(
+            self.program, self.launch, kind, message, line=self.program.codes[w.pc].line, block=w.block_index,
+            thread=w.warp * LANES + int(w.mask.argmax()), hint=hint,
+        )  # fmt: skip
+
+    def found(self, *, stopped: bool = False) -> list[Finding]:
+        """What the checks noticed; stopped: before the launch's end."""
+        if self.checker is None:
+            return []
+        for block, _ in self.working if stopped else ():
+            if block.check is not None:
+                block.check.phases.unfinished()
+        return findings(self.program, self.launch, self.memory, self.checker.notes.values())
+
+    def report(self, seconds: float) -> Report:
+        """The counts, by PTX line. What lowering added (the copies around a call) does not count."""
+        lines: dict[int, tuple[int, int]] = {}
+        for code, issued, threads in zip(self.program.codes, self.issued, self.threads, strict=True):
+            if issued and code.instruction is not None:
+                a, b = lines.get(code.line, (0, 0))
+                lines[code.line] = a + issued, b + threads
+        counters = None
+        if self.watch is not None:
+            counters = collect(self.program, self.watch.tally(self.issued, self.threads))
+        return Report(
+            seconds=seconds, warp_instructions=sum(a for a, _ in lines.values()),
+            thread_instructions=sum(b for _, b in lines.values()), lines=lines, trace=self.launch.trace,
+            counters=counters,
+        )  # fmt: skip
+
+
+def _destinations(code: Code) -> list[int]:
+    """The registers that an instruction writes."""
+    found: list[Any] = []
+    for dest in code.dests:
+        found += dest.elements if isinstance(dest, Group) else [dest]
+    return [d.index for d in found if isinstance(d, Reg)]
+
+
+def run(program: Program, launch: Launch, memory: Memory) -> Report:
+    """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault`."""
+    start = time.perf_counter()
+    machine = Machine(program, launch, memory)
+    with np.errstate(all="ignore"):
+        try:
+            machine.run()
+        except KeyboardInterrupt:
+            if machine.now is None:
+                raise
+            stopped = machine.stop("interrupt", f"stopped by hand after {sum(machine.issued):,} warp-instructions")
+            stopped.findings = machine.found(stopped=True)
+            raise stopped from None
+        except DeviceFault as stopped:
+            stopped.findings = machine.found(stopped=True)
+            raise
+    report = machine.report(time.perf_counter() - start)
+    report.findings += machine.found()
+    return report

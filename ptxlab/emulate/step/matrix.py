@@ -1,0 +1,346 @@
+"""Matrix instructions of the stepping engine: products of fragments, and the ways between fragments and memory.
+
+How numbers are computed (the compiling engine does the same, to the last bit):
+
+- f16, bf16, tf32 and 8-bit floats are widened exactly; of a tf32 operand the low 13 bits of the fraction are ignored.
+- An f32 sum begins with c and takes in one product after the other, k ascending, each by a fused multiply-add: rounded
+  once, to nearest even. So does an f64 sum. Subnormal numbers are kept.
+- An f16 sum is computed in f32 in that way and rounded to f16 once, at the end.
+- Integer sums are exact; then they wrap, or with `.satfinite` end at the limits of s32. Products of bits are their
+  exclusive or, or their and.
+- A NaN result is the canonical one: 0x7FFFFFFF in f32, 0x7FFF in f16, 0x7FF8000000000000 in f64.
+
+Hardware differs in the last bits: tensor cores add several products at once and cut the sum, and no manual says how.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.emulate.program.matrix_operands import Elements, bits_of, disagree, elements, incomplete, metadata
+from ptxlab.emulate.program.model import Code, Literal, Reg, Source
+from ptxlab.emulate.runtime.faults import access_fault
+from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.step.access import Region, Touch
+from ptxlab.emulate.step.flow import parted
+from ptxlab.emulate.step.lanes import DTYPE, LANES, Lanes, mask_bits
+from ptxlab.emulate.step.warp import Part, Wait, Warp
+from ptxlab.isa import fragments, types
+from ptxlab.isa.fragments import Fragment
+from ptxlab.isa.rounding import CANONICAL_NAN
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.step.translate import Read, Step, Translator
+
+_EVERYONE = np.ones(LANES, np.bool_)
+_FMA = Lanes().fma
+
+
+def translate(t: Translator, code: Code) -> Step:
+    """The step of an instruction of kind "warp". Raises `PtxError` where an operand has the wrong registers."""
+    form = code.form
+    assert form is not None
+    held = elements(t.program, code)
+    if form.op.name == "wmma" and form.matrix:
+        act = _wmma_access(t, code, held)
+    else:
+        makers = {"ldmatrix": _ldmatrix, "stmatrix": _stmatrix, "movmatrix": _movmatrix}
+        act = makers.get(form.op.name, _multiply)(t, code, held)
+    step = _together(t, code, act)
+    return step if code.guard is None else _guarded(t, code, step)
+
+
+# -- all lanes of the warp ---------------------------------------------------------------------------------------------
+
+
+def _together(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
+    """Lanes wait here until all that live have come; then the instruction runs once, for all 32."""
+
+    def run(w: Warp) -> int | None:
+        missing = w.live & ~w.mask
+        if missing.any():
+            same = [p for p in w.others if p.pc == code.index and p.wait is not None]
+            if (missing & ~_union(same)).any():
+                return w.wait(Wait(code, members=_EVERYONE), code.index)
+            for part in same:
+                w.others.remove(part)
+            w.run_lanes(w.mask | _union(same))
+        if not w.full:
+            raise _incomplete(t, code, w, w.mask, guarded=False)
+        act(w)
+        return None
+
+    return run
+
+
+def _union(parts: list[Part]) -> np.ndarray:
+    return functools.reduce(np.logical_or, (p.mask for p in parts), np.zeros(LANES, np.bool_))
+
+
+def _guarded(t: Translator, code: Code, step: Step) -> Step:
+    """The guard must be the same in all lanes that come here together."""
+    assert code.guard is not None
+    predicate, negated = code.guard
+    behind = parted(step, t.following[code.index], predicate, negated)
+
+    def run(w: Warp) -> int | None:
+        held = w.mask & (~w.regs[predicate] if negated else w.regs[predicate])
+        if held.any() and (held != w.mask).any():
+            raise _incomplete(t, code, w, held, guarded=True)
+        return behind(w)
+
+    return run
+
+
+def _incomplete(t: Translator, code: Code, w: Warp, there: np.ndarray, guarded: bool) -> Exception:
+    return incomplete(
+        t.program, w.machine.launch, code, there=mask_bits(there), guarded=guarded, block=w.block_index, warp=w.warp
+    )
+
+
+# -- registers ---------------------------------------------------------------------------------------------------------
+
+
+def _reader(t: Translator, held: Elements, f: Fragment) -> Callable[[Warp], np.ndarray]:
+    """Gives the elements of a fragment as bits: unsigned integers of shape (registers, packed, 32)."""
+    whole = DTYPE[f"i{f.width}"]
+    each = [_bits(source, f.width) for source in held]
+    shifts = (np.arange(f.packed, dtype=whole) * whole.type(f.bits))[:, None]
+    cut = whole.type((1 << f.bits) - 1)
+
+    def read(w: Warp) -> np.ndarray:
+        bits = np.stack([one(w) for one in each])[:, None, :]
+        return (bits >> shifts) & cut if f.packed > 1 else bits
+
+    return read
+
+
+def _bits(source: Source | None, width: int) -> Callable[[Warp], Any]:
+    """Reads one register, or a literal, as bits."""
+    whole = DTYPE[f"i{width}"]
+    if isinstance(source, Literal):
+        constant = np.full(LANES, bits_of(source, width), whole)
+        return lambda w: constant
+    assert isinstance(source, Reg)
+    index = source.index
+    return lambda w: w.regs[index].view(whole)
+
+
+def _writer(t: Translator, held: Elements, f: Fragment) -> Callable[[Warp, np.ndarray], None]:
+    """Takes the elements as `_reader` gives them."""
+    whole = DTYPE[f"i{f.width}"]
+    lanes = [DTYPE[t.program.registers[e.index].lane] if isinstance(e, Reg) else whole for e in held]
+    shifts = (np.arange(f.packed, dtype=whole) * whole.type(f.bits))[:, None]
+
+    def write(w: Warp, elements: np.ndarray) -> None:
+        packed = np.bitwise_or.reduce(elements.astype(whole) << shifts, axis=1)
+        for dest, lane, bits in zip(held, lanes, packed, strict=True):
+            if isinstance(dest, Reg):
+                w.regs[dest.index] = bits.view(lane)
+
+    return write
+
+
+@functools.cache
+def _eighths(type: str) -> np.ndarray:
+    """All 256 values of an 8-bit float, as f32."""
+    fraction, bias = (3, 7) if type == "e4m3" else (2, 15)
+    code = np.arange(128)
+    exponent, part = code >> fraction, code & ((1 << fraction) - 1)
+    value = np.where(exponent > 0, part + (1 << fraction), part) * 2.0 ** (np.maximum(exponent, 1) - bias - fraction)
+    if type == "e5m2":
+        value = np.where(exponent == 31, np.where(part == 0, np.inf, np.nan), value)
+    else:
+        value[127] = np.nan
+    return np.concatenate([value, -value]).astype(np.float32)
+
+
+def decode(type: str, bits: np.ndarray) -> np.ndarray:
+    """Elements of a matrix operand as numbers: f32 (exact), f64, or int64."""
+    if type == "f64":
+        return bits.view(np.float64)
+    if type in ("f32", "tf32"):
+        return (bits & np.uint32(0xFFFFE000) if type == "tf32" else bits).view(np.float32)
+    if type == "f16":
+        return bits.astype(np.uint16).view(np.float16).astype(np.float32)
+    if type == "bf16":
+        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    if type in ("e4m3", "e5m2"):
+        return np.asarray(_eighths(type)[bits])
+    if type in types.SUB_BYTE:
+        number = bits.astype(np.int64)
+        return (number ^ 8) - 8 if types.is_signed(type) else number
+    narrow = bits.astype(DTYPE[f"i{types.width(type)}"])
+    return (narrow.view(f"i{narrow.itemsize}") if types.is_signed(type) else narrow).astype(np.int64)
+
+
+def encode(type: str, values: np.ndarray) -> np.ndarray:
+    """A sum, as the bits of the accumulator's type; int64 wraps."""
+    if type == "s32":
+        return values.astype(np.uint32)
+    result = values.astype({"f16": np.float16, "f32": np.float32, "f64": np.float64}[type])
+    bits = result.view(DTYPE[f"i{types.width(type)}"])
+    return np.where(np.isnan(result), bits.dtype.type(CANONICAL_NAN[type]), bits)
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+def _multiply(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+    form = code.form
+    assert form is not None
+    p, packed = fragments.product(form), metadata(t.program, code)
+    reads = {name: _reader(t, held[name], f) for name, f in fragments.operands(form).items() if name != "d"}
+    write = _writer(t, held["d"], p.d)
+
+    def run(w: Warp) -> None:
+        bits = {name: read(w) for name, read in reads.items()}
+        columns = None if packed is None else packed.columns(bits["e"].ravel())
+        write(w, multiply(p, bits["a"], bits["b"], bits["c"], bool(form.satfinite), columns))
+
+    return run
+
+
+def multiply(p: fragments.Product, a: np.ndarray, b: np.ndarray, c: np.ndarray, satfinite: bool = False,
+             columns: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
+    """d = a*b + c on elements as bits, each of shape (registers, packed, 32). columns: of a packed A, the column in
+    which each of its elements stands, shape (rows, packed columns)."""
+    whole_a, whole_b = (decode(f.type, bits).ravel()[f.first] for f, bits in ((p.a, a), (p.b, b)))
+    row, column = p.d.row.ravel(), p.d.column.ravel()
+    total = decode(p.c.type, c).ravel()[p.c.first[row, column]]
+    for k in range(p.a.columns):
+        left, right = whole_a[row, k], whole_b[k if columns is None else columns[row, k], column]
+        if p.bits:
+            total = total + (left ^ right if p.bits == "xor" else left & right)
+        else:
+            total = total + left * right if p.d.type == "s32" else _FMA(left, right, total)
+    if satfinite:
+        total = np.clip(total, -(1 << 31), (1 << 31) - 1)
+    return encode(p.d.type, total).reshape(p.d.row.shape)
+
+
+def _movmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+    source, dest = fragments.rows_of_8(1, False), fragments.rows_of_8(1, True)
+    read, write = _reader(t, held["a"], source), _writer(t, held["d"], dest)
+    return lambda w: write(w, read(w).ravel()[source.first][dest.row, dest.column])
+
+
+# -- rows in shared memory ---------------------------------------------------------------------------------------------
+
+
+def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], list[tuple[Region, int]]]:
+    """The region and the offset in it of each of `count` rows of 16 bytes, whose addresses the first lanes give."""
+    mem = next(k for k, type_ in enumerate(code.source_types) if type_ == "addr")
+    address: Read = t.read(code.sources[mem], "addr", code)
+    lanes = np.arange(LANES) < count
+
+    def find(w: Warp) -> list[tuple[Region, int]]:
+        places = address(w).astype(np.uint64)
+        if w.touches is not None:
+            w.touches.append(Touch(what, code.space, places, 16, lanes))
+        return [_place(w, code, what, int(places[lane]), 16, lane, shared=True) for lane in range(count)]
+
+    return find
+
+
+def _place(w: Warp, code: Code, what: str, address: int, size: int, lane: int, *, shared: bool) -> tuple[Region, int]:
+    """Where so many bytes lie: an access, checked. `shared`: they must lie in shared memory."""
+    space = code.space
+    if shared and space == "generic" and 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
+        space, address = "shared", address - SHARED_WINDOW
+    region = w._region("shared" if shared else space, address)
+    offset = -1 if region is None else address - int(region.base)
+    if (
+        region is None or region.lane_offset is not None or not 0 <= offset <= region.size - size or address % size
+        or not (region.writable or what == "load")
+    ):  # fmt: skip
+        raise access_fault(
+            w.machine.program, w.machine.launch, w.machine.memory, line=code.line, block=w.block_index,
+            thread=w.warp * LANES + lane, what=what, space="shared" if shared else space, address=address, size=size,
+            together=not shared,
+        )  # fmt: skip
+    return region, offset
+
+
+def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+    assert code.form is not None
+    f = fragments.operands(code.form)["d"]
+    find, write = _rows(t, code, f.rows, "load"), _writer(t, held["d"], f)
+
+    def run(w: Warp) -> None:
+        matrix = np.stack([region.data[at : at + 16] for region, at in find(w)]).view(np.uint16)
+        write(w, matrix[f.row, f.column])
+
+    return run
+
+
+def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+    assert code.form is not None
+    f = fragments.operands(code.form)["b"]
+    find, read = _rows(t, code, f.rows, "store"), _reader(t, held["b"], f)
+
+    def run(w: Warp) -> None:
+        rows = find(w)
+        matrix = read(w).astype(np.uint16).ravel()[f.first].view(np.uint8)
+        for (region, at), row in zip(rows, matrix, strict=True):
+            region.data[at : at + 16] = row
+
+    return run
+
+
+# -- wmma.load and wmma.store ------------------------------------------------------------------------------------------
+
+
+def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+    form = code.form
+    assert form is not None
+    ((name, f),) = fragments.operands(form).items()
+    what, layout = "store" if name == "b" else "load", str(form.layout)
+    lines, along = (f.rows, f.columns) if layout == "row" else (f.columns, f.rows)
+    sources = dict(zip((s.name for s in form.op.operands if s.role != "dst"), code.sources, strict=True))
+    address: Read = t.read(sources["a"], "addr", code)
+    stride: Read = t.read(sources["stride"], "u32", code)
+    each, dtype = types.width(form.type), DTYPE[f"i{f.bits}"]
+    read = _reader(t, held["b"], f) if what == "store" else None
+    write = _writer(t, held["d"], f) if what == "load" else None
+    pieces = fragments.pieces(f, layout)
+
+    def places(w: Warp) -> list[tuple[Region, int]]:
+        base, step = address(w).astype(np.uint64), stride(w)
+        other = base != base[0] if step is None else (base != base[0]) | (step != step[0])
+        if other.any():
+            lane = int(other.argmax())
+            raise disagree(t.program, w.machine.launch, code, lane=lane, block=w.block_index, warp=w.warp)
+        step = along * f.bits // 8 if step is None else int(step[0]) * each // 8
+        at = [int(base[0]) + piece.line * step + piece.start & (1 << 64) - 1 for piece in pieces]
+        if w.touches is not None:
+            for first in range(0, len(at), LANES):
+                some = np.array(at[first : first + LANES], np.uint64)
+                full = np.concatenate([some, np.zeros(LANES - some.size, np.uint64)])
+                w.touches.append(Touch(what, code.space, full, pieces[0].size, np.arange(LANES) < some.size))
+        return [_place(w, code, what, a, p.size, p.lane, shared=False) for a, p in zip(at, pieces, strict=True)]
+
+    def load(w: Warp) -> None:
+        assert write is not None
+        found = zip(places(w), pieces, strict=True)
+        data = np.concatenate([region.data[at : at + p.size] for (region, at), p in found]).view(dtype)
+        matrix = data.reshape(lines, along) if layout == "row" else data.reshape(lines, along).T
+        write(w, matrix[f.row, f.column])
+
+    def store(w: Warp) -> None:
+        assert read is not None
+        found = places(w)
+        matrix = read(w).astype(dtype).ravel()[f.first]
+        data = np.ascontiguousarray(matrix if layout == "row" else matrix.T).view(np.uint8).ravel()
+        start = 0
+        for (region, at), p in zip(found, pieces, strict=True):
+            region.data[at : at + p.size] = data[start : start + p.size]
+            if region.written is not None:
+                region.written[at : at + p.size] = 255
+            start += p.size
+
+    return load if what == "load" else store

@@ -1,0 +1,186 @@
+"""The warps of one block and the barriers between them, for the stepping engine.
+
+Since sm_70 a barrier counts warps as they come complete: a warp has arrived when all its lanes that have not exited
+wait at that barrier, and then counts as 32 threads. Without a count a barrier waits for every warp that still runs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.emulate.rules.spinning import Spin, Spins, in_words
+from ptxlab.emulate.runtime.faults import fault
+from ptxlab.emulate.step.access import Spaces
+from ptxlab.emulate.step.block_checks import BlockChecks
+from ptxlab.emulate.step.checked_warp import CheckedWarp
+from ptxlab.emulate.step.flow import waiting_for
+from ptxlab.emulate.step.lanes import LANES, mask_bits
+from ptxlab.emulate.step.warp import RUNS, STUCK, Part, Warp
+from ptxlab.errors import DeviceFault
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.model import Code
+
+
+POLL_SLICE = 16
+"""Instructions that a warp may run which has polled memory in its last turn."""
+
+
+class BlockRun:
+    """A thread block while it runs: `warps`, and for each barrier the warps that have arrived."""
+
+    def __init__(self, machine: Any, index: int, registers: list[Any]) -> None:
+        self.machine, self.index = machine, index
+        spaces = Spaces(machine, index)
+        checked = machine.checker is not None
+        self.check = spaces.check = BlockChecks(machine.checker, self) if checked else None
+        make = CheckedWarp if checked else Warp
+        self.warps = [make(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
+        self.running = list(self.warps)
+        self.spins = spaces.spins = Spins(self.can_run, spaces.shared)
+        spaces.deadlock = self.deadlock
+        self.arrived: dict[int, list[Warp]] = {}
+        self.expected: dict[int, int] = {}
+        self.pending: dict[int, int] = {}
+
+    def advance(self, run: Callable[[Warp, int], None], length: int, order: random.Random | None) -> bool:
+        """Gives every warp that can run up to `length` instructions; whether the block has ended."""
+        moved = False
+        running = list(self.running)
+        if order is not None:
+            order.shuffle(running)
+        for warp in running:
+            if warp.arrived != RUNS:
+                continue
+            most = POLL_SLICE if warp.polled else length
+            warp.polled = False
+            run(warp, most if order is None else 1 << order.randrange(most.bit_length()))
+            moved = True
+            if warp.done:
+                self.running.remove(warp)
+                if self.check is not None and not self.running:
+                    self.check.phases.ended()
+            else:
+                self._arrive(warp)
+            self._open()
+        if self.running and not moved:
+            raise self.deadlock()
+        return not self.running
+
+    def can_run(self) -> Iterator[tuple[int, int]]:
+        """The warps that have not ended, each with a mask of the lanes that wait for nothing but their turn."""
+        for w in self.running:
+            mask = w.live
+            for part in w.others:
+                if part.wait is not None:
+                    mask = mask & ~part.mask
+            yield w.warp, mask_bits(mask)
+
+    # -- barriers ------------------------------------------------------------------------------------------------------
+
+    def _arrive(self, warp: Warp) -> None:
+        """If the warp has come to a stop: whether it has arrived at a barrier, or can never go on."""
+        if not warp.stopped:
+            return
+        waits = [part.wait for part in warp.others if part.wait is not None]
+        barriers = {wait.barrier for wait in waits}
+        if len(barriers) != 1 or -1 in barriers:
+            warp.arrived = STUCK
+            return
+        barrier = barriers.pop()
+        self.expected[barrier] = max(wait.count for wait in waits)
+        self.pending[barrier] = self.pending.get(barrier, 0) + LANES
+        warps = self.arrived.setdefault(barrier, [])
+        if any(wait.stays for wait in waits):
+            warp.arrived = barrier
+            warps.append(warp)
+        else:
+            if self.check is not None:
+                self.machine.checker.arrived(self, barrier, warp)
+            self._release(warp, None)
+
+    def _open(self) -> None:
+        """Opens each barrier that everybody has come to."""
+        for barrier, warps in list(self.arrived.items()):
+            if self.pending[barrier] < (self.expected[barrier] or LANES * len(self.running)):
+                continue
+            result = _reduced([part for warp in warps for part in warp.others])
+            if self.check is not None:
+                self.machine.checker.opened(self, barrier, warps)
+            del self.arrived[barrier], self.pending[barrier]
+            for warp in warps:
+                self._release(warp, result)
+
+    def _release(self, warp: Warp, result: tuple[int, bool, bool] | None) -> None:
+        warp.arrived = RUNS
+        for part in warp.others:
+            wait = part.wait
+            if wait is not None and wait.finish is not None and result is not None:
+                wait.finish(warp, part.mask, *result)
+            part.wait = None
+        warp.resume()
+
+    # -- when nothing moves --------------------------------------------------------------------------------------------
+
+    def deadlock(self) -> DeviceFault:
+        """Names every warp that has not ended and what its lanes wait for."""
+        lines = []
+        spinning = [] if self.check is None else list(self.check.phases.stuck())
+        spinning = spinning or list(in_words(self.machine.program, self._spinning(), self.spins.word))
+        first: tuple[Code, Warp, np.ndarray] | None = None
+        for warp in self.warps:
+            if warp.done:
+                continue
+            for index, lanes, at, what in spinning:
+                if index == warp.warp:
+                    code = self.machine.program.codes[at]
+                    mask = np.isin(np.arange(LANES), lanes)
+                    place = f"({code.form.opcode}, line {code.line})"
+                    lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} {place}")
+                    first = first or (code, warp, mask)
+            for part in sorted((p for p in warp.others if p.wait is not None or not spinning), key=lambda p: p.pc):
+                what = waiting_for(part.wait) if part.wait is not None else "its turn"
+                lines.append(f"warp {warp.warp}, {lanes_in_words(part.mask)}: waits for {what}")
+                if first is None and part.wait is not None:
+                    first = part.wait.code, warp, part.mask
+        assert first is not None
+        code, warp, mask = first
+        message = "no thread of the block can go on"
+        if ended := [w.warp for w in self.warps if w.done]:
+            lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(map(str, ended))}")
+        return fault(
+            self.machine.program, self.machine.launch, "deadlock", "\n    ".join([message, *lines]),
+            line=code.line, block=self.index, thread=warp.warp * LANES + int(mask.argmax()),
+        )  # fmt: skip
+
+    def _spinning(self) -> Iterator[Spin]:
+        running = dict(self.can_run())
+        for thread, wait in self.spins.waits.items():
+            if running.get(thread // LANES, 0) >> thread % LANES & 1:
+                yield wait
+
+
+def _reduced(parts: list[Part]) -> tuple[int, bool, bool] | None:
+    """How many threads brought a true predicate to a `bar.red`, whether all did, whether any did."""
+    given = [(p.wait.predicate, p.mask) for p in parts if p.wait is not None and p.wait.predicate is not None]
+    if not given:
+        return None
+    count = sum(int(np.count_nonzero(predicate)) for predicate, _ in given)
+    return count, count == sum(int(np.count_nonzero(mask)) for _, mask in given), count > 0
+
+
+def lanes_in_words(mask: np.ndarray) -> str:
+    """`lane 3`, `lanes 0-15 and 20`: a mask in words."""
+    lanes = np.flatnonzero(mask).tolist()
+    runs: list[list[int]] = []
+    for lane in lanes:
+        if runs and runs[-1][-1] == lane - 1:
+            runs[-1][1:] = [lane]
+        else:
+            runs.append([lane])
+    text = [str(r[0]) if len(r) == 1 else f"{r[0]}-{r[1]}" for r in runs]
+    return f"lane{'s' if len(lanes) > 1 else ''} " + (" and ".join(text) if len(text) < 3 else ", ".join(text))

@@ -1,0 +1,268 @@
+"""Traces read back: the steps of a warp and every register at each of them, forwards and backwards.
+
+trace = pl.open_trace("kernel.trace")
+w = trace.walk(block=0, warp=1)
+w.forward()                                   # a Moment: PTX line, opcode, lanes, writes, accesses
+w.registers["%r5"]                            # 32 values, after that step
+w.seek(1000); w.back(); w.registers["%f3"]
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import mmap
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from ptxlab.emulate.step.lanes import LANES
+from ptxlab.emulate.trace.recorder import (
+    END_TAG,
+    HEAD,
+    KINDS,
+    MAGIC,
+    PAGE_HEAD,
+    PAGE_TAG,
+    SPACES,
+    VERSION,
+    Page,
+    unpack_page,
+)
+from ptxlab.errors import TraceError
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access to memory: `kind` load, store or atomic; `size` bytes at each address (uint64, shape (32,)) of the
+    lanes in `mask`."""
+
+    kind: str
+    space: str
+    size: int
+    address: np.ndarray = field(repr=False)
+    mask: np.ndarray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One recorded step: its number in its warp, the PTX line and opcode, the lanes that stood there (bool, shape
+    (32,)), the registers that changed with it as name -> (before, after), and its accesses to memory."""
+
+    number: int
+    line: int
+    opcode: str
+    mask: np.ndarray = field(repr=False)
+    writes: dict[str, tuple[np.ndarray, np.ndarray]] = field(repr=False)
+    accesses: tuple[Access, ...] = field(repr=False)
+
+
+class Registers(Mapping[str, np.ndarray]):
+    """The registers of a warp at one moment, by name: 32 values each."""
+
+    def __init__(self, walker: Walker) -> None:
+        self._walker, self._at = walker, walker.at
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._walker.value(self._walker.recording.numbers[name], self._at)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._walker.recording.numbers)
+
+    def __len__(self) -> int:
+        return len(self._walker.recording.numbers)
+
+
+class Recording:
+    """A trace, opened: what was run, and a `Walker` for each recorded warp."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self.name = name
+        try:
+            self.data: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError):  # in memory, or empty
+            file.seek(0)
+            self.data = file.read()
+        self.size = len(self.data)
+        start = self._head()
+        self.pages: dict[tuple[int, int], list[tuple[int, int, int, int, int]]] = {}
+        self._index(start)
+        self.page = functools.lru_cache(maxsize=16)(self._page)
+
+    def _head(self) -> int:
+        if self.data[:8] != MAGIC:
+            raise TraceError(f"{self.name} is not a trace: it begins with {bytes(self.data[:8])!r}")
+        if self.size < HEAD.size:
+            raise TraceError(f"{self.name} was cut off: it ends within its header")
+        _, version, length = HEAD.unpack_from(self.data)
+        if version != VERSION:
+            raise TraceError(
+                f"{self.name} is a trace of format {version}; this ptxlab reads format {VERSION}: "
+                f"{'update ptxlab' if version > VERSION else 'record it again'}"
+            )
+        if self.size < HEAD.size + length:
+            raise TraceError(f"{self.name} was cut off: it ends within its header")
+        head = json.loads(bytes(self.data[HEAD.size : HEAD.size + length]))
+        self.kernel, self.arch, self.text = str(head["kernel"]), str(head["arch"]), str(head["text"])
+        self.grid, self.block = tuple(head["grid"]), tuple(head["block"])
+        self.codes: list[tuple[int, str, bool]] = [tuple(c) for c in head["codes"]]
+        self.registers: list[tuple[str, str, str, str]] = [tuple(r) for r in head["registers"]]
+        names = [r[0] for r in self.registers]
+        self.names = [
+            name if names.count(name) == 1 or r[3] == self.kernel else f"{r[3]}.{name}"
+            for name, r in zip(names, self.registers, strict=True)
+        ]
+        self.numbers = {name: k for k, name in enumerate(self.names)}
+        return HEAD.size + int(length)
+
+    def _index(self, at: int) -> None:
+        steps = pages = 0
+        while True:
+            tag = bytes(self.data[at : at + 4])
+            if tag == END_TAG and at + 8 <= self.size:
+                (length,) = struct.unpack_from("<I", self.data, at + 4)
+                if at + 8 + length <= self.size:
+                    tail = json.loads(bytes(self.data[at + 8 : at + 8 + length]))
+                    break
+            end = at + PAGE_HEAD.size
+            if tag == PAGE_TAG and end <= self.size:
+                _, block, warp, first, count, length, crc = PAGE_HEAD.unpack_from(self.data, at)
+                if end + length <= self.size:
+                    self.pages.setdefault((block, warp), []).append((first, count, end, length, crc))
+                    at, pages, steps = end + length, pages + 1, steps + count
+                    continue
+            if tag in (PAGE_TAG, END_TAG, b"") or self.size - at < 4:
+                raise TraceError(f"{self.name} was cut off: it ends after {pages} whole pages, {steps} steps")
+            raise TraceError(f"{self.name} is damaged: at byte {at} stands {tag!r}, not a page")
+        self.capped, self.steps = bool(tail["capped"]), int(tail["steps"])
+
+    def _page(self, start: int, length: int, crc: int) -> Page:
+        body = bytes(self.data[start : start + length])
+        if zlib.crc32(body) != crc:
+            raise TraceError(f"{self.name} is damaged: the page at byte {start} does not have its checksum")
+        return unpack_page(body, [r[2] for r in self.registers])
+
+    # -- what there is -------------------------------------------------------------------------------------------------
+
+    @property
+    def warps(self) -> list[tuple[int, int]]:
+        """(block, warp) of every warp with recorded steps."""
+        return sorted(self.pages)
+
+    @property
+    def bytes_per_step(self) -> float:
+        """Of the whole file."""
+        return self.size / self.steps if self.steps else 0.0
+
+    def walk(self, block: int | None = None, warp: int | None = None) -> Walker:
+        """A walker at the start of a warp; by default of the first that was recorded."""
+        for key in self.warps:
+            if block in (None, key[0]) and warp in (None, key[1]):
+                return Walker(self, key)
+        listed = ", ".join(f"{b}:{w}" for b, w in self.warps[:20]) or "none"
+        raise TraceError(f"{self.name} has no steps of block {block}, warp {warp}; it has (block:warp) {listed}")
+
+    def save(self, path: str | Path) -> None:
+        """Writes the trace to a file."""
+        Path(path).write_bytes(bytes(self.data))
+
+    def __repr__(self) -> str:
+        warps = len(self.pages)
+        out = f"trace of {self.kernel}: {self.steps:,} steps of {warps} warp{'' if warps == 1 else 's'}, "
+        out += f"{self.size:,} bytes, {self.bytes_per_step:.1f} a step"
+        return out + (", capped" if self.capped else "")
+
+
+class Walker:
+    """A place in the steps of one warp: `at` of `len(self)` recorded steps have been made."""
+
+    def __init__(self, recording: Recording, key: tuple[int, int]) -> None:
+        self.recording, (self.block, self.warp) = recording, key
+        self._pages = recording.pages[key]
+        self._starts = np.cumsum([0] + [count for _, count, *_ in self._pages])
+        self.at = 0
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def seek(self, at: int) -> Moment | None:
+        """Goes to where `at` steps have been made; negative counts from the end. Gives the last of them, None at 0."""
+        at = at + len(self) + 1 if at < 0 else at
+        if not 0 <= at <= len(self):
+            raise TraceError(f"there are {len(self)} recorded steps of block {self.block}, warp {self.warp}; not {at}")
+        self.at = at
+        return self.last
+
+    def forward(self, steps: int = 1) -> Moment | None:
+        """The next step; stays at the end."""
+        return self.seek(min(len(self), self.at + steps))
+
+    def back(self, steps: int = 1) -> Moment | None:
+        """One step undone; stays at the start. Gives the step before it."""
+        return self.seek(max(0, self.at - steps))
+
+    @property
+    def last(self) -> Moment | None:
+        """The step that was made last."""
+        return self.moment(self.at - 1) if self.at else None
+
+    @property
+    def registers(self) -> Registers:
+        """All registers as they are here."""
+        return Registers(self)
+
+    # -- reading -------------------------------------------------------------------------------------------------------
+
+    def _find(self, step: int) -> tuple[Page, int, int]:
+        """The page of a recorded step, its place in the page, and its number in the warp where they are consecutive."""
+        k = int(np.searchsorted(self._starts, step, "right")) - 1
+        first, _, start, length, crc = self._pages[k]
+        inside = step - int(self._starts[k])
+        return self.recording.page(start, length, crc), inside, first + inside
+
+    def moment(self, step: int) -> Moment:
+        """A recorded step by its place among them, counted from 0."""
+        page, inside, number = self._find(step)
+        recording = self.recording
+        line, opcode, _ = recording.codes[int(page.codes[inside])]
+        writes = {}
+        for k in range(int(page.first_write[inside]), int(page.first_write[inside + 1])):
+            r = int(page.registers[k])
+            writes[recording.names[r]] = self._before(page, r, k), page.values[k]
+        accesses = tuple(
+            Access(
+                KINDS[page.touch_head[k, 0]], SPACES[page.touch_head[k, 1]], int(page.touch_head[k, 2]),
+                page.addresses[k], lanes_of(int(page.touch_masks[k])),
+            )
+            for k in range(int(page.first_touch[inside]), int(page.first_touch[inside + 1]))
+        )  # fmt: skip
+        return Moment(number, line, opcode, lanes_of(int(page.masks[inside])), writes, accesses)
+
+    def value(self, register: int, at: int) -> np.ndarray:
+        """A register (by number) after `at` recorded steps."""
+        if at == 0:
+            return self._find(0)[0].keyframe[register]
+        page, inside, _ = self._find(at - 1)
+        return self._before(page, register, int(page.first_write[inside + 1]))
+
+    @staticmethod
+    def _before(page: Page, register: int, write: int) -> np.ndarray:
+        """A register before a write of the page."""
+        earlier = np.flatnonzero(page.registers[:write] == register)
+        return page.values[earlier[-1]] if earlier.size else page.keyframe[register]
+
+
+def lanes_of(bits: int) -> np.ndarray:
+    """A mask as 32 booleans."""
+    return (bits >> np.arange(LANES) & 1).astype(np.bool_)
+
+
+def open_trace(path: str | Path) -> Recording:
+    """Reads a trace back. Raises `TraceError` for a file that is none, is of another format, or was cut off."""
+    with open(path, "rb") as file:
+        return Recording(file, Path(path).name)

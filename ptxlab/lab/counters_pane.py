@@ -1,0 +1,106 @@
+"""The counters pane as plain data: instruction mix, sectors and bank conflicts, FLOP and bytes, each with its origin.
+
+Every number says where it comes from: "counted" is what the CPU machine saw happen, "modelled" follows from a model of
+the hardware (sectors, wavefronts, pipes), "measured" comes from a GPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MOST = 12
+"""Rows of a list before the rest is summed up."""
+
+_SECTORS = {
+    "loads": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "stores": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+}
+
+
+def show(counts: Any, run: Any = None) -> dict[str, Any] | None:
+    """{instructions, opcodes: [[opcode, warps, threads]], pipes: [[pipe, warps, does]], memory: [row], work: [row],
+    lines: [row]} for a run's counters; None where nothing was counted. Rows of memory and work are
+    {name, value, unit, origin, ideal, says}; lines are [line, opcode, sectors, ideal, wavefronts, ideal wavefronts]."""
+    if counts is None:
+        return None
+    from ptxlab.emulate.runtime.counters import PIPES
+
+    opcodes = sorted(([name, *pair] for name, pair in counts.opcodes.items()), key=lambda row: -row[1])
+    pipes = sorted(([name, n, PIPES[name]] for name, n in counts.pipes.items()), key=lambda row: -row[1])
+    return {
+        "instructions": {"warps": counts.warp_instructions, "threads": counts.thread_instructions},
+        "opcodes": opcodes[:MOST] + _rest(opcodes[MOST:]),
+        "pipes": pipes,
+        "memory": memory(counts),
+        "work": work(counts, run),
+        "lines": costly(counts),
+    }
+
+
+def _rest(rows: list[list[Any]]) -> list[list[Any]]:
+    return [[f"{len(rows)} others", sum(r[1] for r in rows), sum(r[2] for r in rows)]] if rows else []
+
+
+def _row(name: str, value: Any, unit: str, origin: str, says: str, ideal: Any = None) -> dict[str, Any]:
+    return {"name": name, "value": value, "unit": unit, "origin": origin, "says": says, "ideal": ideal}
+
+
+def memory(counts: Any) -> list[dict[str, Any]]:
+    """Sectors of global memory and wavefronts of shared memory, with the least that there could be."""
+    m = counts.metrics
+    requests = sum(m[f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"] for op in ("ld", "st", "atom", "red"))
+    sectors, ideal = (m[f"memory_l2_theoretical_sectors_global{end}"] for end in ("", "_ideal"))
+    waves, least = m["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"], m["memory_l1_wavefronts_shared_ideal"]
+    rows = [
+        _row("global requests", requests, "warp accesses", "counted", "Warp-instructions that access global memory."),
+        _row("global sectors", sectors, "sectors", "modelled",
+             "Sectors of 32 bytes that those requests touch; beside it what would hold the same bytes packed.", ideal),
+    ]  # fmt: skip
+    rows += [
+        _row(f"  of {name}", m[metric], "sectors", "modelled", f"Sectors that {name} touch.")
+        for name, metric in _SECTORS.items()
+        if m[metric]
+    ]
+    if waves:
+        conflicts = m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"]
+        rows += [
+            _row("shared wavefronts", waves, "turns", "modelled",
+                 "Turns of shared memory; beside it those that there would be without bank conflicts.", least),
+            _row("bank conflicts", conflicts, "extra turns", "modelled",
+                 "Turns that bank conflicts added: lanes that want different words of one bank wait for each other."),
+        ]  # fmt: skip
+    return rows
+
+
+def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
+    """Floating-point operations, bytes, and what a GPU measured."""
+    m = counts.metrics
+    rows = [
+        _row(f"FLOP, {kind}" if kind != "tensor" else "FLOP, tensor cores", n, "FLOP", "counted",
+             "Floating-point operations: an fma is two, a matrix product 2*M*N*K.")
+        for kind, n in counts.flops.items()
+    ]  # fmt: skip
+    for space in ("global", "shared", "local"):
+        if n := m[f"smsp__sass_data_bytes_mem_{space}.sum"]:
+            rows.append(_row(f"bytes, {space}", n, "B", "counted", f"Bytes of {space} memory that threads ask for."))
+    branches = m["smsp__sass_branch_targets.sum"]
+    if branches:
+        apart = m["smsp__sass_branch_targets_threads_divergent.sum"]
+        rows.append(_row("divergent branches", apart, f"of {branches:,}", "counted",
+                         "Branches after which the lanes of a warp did not all go the same way."))  # fmt: skip
+    off = counts.predicated_off
+    rows.append(_row("masked by guards", round(100 * off, 2), "%", "counted",
+                     "Thread-instructions whose guard predicate did not hold."))  # fmt: skip
+    if run is not None and run.device == "gpu":
+        rows.append(_row("time", run.seconds, "s", "measured", "The kernel alone, on the GPU."))
+    return rows
+
+
+def costly(counts: Any) -> list[list[Any]]:
+    """The lines that waste most: sectors beyond the ideal ones, and bank conflicts."""
+    rows = [
+        [line, c.opcode, c.sectors, c.ideal_sectors, c.wavefronts, c.ideal_wavefronts]
+        for line, c in counts.by_line.items()
+        if c.sectors > c.ideal_sectors or c.conflicts > 0
+    ]
+    return sorted(rows, key=lambda r: (r[3] - r[2]) + (r[5] - r[4]))[:MOST]

@@ -1,0 +1,370 @@
+"""What the explorer shows, stage by stage, as plain data: code, diff, assembler, run, counters, state, machine code.
+
+Each function takes the request or what an earlier stage made and returns a dictionary for the page (the shapes are in
+each docstring). Nothing here knows of widgets or threads, so all of it can be called and tested by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ptxlab.errors import AssemblyError, PtxError, PtxlabError, TargetError, UnavailableError
+from ptxlab.lab import counters_pane, dataflow, highlight, hover, roofline, sass_pane
+from ptxlab.lab.diff import Row, compare
+from ptxlab.lab.subject import DEVICES, MACHINES, Ran, Subject, Way
+
+MAP_ROWS, MAP_COLUMNS = 512, 128
+WORST = 20
+
+
+@dataclass(frozen=True)
+class Request:
+    """One setting of all controls. `values` are the subject's parameters as (name, value) pairs, `row` the row whose
+    softmax is plotted (-1: the last one), `head` the (batch, head) that is shown, `sass`: whether machine code is
+    wanted."""
+
+    subject: Subject
+    values: tuple[tuple[str, Any], ...] = ()
+    device: str = "auto"
+    row: int = -1
+    head: tuple[int, int] = (0, 0)
+    sass: bool = False
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return dict(self.values)
+
+    @property
+    def version_key(self) -> tuple[Any, ...]:
+        """What the PTX depends on: the subject and the parameters that change it."""
+        names = {p.name for p in self.subject.building} | {"splits"}
+        return self.subject, tuple(pair for pair in self.values if pair[0] in names)
+
+    @property
+    def result_key(self) -> Request:
+        """The request without what only chooses a view of the result."""
+        return replace(self, row=-1, head=(0, 0), sass=False)
+
+    def check(self) -> None:
+        """`TargetError` or `LaunchError` names the first parameter of the problem that is out of its range."""
+        self.subject.check(self.given)
+        if self.device not in DEVICES:
+            raise TargetError(f"{self.subject.name}: device is one of {', '.join(DEVICES)}, not {self.device!r}")
+
+
+def request(
+    subject: Subject | str, *, device: str = "auto", row: int = -1, head: tuple[int, int] = (0, 0), sass: bool = False,
+    **values: Any,
+) -> Request:  # fmt: skip
+    """A request with the defaults of a subject, or of a kernel of the library by name, and these values instead."""
+    from ptxlab.lab.attention_subject import named
+
+    chosen = named(subject) if isinstance(subject, str) else subject
+    known = {p.name: p.default for p in chosen.parameters}
+    for name in values:
+        if name not in known:
+            raise TargetError(f"{chosen.name} has no parameter {name!r}; it has {', '.join(known)}")
+    return Request(chosen, tuple((known | values).items()), device, row, head, sass)
+
+
+@dataclass
+class Version:
+    """A built kernel and its code pane: `code` is what the page gets, `lines` the PTX as text for the diff, `error` why
+    the text could not be read, where it could not."""
+
+    built: Any
+    code: dict[str, Any]
+    lines: list[str] = field(default_factory=list)
+    error: PtxlabError | None = None
+    compared: tuple[Version, dict[str, Any]] | None = field(default=None, repr=False)  # with what, and the diff
+
+
+# -- code and diff -----------------------------------------------------------------------------------------------------
+
+
+def build(request: Request) -> Version:
+    """{title, name, arch, seconds, instructions, ptx, python, links, docs, words, registers, touched, stores}."""
+    request.check()
+    subject, values = request.subject, request.given
+    start = time.perf_counter()
+    built = subject.build(values)
+    ptx = built.ptx
+    module, error = None, None
+    try:
+        module = built.module
+    except PtxError as mistake:
+        error = mistake
+    seconds = time.perf_counter() - start
+    code = {
+        "title": subject.title,
+        "name": built.name,
+        "arch": values.get("arch", ""),
+        "seconds": seconds,
+        "instructions": 0,
+        "ptx": highlight.ptx_lines(ptx),
+        "python": None,
+        "links": [],
+        "docs": {},
+        "words": {},
+        "registers": {},
+        "touched": [],
+        "stores": [],
+    }
+    if module is not None:
+        code["python"], code["links"] = highlight.python_pane(module.spans, subject.sources)
+        code["instructions"] = sum(1 for f in module.functions for _ in f.instructions())
+        code["docs"], code["words"] = hover.opcodes(module), hover.words(module)
+        code["registers"] = hover.registers(module)
+        accesses = dataflow.accesses(module)
+        code["touched"] = [[line, what] for line, what in sorted(dataflow.touched(accesses).items())]
+        code["stores"] = dataflow.stores_of(accesses, "o")
+    return Version(built, code, ptx.splitlines(), error)
+
+
+def label(version: Version) -> str:
+    """What a pinned version is called: its entry name and target."""
+    return f"{version.code['name']} · {version.code['arch']}"
+
+
+_SHORT = {"same": "s", "renamed": "r", "changed": "c", "added": "+", "removed": "-", "note": "n"}
+
+
+def diff(pinned: Version, version: Version) -> dict[str, Any]:
+    """{summary, against, renamed, rows: [[kind, old line, new line, old ranges, new ranges]]}, lines counted from 0."""
+    rows = compare(pinned.lines, version.lines)
+    added, removed, changed, renamed = (
+        sum(r.kind == k for r in rows) for k in ("added", "removed", "changed", "renamed")
+    )
+    summary = f"+{added} −{removed} ~{changed}" if added or removed or changed else "no instruction changed"
+    return {"summary": summary, "against": label(pinned), "renamed": renamed, "rows": [_row(r) for r in rows]}
+
+
+def _row(row: Row) -> list[Any]:
+    ranges = [[list(r) for r in row.left], [list(r) for r in row.right]] if row.kind == "changed" else []
+    return [_SHORT[row.kind], row.a, row.b, *ranges]
+
+
+# -- the assembler -----------------------------------------------------------------------------------------------------
+
+
+def assemble(version: Version, request: Request) -> dict[str, Any]:
+    """{state: "ok", arch, registers, spill_bytes, shared_bytes, seconds, occupancy}, {state: "missing", note} where
+    NVIDIA's wheels are not installed, or {state: "error", note, error} where the assembler refuses the text."""
+    from ptxlab import gpu
+
+    values = request.given
+    try:
+        made = gpu.assemble(version.built, _other_arch(version, values))
+    except UnavailableError as missing:
+        if mistake := _mistake(version):
+            return {"state": "error", "note": mistake.message, "error": mistake}
+        return {"state": "missing", "note": str(missing).splitlines()[0]}
+    except AssemblyError as error:
+        return {"state": "error", "note": error.message, "error": _mistake(version) or error}
+    usage = next((k for k in made.kernels if k.name == version.built.name), None)
+    registers, static = (usage.registers, usage.shared_bytes) if usage else (made.registers, made.shared_bytes)
+    shape = request.subject.shape(version.built, values)
+    shared = static + (shape[2] if shape else 0)
+    return {
+        "state": "ok",
+        "arch": made.arch,
+        "registers": registers,
+        "spill_bytes": made.spill_bytes,
+        "shared_bytes": shared,
+        "seconds": made.seconds,
+        "occupancy": occupancy(made.arch, registers, shared, shape[1]) if shape else None,
+    }
+
+
+def _mistake(version: Version) -> PtxError | None:
+    """The first mistake in a student's text that the instruction table knows of: it says more than the assembler."""
+    from ptxlab.lab.kernel_subject import Text
+    from ptxlab.text.validate import validate
+
+    return next(iter(validate(version.built.module)), None) if isinstance(version.built, Text) else None
+
+
+def _other_arch(version: Version, values: dict[str, Any]) -> str | None:
+    """The target to assemble for, where it is not the text's own."""
+    from ptxlab.lab.kernel_subject import target_of
+
+    arch = values.get("arch")
+    return arch if arch and arch != target_of(version.built.ptx) else None
+
+
+def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int]) -> dict[str, Any] | None:
+    """{percent, limiter, text, blocks, warps, most, threads, limits: [[what, blocks]]}: how much of a multiprocessor
+    this kernel can keep busy, and what keeps it from more. None for a target whose limits are not known here."""
+    from ptxlab import targets
+
+    if arch not in targets.TARGETS:
+        return None
+    threads = block[0] * block[1] * block[2]
+    found = targets.occupancy(arch, threads, registers, shared)
+    return {
+        "percent": round(100 * found.share, 1), "limiter": found.limiter, "text": str(found), "blocks": found.blocks,
+        "warps": found.warps, "most": targets.get(arch).warps_per_sm, "threads": threads,
+        "limits": [[what, blocks] for what, blocks in found.limits.items()],
+    }  # fmt: skip
+
+
+def sass(version: Version, request: Request) -> dict[str, Any]:
+    """The machine code; see `sass_pane.pane`."""
+    return sass_pane.pane(version.built, _other_arch(version, request.given), version.built.name)
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
+
+
+def run(version: Version, request: Request) -> Ran | None:
+    """Runs the kernel; faults go to the caller. None where the subject has nothing to run."""
+    return request.subject.run(version.built, request.given, request.device)
+
+
+def show_run(ran: Ran | None, request: Request, version: Version) -> dict[str, Any]:
+    """{device, seconds, thread_instructions, heat: [[line, thread-instructions]], error, ways, map, counters, roofline,
+    tiles, arrays, findings}; error, ways and map are None where there is no right answer. {note} where nothing ran."""
+    subject, values = request.subject, request.given
+    tiles = subject.tiles(version.built, values)
+    if ran is None:
+        return {"note": subject.why_no_run(), "heat": [], "error": None, "map": None, "ways": [], "tiles": tiles}
+    launched, counts, judged = ran.run, ran.counts, ran.judged
+    return {
+        "device": MACHINES.get(launched.device, launched.device),
+        "seconds": launched.seconds,
+        "thread_instructions": counts.thread_instructions if counts else None,
+        "heat": [[line, threads] for line, (_, threads) in sorted(counts.lines.items())] if counts else [],
+        "error": _error(judged.measured) if judged else None,
+        "ways": [_way(way) for way in (judged.ways if judged else ran.kept or ())],
+        "findings": [str(f) for f in launched.findings],
+        "map": error_map(ran, request),
+        "counters": counters_pane.show(counts, launched),
+        "roofline": roofline.show(counts, values.get("arch", ""), _least(ran), launched),
+        "arrays": [[name, _described(array)] for name, array in ran.arrays.items()],
+        "tiles": tiles,
+    }
+
+
+def _error(e: Any) -> dict[str, Any]:
+    return {"ok": e.ok, **{name: _figure(getattr(e, name)) for name in ("max", "mean", "ulp", "tolerance", "lse")}}
+
+
+def _way(way: Way) -> dict[str, Any]:
+    shown = {name: None if (x := getattr(way, name)) is None else _figure(x) for name in ("max", "mean", "ulp")}
+    return {"label": way.label, "against": way.against, "note": way.note, **shown}
+
+
+def _described(array: Any) -> str:
+    from ptxlab.lab.cell import describe_array
+
+    return describe_array(array)
+
+
+def _least(ran: Ran) -> int | None:
+    """Bytes of what the kernel reads and writes, each array once, where they are known."""
+    if ran.judged is None:
+        return None
+    inputs = [x for x in ran.kept if x is not None]
+    return int(sum(x.nbytes for x in inputs) + inputs[0].nbytes)
+
+
+def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
+    """One head's errors: {rows, cols, step, seq, dim, row, label, row_name, worst, values, absolute}.
+
+    `values` (error over tolerance) and `absolute` are float32 bytes, `[rows, cols]`; where the head is larger than
+    the picture each cell holds the largest of `step` = [rows, columns].
+    """
+    if ran.judged is None:
+        return None
+    shape = ran.judged.error.shape
+    b, h = _head(request, shape)
+    ratio, error = ran.judged.ratio[b, h], ran.judged.error[b, h]
+    rows, dim = ratio.shape
+    if not ratio.size:
+        return None
+    step = [-(-rows // MAP_ROWS), -(-dim // MAP_COLUMNS)]
+    order = np.argsort(np.where(np.isnan(ratio), np.inf, ratio), axis=None)[::-1][:WORST]
+    worst = [(int(r), int(c)) for r, c in zip(*np.unravel_index(order, ratio.shape), strict=True)]
+    small = _pool(ratio, step)
+    return {
+        "rows": small.shape[0],
+        "cols": small.shape[1],
+        "step": step,
+        "seq": rows,
+        "dim": dim,
+        "row": shown_row(request, rows),
+        "label": _place(b, h, shape).rstrip(", "),
+        "row_name": ran.judged.rows,
+        "size": ran.run and int(getattr(ran.kept[0], "itemsize", 4)),
+        "worst": [[r, c, _figure(error[r, c]), _figure(ratio[r, c])] for r, c in worst],
+        "values": small.astype(np.float32).tobytes(),
+        "absolute": _pool(error, step).astype(np.float32).tobytes(),
+    }
+
+
+def shown_row(request: Request, rows: int) -> int:
+    """The row to plot, within the rows that there are."""
+    return request.row if 0 <= request.row < rows else rows - 1
+
+
+def _pool(array: Any, step: list[int]) -> Any:
+    """The largest value of each `step` rows and columns; NaN, the worst error of all, wins."""
+    rows, columns = (np.arange(0, n, s) for n, s in zip(array.shape, step, strict=True))
+    return np.maximum.reduceat(np.maximum.reduceat(array, rows, axis=0), columns, axis=1)
+
+
+def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any] | None:
+    """{label, tiles, tile_kv, unit, row, kernel: {m, l, rescale}, numpy: {m, l, rescale}, makers: {m, l, rescale}}, as
+    lists with None for skipped tiles; makers are the PTX lines that compute each. None where a subject has no such
+    state; `note` says in words why there is nothing to plot; `merged` is what parts that were kept apart come to."""
+    if ran is None or ran.judged is None:
+        return None
+    shape = ran.judged.error.shape
+    return request.subject.state(version.built, request.given, ran, _head(request, shape), shown_row(request, shape[2]))
+
+
+def _head(request: Request, shape: tuple[int, ...]) -> tuple[int, int]:
+    return min(request.head[0], shape[0] - 1), min(request.head[1], shape[1] - 1)
+
+
+def _place(b: int, h: int, shape: tuple[int, ...]) -> str:
+    """`batch 1, head 3, ` where there are several, else nothing."""
+    return (f"batch {b}, " if shape[0] > 1 else "") + (f"head {h}, " if shape[1] > 1 else "")
+
+
+def _figure(x: Any) -> float | str:
+    """A number to be read: "NaN" and "∞" as words, since JSON has neither."""
+    value = float(x)
+    return value if np.isfinite(value) else "NaN" if value != value else "∞"
+
+
+# -- errors ------------------------------------------------------------------------------------------------------------
+
+
+def problem(error: Exception, version: Version | None) -> dict[str, Any]:
+    """{title, message, line, python_line}: any error for the page, at the PTX and Python line where it has one."""
+    line = int(getattr(error, "line", 0) or 0)
+    python_line = None
+    if version is not None and line:
+        python_line = next((y for p, y in version.code["links"] if p == line), None)
+    titles = {
+        "TargetError": "This does not fit",
+        "LaunchError": "These parameters do not fit together",
+        "AssemblyError": "NVIDIA's assembler refused the PTX",
+        "DeviceFault": "The kernel was stopped",
+        "UnsupportedInstruction": "The CPU machine cannot run this",
+        "PtxSyntaxError": "The PTX has a mistake",
+        "PtxError": "The PTX has a mistake",
+        "CompileError": "The compiler refused the source",
+        "BuildError": "The Python that writes the kernel has a mistake",
+    }
+    name = type(error).__name__
+    known = isinstance(error, PtxlabError)
+    message = str(error) if known else f"{name}: {error}"
+    title = titles.get(name, "Something went wrong" if known else "Unexpected error in ptxlab")
+    return {"title": title, "message": message, "line": line, "python_line": python_line}

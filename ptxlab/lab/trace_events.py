@@ -1,0 +1,164 @@
+"""What is worth seeing in a trace: barriers, lanes that part, new maxima; and the static copy that shows a few of them.
+
+The debugger marks these steps on its scrubber. A notebook that is opened without a kernel shows some of them as tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.trace.recording import Moment, Recording, Walker
+from ptxlab.lab import display, highlight
+from ptxlab.lab.exchange import exchanges, maxima
+
+BARRIER = re.compile(r"(bar|barrier)\.|(bar|barrier)$")
+ENDS = ("ret", "exit")
+"""Opcodes after which lanes are missing because they are done."""
+MAXIMUM = re.compile(r"row_max")
+"""Names of the registers whose growth is an event of its own."""
+SHOWN = 7
+"""Steps of the static copy, at most."""
+AROUND = 3
+"""PTX lines above and below the one that a step of the static copy has executed."""
+LANES_SHOWN = 8
+
+
+def events(recording: Recording, key: tuple[int, int]) -> dict[str, list[int]]:
+    """{barrier, divergence, maximum} of a warp (block, warp): the recorded steps, counted from 0, where that happens.
+
+    divergence: lanes are missing that took part in the step before, and have not ended. maximum: a register named
+    row_max has grown in some lane; in a kernel without one, such as a compiler's, a register that `max` writes.
+    """
+    pages = [recording.page(start, length, crc) for _, _, start, length, crc in recording.pages[key]]
+    codes = np.concatenate([page.codes for page in pages])
+    masks = np.concatenate([page.masks for page in pages])
+    waits = np.array([bool(BARRIER.match(opcode)) for _, opcode, _ in recording.codes])
+    ends = np.array([opcode in ENDS for _, opcode, _ in recording.codes])
+    fewer = (masks[1:] != masks[:-1]) & (masks[1:] & ~masks[:-1] == 0) & ~ends[codes[:-1]]
+    return {
+        "barrier": np.flatnonzero(waits[codes]).tolist(),
+        "divergence": (np.flatnonzero(fewer) + 1).tolist(),
+        "maximum": _growth(recording, pages),
+    }
+
+
+def _growth(recording: Recording, pages: list[Any]) -> list[int]:
+    """The steps where a register of `MAXIMUM` grows. Without names, the first value of a register is no growth."""
+    named = {k for k, name in enumerate(recording.names) if MAXIMUM.search(name)}
+    watched = named or maxima(recording)
+    last: dict[int, np.ndarray] = {}
+    found: list[int] = []
+    base = 0
+    for page in pages:
+        for k in np.flatnonzero(np.isin(page.registers, sorted(watched))).tolist():
+            r, value = int(page.registers[k]), page.values[k]
+            step = base + int(np.searchsorted(page.first_write, k, "right")) - 1
+            before = last.get(r, pages[0].keyframe[r] if named else value)
+            if (value > before).any() and found[-1:] != [step]:
+                found.append(step)
+            last[r] = value
+        base += page.codes.size
+    return found
+
+
+def first_step(recording: Recording, lines: Sequence[int]) -> tuple[tuple[int, int], int] | None:
+    """The first warp (block, warp) with a recorded step at one of these PTX lines, and that step, counted from 0."""
+    wanted = np.isin([line for line, *_ in recording.codes], lines)
+    for key in recording.warps if wanted.any() else ():
+        base = 0
+        for _, count, start, length, crc in recording.pages[key]:
+            there = wanted[recording.page(start, length, crc).codes]
+            if there.any():
+                return key, base + int(there.argmax())
+            base += count
+    return None
+
+
+def opening(recording: Recording, lines: Sequence[int]) -> dict[str, Any]:
+    """{at, start}: the PTX lines and the warp that the viewer opens at; nothing without lines, no warp if none was
+    there."""
+    found = first_step(recording, lines)
+    return ({"at": list(lines)} if lines else {}) | ({"start": list(found[0])} if found else {})
+
+
+def page_info(recording: Recording, note: str = "") -> dict[str, Any]:
+    """What the viewer is given beside the trace. note: why the kernel was stopped."""
+    return {
+        "kernel": recording.kernel,
+        "lines": highlight.ptx_lines(recording.text),
+        "events": {f"{b}:{w}": events(recording, (b, w)) for b, w in recording.warps},
+        "exchange": exchanges(recording),
+        "windows": {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW, "size": WINDOW_SIZE},
+        "capped": recording.capped,
+        "note": note,
+    }
+
+
+# -- the static copy ---------------------------------------------------------------------------------------------------
+
+
+def key_steps(recording: Recording, key: tuple[int, int], opens: int | None = None) -> dict[int, str]:
+    """Up to `SHOWN` steps of a warp with what makes each worth seeing, in order. opens: the step that was asked for."""
+    there = events(recording, key)
+    out = {0: "the first step"} if opens is None else {opens: "where the debugger opens", 0: "the first step"}
+    words = {
+        "barrier": "the first barrier",
+        "divergence": "the lanes part for the first time",
+        "maximum": "the first new maximum",
+    }
+    for kind, says in words.items():
+        if there[kind]:
+            out.setdefault(there[kind][0], says)
+    if len(there["maximum"]) > 1:
+        out.setdefault(there["maximum"][-1], "the last new maximum")
+    out.setdefault(len(recording.walk(*key)) - 1, "the last step")
+    return dict(sorted(out.items())[:SHOWN])
+
+
+def debugger_html(recording: Recording, note: str = "", opens: tuple[tuple[int, int], int] | None = None) -> str:
+    """A static copy of the debugger: a few key steps of a warp, with their registers and accesses. opens: the warp and
+    the step that were asked for; by default the first warp."""
+    rows: dict[str, object] = {"trace": recording, "grid": recording.grid, "block": recording.block}
+    if note:
+        rows["stopped"] = note
+    rows["copy"] = "static, with a few steps only; run the cell for the live debugger"
+    parts = [f'<div class="pl-head"><b>{display.text(recording.kernel)}</b></div>', display.table(rows)]
+    if recording.warps:
+        key, opened = opens or (recording.warps[0], None)
+        walker, lines = recording.walk(*key), highlight.ptx_lines(recording.text)
+        for step, says in key_steps(recording, key, opened).items():
+            moment = walker.seek(step + 1)
+            assert moment is not None
+            title = f"Block {key[0]}, warp {key[1]}, step {step + 1} of {len(walker)}: {says}"
+            parts.append(f"<details open><summary>{title}</summary>{_step_html(moment, walker, lines)}</details>")
+    return display.page(*parts)
+
+
+def _step_html(moment: Moment, walker: Walker, lines: list[str]) -> str:
+    first, last = max(1, moment.line - AROUND), min(len(lines), moment.line + AROUND)
+    code = [f"{'▶' if n == moment.line else ' '} {n:4} {lines[n - 1]}" for n in range(first, last + 1)]
+    says = f"{int(moment.mask.sum())} of 32 lanes executed {display.text(moment.opcode)}. "
+    says += " ".join(
+        f"{a.kind} of {a.size} bytes a lane, {a.space} memory from 0x{int(a.address[a.mask].min()):x} on."
+        for a in moment.accesses
+        if a.mask.any()
+    )
+    out = f"<pre>{chr(10).join(code)}</pre><p>{says}</p>"
+    if moment.writes:
+        heads = "".join(f"<th>lane {lane}</th>" for lane in range(LANES_SHOWN))
+        body = ""
+        for name, (before, after) in moment.writes.items():
+            for label, values in ((f"{name} before", before), (f"{name} after", after)):
+                cells = "".join(f"<td>{_number(x)}</td>" for x in values[:LANES_SHOWN].tolist())
+                body += f"<tr><th>{display.text(label)}</th>{cells}</tr>"
+        out += f"<table><tr><th></th>{heads}</tr>{body}</table>"
+    return out
+
+
+def _number(x: Any) -> str:
+    return f"{x:.6g}" if isinstance(x, float) else str(int(x))

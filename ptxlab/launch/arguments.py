@@ -1,0 +1,340 @@
+"""The arguments of a launch: what may stand for which kernel parameter, and how it is packed.
+
+An array stands for a pointer: it is copied in, and copied back when the kernel has run. `const(a)` is not copied back,
+`out(a)` is not copied in, a `DeviceBuffer` (`empty`, `to_device`) is used where it lies, None is a null pointer.
+Numbers stand for scalar parameters, bytes for `.param .b8 name[n]`. Whatever does not fit is a `LaunchError` that names
+the parameter.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ptxlab import options
+from ptxlab.errors import LaunchError
+from ptxlab.launch.buffers import DEVICES, Array, Const, DeviceBuffer, Out, as_numbers, check_device, is_number
+
+ELEMENTS: dict[str, tuple[str, ...]] = {
+    "bf16": ("bfloat16", "uint16"),
+    "f16": ("float16",), "f32": ("float32",), "f64": ("float64",), "tf32": ("float32",),
+    **{f"u{n}": (f"uint{n}",) for n in (8, 16, 32, 64)},
+    **{f"s{n}": (f"int{n}",) for n in (8, 16, 32, 64)},
+    "e4m3": ("float8_e4m3fn", "uint8"), "e5m2": ("float8_e5m2", "uint8"),
+    "f16x2": ("uint32", "float16"), "bf16x2": ("uint32", "bfloat16", "uint16"),
+}  # fmt: skip
+"""The numpy dtypes that an array may have for a pointer to this PTX type; for `.b` types the width alone counts."""
+
+
+# -- parameters --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A kernel parameter: PTX `type`, `size` and `align` in bytes, `array` for `.b8 name[n]`; `element` is the PTX type
+    pointed to, known for builder kernels only; `pointer` is True, False, or None where the PTX leaves it open."""
+
+    name: str
+    type: str
+    size: int
+    align: int
+    array: bool = False
+    pointer: bool | None = None
+    element: str = ""
+
+    def __str__(self) -> str:
+        if self.element:
+            return f"{self.name}: Ptr[{self.element}]"
+        return f"{self.name}: .{self.type}" + (f"[{self.size}]" if self.array else "")
+
+
+NOTHING = np.zeros(0, np.uint8)
+
+
+@dataclass(eq=False, slots=True)
+class Bound:
+    """A parameter with its argument: `scalar` holds the bytes, or `buffer` is a device buffer, or `array` is copied
+    in (unless `poison`) and out (if `back`)."""
+
+    parameter: Parameter
+    scalar: bytes = b""
+    buffer: DeviceBuffer | None = None
+    array: Array | None = None
+    back: bool = False
+    poison: bool = False
+    same_as: int = -1  # an earlier parameter that was given the same array
+    staged: NDArray[np.uint8] = field(default_factory=lambda: NOTHING)
+
+
+def bind(kernel: str, parameters: Sequence[Parameter], args: Sequence[Any], added: Sequence[Any] = ()) -> list[Bound]:
+    """Each parameter with its argument, checked; `LaunchError` names the parameter and what it wants. added: arguments
+    for the last parameters, which the compiler has added behind the programmer's."""
+    wanted = parameters[: len(parameters) - len(added)]
+    if len(args) != len(wanted):
+        names = ", ".join(map(str, wanted)) or "nothing"
+        plural = "" if len(wanted) == 1 else "s"
+        raise LaunchError(f"{kernel} takes {len(wanted)} argument{plural} ({names}), got {len(args)}")
+    bound = [_bind(kernel, at, p, a) for at, (p, a) in enumerate(zip(parameters, (*args, *added), strict=True))]
+    _check_overlaps(kernel, bound)
+    for b in bound:
+        if b.array is not None and b.same_as < 0:
+            b.staged = _stage(b)
+    return bound
+
+
+class Where(NamedTuple):
+    """Which argument an error is about; put into words only when there is an error."""
+
+    kernel: str
+    at: int
+    parameter: Parameter
+
+    def __str__(self) -> str:
+        return f"{self.kernel}, argument {self.at + 1} ({self.parameter})"
+
+
+def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
+    if (plain := _plain(p, value)) is not None:
+        return plain
+    where = Where(kernel, at, p)
+    if isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
+        return _bind_array(where, p, value)
+    if value is None and p.pointer is not False and p.size == 8 and not p.array:
+        return Bound(p, bytes(8))
+    if p.pointer:
+        raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(value)}")
+    if isinstance(value, bytes | bytearray | memoryview | np.void):
+        raw = bytes(value) if not isinstance(value, np.void) else value.tobytes()
+        if not p.array:
+            raise LaunchError(f"{where} wants {_wanted_scalar(p)}, got {_show(value)}")
+        if len(raw) != p.size:
+            raise LaunchError(f"{where} wants {p.size} bytes, got {len(raw)}")
+        return Bound(p, raw)
+    if p.array:
+        raise LaunchError(f"{where} wants {p.size} bytes, got {_show(value)}")
+    return Bound(p, _pack(where, p, value))
+
+
+def _plain(p: Parameter, value: Any) -> Bound | None:
+    """What most arguments are, without a detour: a buffer of the right type, a small whole number, a float for an f32.
+    None for all others, which `_bind` looks at one possibility after the other."""
+    kind = type(value)
+    if kind is DeviceBuffer:
+        fits = p.pointer and not value.freed and (not p.element or _holds(p.element, value.dtype))
+        return Bound(p, buffer=value) if fits else None
+    if p.array or p.pointer is not False:
+        return None
+    if kind is int and p.type[0] in "us" and 0 <= value < 1 << (8 * p.size - 1):
+        return Bound(p, value.to_bytes(p.size, "little"))
+    if kind is float and p.type == "f32" and -3e38 < value < 3e38:
+        return Bound(p, _F32.pack(value))
+    return None
+
+
+_F32 = struct.Struct("<f")
+
+
+def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
+    if p.pointer is False or p.array or p.size != 8 or p.type[0] == "f":
+        raise LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}")
+    if isinstance(value, DeviceBuffer):
+        if value.freed:
+            raise LaunchError(f"{where}: the buffer was freed")
+        _check_dtype(where, p, value.dtype, value)
+        return Bound(p, buffer=value)
+    array = value.array if isinstance(value, Const | Out) else value
+    if not isinstance(array, np.ndarray):
+        raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(array)}")
+    _check_dtype(where, p, array.dtype, array)
+    if not array.flags.c_contiguous:
+        raise LaunchError(
+            f"{where} wants a C-contiguous array, got strides {array.strides} for shape {array.shape}\n"
+            f"  write:  np.ascontiguousarray({p.name})"
+        )
+    back = not isinstance(value, Const)
+    if back and not array.flags.writeable:
+        raise LaunchError(
+            f"{where}: the array is read-only, so the result cannot be copied back\n  write:  pl.const({p.name})"
+        )
+    return Bound(p, array=array, back=back, poison=isinstance(value, Out))
+
+
+def _check_dtype(where: Where, p: Parameter, dtype: np.dtype[Any], value: Any) -> None:
+    if not is_number(dtype):
+        raise LaunchError(f"{where} wants numbers in native byte order, got {_show(value)}{as_numbers(p.name, dtype)}")
+    if p.element and not _holds(p.element, dtype):
+        raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(value)}")
+
+
+@functools.cache
+def _holds(element: str, dtype: np.dtype[Any]) -> bool:
+    """Whether an array of this dtype may stand for a pointer to this PTX type."""
+    if element in ELEMENTS:
+        return dtype.name in ELEMENTS[element]
+    return dtype.itemsize * 8 == int(element.lstrip("b"))
+
+
+def _check_overlaps(kernel: str, bound: list[Bound]) -> None:
+    """The same array twice is one buffer on the device; arrays that share only a part have no meaning there."""
+    arrays = [(at, b) for at, b in enumerate(bound) if b.array is not None]
+    for i, (_, b) in enumerate(arrays):
+        for j, a in arrays[:i]:
+            assert a.array is not None
+            assert b.array is not None
+            if not np.may_share_memory(a.array, b.array):
+                continue
+            if a.array.ctypes.data != b.array.ctypes.data or a.array.nbytes != b.array.nbytes:
+                raise LaunchError(
+                    f"{kernel}: the arrays for {a.parameter.name} and {b.parameter.name} overlap in part; "
+                    "pass whole arrays or copies"
+                )
+            if a.poison or b.poison:
+                raise LaunchError(
+                    f"{kernel}: the same array is given for {a.parameter.name} and {b.parameter.name}, once as pl.out"
+                )
+            b.same_as = a.same_as if a.same_as >= 0 else j
+            if b.back:
+                bound[b.same_as].back = True
+            break
+
+
+def _stage(b: Bound) -> NDArray[np.uint8]:
+    """The bytes that the device's copy starts with: the array's, or poison."""
+    assert b.array is not None
+    raw = np.empty(b.array.nbytes, np.uint8)
+    if b.poison:
+        raw[:] = poison_byte(b.array.dtype)
+    else:
+        raw[:] = b.array.reshape(-1).view(np.uint8)
+    return raw
+
+
+def poison_byte(dtype: np.dtype[Any]) -> int:
+    """What `pl.out` arrays are filled with: 0xFF, which makes floats NaN, or 0xCB."""
+    return 0xFF if dtype.kind == "f" or "float" in dtype.name else 0xCB
+
+
+# -- scalars -----------------------------------------------------------------------------------------------------------
+
+
+def _pack(where: Where, p: Parameter, value: Any) -> bytes:
+    """A number as the bytes of a scalar parameter."""
+    kind, size = p.type[0], p.size
+    if isinstance(value, np.generic):
+        if (value.dtype.kind not in "fiub" and "float" not in value.dtype.name) or value.dtype.itemsize != size:
+            raise _misfit(where, p, value)
+        is_float = value.dtype.kind == "f" or "float" in value.dtype.name
+        if kind == "b" or (is_float and p.type == f"f{8 * size}"):
+            return value.tobytes()
+        if is_float or kind not in "us":
+            raise _misfit(where, p, value)
+        value = int(value)
+    if isinstance(value, float | int) and kind in "f":
+        if p.type not in ("f16", "f32", "f64"):
+            raise _misfit(where, p, value)
+        with np.errstate(over="ignore"):
+            number = np.array(value, f"f{size}")
+        if np.isinf(number) and not np.isinf(value):
+            raise LaunchError(f"{where}: {value} is too large for .{p.type}")
+        return number.tobytes()
+    if not isinstance(value, int) or kind not in "usb":
+        raise _misfit(where, p, value)
+    bits = 8 * size
+    low = 0 if kind == "u" else -(1 << (bits - 1))
+    high = (1 << (bits - 1)) - 1 if kind == "s" else (1 << bits) - 1
+    if not low <= value <= high:
+        raise LaunchError(f"{where} wants an integer from {low} to {high}, got {value}")
+    return value.to_bytes(size, "little", signed=value < 0)
+
+
+def _misfit(where: Where, p: Parameter, value: Any) -> LaunchError:
+    return LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}")
+
+
+def _wanted(p: Parameter) -> str:
+    if p.array:
+        return f"{p.size} bytes"
+    if p.pointer is None and p.size == 8 and p.type[0] != "f":
+        return "an array, a device buffer or a 64-bit integer"
+    return _wanted_array(p) if p.pointer else _wanted_scalar(p)
+
+
+def _wanted_array(p: Parameter) -> str:
+    if not p.element:
+        return "an array or a device buffer"
+    names = ELEMENTS.get(p.element, (f"{p.element.lstrip('b')}-bit",))
+    return f"an array of {' or '.join(names)}"
+
+
+def _wanted_scalar(p: Parameter) -> str:
+    if p.type[0] == "f":
+        return f"a float, or np.float{8 * p.size}"
+    if p.type[0] == "b":
+        return f"an integer, or a numpy scalar of {p.size} bytes"
+    return f"an integer, or np.{'u' if p.type[0] == 'u' else ''}int{8 * p.size}"
+
+
+def _show(value: Any) -> str:
+    """A value in a few words: its type, and its shape or itself."""
+    if isinstance(value, Const | Out):
+        return f"pl.{type(value).__name__.lower()} of {_show(value.array)}"
+    if isinstance(value, DeviceBuffer):
+        return f"a device buffer of {value.dtype} {list(value.shape)}"
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype} {list(value.shape)}"
+    if isinstance(value, np.generic):
+        return f"np.{type(value).__name__} {value.item()!r}"
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"{len(value)} bytes"
+    return f"{type(value).__name__} {value!r}"
+
+
+# -- options -----------------------------------------------------------------------------------------------------------
+
+
+MEMCHECK = ("memcheck",)
+"""What is checked when nothing is said."""
+
+
+def check_wishes(
+    checks: Any, known: Sequence[str], trace: Any, *, entry: Any, shared: Any, device: Any, arch: Any, counters: Any,
+    cooperative: Any, budget: Any, workers: Any, seed: Any,
+) -> tuple[str, ...]:  # fmt: skip
+    """`LaunchError` where an option of a launch is not what it should be; gives back the checks."""
+    nothing_rare = trace is entry is arch is budget is workers is seed is None and checks is MEMCHECK
+    if nothing_rare and type(shared) is int and shared >= 0 and type(device) is str and device in DEVICES:
+        if counters is False and cooperative is False:
+            return MEMCHECK  # what most launches are, without a look at each option
+    if entry is not None and not isinstance(entry, str):
+        raise LaunchError(f"entry: the name of a kernel is wanted, got {entry!r}")
+    if not options.is_whole(shared) or shared < 0:
+        raise LaunchError(f"shared: a number of bytes is wanted, got {shared!r}")
+    check_device(device)
+    options.target("arch", arch)
+    options.switch("counters", counters)
+    options.switch("cooperative", cooperative)
+    if seed is not None and not options.is_whole(seed):
+        raise LaunchError(f"seed: a whole number is wanted, got {seed!r}")
+    for what, value, most in (("budget", budget, (1 << 63) - 1), ("workers", workers, 4096)):
+        if value is not None:
+            options.whole(what, value, 1, most)
+    if trace is not None and not hasattr(trace, "recorder") and not hasattr(trace, "record"):
+        raise LaunchError(f"trace: a pl.Trace is wanted, got {trace!r}\n  write:  trace=pl.Trace()")
+    return _checks(checks, known)
+
+
+def _checks(checks: Any, known: Sequence[str]) -> tuple[str, ...]:
+    """The names of checks, given one or several."""
+    names = [checks] if isinstance(checks, str) else options.several(checks)
+    if names is None:
+        raise LaunchError(f"checks: names of checks are wanted, of {', '.join(known)}; got {checks!r}")
+    for name in names:
+        if not isinstance(name, str) or name not in known:
+            raise LaunchError(f"checks: there is no {name!r}; there is {', '.join(known)}")
+    return tuple(names)

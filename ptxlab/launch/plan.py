@@ -1,0 +1,123 @@
+"""What every launch of a kernel needs to know of its text, found once: its function, parameters and shared memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ptxlab.errors import LaunchError
+from ptxlab.launch.arguments import Parameter
+
+if TYPE_CHECKING:
+    from ptxlab.text.model import Function, Module
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A kernel, ready to be bound to arguments.
+
+    static_shared: bytes of shared memory that its text declares. added: arguments for its last parameters, which the
+    compiler has added behind the programmer's.
+    """
+
+    module: Module
+    function: Function
+    parameters: list[Parameter]
+    static_shared: int
+    added: Sequence[Any]
+
+
+_plans: dict[tuple[int, str | None], tuple[Any, Plan]] = {}
+_PLANS_SIZE = 64
+
+
+def planned(kernel: Any, entry: str | None = None) -> Plan:
+    """The plan of a kernel, given as `launch` takes it, its declarations checked; the last ones are kept. Errors as of
+    `launch`."""
+    from ptxlab.text import declared
+    from ptxlab.text.collection import uncollected
+
+    module = _module(kernel)
+    key = id(kernel if not isinstance(kernel, str) else module), entry
+    kept = _plans.get(key)
+    if kept is not None and kept[1].module is module:
+        return kept[1]
+    uncollected(declared.check)(module)
+    function = _function(module, entry or getattr(kernel, "name", None) or None)
+    added = () if kernel is module else getattr(kernel, "trailing", ())  # a module's `trailing` is text
+    plan = Plan(module, function, _parameters(kernel, function), _static_shared(module, function), added)
+    _plans[key] = kernel, plan  # the object is kept, so that no other gets its id
+    for oldest in list(_plans)[:-_PLANS_SIZE]:
+        _plans.pop(oldest, None)
+    return plan
+
+
+def _module(kernel: Any) -> Module:
+    """The parsed module of PTX text, of a module, or of an object with `.module`."""
+    from ptxlab import text
+
+    module = _parsed(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
+    if not isinstance(module, text.Module):
+        what = type(kernel).__name__
+        raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {what}")
+    return module
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(ptx: str) -> Module:
+    from ptxlab.text import parse
+
+    return parse(ptx)
+
+
+def _function(module: Module, entry: str | None) -> Function:
+    kernels = {f.name: f for f in module.kernels if f.body is not None}
+    if entry is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    listed = ", ".join(kernels) or "none"
+    if entry is None:
+        raise LaunchError(f"entry: the module has {len(kernels)} kernels ({listed}); name one with entry=")
+    if entry not in kernels:
+        raise LaunchError(f"entry: no kernel {entry!r} in the module; it has {listed}")
+    return kernels[entry]
+
+
+def _parameters(kernel: Any, function: Function) -> list[Parameter]:
+    """The kernel's parameters; a kernel from Python or compiled source also says what its pointers point to."""
+    from ptxlab.emulate.program.layout import align_of, size_of
+
+    typed = dict(getattr(kernel, "params", ()))
+    out = []
+    for v in function.params:
+        element = getattr(typed.get(v.name), "element", None)
+        pointer: bool | None = False
+        if element is not None or ".ptr" in v.attributes:
+            pointer = True
+        elif v.name not in typed and not v.shape and size_of(v) == 8 and v.type[0] != "f":
+            pointer = None
+        name = "" if element is None else getattr(element, "name", str(element))
+        out.append(Parameter(v.name, v.type, size_of(v), align_of(v), bool(v.shape), pointer, name))
+    return out
+
+
+def _static_shared(module: Module, function: Function) -> int:
+    """Bytes of shared memory that the kernel and the module declare."""
+    from ptxlab.emulate.program.layout import Area, align_of, size_of
+    from ptxlab.text.model import Block, Declaration
+
+    area = Area()
+
+    def place(statements: Sequence[Any]) -> None:
+        for statement in statements:
+            if isinstance(statement, Block):
+                place(statement.statements)
+            elif isinstance(statement, Declaration):
+                for v in statement.variables:
+                    if v.space == "shared" and v.linkage != "extern":
+                        area.place(size_of(v), align_of(v))
+
+    place(module.items)
+    place(function.body.statements if function.body else ())
+    return area.end

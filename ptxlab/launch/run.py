@@ -1,0 +1,326 @@
+"""One call for every machine: `launch` runs a kernel on a GPU or on the CPU machine with the same arguments and errors.
+
+    r = launch(ptx, grid, block, x, y, 2.0, n)        # x and y are numpy arrays, changed in place
+
+PTX text, a parsed module and a builder's kernel are all launched alike. Arrays are copied back only when the launch
+succeeds: after a fault the caller's arrays hold what they held before.
+"""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab import options, targets
+from ptxlab.errors import DeviceFault, LaunchError, PtxError
+from ptxlab.findings import Finding
+from ptxlab.launch import arguments
+from ptxlab.launch.arguments import Bound
+from ptxlab.launch.buffers import cpu_buffers, memory_of
+from ptxlab.launch.plan import Plan, planned
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.runtime.counters import Counters
+    from ptxlab.text.model import Function, Module
+
+Size = int | Sequence[int]
+
+CHECKS = arguments.MEMCHECK
+"""What is checked when nothing is said. memcheck is always on."""
+ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
+"""What `checks` may name."""
+
+
+@dataclass(eq=False)
+class Run:
+    """A finished launch. `device` is where it ran: "gpu", "cpu" or "step"; `seconds` the time of the kernel alone.
+
+    `counters` is None unless asked for, `trace` likewise; `findings` lists what the checks noticed. `build_seconds` is
+    the time to make the kernel ready (translation or assembly). `messages` are the calls of `printf` in the order they
+    were made, each with `.block`, `.thread` and `.text`; `launch` has written them to the standard output as well.
+    """
+
+    kernel: str
+    device: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    seconds: float
+    counters: Counters | None = None
+    trace: Any = None
+    findings: list[Finding] = field(default_factory=list)
+    build_seconds: float = 0.0
+    messages: list[Any] = field(default_factory=list)
+
+    @property
+    def printed(self) -> str:
+        """What the kernel's calls of `printf` printed, without the threads' names."""
+        return "".join(message.text for message in self.messages)
+
+    def __repr__(self) -> str:
+        out = [f"{self.kernel} on {self.device}: {show_seconds(self.seconds)}"]
+        out[0] += f", grid {show_size(self.grid)}, block {show_size(self.block)}"
+        if self.counters:
+            out[0] += f", {self.counters.thread_instructions:,} thread-instructions"
+        return "\n".join(out + ["  " + str(finding).replace("\n", "\n  ") for finding in self.findings])
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": f"<pre>{html.escape(repr(self))}</pre>"}
+
+
+def launch(
+    kernel: Any,
+    grid: Size,
+    block: Size,
+    *args: Any,
+    entry: str | None = None,
+    shared: int = 0,
+    device: str = "auto",
+    arch: str | None = None,
+    checks: Sequence[str] | str = CHECKS,
+    counters: bool = False,
+    trace: Any = None,
+    seed: int | None = None,
+    budget: int | None = None,
+    workers: int | None = None,
+    cooperative: bool = False,
+    cluster: Size | None = None,
+) -> Run:
+    """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it.
+
+    kernel: PTX text, a parsed module, or a kernel of the builder, of `pl.cuda` or of `pl.triton`. args: one for each
+    parameter; see `ptxlab.launch.arguments`.
+    entry: which kernel, when the module has several. shared: bytes of dynamic shared memory. device: "gpu", "cpu"
+    (compiled), "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU
+    machine has. arch: the target, by default the PTX's own; on a GPU always its own. checks: any of `ALL_CHECKS`; what
+    they notice is in `findings`. counters: count instructions and accesses to memory. trace: a `pl.Trace`, or an
+    `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly. budget: stop after
+    that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster: blocks a
+    cluster (GPU only).
+
+    Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
+    `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
+    """
+    checks = arguments.check_wishes(
+        checks, ALL_CHECKS, trace, entry=entry, shared=shared, device=device, arch=arch, counters=counters,
+        cooperative=cooperative, budget=budget, workers=workers, seed=seed,
+    )  # fmt: skip
+    plan = planned(kernel, entry)
+    module, function = plan.module, plan.function
+    shared = int(shared or getattr(kernel, "shared", 0))
+    seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
+    bound = arguments.bind(function.name, plan.parameters, args, plan.added)
+    sizes = _size("grid", grid), _size("block", block)
+    only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
+    only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
+    device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
+    cluster_size = None if cluster is None else _size("cluster", cluster)
+    if device == "cpu" and (says := _stepped(trace)):
+        raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
+    if device != "gpu" and cluster_size not in (None, (1, 1, 1)):
+        raise LaunchError("cluster: the CPU machine has no clusters; write device='gpu'")
+    _check_limits(plan, *sizes, shared, arch)
+
+    if device == "gpu":
+        run = _run_on_gpu(kernel, function, sizes, bound, shared, cooperative, cluster_size)
+    else:
+        run = _run_on_cpu(
+            module, function, sizes, bound, device,
+            shared=shared, arch=arch, checks=checks, counters=counters, trace=trace, seed=seed, budget=budget,
+            workers=workers, cooperative=cooperative, cluster=cluster_size,
+        )  # fmt: skip
+    for b in bound:
+        if b.back and b.array is not None and b.same_as < 0:
+            b.array.reshape(-1).view(np.uint8)[:] = b.staged
+    return run
+
+
+# -- what is launched --------------------------------------------------------------------------------------------------
+
+
+def _size(what: str, size: Size) -> tuple[int, int, int]:
+    if type(size) is tuple and len(size) == 3 and type(size[0]) is type(size[1]) is type(size[2]) is int:
+        return size
+    given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str | bytes) else (size,)
+    if not 1 <= len(given) <= 3 or not all(map(options.is_whole, given)):
+        raise LaunchError(f"{what}: one to three whole numbers are wanted, got {size!r}")
+    x, y, z = (*(int(n) for n in given), 1, 1)[:3]
+    return x, y, z
+
+
+def _check_limits(
+    plan: Plan, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, arch: str | None
+) -> None:
+    """`TargetError` where the target cannot hold such a launch."""
+    name = arch or plan.module.target.partition(",")[0].strip()
+    target = targets.TARGETS.get(name) or targets.get("sm_80")  # text may name a target that is not in the table
+    target.check_grid(grid)
+    target.check_block(block)
+    target.check_shared(plan.static_shared, shared)
+
+
+def _stepped(trace: Any) -> str:
+    """Why only the stepping engine can record this, if so."""
+    from ptxlab.emulate.trace.recorder import Trace
+
+    if trace is None or (isinstance(trace, Trace) and trace.lines is None):
+        return ""
+    return "records whole warps, not chosen lines" if isinstance(trace, Trace) else "records no steps"
+
+
+def _device(device: str, cpu_only: list[str], bound: list[Bound], stepped: str) -> str:
+    """Where to run: the device named, or for "auto" the one that the buffers and the wishes allow."""
+    lying = {b.buffer.device for b in bound if b.buffer is not None}
+    if device == "auto":
+        wanted = next(iter(lying)) if lying else "cpu" if cpu_only else memory_of("auto")
+        device = wanted if wanted == "gpu" else "step" if stepped else _cpu_engine()
+    memory = memory_of(device)
+    if memory == "gpu" and cpu_only:
+        verb = "belong" if len(cpu_only) > 1 or cpu_only[0][-1] == "s" else "belongs"
+        raise LaunchError(f"{' and '.join(cpu_only)} {verb} to the CPU machine; write device='cpu'")
+    for b in bound:
+        if b.buffer is not None and b.buffer.device != memory:
+            raise LaunchError(f"{b.parameter}: the buffer lies on {b.buffer.device!r}, the launch is on {device!r}")
+    return device
+
+
+def _cpu_engine() -> str:
+    """The compiling engine, or the stepping one where llvmlite is missing."""
+    try:
+        import llvmlite  # noqa: F401
+    except ImportError:
+        return "step"
+    return "cpu"
+
+
+# -- the CPU machine ---------------------------------------------------------------------------------------------------
+
+
+def _run_on_cpu(
+    module: Module,
+    function: Function,
+    sizes: tuple[tuple[int, int, int], tuple[int, int, int]],
+    bound: list[Bound],
+    device: str,
+    **options: Any,
+) -> Run:
+    from ptxlab import emulate
+    from ptxlab.emulate.runtime.printf import named
+    from ptxlab.text.validate import explained
+
+    memory = emulate.Memory()
+    allocations: list[Any] = []
+    params = bytearray()
+    for b in bound:
+        p, value = b.parameter, b.scalar
+        allocation = allocations[b.same_as] if b.same_as >= 0 else None
+        if b.array is not None and allocation is None:
+            allocation = memory.allocate(b.staged.size, p.name, b.staged, track_writes=b.poison)
+        if b.buffer is not None:
+            value = b.buffer.address.to_bytes(8, "little")
+        elif allocation is not None:
+            value = allocation.address.to_bytes(8, "little")
+        allocations.append(allocation)
+        params += bytes(-len(params) % p.align) + value
+    tracked = "initcheck" in options["checks"]
+    for address, size, data, name, written in cpu_buffers(known=tracked):  # after the arrays, which lie below them
+        lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, "global")
+        lying.freed, lying.written = data is None, written
+    try:
+        report = emulate.execute(
+            module, function.name, engine="step" if device == "step" else "jit", grid=sizes[0], block=sizes[1],
+            params=bytes(params), memory=memory, **options,
+        )  # fmt: skip
+    except PtxError as refused:
+        raise explained(module, refused) from None
+    except DeviceFault as stopped:
+        print(named(stopped.messages), end="")
+        raise
+    print(named(report.messages), end="")
+    findings: list[Finding] = list(report.findings)
+    for b, allocation in zip(bound, allocations, strict=True):
+        if b.poison:
+            assert b.array is not None
+            written = np.asarray(allocation.written).reshape(-1, b.array.itemsize)
+            findings += _unwritten(b, ~written.all(axis=1))
+    return Run(
+        function.name, device, *sizes, report.seconds, report.counters, report.trace, findings, report.build_seconds,
+        report.messages,
+    )  # fmt: skip
+
+
+def _unwritten(b: Bound, missing: Any) -> list[Finding]:
+    """A finding if elements of an output were not written: `missing` is one truth value for each."""
+    if b.array is None or not missing.any():
+        return []
+    first = [int(n) for n in np.unravel_index(int(np.argmax(missing)), b.array.shape)]
+    count = int(missing.sum())
+    says = f"{b.parameter.name}: {count} of {missing.size} elements were not written, the first at {first}"
+    return [Finding("unwritten", says)]
+
+
+# -- the GPU -----------------------------------------------------------------------------------------------------------
+
+
+def _run_on_gpu(
+    kernel: Any,
+    function: Function,
+    sizes: tuple[tuple[int, int, int], tuple[int, int, int]],
+    bound: list[Bound],
+    shared: int,
+    cooperative: bool,
+    cluster: tuple[int, int, int] | None,
+) -> Run:
+    from ptxlab.gpu import device as gpu
+
+    made: dict[int, Any] = {}
+    values: list[bytes] = []
+    started = time.perf_counter()
+    try:
+        for at, b in enumerate(bound):
+            if b.array is not None and b.same_as < 0:
+                made[at] = gpu.allocate(b.staged.size)
+                made[at].write(b.staged)
+            held = b.buffer or made.get(b.same_as if b.same_as >= 0 else at)
+            values.append(b.scalar if held is None else int(held.address).to_bytes(8, "little"))
+        seconds = gpu.run(
+            kernel, function.name, *sizes, values, shared=shared, cooperative=cooperative, cluster=cluster
+        )
+        for at, allocation in made.items():
+            if bound[at].back:
+                bound[at].staged = allocation.read()
+    except DeviceFault:
+        made.clear()  # the GPU has dropped all memory of this process
+        raise
+    finally:
+        for allocation in made.values():
+            allocation.free()
+    findings = []
+    for b in bound:
+        if b.poison and b.array is not None:
+            # The GPU keeps no record of stores: an element that still holds the poison counts as unwritten.
+            same = b.staged.reshape(-1, b.array.itemsize) == arguments.poison_byte(b.array.dtype)
+            findings += _unwritten(b, same.all(axis=1))
+    build = time.perf_counter() - started - seconds
+    return Run(function.name, "gpu", *sizes, seconds, findings=findings, build_seconds=build)
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def show_seconds(seconds: float) -> str:
+    """A time in the unit that suits it: `2.1 ms`."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1 or unit == "us":
+            return f"{seconds * factor:.3g} {unit}"
+    raise AssertionError
+
+
+def show_size(size: tuple[int, int, int]) -> str:
+    """`(8, 4, 1)` as `8x4`."""
+    x, y, z = size
+    return f"{x}x{y}x{z}" if z > 1 else f"{x}x{y}" if y > 1 else f"{x}"

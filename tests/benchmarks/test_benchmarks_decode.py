@@ -1,0 +1,290 @@
+"""The decode benchmark: its numbers, its checks and its table, and what it counts without a GPU."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch_stand_in
+
+from benchmarks.gpu import contest, decode, decode_steps
+from benchmarks.gpu.contest import Place
+from benchmarks.gpu.decode_steps import Prepared, Problem
+from benchmarks.gpu.record import DONE, UNFINISHED, WRONG, Record
+from ptxlab import gpu, reference
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "decode.py"
+CPU = Place.of("cpu")
+SMALL = Problem(2, 64, (8, 2), False, 64, most=3, cold=2**17)
+
+
+def run(*options):
+    return subprocess.run([sys.executable, str(SCRIPT), *options], capture_output=True, text=True, timeout=600)
+
+
+@pytest.mark.skipif(gpu.available(), reason="there is a GPU")
+def test_without_a_gpu_it_says_so():
+    done = run("--device", "gpu")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "there is no NVIDIA GPU here, or its driver is missing; leave --device out for what can be counted\n"
+    )
+
+
+@pytest.mark.slow
+def test_decode_gqa_asks_for_keys_and_values_once():
+    """Within a tenth: Q, the table and the partial results of a small problem come on top."""
+    done = run("--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("no GPU: ")
+    rows = [line.split() for line in done.stdout.splitlines()[4:]]
+    asked = {(name, heads, cache): float(ratio) for name, _, _, heads, cache, _, ratio, _ in rows}
+    assert len(asked) == 14
+    for (name, heads, _), ratio in asked.items():
+        group = 4 if heads == "8/2" else 8
+        once = 1 if name == "decode_gqa" else group
+        assert once <= ratio < 1.14 * once
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_it_measures():
+    done = run("--rehearse")
+    assert done.returncode == 0, done.stdout
+    assert "copy: " in done.stdout
+    assert "decode_gqa " in done.stdout
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("paged", [False, True])
+def test_the_host_knows_what_lies_in_the_caches(paged):
+    problem = Problem(2, 48, (4, 2), paged, 64, cold=2**17)
+    prepared = Prepared(problem, CPU)
+    assert len(prepared.caches) == problem.copies == 3
+    for which, pair in enumerate(prepared.caches):
+        for n, buffer in enumerate(pair):
+            cache = buffer.copy_to_host()
+            for b, h in ((0, 0), (1, 1)):
+                if paged:
+                    found = np.concatenate([cache[page, :, h] for page in problem.table[b]])
+                else:
+                    found = cache[b, h]
+                np.testing.assert_array_equal(found, decode_steps.numbers(problem.pairs(b, h), 2 * which + n))
+    values = np.abs(cache.astype(np.float32))
+    assert values.min() >= 0.5
+    assert values.max() < 1
+    assert abs(float(cache.astype(np.float32).mean())) < 0.05
+    prepared.free()
+
+
+def test_caches_rotate_through_more_than_the_cache():
+    small, large = Problem(1, 1024, (32, 8), False), Problem(64, 4096, (32, 8), True)
+    assert (small.bytes, small.copies, small.launches) == (2**22, 62, 128)
+    assert (large.bytes, large.copies, large.launches) == (2**30, 1, 6)
+    assert large.cache == (64 * 256, 16, 8, 128)
+
+
+# -- checks ------------------------------------------------------------------------------------------------------------
+
+
+def measured(name, problem=SMALL, change=lambda made, prepared: made):
+    """What the contest says of one kernel."""
+    prepared = Prepared(problem, CPU)
+
+    def prepare():
+        return change(decode_steps.ours(name, prepared), prepared)
+
+    return contest.contest({name: prepare}, prepared.answers(), rounds=2, warm=0.0)[name]
+
+
+@pytest.mark.parametrize("paged", [False, True])
+@pytest.mark.parametrize("name", ["decode_gqa", "decode_split"])
+def test_right_kernels_pass(name, paged):
+    found = measured(name, Problem(2, 192, (8, 2), paged, 64, most=3, cold=2**17))
+    assert (found.wrong, found.failed, len(found.seconds)) == ("", "", 2)
+
+
+def test_wrong_kernels_are_caught():
+    def a_head_less(made, prepared):
+        made.steps = [(kernel, (grid[0] - 1, *grid[1:]), *rest) for kernel, grid, *rest in made.steps]
+        return made
+
+    def a_key_less(made, prepared):
+        prepared.given["lengths"].copy_from_host(np.full(2, 63, np.int32))
+        return made
+
+    found = measured("decode_gqa", change=a_head_less)
+    assert found.wrong == f"{3 * 2 * 4 * (64 + 1)} elements of the output were not written"
+    found = measured("decode_gqa", change=a_key_less)
+    assert found.wrong.startswith("launch 0, batch, head and rows (0, 0): error ")
+    assert found.median is None
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
+
+
+def main(monkeypatch, *options):
+    """The part as from its command line, on the CPU machine, with one small problem of each kind."""
+    small = [SMALL, Problem(2, 64, (8, 2), True, 64, most=3, cold=2**17)]
+    monkeypatch.setattr(decode, "problems", lambda _: small)
+    monkeypatch.setattr(sys, "argv", ["decode", "--device", "cpu", *map(str, options)])
+    return decode.main()
+
+
+def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "decode.json"
+    assert main(monkeypatch, "--json", file, "--seconds", 0) == UNFINISHED
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "1 rows; goal: decode_gqa >= 85 % of the copy where a step reads 200 MB or more: not measured, "
+        "9 left for the next run"
+    )
+    assert main(monkeypatch, "--json", file) == DONE
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert [(row["kernel"], row.get("cache")) for row in rows] == [
+        ("copy", None), ("decode_gqa", "dense"), ("decode", "dense"), ("decode_multiwarp", "dense"),
+        ("decode_split", "dense"), ("decode_gqa", "pages"), ("decode_paged", "pages"), ("decode_split", "pages"),
+    ]  # fmt: skip
+    for row in rows[1:]:
+        assert row["gb_s"] == pytest.approx(2 * 2 * 2 * 2 * 64 * 64 / row["seconds"] / 1e9)
+        assert (row["launches"], row["replays"], row["wrong"]) == (3, 2, "")
+        assert "share" not in row
+    monkeypatch.setattr(decode, "Prepared", pytest.fail)  # a second run has nothing to measure
+    monkeypatch.setattr(decode, "copy_rates", pytest.fail)
+    assert main(monkeypatch, "--json", file) == DONE
+
+
+def test_a_wrong_kernel_makes_the_part_wrong(monkeypatch, capsys):
+    ours = decode_steps.ours
+
+    def planted(name, prepared):
+        made = ours(name, prepared)
+        if name == "decode_gqa":
+            made.steps.pop()
+        return made
+
+    monkeypatch.setattr(decode_steps, "ours", planted)
+    monkeypatch.setattr(decode, "wanted", lambda problem, small: ["decode_gqa"])
+    assert main(monkeypatch) == WRONG
+    said = "decode_gqa, B 2, 64 keys, 8/2 heads, D 64, dense: 1040 elements of the output were not written"
+    assert f"wrong: {said}" in capsys.readouterr().out.splitlines()
+
+
+LAZY = """.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry copy(.param .u64 source, .param .u64 to, .param .u64 chunks)
+{
+    ret;
+}
+"""
+
+
+def test_a_wrong_copy_is_no_ceiling(monkeypatch):
+    assert decode.copy_rates(CPU, 2**14, 1)["kernel"] > 0
+    monkeypatch.setattr(decode, "copy", LAZY)
+    with pytest.raises(RuntimeError) as wrong:
+        decode.copy_rates(CPU, 2**14, 1)
+    assert str(wrong.value) == "the copy by the kernel is wrong from byte 0 on"
+
+
+def beside_torch(monkeypatch, torch):
+    """The rows of a run on the CPU machine beside a stand-in for torch with a GPU."""
+    module = torch.module(monkeypatch)
+    monkeypatch.setattr(decode, "problems", lambda small: [SMALL])
+    monkeypatch.setattr(decode, "wanted", lambda problem, small: ["decode_gqa", "torch SDPA"])
+    monkeypatch.setattr(decode, "find_torch", lambda: (module, ""))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # no FlashInfer
+    monkeypatch.setattr(decode.Place, "of", lambda machine: CPU)
+    record = Record("decode", rehearsal=True)
+    decode.run(record, "gpu", True)
+    return record
+
+
+def test_beside_torch(monkeypatch):
+    record = beside_torch(monkeypatch, torch_stand_in.Torch())
+    rows = {row["kernel"]: row for row in record.rows}
+    assert (rows["torch SDPA"]["seconds"], rows["torch SDPA"]["wrong"]) == (1e-3, "")
+    assert record.absent == [
+        {"what": "FlashInfer", "why": "not installed: pip install flashinfer-python", "optional": True}
+    ]
+    assert f"| {1e-3 / rows['decode_gqa']['seconds']:.2f} |" in decode.table({"rows": record.rows})
+
+
+def test_a_rival_is_checked_as_we_are(monkeypatch):
+    torch = torch_stand_in.Torch()
+    torch.answer = lambda q, k, v, causal: 1.1 * reference.attention(q, k, v).o
+    record = beside_torch(monkeypatch, torch)
+    assert [row["kernel"] for row in record.rows if row["wrong"]] == ["torch SDPA"]
+
+
+# -- problems and table ------------------------------------------------------------------------------------------------
+
+
+def test_what_the_goal_is_about_comes_first():
+    every = decode.problems(small=False)
+    assert len(every) == len(set(every)) == 88
+    large = [problem.bytes >= 200e6 and problem.dim == 128 for problem in every]
+    assert large == sorted(large, reverse=True)
+    assert {p.batch for p in every} == {1, 4, 16, 64}
+    assert {p.keys for p in every} == {1024, 4096, 16384, 131072}
+    assert {p.heads[0] // p.heads[1] for p in every} == {1, 4, 8}
+    rungs = [p for p in every if len(decode.wanted(p, small=False)) > 2]
+    assert [(p.batch, p.keys, p.heads, p.paged) for p in rungs] == [
+        (16, 4096, (32, 8), False), (16, 4096, (32, 8), True)]  # fmt: skip
+
+
+def timed(kernel, cache, seconds, batch=64, keys=4096, **more):
+    """A row as the part writes it, of a card that copies 1000 GB/s."""
+    problem = Problem(batch, keys, (32, 8), cache == "pages")
+    gb_s = problem.bytes / seconds / 1e9
+    share = {"share": gb_s / 1000} if problem.bytes >= decode.LARGE else {}
+    return {"kernel": kernel, **problem.key, "bytes": problem.bytes, "seconds": seconds, "gb_s": gb_s, **share, **more}
+
+
+def test_the_table():
+    rows = [
+        {"kernel": "copy", "by": "driver", "gb_s": 1000.0, "rates": {"kernel": 990.0, "driver": 1000.0}},
+        timed("decode_gqa", "dense", 1.1e-3), timed("decode_gqa", "pages", 1.4e-3),
+        timed("torch SDPA", "dense", 2.2e-3),
+        timed("decode_gqa", "dense", 9e-6, 1, 1024), timed("torch SDPA", "dense", 6e-6, 1, 1024),
+        timed("decode_gqa", "pages", 9e-6, 1, 1024, wrong="off"), timed("decode_split", "dense", 12e-6, 1, 1024),
+    ]  # fmt: skip
+    found = {"rows": rows, "notes": ["on a GPU"], "missing": [{"what": "FlashInfer", "why": "not installed"}]}
+    assert decode.table(found).splitlines() == [
+        "The copy in this run: 1000.0 GB/s, by the driver (kernel 990.0, driver 1000.0).",
+        "",
+        "Steps that read 200 MB or more: GB/s (share of the copy); the best of a row in bold.",
+        "",
+        "| heads | D | B | keys | MB | decode_gqa, dense | decode_gqa, pages | torch SDPA, dense | x torch |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| 32/8 | 128 | 64 | 4096 | 1074 | **976 (98%)** | 767 (77%) | 488 (49%) | 2.00 |",
+        "",
+        "Steps that read less than 200 MB: us; the best of a row in bold.",
+        "",
+        "| heads | D | B | keys | MB | decode_gqa, dense | decode_gqa, pages | torch SDPA, dense | x torch |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| 32/8 | 128 | 1 | 1024 | 4 | 9.0 | wrong | **6.0** | 0.67 |",
+        "",
+        "All decode kernels at B 1, 1024 keys, 32/8 heads, D 128: us.",
+        "",
+        "| kernel | dense | pages |",
+        "| --- | --- | --- |",
+        "| decode_split | 12.0 | - |",
+        "| decode_gqa | 9.0 | wrong |",
+        "",
+        "- goal: decode_gqa >= 85 % of the copy where a step reads 200 MB or more: not reached, 1 of 2 problems; "
+        "the lowest is 77% (B 64, 4096 keys, 32/8 heads, D 128, pages)",
+        "- wrong: off",
+        "- not here: FlashInfer: not installed",
+        "- on a GPU",
+    ]
+    assert decode.goal(rows[1:2]).startswith(
+        "- goal: decode_gqa >= 85 % of the copy where a step reads 200 MB or more: reached, 1 of 1 problems; "
+    )
+    assert decode.goal([]).endswith(": not measured")

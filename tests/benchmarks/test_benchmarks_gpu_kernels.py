@@ -1,0 +1,181 @@
+"""The campaign's parts about the library's kernels, explain and tune: digests, choices and verdicts."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ptxlab as pl
+from benchmarks.gpu import explain, ncu, tune
+from benchmarks.gpu.record import Record
+from ptxlab import kernels
+
+# -- explain -----------------------------------------------------------------------------------------------------------
+
+MEASURED = {
+    "gpu__time_duration.sum": "1,234,000", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active": "71.5",
+    "smsp__inst_issued.avg.pct_of_peak_sustained_active": "40", "launch__registers_per_thread": "255",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": "0", "dram__bytes.sum.per_second": "2500000000000",
+    "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio": "1.5",
+    "smsp__average_warps_issue_stalled_long_scoreboard_not_issued_per_issue_active.ratio": "1.4",
+    "smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio": "3",
+    "smsp__average_warps_issue_stalled_selected_per_issue_active.ratio": "1",
+    "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio": "0.5",
+}  # fmt: skip
+FAKE = """#!{python}
+# An ncu that prints a raw page of one kernel, or the words with which it ends.
+import json, sys
+if {words!r}:
+    print({words!r})
+    sys.exit(1)
+options = sys.argv[sys.argv.index("raw") + 1:]
+assert options[:2] == ["--set", "full"], options
+assert "--metrics" not in options
+kernel = options[options.index("benchmarks.gpu.explain_target") + 1]
+measured = json.loads({measured!r})
+print("==PROF== Connected to process 1")
+print(",".join(json.dumps(x) for x in ("ID", "Kernel Name", *measured)))
+print(",".join('""' for _ in range(2 + len(measured))))
+print(",".join(json.dumps(x) for x in ("0", kernel + "_bf16_d128", *measured.values())))
+"""
+
+
+def fake(folder: Path, words: str = "") -> str:
+    path = folder / "ncu"
+    path.write_text(FAKE.format(python=sys.executable, words=words, measured=json.dumps(MEASURED)))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_a_profile_has_a_digest_and_its_raw_page(tmp_path: Path) -> None:
+    record = Record("explain", tmp_path / "found.json")
+    explain.measure(record, {"decode_gqa, B 1": ("decode_gqa", "--batch", "1")}, fake(tmp_path))
+    (row,) = record.rows
+    assert row["digest"] == {
+        "time": 1234000.0, "tensor pipe busy": 71.5, "issue slots used": 40.0, "bank conflicts": 0.0,
+        "bytes from and to DRAM": 2.5e12, "registers": 255.0,
+    }  # fmt: skip
+    assert row["stalls"] == pytest.approx(
+        {"math_pipe_throttle": 0.5, "long_scoreboard": 0.25, "selected": 1 / 6, "lg_throttle": 1 / 12}
+    )
+    assert next(iter(row["stalls"])) == "math_pipe_throttle"
+    assert record.notes[0].startswith(
+        "decode_gqa, B 1: ncu has no metric for instructions a cycle, warps ready to issue"
+    )
+    raw = (tmp_path / "found_decode_gqa_b_1.csv").read_text().splitlines()
+    assert len(raw) == 3
+    assert raw[0].startswith('"ID","Kernel Name","gpu__time_duration.sum"')
+    text = explain.table(json.loads((tmp_path / "found.json").read_text()))
+    for line in ("| time | 1234.0 us |", "| tensor pipe busy | 71.5 % |", "| registers | 255 per thread |",
+                 "| bytes from and to DRAM | 2500 GB/s |", "| warps: math pipe throttle | 50% |"):  # fmt: skip
+        assert line in text.splitlines()
+
+
+def test_what_keeps_ncu_from_profiling_is_missing(tmp_path: Path) -> None:
+    record = Record("explain", tmp_path / "found.json")
+    explain.measure(record, explain.PROBLEMS, fake(tmp_path, "==ERROR== ERR_NVGPUCTRPERM - no permission"))
+    assert record.wrong == [f"missing: profile of pipelined, D 128, S 4096: {ncu.DENIED}"]  # and none of the others
+    record = Record("explain", tmp_path / "other.json", rehearsal=True)
+    explain.measure(record, {"a": ("pipelined",)}, fake(tmp_path, "==ERROR== An error was reported by the driver"))
+    assert record.wrong == []
+    assert record.absent[0]["why"].endswith("==ERROR== An error was reported by the driver")
+
+
+# -- tune --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dim", [64, 128, 256])
+def test_the_default_is_among_all_legal_tiles(dim: int) -> None:
+    every = tune.tiles_of(dim, True, "sm_90")
+    assert len(every) == len(set(every)) > 20
+    assert tune.default_tiles(dim, True, 4096, "sm_90") in every
+    assert every[0].tile_q * every[0].tile_kv == max(t.tile_q * t.tile_kv for t in every)
+
+
+def test_all_legal_rings_and_splits() -> None:
+    rings = tune.rings_of("sm_90", 128)
+    plain = kernels.get("decode_gqa", "decode").build(head_dim=128, dtype="bf16", arch="sm_90").config
+    assert (plain.warps, plain.stages) in rings
+    assert (8, 8) not in rings  # their rings do not fit
+    assert tune.splits_of(16, 16384) == [1, 8, 12, 16, 24, 32, 64]
+    assert tune.splits_of(2, 128) == [1, 2]
+
+
+@pytest.mark.assembler
+def test_each_choice_has_a_row_and_a_failure_is_one(tmp_path: Path) -> None:
+    """Whatever is built and timed: what a choice raises is its row, and the others go on."""
+    record = Record("tune", tmp_path / "found.json")
+    about = {"kernel": "pipelined", "dim": 64, "causal": False, "seq": 128}
+    spec = kernels.get("pipelined", "prefill")
+
+    def one(built: Any, assembly: Any, choice: dict[str, Any]) -> dict[str, Any]:
+        if choice["tile_kv"] == 32:
+            raise pl.LaunchError("no room")
+        return {"default": False, "us": 2.0, "registers": assembly.registers, "wrong": ""}
+
+    def build(choice: dict[str, Any]) -> Any:
+        return spec.build(head_dim=64, dtype="bf16", arch="sm_90", **choice)
+
+    choices = [{"tile_q": 16, "tile_kv": n, "warps": 1, "stages": 2} for n in (16, 32)]
+    tune.each(record, about, choices, build, "sm_90", one)
+    assert [row["us"] for row in record.rows] == [2.0, None]
+    assert record.rows[0]["registers"] > 50
+    assert record.wrong == ["pipelined, D 64, S 128: 16 x 32, 1 warps, 2 stages: no room"]
+
+
+def row(us: float, default: bool = False, **more: Any) -> dict[str, Any]:
+    about = {"kernel": "pipelined", "dim": 64, "causal": False, "seq": 4096}
+    usage = {"registers": 200, "spills": 0, "blocks": 2, "limiter": "registers"}
+    return about | {"tile_q": 128, "tile_kv": 64, "warps": 4, "stages": 2} | usage | {
+        "us": us, "tflops": 5e8 / us, "default": default, "wrong": "", **more
+    }  # fmt: skip
+
+
+def test_the_table_says_how_much_better_the_best_is() -> None:
+    rows = [row(2000.0, True), row(1600.0, tile_kv=128), row(900.0, wrong="error 1"), row(3000.0, warps=8)]
+    rows += [row(1800.0, stages=3), row(1900.0, stages=3, warps=8)]
+    text = tune.table({"rows": rows})
+    assert text.splitlines()[0] == (
+        "5 choices timed; the default is within 2 % of the best for 0 of 1 problems; "
+        "the best is up to 1.25 times as fast."
+    )
+    assert text.splitlines()[4] == (
+        "| pipelined, D 64, S 4096 | 128 x 128, 4 warps, 2 stages | 1.600 ms | 312500 TFLOP/s | 200 | 0 "
+        "| 2 (registers) | 1.25 |"
+    )
+    assert "(default)" in text.splitlines()[7]  # the quickest three, and the default
+    assert text.splitlines()[8:] == ["", "- wrong: error 1"]
+
+
+def test_choices_that_are_wrong_say_nothing_about_the_default() -> None:
+    """As with kernels that write nothing: no time, no comparison, and what is wrong in the table."""
+    rows = [row(10.0, True, tile_kv=64, wrong="error nan"), row(5.0, tile_kv=32, wrong="error 1")]
+    assert tune.summary(rows) == "0 choices timed; the default is within 2 % of the best for 0 of 0 problems"
+    assert tune.table({"rows": rows}).endswith("\n- wrong: error nan\n- wrong: error 1")
+
+
+# -- all of them, on a stand-in for a GPU ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["conformance", "programs", "tune", "counters", "sanitizer", "explain"])
+def test_a_rehearsal(part: str, tmp_path: Path) -> None:
+    """Every part goes through on the CPU machine behind a CUDA driver; tools that are missing are left out."""
+    stand_in = pytest.importorskip("stand_in")
+    if reason := stand_in.unavailable():
+        pytest.skip(reason)
+    path = tmp_path / "found.json"
+    command = [sys.executable, "-m", f"benchmarks.gpu.{part}", "--rehearse", "--seconds", "300", "--json", str(path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=Path(__file__).parents[2], env=stand_in.environment()
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(path.read_text())
+    assert found["rehearsal"]
+    assert found["rows"] or found["missing"]

@@ -1,0 +1,110 @@
+"""The parts prefill, ladder and decode on a stand-in for NVIDIA's driver: graphs, events, faults, what is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import stand_in
+
+from benchmarks.gpu.record import DONE, UNFINISHED, UNUSABLE, WRONG
+from ptxlab import gpu
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(stand_in.unavailable()), reason=stand_in.unavailable() or "there is a stand-in"),
+    pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch does not know the stand-in"),
+]
+
+
+def part(name, *options, **environment):
+    """Runs a part with the stand-in as its GPU."""
+    command = [sys.executable, "-m", f"benchmarks.gpu.{name}", *map(str, options)]
+    given = stand_in.environment(**environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=ROOT, env=given)
+
+
+@pytest.mark.parametrize(("name", "kernels"), [
+    ("prefill", {"pipelined", "swizzle", "mma"}),
+    ("ladder", {"pipelined", "swizzle", "mma", "wmma", "tiled2d", "tiled", "scalar"}),
+    ("decode", {"copy", "decode_gqa", "decode", "decode_multiwarp", "decode_split", "decode_paged"}),
+])  # fmt: skip
+def test_a_rehearsal(name, kernels, tmp_path):
+    file = tmp_path / f"{name}.json"
+    done = part(name, "--rehearse", "--json", file)
+    assert done.returncode == DONE, done.stdout + done.stderr
+    found = json.loads(file.read_text(encoding="utf-8"))
+    rows = [row for row in found["rows"] if row["kernel"] != "Triton"]  # of sm_90, which the CPU machine has not
+    assert {row["kernel"] for row in rows} == kernels
+    assert not any(row["wrong"] for row in rows)
+    assert all(row["seconds"] > 0 for row in rows if row["kernel"] != "copy")
+    assert any(one["what"] == "torch" for one in found["missing"])
+
+
+def test_without_torch_the_campaign_is_not_whole(tmp_path):
+    """Not in a rehearsal, where what is missing is no failure: here all is measured, so nothing is left to do."""
+    file = tmp_path / "decode.json"
+    assert part("decode", "--rehearse", "--json", file).returncode == DONE
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    done = part("decode", "--seconds", "0", "--json", file)
+    assert done.returncode == UNFINISHED
+    assert "wrong: missing: torch: not installed: pip install torch" in done.stdout.splitlines()
+    assert json.loads(file.read_text(encoding="utf-8"))["rows"] == kept["rows"]
+
+
+@pytest.mark.parametrize(("option", "says"), [
+    ({"fail": "swizzle_bf16_d128"}, "gpu: an access outside every allocation (CUDA_ERROR_ILLEGAL_ADDRESS)"),
+    ({"hang": "swizzle_bf16_d128"}, "gpu: it did not end within 3 s (PTXLAB_GPU_LIMIT)"),
+], ids=["fault", "hang"])  # fmt: skip
+def test_a_kernel_that_the_gpu_stops_is_wrong_and_the_next_run_goes_on(option, says, tmp_path, monkeypatch):
+    file = tmp_path / "prefill.json"
+    monkeypatch.setenv("PTXLAB_GPU_LIMIT", "3")
+    done = part("prefill", "--rehearse", "--json", file, **option)
+    assert done.returncode == UNFINISHED, done.stdout + done.stderr
+    found = json.loads(file.read_text(encoding="utf-8"))
+    (wrong,) = found["wrong"]
+    assert wrong == f"swizzle, bf16, D 128, full, S 128: DeviceFault: {says}"
+    assert found["left"] > 0
+    done = part("prefill", "--rehearse", "--json", file)
+    assert done.returncode == WRONG, done.stdout + done.stderr
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert found["wrong"] == [wrong]
+    assert (found["left"], len([row for row in found["rows"] if row["kernel"] != "Triton"])) == (0, 7)
+
+
+def test_memory_that_the_gpu_has_not_ends_no_part(tmp_path):
+    file = tmp_path / "decode.json"
+    done = part("decode", "--rehearse", "--json", file, memory=10**6)
+    assert done.returncode == WRONG, done.stdout + done.stderr
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert found["wrong"][0] == (
+        "the copy: LaunchError: 1048576 bytes: the GPU has not enough free memory (CUDA_ERROR_OUT_OF_MEMORY)"
+    )
+    assert found["left"] == 0
+    assert "- wrong: the copy: LaunchError: 1048576 bytes: " in done.stdout
+
+
+def test_facts_of_a_gpu_that_stops_the_first_kernel(tmp_path):
+    file = tmp_path / "facts.json"
+    done = part("facts", "--rehearse", "--json", file, fail="saxpy")
+    assert (done.returncode, done.stderr) == (WRONG, "")
+    rows = {row["what"]: row["value"] for row in json.loads(file.read_text(encoding="utf-8"))["rows"]}
+    assert rows["arch"] == "sm_90"
+    assert rows["saxpy"] == "DeviceFault: gpu: an access outside every allocation (CUDA_ERROR_ILLEGAL_ADDRESS)"
+    assert rows["copy"].startswith("UnavailableError: saxpy was stopped by the GPU")
+
+
+@pytest.mark.skipif(gpu.available(), reason="there is a GPU")
+@pytest.mark.parametrize("name", ["prefill", "ladder", "decode"])
+def test_without_a_gpu_a_part_cannot_be_used(name):
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.gpu.{name}"], capture_output=True, text=True, timeout=600, cwd=ROOT
+    )
+    assert (done.returncode, done.stderr) == (UNUSABLE, "")
+    assert "wrong: missing: GPU: " in done.stdout
+    assert " (--device cpu shows that it all runs)" in done.stdout

@@ -1,0 +1,361 @@
+"""The prefill benchmarks: the table of registers is whole and fresh; the timing runs as far as there is hardware."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch_stand_in
+
+from benchmarks.gpu import ladder, prefill, timing
+from benchmarks.gpu.contest import Problem
+from benchmarks.gpu.record import DONE, UNFINISHED, WRONG, Record
+from ptxlab import gpu, kernels, reference, targets
+from ptxlab.gpu.disassembler import find_nvdisasm
+from ptxlab.kernels.spec import entry_name
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "benchmarks" / "prefill.py"
+
+
+@pytest.fixture
+def table(monkeypatch):
+    """The script that makes the table of registers, as a module."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import prefill_registers
+
+    return prefill_registers
+
+
+def cells(table):
+    """The committed rows, as {heading: cell}."""
+    rows = table.RESULT.read_text(encoding="utf-8").splitlines()[6:]
+    return [dict(zip(table.HEAD, row.strip("| ").split(" | "), strict=True)) for row in rows]
+
+
+def test_the_table_of_registers_has_every_build_and_nothing_spills(table):
+    rows = {(row["kernel"], row["target"]): row for row in cells(table)}
+    wanted = 0
+    for name in table.RUNGS:
+        spec = kernels.get(name)
+        for arch in table.ARCHS:
+            for dtype in spec.dtypes:
+                if targets.get(arch).number < max(spec.sm, 80 if dtype == "bf16" else 0):
+                    continue
+                for dim in range(16, 257, 16):
+                    config = spec.configure(head_dim=dim, causal=False, dtype=dtype, arch=arch)
+                    row = rows[entry_name(name, config), arch]
+                    assert row["tile"].split(", ")[0] == f"{config.tile_q} x {config.tile_kv}"
+                    assert row["warps"] == str(config.warps)
+                    assert row["shared bytes"] == str(spec.shared_bytes(config))
+                    assert 0 < int(row["registers, full"]) <= 255
+                    assert 0 < int(row["causal"]) <= 255
+                    assert row["spilled bytes"] == "0"
+                    wanted += 1
+    assert len(rows) == len(cells(table)) == wanted == 800
+
+
+def fresh(table, row):
+    """Whether a row is what the assembler says now."""
+    name, dtype, dim = row["kernel"].split("_")
+    spec = kernels.get(name)
+    case = table.Case(*(spec.build(head_dim=int(dim[1:]), causal=c, dtype=dtype, arch=row["target"])
+                        for c in (False, True)))  # fmt: skip
+    assert case.row().strip("| ").split(" | ") == list(row.values())
+
+
+@pytest.mark.assembler
+@pytest.mark.parametrize("name", ["tiled2d", "wmma", "mma", "swizzle", "pipelined"])
+def test_the_table_of_registers_is_fresh(table, name):
+    rows = [row for row in cells(table) if row["kernel"].startswith(f"{name}_") and row["kernel"].endswith("_d64")]
+    fresh(table, rows[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.assembler
+def test_the_table_of_registers_is_fresh_elsewhere(table):
+    for row in random.Random(0).sample(cells(table), 60):
+        fresh(table, row)
+
+
+# -- the times ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(gpu.available(), reason="there is a GPU")
+def test_without_a_gpu_it_says_so_and_ends():
+    done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "no NVIDIA GPU, or no driver for it: nothing is measured (--device cpu shows that it all runs)\n"
+    )
+
+
+def one_problem(monkeypatch, *more):
+    """The part measures this problem alone, and all kernels at that."""
+    chosen = [Problem(64, True, 64, "bf16", 128, 128, most=3), *more]
+    monkeypatch.setattr(prefill, "problems", lambda small: chosen)
+    monkeypatch.setattr(prefill, "find_triton", lambda: (None, "not installed: pip install triton"))
+    return chosen
+
+
+def main(monkeypatch, *options, write=None):
+    """The part as from its command line, on the CPU machine."""
+    monkeypatch.setattr(sys, "argv", ["prefill", "--device", "cpu", *map(str, options)])
+    return prefill.main(write)
+
+
+def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "prefill.json"
+    (tmp_path / "facts.json").write_text('{"rows": [{"what": "bf16 product", "tflops": 600.0}]}')
+    one_problem(monkeypatch)
+    assert main(monkeypatch, "--json", file) == DONE
+    printed = capsys.readouterr().out
+    assert "TFLOP/s: 4 * B * H * Sq * Sk * D operations (half with the causal mask)" in printed
+    assert timing.METHOD in printed
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert [one["what"] for one in found["missing"]] == ["torch", "Triton"]
+    assert [row["kernel"] for row in found["rows"]] == ["pipelined", "swizzle", "mma"]
+    for row in found["rows"]:
+        assert (row["dtype"], row["dim"], row["causal"], row["seq"]) == ("bf16", 64, True, 64)
+        assert 0 < row["error"] < 0.02
+        assert row["tflops"] == pytest.approx(4 * 2 * 2 * 64 * 64 * 64 / 2 / row["seconds"] / 1e12)
+        assert row["of_product"] == pytest.approx(row["tflops"] / 600)
+        assert row["fastest"] <= row["seconds"] <= row["slowest"]
+        assert (row["launches"], row["replays"], row["wrong"]) == (3, 2, "")
+    monkeypatch.setattr(prefill.contest, "contest", pytest.fail)  # a second run has nothing to measure
+    assert main(monkeypatch, "--json", file, write=tmp_path / "prefill.md") == DONE
+    assert json.loads(file.read_text(encoding="utf-8"))["rows"] == found["rows"]
+    written = (tmp_path / "prefill.md").read_text(encoding="utf-8")
+    assert written.startswith("# Prefill kernels beside torch's and Triton's\n\nTFLOP/s; the best of a row in bold;")
+    assert written.endswith(prefill.table(json.loads(file.read_text(encoding="utf-8"))))
+
+
+def test_it_stops_when_the_time_is_up_and_goes_on_later(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "prefill.json"
+    one_problem(monkeypatch)
+    assert main(monkeypatch, "--json", file, "--seconds", 0) == UNFINISHED
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "0 rows; goal: pipelined >= 1.0x torch flash at D = 128, S >= 4096: not measured, 6 left for the next run"
+    )
+    monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["pipelined"])
+    assert main(monkeypatch, "--json", file) == DONE
+    monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["pipelined", "mma"])
+    assert main(monkeypatch, "--json", file) == DONE
+    assert [row["kernel"] for row in json.loads(file.read_text(encoding="utf-8"))["rows"]] == ["pipelined", "mma"]
+
+
+def test_a_wrong_kernel_makes_the_part_wrong(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "prefill.json"
+    one_problem(monkeypatch)
+    monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["pipelined", "mma"])
+    ours = prefill.contest.ours
+
+    def planted(name, problem, *given):
+        made = ours(name, problem, *given)
+        if name == "mma":
+            made.steps.pop()
+        return made
+
+    monkeypatch.setattr(prefill.contest, "ours", planted)
+    assert main(monkeypatch, "--json", file) == WRONG
+    said = "mma, bf16, D 64, causal, S 64: 16640 elements of the output were not written"
+    assert f"wrong: {said}" in capsys.readouterr().out.splitlines()
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert found["wrong"] == [said]
+    assert "tflops" not in found["rows"][1]
+    assert "| wrong |" in prefill.table(found)
+
+
+def beside_torch(monkeypatch, torch, names):
+    """The rows of a run on the CPU machine beside a stand-in for torch with a GPU."""
+    one_problem(monkeypatch)
+    monkeypatch.setattr(prefill, "wanted", lambda problem, small: names)
+    module = torch.module(monkeypatch)
+    monkeypatch.setattr(prefill, "find_torch", lambda: (module, ""))
+    monkeypatch.setattr(prefill.Place, "of", lambda device: prefill.Place("cpu", "sm_80", 4, "a stand-in"))
+    record = Record("prefill", rehearsal=True)
+    prefill.run(record, "gpu", True)
+    return record
+
+
+def test_beside_torch(monkeypatch):
+    torch = torch_stand_in.Torch()
+    record = beside_torch(monkeypatch, torch, ["pipelined", "torch flash", "torch cuDNN"])
+    rows = {row["kernel"]: row for row in record.rows}
+    assert rows["torch cuDNN"]["absent"] == "RuntimeError: No available kernel. Aborting execution."
+    flash = rows["torch flash"]
+    assert (flash["seconds"], flash["launches"], flash["wrong"]) == (1e-3, 3, "")
+    assert 0 < flash["error"] < 0.02
+    assert set(torch.forced) == {"flash"}
+    assert torch.clock == 3 * (1 + 2) + 3  # three launches: one replay that is not counted and two that are; and before
+    text = prefill.table({"rows": record.rows})
+    assert f"| {1e-3 / rows['pipelined']['seconds']:.2f} |" in text
+    assert "- no torch cuDNN (1 problems, the first bf16 D 64 S 64): RuntimeError: No available kernel." in text
+
+
+def test_a_rival_is_checked_as_we_are(monkeypatch):
+    torch = torch_stand_in.Torch()
+    torch.answer = lambda q, k, v, causal: 1.1 * reference.attention(q, k, v, causal=causal).o
+    record = beside_torch(monkeypatch, torch, ["pipelined", "torch flash"])
+    assert [bool(row["wrong"]) for row in record.rows] == [False, True]
+    assert record.wrong[0].startswith("torch flash, bf16, D 64, causal, S 64: launch 0, batch, head and rows (0, 0, ")
+
+    def unwritten(q, k, v, causal):
+        o = reference.attention(q, k, v, causal=causal).o
+        o[-1, -1, -1, -1] = np.nan
+        return o
+
+    torch = torch_stand_in.Torch()
+    torch.answer = unwritten
+    record = beside_torch(monkeypatch, torch, ["torch flash"])
+    assert record.wrong == ["torch flash, bf16, D 64, causal, S 64: 3 elements of the output were not written"]
+
+
+def test_what_matters_most_comes_first():
+    every = prefill.problems(small=False)
+    assert len(every) == len(set(every)) == 3 * 2 * 6 * 2
+    assert [(p.dtype, p.dim, p.seq, p.causal) for p in every[:3]] == [
+        ("bf16", 128, 4096, True), ("bf16", 128, 4096, False), ("bf16", 128, 8192, True)]  # fmt: skip
+    assert all(p.dtype == "bf16" for p in every[:36])
+    everywhere = ["pipelined", "torch flash", "torch cuDNN", "Triton"]
+    assert prefill.wanted(every[0], small=False) == [*everywhere, "swizzle", "mma"]
+    assert prefill.wanted(every[2], small=False) == everywhere
+
+
+def timed(kernel, tflops, **more):
+    """A row as the part writes it."""
+    problem = {"dtype": "bf16", "dim": 128, "causal": True, "seq": 4096}
+    return {"kernel": kernel, **problem, "tflops": tflops, "seconds": 1 / tflops, "wrong": ""} | more
+
+
+def test_the_table():
+    rows = [
+        timed("pipelined", 450.0, of_product=0.75), timed("torch flash", 300.0), timed("mma", 9.876),
+        timed("Triton", 400.0, tiles="128 x 64, 8 warps, 3 stages"),
+        timed("pipelined", 200.0, causal=False, of_product=0.3), timed("torch flash", 400.0, causal=False),
+        timed("torch cuDNN", 1.0, seq=512, dim=64), timed("pipelined", 1.0, seq=512, dim=64, dtype="f16"),
+    ]  # fmt: skip
+    del rows[-2]["tflops"], rows[-2]["seconds"]
+    rows[-2]["absent"] = "RuntimeError: no"
+    found = {"rows": rows, "notes": ["on a GPU"], "missing": [{"what": "FlashInfer", "why": "not installed"}]}
+    assert prefill.table(found).splitlines() == [
+        "TFLOP/s; the best of a row in bold; x flash: pipelined as a multiple of torch's flash back end.",
+        "",
+        "| type | D | mask | S | pipelined | torch flash | torch cuDNN | Triton | mma | x flash | of product |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| bf16 | 128 | full | 4096 | 200.0 | **400.0** | - | - | - | 0.50 | 30% |",
+        "| bf16 | 128 | causal | 4096 | **450.0** | 300.0 | - | 400.0 | 9.88 | 1.50 | 75% |",
+        "| bf16 | 64 | causal | 512 | - | - | - | - | - | - | - |",
+        "| f16 | 64 | causal | 512 | **1** | - | - | - | - | - | - |",
+        "",
+        "- goal, bf16: pipelined >= 1.0x torch flash at D = 128, S >= 4096: not reached, 1 of 2 problems; "
+        "the lowest is 0.50x (full, S = 4096)",
+        "- no torch cuDNN (1 problems, the first bf16 D 64 S 512): RuntimeError: no",
+        "- not here: FlashInfer: not installed",
+        "- Triton's tiles 128 x 64, 8 warps, 3 stages: D 128 causal",
+        "- on a GPU",
+    ]
+    assert prefill.table({"rows": rows[:2]}).splitlines()[-1] == (
+        "- goal, bf16: pipelined >= 1.0x torch flash at D = 128, S >= 4096: reached, 1 of 1 problems; "
+        "the lowest is 1.50x (causal, S = 4096)"
+    )
+    assert "- goal: pipelined >= 1.0x torch flash at D = 128, S >= 4096: not measured" in prefill.table({"rows": []})
+
+
+# -- the ladder --------------------------------------------------------------------------------------------------------
+
+
+def test_the_ladder(monkeypatch, capsys, tmp_path):
+    file = tmp_path / "ladder.json"
+    monkeypatch.setattr(ladder, "problems", lambda small: [Problem(64, False, 64, "", 64, 64, most=2)])
+    monkeypatch.setattr(sys, "argv", ["ladder", "--device", "cpu", "--json", str(file)])
+    assert ladder.main() == DONE
+    rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert [(row["kernel"], row["dtype"]) for row in rows] == [
+        ("pipelined", "bf16"), ("swizzle", "bf16"), ("mma", "bf16"), ("wmma", "f16"), ("tiled2d", "f32"),
+        ("tiled", "f32"), ("scalar", "f32")]  # fmt: skip
+    assert not any(row["wrong"] for row in rows)
+    seconds = {row["kernel"]: row["seconds"] for row in rows}
+    shown = {line.split(" | ")[0][2:]: line for line in ladder.table({"rows": rows}).splitlines() if "|" in line}
+    assert list(shown)[2:] == ["scalar", "tiled", "tiled2d", "wmma", "mma", "swizzle", "pipelined"]
+    assert shown["kernel"] == "| kernel | type | D 64, full, S 64 |"
+    assert f"({seconds['scalar'] / seconds['tiled']:.2f}x)" in shown["tiled"]
+    monkeypatch.setattr(ladder.contest, "contest", pytest.fail)
+    assert ladder.main() == DONE
+
+
+# -- machine code ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def profile(monkeypatch):
+    """The script that looks at the main loops in machine code, as a module."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import sass_profile
+
+    return sass_profile
+
+
+LISTING = """
+.text.kernel:
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+.L_x_0:
+        /*0010*/                   LDSM.16.M88.4 R4, [R1] ;
+        /*0020*/                   HMMA.16816.F32.BF16 R20, R8, R30, R20 ;
+        /*0030*/              @!P0 HMMA.16816.F32.BF16 R24, R8, R6.reuse, R24 ;
+        /*0040*/                   LDSM.16.MT88.4 R30, [R1+0x10] ;
+        /*0050*/                   HMMA.16816.F32.BF16 R20, R4, RZ, R20 ;
+        /*0060*/               @P0 BRA `(.L_x_0) ;
+.L_x_1:
+        /*0070*/                   BRA `(.L_x_1);
+"""
+
+
+def test_the_profile_counts_and_measures(profile):
+    loop = profile.main_loop(LISTING)
+    assert [text.split(".")[0].split()[0] for text in loop.code] == ["LDSM", "HMMA", "HMMA", "LDSM", "HMMA", "BRA"]
+    assert loop.kinds == {"HMMA": 3, "LDSM": 2, "BRA": 1}
+    # the first load is read by the second product behind it, the second one by the first product of the next round
+    assert loop.load_distances() == [(1, 1), (3, 1)]
+    assert loop.sum_distances() == [2]
+    with pytest.raises(ValueError, match=r"^no loop multiplies$"):
+        profile.main_loop(LISTING.replace("HMMA", "FFMA"))
+
+
+@pytest.mark.assembler
+@pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")
+@pytest.mark.parametrize(("dim", "keys", "most"), [(64, 128, 1120), (128, 64, 900)])
+def test_the_main_loop_on_hopper_has_nothing_to_spare(profile, dim, keys, most):
+    """Per tile and warp of `pipelined`, in machine code: the products, four instructions for each exponential, O's
+    rescaling, the loads and the copies; no masking, no spilling, and hardly an instruction for addresses."""
+    built = kernels.get("pipelined").build(head_dim=dim, dtype="bf16", arch="sm_90", causal=True)
+    assert (built.config.tile_q, built.tile_kv, built.config.warps) == (128, keys, 4)
+    found = profile.Profile.of(built, "sm_90")
+    assert (found.spilled, found.blocks) == (0, 2)
+    count = found.loop.kinds
+    assert count["HMMA"] == 2 * (dim // 16) * (keys // 8) * 2  # 32 rows
+    assert count["LDSM"] == 2 * (dim // 16) * (keys // 16) + 2 * (dim // 16)  # K, V, and Q again
+    assert count["MUFU"] == 32 * keys // 32 + 4
+    assert count["LDGSTS"] == 2 * keys * dim * 2 // 16 // 128
+    assert count["BAR"] == 1
+    assert count["VOTE"] == (keys <= 64)  # whether O is rescaled at all
+    assert not {"FSEL", "LDL", "STL", "LDG", "STS"} & set(count)
+    assert len(found.loop.code) <= most
+
+
+@pytest.mark.assembler
+@pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")
+@pytest.mark.parametrize(("name", "dim"), [("pipelined", 128), ("decode_gqa", 128)])
+def test_products_seldom_wait_for_their_loads(profile, name, dim):
+    """Of the loads of K, V and Q hardly any is read by the very next product, and sums rest for a few products."""
+    (built, *_) = profile.builds("sm_90", [name], [dim])
+    loop = profile.Profile.of(built, "sm_90").loop
+    loads = loop.load_distances()
+    assert len(loads) == loop.kinds["LDSM"]
+    assert sum(products == 0 for _, products in loads) <= len(loads) // 8
+    assert loop.sum_distances()[0] >= 2

@@ -1,0 +1,76 @@
+"""The command `ptxlab check`: its arguments, what it prints and its status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from emulate_programs import ALL_CHECKS, DEVICES
+from planted import BUGS
+
+import ptxlab as pl
+from ptxlab.cli import main as cli
+from ptxlab.cli.check import argument
+
+
+def test_the_command_reports_and_sets_its_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    planted = BUGS["shared: another warp's element before a barrier"]
+    buggy, repaired = tmp_path / "buggy.ptx", tmp_path / "repaired.ptx"
+    buggy.write_text(planted.text(False))
+    repaired.write_text(planted.text(True))
+    rest = ["out:u32[64]", "u32[64]=0", "--block", "64,1", "--device", DEVICES[-1]]
+    assert cli.main(["check", str(repaired), *rest]) == 0
+    assert capsys.readouterr().out == "nothing found\n"
+    assert cli.main(["check", "--block", "64", str(repaired), "--device", DEVICES[-1], "out:u32[64]", "u32[64]=0"]) == 0
+    assert cli.main(["check", str(repaired), "out:u32[64]", "--block", "64", "u32[64]=0"]) == 0
+    assert capsys.readouterr().out == "nothing found\n" * 2
+    with pytest.raises(SystemExit):
+        cli.main(["check", str(repaired), "--block", "x", "--grid", "2"])
+    assert "argument --block: 'x' is no size: write 64, or 8,4 or 8,4,2" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["check", str(repaired), "--blocks", "64"])
+    assert cli.main(["check", str(buggy), *rest, "--checks", "racecheck,memcheck", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {f["check"] for f in found} == {"racecheck"}
+    assert {f["kind"] for f in found} == {"RAW", "WAR"}
+    assert cli.main(["check", str(buggy), "u33[64]", "1"]) == 2
+    assert capsys.readouterr().err.startswith("ptxlab: u33[64]: there is no type 'u33'; there is f16, f32")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_command_reports_what_stops_a_kernel(
+    device: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planted = BUGS["mbarrier: bytes that nobody reports"]
+    path = tmp_path / "stops.ptx"
+    path.write_text(planted.text(False))
+    wait, arrive = planted.lines()
+    given = ["check", str(path), "out:u32[128]", "u32[320]=0", "--block", "64", "--device", device]
+    assert cli.main(given) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("synccheck: no thread of the block can go on\n    warp 0, lanes 0-31: waits for phase 0")
+    assert cli.main([*given, "--json"]) == 1
+    stopped, noted = json.loads(capsys.readouterr().out)
+    assert (stopped["check"], stopped["kind"], stopped["first"]["line"]) == ("synccheck", "deadlock", wait)
+    assert (noted["kind"], noted["first"]["line"], noted["second"]["line"]) == ("mbarrier wait", wait, arrive)
+    with pytest.raises(pl.DeviceFault) as fault:  # checks= gives the same
+        planted.launch(device, False, ALL_CHECKS)
+    assert [f.to_dict() for f in fault.value.findings] == [
+        {**f, **{party: f[party] and {**f[party], **{k: tuple(f[party][k]) for k in ("block", "thread")}}
+                 for party in ("first", "second")}} for f in (stopped, noted)
+    ]  # fmt: skip
+
+
+def test_arguments_of_the_command(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(3, dtype=np.float32))
+    assert argument(str(tmp_path / "x.npy")).tolist() == [0, 1, 2]
+    assert (argument("0x10"), argument("0.5")) == (16, 0.5)
+    assert argument("f64:0.5").dtype == np.float64
+    assert argument("s16[2,3]=7").tolist() == [[7, 7, 7], [7, 7, 7]]
+    assert argument("f32[4]", 1).dtype == np.float32
+    assert argument("out:f32[4]").shape == (4,)
+    with pytest.raises(pl.LaunchError) as error:
+        argument("hello")
+    assert str(error.value) == ("hello: a number, an array such as f32[256] or out:f32[256], or a .npy file is wanted")

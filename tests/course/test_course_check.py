@@ -1,0 +1,254 @@
+"""`check` and `Grading`: nothing raises, hints come one at a time, and what happened in the machine is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import course_answers as answers
+import numpy as np
+import pytest
+
+from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, check, find, names, score, solution
+from ptxlab.course.exercise_checks import same
+from ptxlab.course.feedback import judge
+
+
+class Nasty:
+    """An answer that resists."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+    def __call__(self, *args: Any) -> Any:
+        return Nasty()
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("no")
+
+
+def leaves(*args: Any) -> Any:
+    """An answer that wants to leave."""
+    raise SystemExit(3)
+
+
+def warns(*args: Any) -> Any:
+    """An answer with numpy's warnings."""
+    return [int(np.float32(1e38) * np.float32(1e38) > 0)]
+
+
+@pytest.mark.parametrize("name", ["01-predict", "01-lse", "01-window"])
+@pytest.mark.parametrize(
+    "answer",
+    [None, ..., 3, "text", ".entry", [1], object(), Nasty(), leaves, warns, print, int, np.zeros(3), Grading, np],
+    ids=lambda a: type(a).__name__,
+)
+def test_nothing_raises(name: str, answer: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    found = check(name, answer)
+    assert not found
+    assert found.says
+    assert float(found) < 1
+    assert found._repr_mimebundle_()["text/html"]
+    assert capfd.readouterr().err == ""
+
+
+def test_a_name_that_no_exercise_has() -> None:
+    says = f"there is no exercise '99-dance'; there are {', '.join(names())}"
+    assert check("99-dance", None).says == (says,)
+    assert not check([], None)  # type: ignore[arg-type]
+    with pytest.raises(UnknownExercise) as caught:
+        score("99-dance", None)
+    assert str(caught.value) == says
+
+
+def test_hints_come_one_at_a_time() -> None:
+    exercise = find("01-predict")
+    check("01-predict", answers.run(exercise, exercise.solution))
+    hints = [check("01-predict", lambda scores: []).hint for _ in range(4)]
+    assert hints == [f"{exercise.hints[at]} ({at + 1} of 3)" for at in (0, 1, 2, 2)]
+    assert check("01-predict", answers.run(exercise, exercise.solution)).hint == ""
+    assert check("01-predict", lambda scores: []).hint.endswith("(1 of 3)")
+
+
+def test_the_solution_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    solution("01-predict")
+    assert capsys.readouterr().out.startswith("def shrinks(scores):\n")
+
+
+def test_the_same_seed_asks_the_same() -> None:
+    def once(seed: int) -> list[Any]:
+        asked: list[Any] = []
+        judge(find("01-predict"), lambda scores: asked.append(scores) or [9], seed=seed, graded=True)
+        return asked
+
+    assert once(1) == once(1) != once(2)
+    assert once(1)[0] == once(2)[0], "the case that is shown comes first"
+
+
+# -- what Grading says -------------------------------------------------------------------------------------------------
+
+
+@kernel
+def double(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32) -> None:
+    """y = 2 x, with mistakes to choose from."""
+    i = k.thread_index()
+    k.return_if(i >= n)
+    y[i] = k.select(i == 5, 0.0, x[i] * 2.0)
+
+
+@kernel
+def endless(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32) -> None:
+    """Never ends."""
+    with k.loop(1 << 31):
+        y[0] = 1.0
+
+
+@kernel
+def racing(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32) -> None:
+    """All threads store to one place."""
+    i = k.thread_index()
+    y[0] = x[i]
+
+
+@kernel
+def strided(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32) -> None:
+    """Reads a column."""
+    i = k.thread_index()
+    y[i] = x[i * 8]
+
+
+def graded(grade: Any) -> Feedback:
+    """The feedback of a grade function."""
+    exercise = Exercise(
+        "02-x", "t", "fix", 1, "p", "answer = 1", "answer = 2", "answer", ("a", "b", "c"), ("g",), grade
+    )
+    return judge(exercise, "unused", seed=1, graded=True)
+
+
+def arrays(n: int) -> tuple[Any, Any]:
+    """x and y."""
+    return np.arange(n, dtype=np.float32), np.full(n, np.nan, np.float32)
+
+
+def test_the_thread_that_stored_it() -> None:
+    def grade(g: Grading, answer: Any) -> None:
+        x, y = arrays(40)
+        run = g.launch(double, 2, 32, x, y, 40)
+        g.close("twice", y, 2 * x, run=run)
+
+    found = graded(grade)
+    assert found.says[0] == "y[5] should be 10, it is 0; 1 of 40 elements are wrong."
+    assert found.says[1].startswith("Block (0, 0, 0), thread (5, 0, 0) stored it:\n")
+    assert "test_course_check.py:" in found.says[1]
+    assert "st.global.f32 [%rd2], %f" in found.says[1]
+
+
+def test_an_element_that_nobody_stored() -> None:
+    def grade(g: Grading, answer: Any) -> None:
+        x, y = arrays(40)
+        g.launch(double, 1, 32, x, y, 40)
+        g.close("twice", y[32:], 2 * x[32:])
+
+    found = graded(grade)
+    assert found.says[0] == "y[32] should be 64, it is nan; 8 of 8 elements are wrong."
+    assert found.says[1] == "No thread stored it: it still holds what it held before the launch."
+
+
+@pytest.mark.parametrize(
+    ("answer", "phrase"),
+    [
+        (endless, "budget: "),
+        (racing, "racecheck: WAW hazard in global memory"),
+        (strided, "memcheck: load of 4 bytes at "),
+        (".version 8.0\n.target sm_80\n.entry x(.param .u64 a) { ret; }", "x takes 1 argument"),
+        (
+            ".version 8.0\n.target sm_80\n.entry x(.param .u64 a, .param .u64 b, .param .u32 n) {\nfma.f32 %r;\n}",
+            "<ptx>:4:",
+        ),
+        ("hello", "found text without a .entry: 'hello'"),
+        (3, "`answer`: a kernel is wanted (a function with @kernel, PTX text, or a kernel of pl.cuda), found int."),
+    ],
+    ids=["endless", "race", "outside", "arguments", "syntax", "text", "number"],
+)
+def test_a_launch_that_goes_wrong(answer: Any, phrase: str) -> None:
+    def grade(g: Grading, _: Any) -> None:
+        assert g.launch(answer, 1, 32, *arrays(40), 40, budget=10_000) is None
+
+    found = graded(grade)
+    assert found.score == 0
+    assert phrase in repr(found), found
+
+
+def test_a_limit_names_the_line_that_costs_most() -> None:
+    def grade(g: Grading, answer: Any) -> None:
+        x, y = np.zeros(256, np.float32), np.zeros(32, np.float32)
+        run = g.launch(strided, 1, 32, x, y, 32, counters=True)
+        assert run is not None
+        assert g.at_most("stores", run, "global stores", 1)
+        assert g.at_most("registers", run, "registers", 64)
+        assert g.at_most("a metric", run, "smsp__inst_executed_op_global_ld.sum", 1)
+        g.at_most("coalesced", run, "sectors", 8)
+
+    found = graded(grade)
+    assert found.says[0] == "36 sectors; at most 8 are allowed."
+    assert found.says[1].startswith("36 of them: ")
+    assert "ld.global.f32" in found.says[1]
+    assert (found.ok, found.score) == (False, 0.75)
+
+
+def test_what_a_function_may_return() -> None:
+    def grade(g: Grading, answer: Any) -> None:
+        for good, truth in ((4, 4), (4.0, 4), (np.int64(4), 4), ([1, 2], (1, 2)), ((1, 2), [1, 2]), ({1, 2}, {2, 1}),
+                            ([2, 1], {1, 2}), (True, True), ("a", "a"), (np.array([1, 2]), [1, 2])):  # fmt: skip
+            assert g.predict(lambda n, good=good: good, (1,), truth), (good, truth)
+        for bad, truth in ((True, 1), (1, True), ("4", 4), ([1], [1, 2]), ([1, 2], [2, 1]), (4, [4]), (float("nan"), 4),
+                           ({1}, {1, 2}), (1.5, 1), ("A", "a")):  # fmt: skip
+            assert not g.predict(lambda n, bad=bad: bad, (1,), truth), (bad, truth)
+
+    found = graded(grade)
+    assert found.says == ("answer(1): you say True, the machine says 1.",)
+
+
+@pytest.mark.parametrize(
+    ("found", "truth", "right"),
+    [
+        (10**400, 3, False), (10**400, 10**400, True), (float("inf"), 3, False),
+        ([[0], [1]], {0, 1}, False), ({0, True}, {0, 1}, False), ([1, 0, 1], {0, 1}, True), ([0], {0, 1}, False),
+        ("x" * 9, "x", False), (1j, 1, False), (np.float32(0.5), 0.5, True),
+    ],
+)  # fmt: skip
+def test_answers_of_any_kind_are_compared(found: Any, truth: Any, right: bool) -> None:
+    assert same(found, truth) is right
+
+
+def test_a_huge_answer_is_not_repeated_whole() -> None:
+    says = check("02-sectors", lambda *given: "x" * 10**6).says[0]
+    assert len(says) < 3100
+    assert says.endswith(" characters)")
+
+
+def test_full_marks_need_every_part() -> None:
+    assert graded(lambda g, answer: None).score == 0
+    assert graded(lambda g, answer: [g.part(str(at), True) for at in range(5)]).score == 1
+    many = graded(lambda g, answer: [g.part(str(at), at != 500) for at in range(1000)])
+    assert many.score < 1
+    assert not many
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"name": "tail"}, "exercise tail: name: two digits, a dash and small letters, as 02-tail"),
+        ({"kind": "guess"}, "exercise 02-x: kind: one of predict, fill, fix, write, optimise"),
+        ({"hints": ("one",)}, "exercise 02-x: hints: three, from a nudge to nearly all"),
+        ({"level": 4}, "exercise 02-x: level: 1, 2 or 3"),
+        ({"graded": ()}, "exercise 02-x: graded: at least one sentence"),
+        ({"answer": "a b"}, "exercise 02-x: answer: the name that the cell binds"),
+    ],
+)
+def test_data_that_is_not_whole(changes: dict[str, Any], says: str) -> None:
+    given = {"name": "02-x", "title": "t", "kind": "fix", "level": 1, "prompt": "p", "starter": "a", "solution": "b",
+             "answer": "answer", "hints": ("a", "b", "c"), "graded": ("g",), "grade": lambda g, a: None}  # fmt: skip
+    with pytest.raises(ValueError) as caught:
+        Exercise(**given | changes)
+    assert str(caught.value) == says

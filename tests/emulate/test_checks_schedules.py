@@ -1,0 +1,191 @@
+"""Shuffled schedules: what races changes with the seed and is replayed by it, what is clean does not."""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+import numpy as np
+import pytest
+from emulate_programs import DEVICES, kernel
+from planted import BUGS
+
+import ptxlab as pl
+from ptxlab.emulate import lower
+from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.runtime.seeded_order import RESIDENT, block_order
+from ptxlab.text import parse
+
+PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
+
+RACY = [
+    "shared: another warp's element before a barrier", "shared: 16-byte accesses", "shared: 1-byte accesses",
+    "shared: 2-byte accesses", "shared: 8-byte accesses", "shared: a word of all, stored and loaded",
+    "shared: through generic addresses", "shared: dynamic memory", "shared: a sum read before all have added",
+    "shared: a barrier of other warps", "shared: matrix loaded before all rows are stored",
+    "shared: another warp's asynchronous copy", "shared: overwritten while another warp still reads",
+    "global: one word stored by two blocks", "global: every block stores the same elements",
+]  # fmt: skip
+
+GLOBAL = {
+    "another block's element": """
+    st.global.u32 [%rd3], %r4;
+    add.u32 %r5, %r2, 1;
+    mov.u32 %r6, %nctaid.x;
+    rem.u32 %r5, %r5, %r6;
+    mad.lo.u32 %r5, %r5, %r3, %r1;
+    mul.wide.u32 %rd5, %r5, 4;
+    add.u64 %rd6, %rd1, %rd5;
+    ld.global.u32 %r7, [%rd6];
+    st.global.u32 [%rd3+2048], %r7;
+""",
+    "the last block stays": """
+    mov.u32 %r5, %r2;
+    mul.wide.u32 %rd5, %r1, 16;
+    add.u64 %rd6, %rd1, %rd5;
+    st.global.v4.u32 [%rd6], {%r5, %r5, %r5, %r5};
+""",
+    "a counter read long before it is stored": """
+    setp.ne.u32 %p2, %r1, 0;
+    @%p2 bra END;
+    ld.global.u32 %r7, [%rd1];
+    mov.u32 %r8, 0;
+WORK:
+    add.u32 %r8, %r8, 1;
+    setp.lt.u32 %p1, %r8, 50;
+    @%p1 bra WORK;
+    add.u32 %r7, %r7, 1;
+    st.global.u32 [%rd1], %r7;
+END:
+""",
+}
+"""Races of blocks; each leaves what depends on their order."""
+
+
+def left_by(text: str, blocks: int, device: str, seed: int | None, **options: object) -> bytes:
+    """What a kernel leaves in memory."""
+    out = np.zeros(1024, np.uint32)
+    pl.launch(text, blocks, 32, out, np.zeros(64, np.uint32), device=device, seed=seed, **options)  # type: ignore[arg-type]
+    return out.tobytes()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", RACY)
+def test_a_race_depends_on_the_seed_and_is_replayed(name: str, device: str) -> None:
+    @functools.cache
+    def left(seed: int, repaired: bool) -> bytes:
+        return BUGS[name].run(device, repaired, ("memcheck",), seed=seed)[1].tobytes()
+
+    first = [left(seed, False) for seed in range(12)]
+    left.cache_clear()
+    assert [left(seed, False) for seed in range(12)] == first
+    assert len(set(first)) > 1
+    assert len({left(seed, True) for seed in range(12)}) == 1
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", GLOBAL)
+def test_a_race_of_blocks_depends_on_the_seed(name: str, device: str) -> None:
+    text = kernel(GLOBAL[name])
+    first = [left_by(text, 6, device, seed) for seed in range(12)]
+    assert [left_by(text, 6, device, seed) for seed in range(12)] == first
+    assert len(set(first)) > 1
+    found = pl.launch(text, 6, 32, np.zeros(1024, np.uint32), np.zeros(64, np.uint32), device=device,
+                      checks=("racecheck",)).findings  # fmt: skip
+    assert {f.check for f in found} == {"racecheck"}
+    assert all(f.second is not None and f.first is not None and f.second.block != f.first.block for f in found)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_seeds_do_not_change_what_clean_kernels_give(device: str) -> None:
+    for name in pl.kernels.names("prefill"):
+        spec = pl.kernels.get(name)
+        dtype = spec.parameters["dtype"].default
+        built = spec.build(head_dim=16)
+        q, k, v = pl.reference.random_inputs(1, 2, 1, 40, 40, 16, dtype=PRECISION[dtype])
+        grid, block, shared = built.launch_shape(1, 2, 1, 40, 40)
+        results = set()
+        for seed in range(100 if device == "cpu" else 1):
+            o, lse = np.zeros_like(q), np.zeros((1, 2, 40), np.float32)
+            given = built.arguments(q, k, v, o, lse, 0.25)
+            pl.launch(built, grid, block, *given, shared=shared, device=device, seed=seed)
+            results.add(o.tobytes() + lse.tobytes())
+        assert len(results) == 1, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in pl.kernels.names("decode") if name != "decode_reduce"])
+def test_seeds_do_not_change_what_decode_gives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    paged = name == "decode_paged"
+    key, value = (rng.standard_normal((8, 16, 2, 32) if paged else (2, 2, 50, 32)).astype(np.float16) for _ in "kv")
+    table = np.arange(8, dtype=np.int32).reshape(2, 4) if paged else None
+    q = rng.standard_normal((2, 4, 32)).astype(np.float16)
+    splits = 3 if name in ("decode_split", "decode_gqa") else None
+    results = set()
+    for seed in range(100):
+        monkeypatch.setattr(sys.modules["ptxlab.attention.decode"], "launch", functools.partial(pl.launch, seed=seed))
+        out = pl.decode(q, key, value, [50, 33], table, kernel=name, splits=splits, device="cpu")
+        results.add(out.o.tobytes() + out.lse.tobytes())
+    assert len(results) == 1
+
+
+# -- the order of blocks -----------------------------------------------------------------------------------------------
+
+
+def test_the_order_of_blocks() -> None:
+    plain, polls = lower(parse(kernel("")), "k"), lower(parse(kernel("ld.volatile.global.u32 %r5, [%rd1];")), "k")
+
+    def order(program: object, seed: int | None, **options: bool) -> list[int]:
+        return list(block_order(program, Launch((100, 1, 1), (32, 1, 1), b"", seed=seed, **options)))  # type: ignore[arg-type]
+
+    assert order(plain, None) == list(range(100))
+    assert order(plain, 1) == order(plain, 1) != order(plain, 2)
+    assert sorted(order(plain, 1)) == list(range(100))
+    assert max(abs(n - at) for at, n in enumerate(order(plain, 1))) > RESIDENT
+    for first in range(0, 100, RESIDENT):  # who waits for a block before it must find it begun, or room for it
+        some = order(polls, 1)[first : first + RESIDENT]
+        assert sorted(some) == list(range(100))[first : first + RESIDENT]
+        assert some != sorted(some)
+    assert max(abs(n - at) for at, n in enumerate(order(polls, 1, cooperative=True))) > RESIDENT
+
+
+LOOK_BACK = """
+    setp.eq.u32 %p1, %r2, 0;
+    mul.wide.u32 %rd5, %r2, 4;
+    add.u64 %rd6, %rd1, %rd5;
+    setp.ne.u32 %p2, %r1, 0;
+    mov.u32 %r7, 0;
+    @%p2 bra END;
+    @%p1 bra DONE;
+WAIT:
+    ld.acquire.gpu.global.u32 %r7, [%rd6+-4];
+    setp.eq.u32 %p3, %r7, 0;
+    @%p3 bra WAIT;
+DONE:
+    add.u32 %r7, %r7, 1;
+    st.release.gpu.global.u32 [%rd6], %r7;
+END:
+"""
+TOGETHER = """
+    setp.ne.u32 %p1, %r1, 0;
+    mov.u32 %r6, %nctaid.x;
+    @%p1 bra END;
+    atom.add.acq_rel.gpu.global.u32 %r7, [%rd1], 1;
+WAIT:
+    ld.acquire.gpu.global.u32 %r8, [%rd1];
+    setp.lt.u32 %p3, %r8, %r6;
+    @%p3 bra WAIT;
+END:
+"""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_blocks_that_wait_for_each_other_go_on_in_any_order(device: str) -> None:
+    for seed in (None, 0, 1, 2):
+        chain = np.frombuffer(left_by(kernel(LOOK_BACK), 100, device, seed, budget=20_000_000), np.uint32)
+        assert chain[:100].tolist() == list(range(1, 101)), seed
+        met = np.frombuffer(
+            left_by(kernel(TOGETHER), 40, device, seed, budget=20_000_000, cooperative=True), np.uint32
+        )  # fmt: skip
+        assert met[0] == 40, seed

@@ -1,0 +1,172 @@
+"""Waits for an mbarrier that cannot end are a fault that says who waits for what; waits that can end are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emulate_programs import ENGINES, kernel, run
+
+from ptxlab.emulate import lower
+from ptxlab.emulate.rules.instructions import spins
+from ptxlab.errors import DeviceFault
+from ptxlab.text import parse
+
+BEFORE = ".shared .align 8 .b64 full[2];"
+START = """
+    mov.u32 %r10, full;
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 mbarrier.init.shared.b64 [%r10+8], 3;
+    bar.sync 0;
+"""
+LOOPS = {
+    "test_wait": "WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10+8], 0;\n    @!%p2 bra WAIT;",
+    "try_wait, as nvcc writes it": """WAIT:
+    {
+    .reg .pred P1;
+    mbarrier.try_wait.parity.shared::cta.b64 P1, [%r10+8], 0;
+    selp.b32 %r11, 1, 0, P1;
+    }
+    setp.eq.s32 %p2, %r11, 0;
+    @%p2 bra WAIT;""",
+    "with a pause and a count that nobody asks for": """WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r10+8], 0, 100;
+    @%p2 bra DONE;
+    nanosleep.u32 20;
+    add.u32 %r12, %r12, 1;
+    bra WAIT;
+DONE:""",
+}
+
+
+def text(body: str) -> str:
+    return kernel(body, BEFORE).replace("sm_80", "sm_90")
+
+
+def line_of(module: str, word: str) -> int:
+    return next(n for n, line in enumerate(module.splitlines(), 1) if word in line)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", LOOPS)
+def test_nobody_can_arrive(name: str, engine: str) -> None:
+    arrives = "@%p1 mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r10+8], 512;\n"
+    module = text(START + arrives + LOOPS[name])
+    with pytest.raises(DeviceFault) as caught:
+        run(engine, module, threads=64, blocks=3, budget=None)
+    line = line_of(module, "_wait.parity")
+    opcode = module.splitlines()[line - 1].split()[0]
+    waits = (
+        "waits for the phase of parity 0 of the mbarrier at 'full', byte 8, which has not ended: 2 of 3 arrivals and "
+        f"512 bytes missing, no thread can arrive ({opcode}, line {line})"
+    )
+    assert caught.value.kind == "deadlock"
+    assert caught.value.message == (
+        f"no thread of the block can go on\n    warp 0, lanes 0-31: {waits}\n    warp 1, lanes 0-31: {waits}"
+    )
+    assert (caught.value.line, caught.value.thread) == (line, (0, 0, 0))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_some_wait_at_a_barrier_and_some_have_ended(engine: str) -> None:
+    module = text(START + """
+    setp.ge.u32 %p3, %r1, 64;
+    @%p3 exit;
+    setp.lt.u32 %p3, %r1, 40;
+    @%p3 bra BARRIER;
+""" + LOOPS["test_wait"] + "\n    exit;\nBARRIER:\n    bar.sync 1;")  # fmt: skip
+    with pytest.raises(DeviceFault) as caught:
+        run(engine, module, threads=96, budget=None)
+    waits = (
+        "waits for the phase of parity 0 of the mbarrier at 'full', byte 8, which has not ended: 3 of 3 arrivals "
+        f"missing, no thread can arrive (mbarrier.test_wait.parity.shared.b64, line {line_of(module, 'test_wait')})"
+    )
+    barrier = f"waits for barrier 1 (bar.sync, line {line_of(module, 'bar.sync 1')})"
+    assert caught.value.message.splitlines() == [
+        "no thread of the block can go on", f"    warp 0, lanes 0-31: {barrier}", f"    warp 1, lanes 8-31: {waits}",
+        f"    warp 1, lanes 0-7: {barrier}", "    ended: warp 2",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_late_arrival_is_no_deadlock(name: str, engine: str) -> None:
+    body = START + """
+    setp.lt.u32 %p3, %r1, 32;
+    @%p3 bra CONSUME;
+    mov.u32 %r20, 40000;
+BUSY:
+    sub.u32 %r20, %r20, 1;
+    setp.ne.u32 %p4, %r20, 0;
+    @%p4 bra BUSY;
+    setp.lt.u32 %p4, %r1, 35;
+    @%p4 mbarrier.arrive.shared.b64 %rd9, [%r10+8];
+CONSUME:
+""" + LOOPS[name] + "\n    st.global.u32 [%rd3], 7;"  # fmt: skip
+    out, _ = run(engine, text(body), threads=64, budget=None)
+    assert (out == 7).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_block_that_polls_another_blocks_flag_is_no_deadlock(engine: str) -> None:
+    body = START + """
+    setp.ne.u32 %p3, %r2, 0;
+    @%p3 bra SECOND;
+    setp.lt.u32 %p4, %r1, 32;
+    @%p4 bra CONSUME;
+POLL:
+    ld.volatile.global.u32 %r20, [%rd2];
+    setp.eq.u32 %p4, %r20, 0;
+    @%p4 bra POLL;
+    setp.lt.u32 %p4, %r1, 35;
+    @%p4 mbarrier.arrive.shared.b64 %rd9, [%r10+8];
+CONSUME:
+""" + LOOPS["test_wait"] + """
+    st.global.u32 [%rd3], 7;
+    exit;
+SECOND:
+    mov.u32 %r20, 3000;
+BUSY:
+    sub.u32 %r20, %r20, 1;
+    setp.ne.u32 %p4, %r20, 0;
+    @%p4 bra BUSY;
+    st.volatile.global.u32 [%rd2], 1;
+    st.global.u32 [%rd3], 7;"""  # fmt: skip
+    out, _ = run(engine, text(body), threads=64, blocks=2, x=np.zeros(1, np.uint32), budget=None, workers=1)
+    assert (out == 7).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_thread_that_gives_up_is_no_deadlock(engine: str) -> None:
+    body = START + """
+    mov.u32 %r20, 5000;
+WAIT:
+    mbarrier.test_wait.parity.shared.b64 %p2, [%r10+8], 0;
+    @%p2 bra DONE;
+    sub.u32 %r20, %r20, 1;
+    setp.ne.u32 %p4, %r20, 0;
+    @%p4 bra WAIT;
+DONE:
+    st.global.u32 [%rd3], %r20;"""  # fmt: skip
+    out, _ = run(engine, text(body), threads=64, budget=None)
+    assert (out == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("loop", "endless"),
+    [
+        (LOOPS["test_wait"], True),
+        ("WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], %r11;\n    @!%p2 bra WAIT;", True),
+        ("WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], %r11;\n    mov.u32 %r11, 1;\n"
+         "    @!%p2 bra WAIT;", False),  # the next time it asks for another phase
+        ("WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], 0;\n    xor.b32 %r10, %r10, 8;\n"
+         "    @!%p2 bra WAIT;", False),  # and here for that of another mbarrier
+        ("WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], 0;\n    st.shared.u32 [%r10+8], 1;\n"
+         "    @!%p2 bra WAIT;", False),
+        ("WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], 0;\n    mov.u32 %r12, %clock;\n"
+         "    setp.lt.u32 %p3, %r12, 99;\n    @%p3 bra WAIT;", False),
+    ],
+)  # fmt: skip
+def test_what_spins(loop: str, endless: bool) -> None:
+    program = lower(parse(text(START + loop)))
+    (wait,) = [code for code in program.codes if "test_wait" in (code.form.opcode if code.form else "")]
+    assert spins(program, wait) is endless

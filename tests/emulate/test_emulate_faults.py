@@ -1,0 +1,337 @@
+"""What stops a kernel, and every word of what is said then, on every engine of the CPU machine."""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from emulate_programs import ENGINES, kernel, run
+
+from ptxlab.emulate import Memory, execute, lower
+from ptxlab.errors import DeviceFault, LaunchError, PtxError, UnsupportedInstruction
+from ptxlab.text import parse
+
+OUT, X = 0x200_0000_0000, 0x200_0000_1200
+"""Where `run` puts the 128 bytes of `out` (one warp) and, a guard gap later, `x`."""
+
+
+def fault(engine: str, body: str, before: str = "", **options: object) -> tuple[DeviceFault, str]:
+    """The fault of a program, and its message with the line number taken out."""
+    with pytest.raises(DeviceFault) as caught:
+        run(engine, kernel(body, before), **options)  # type: ignore[arg-type]
+    error = caught.value
+    return error, str(error).replace(f"line {error.line}:", "line N:")
+
+
+MEMCHECK = {
+    "store past the end": (
+        "st.global.u32 [%rd3+4], %r1;", (31, 0, 0), OUT + 128,
+        f"memcheck: store of 4 bytes at {OUT + 128:#x}: 0 bytes past the end of 'out' (128 bytes at {OUT:#x})",
+    ),
+    "load across the end": (
+        "ld.global.v2.u32 {%r5, %r6}, [%rd1+120];\n    ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd1+128];",
+        (0, 0, 0), OUT + 128,
+        f"memcheck: load of 16 bytes at {OUT + 128:#x}: 0 bytes past the end of 'out' (128 bytes at {OUT:#x})",
+    ),
+    "load in front": (
+        "ld.global.u32 %r5, [%rd2+-8];", (0, 0, 0), X - 8,
+        f"memcheck: load of 4 bytes at {X - 8:#x}: 8 bytes before 'x' (256 bytes at {X:#x})",
+    ),
+    "one lane of many": (
+        "setp.eq.u32 %p1, %r1, 9;\n    @%p1 add.u64 %rd3, %rd3, 4000;\n    st.global.u32 [%rd3], %r1;",
+        (9, 0, 0), OUT + 4036,
+        f"memcheck: store of 4 bytes at {OUT + 4036:#x}: 572 bytes before 'x' (256 bytes at {X:#x})",
+    ),
+    "misaligned": (
+        "add.u64 %rd5, %rd3, 2;\n    ld.global.u32 %r5, [%rd5];", (0, 0, 0), OUT + 2,
+        f"memcheck: load of 4 bytes at {OUT + 2:#x}: misaligned, the address must be a multiple of 4",
+    ),
+    "misaligned vector": (
+        "ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1+8];", (0, 0, 0), OUT + 8,
+        f"memcheck: load of 16 bytes at {OUT + 8:#x}: misaligned, the address must be a multiple of 16",
+    ),
+    "null": (
+        "mov.u64 %rd5, 0;\n    st.global.u8 [%rd5], %r1;", (0, 0, 0), 0,
+        "memcheck: store of 1 byte at 0x0: a null pointer",
+    ),
+    "near null": (
+        "mov.u64 %rd5, 0;\n    ld.f64 %fd1, [%rd5+16];", (0, 0, 0), 16,
+        "memcheck: load of 8 bytes at 0x10: 0x10 past a null pointer",
+    ),
+    "shared": (
+        "mov.u32 %r5, tile;\n    mad.lo.u32 %r5, %r1, 4, %r5;\n    st.shared.u32 [%r5], %r1;", (25, 0, 0), 100,
+        "memcheck: store of 4 bytes at 0x64: the block's shared memory is 100 bytes at 0x0; "
+        "0 bytes past the end of 'tile' (100 bytes at 0x0)",
+    ),
+    "shared, by a generic address": (
+        "mov.u64 %rd5, tile;\n    cvta.shared.u64 %rd5, %rd5;\n    atom.add.u32 %r5, [%rd5+100], 1;",
+        (0, 0, 0), 0x7F7F_0000_0064,
+        "memcheck: atomic of 4 bytes at 0x7f7f00000064: the block's shared memory is 100 bytes at 0x0; "
+        "0 bytes past the end of 'tile' (100 bytes at 0x0)",
+    ),
+    "local": (
+        ".local .b8 mine[8];\n    mov.u64 %rd5, mine;\n    st.local.u64 [%rd5+8], %rd1;", (0, 0, 0), 8,
+        "memcheck: store of 8 bytes at 0x8: each thread has 8 bytes of local memory",
+    ),
+    "a shared address as a global one": (
+        "mov.u64 %rd5, tile;\n    cvta.shared.u64 %rd5, %rd5;\n    ld.global.u32 %r5, [%rd5];",
+        (0, 0, 0), 0x7F7F_0000_0000,
+        "memcheck: load of 4 bytes at 0x7f7f00000000: in the shared window",
+    ),
+    "constant memory": (
+        "mov.u64 %rd5, table;\n    st.u32 [%rd5], %r1;", (0, 0, 0), 0x100_0000_0000,
+        "memcheck: store of 4 bytes at 0x10000000000: 'table' is read-only",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", MEMCHECK)
+def test_memcheck(name: str, engine: str) -> None:
+    body, thread, address, message = MEMCHECK[name]
+    before = ".shared .align 4 .b8 tile[100];\n.const .align 4 .u32 table[2] = {1, 2};"
+    error, text = fault(engine, body, before)
+    last = body.splitlines()[-1].strip()
+    place = f"  at:     block (0, 0, 0), thread ({thread[0]}, 0, 0)\n  ptx:    k, line N: {last}"
+    assert text == f"{message}\n{place}"
+    assert (error.kind, error.thread, error.address) == ("memcheck", thread, address)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_host_memory_is_out_of_reach(engine: str) -> None:
+    secret = np.arange(16)
+    address = secret.ctypes.data
+    error, _ = fault(engine, f"mov.u64 %rd5, {address};\n    ld.u64 %rd6, [%rd5];")
+    assert error.message.startswith(f"load of 8 bytes at {address:#x}: ")
+    assert error.kind == "memcheck"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_freed_memory(engine: str) -> None:
+    memory = Memory()
+    out, x = memory.allocate(128, "out"), memory.allocate(64, "x")
+    memory.free(x)
+    with pytest.raises(DeviceFault) as caught:
+        execute(
+            parse(kernel("ld.global.u32 %r5, [%rd2+8];")), "k", engine=engine, grid=(1,), block=(32,),
+            params=np.array([out.address, x.address], np.uint64).tobytes(), memory=memory, workers=1,
+        )  # fmt: skip
+    assert caught.value.message == (
+        f"load of 4 bytes at {x.address + 8:#x}: byte 8 of 'x' (64 bytes at {x.address:#x}), which was freed"
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_fault_names_block_and_thread_in_three_dimensions(engine: str) -> None:
+    body = """
+    mov.u32 %r5, %tid.y;
+    setp.eq.u32 %p1, %r5, 2;
+    setp.eq.and.u32 %p1, %r2, 1, %p1;
+    @%p1 st.global.u32 [%rd1+-4], %r5;"""
+    error, _ = fault(engine, body, threads=(5, 3, 2), blocks=3)
+    assert (error.block, error.thread) == ((1, 0, 0), (0, 2, 0))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_memory_is_as_the_kernel_left_it_after_a_fault(engine: str) -> None:
+    memory = Memory()
+    data = np.zeros(32, np.uint32)
+    out = memory.allocate(128, "out", data)
+    text = parse(kernel("st.global.u32 [%rd3], 7;\n    bar.sync 0;\n    ld.global.u32 %r5, [%rd2];"))
+    params = np.array([out.address, 0], np.uint64).tobytes()
+    for _ in range(2):
+        data[:] = 0
+        with pytest.raises(DeviceFault):
+            execute(text, "k", engine=engine, grid=(1,), block=(32,), params=params, memory=memory, workers=1)
+        assert (data == 7).all()
+        assert memory.live() == [out]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_trap(engine: str) -> None:
+    _, text = fault(engine, "setp.eq.u32 %p1, %r1, 5;\n    @%p1 trap;")
+    assert text == (
+        "trap: the kernel executed trap\n"
+        "  at:     block (0, 0, 0), thread (5, 0, 0)\n"
+        "  ptx:    k, line N: @%p1 trap;"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_budget(engine: str) -> None:
+    start = time.perf_counter()
+    error, _ = fault(engine, "FOREVER:\n    bra FOREVER;", budget=20_000)
+    assert time.perf_counter() - start < 5
+    assert error.kind == "budget"
+    assert error.message == "the launch has run its 20,000 warp-instructions and has not ended"
+    assert error.hint == "look for an endless loop, or give a larger budget="
+    assert error.source.strip() == "bra FOREVER;"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_lock_that_is_never_given_back(engine: str) -> None:
+    body = "TRY:\n    atom.global.cas.b32 %r5, [%rd2], 0, 1;\n    setp.ne.u32 %p1, %r5, 0;\n    @%p1 bra TRY;"
+    error, _ = fault(engine, body, x=np.ones(1, np.uint32), budget=30_000)
+    assert error.kind == "budget"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_deadlock_between_barriers(engine: str) -> None:
+    body = """
+    shr.u32 %r5, %r1, 5;
+    setp.eq.u32 %p1, %r5, 1;
+    @%p1 bra OTHER;
+    bar.sync 1;
+    exit;
+OTHER:
+    bar.sync 2;"""
+    error, _ = fault(engine, body, threads=96)
+    one, two = (1 + kernel(body).splitlines().index(f"    bar.sync {b};") for b in (1, 2))
+    assert error.kind == "deadlock"
+    assert error.message == (
+        "no thread of the block can go on\n"
+        f"    warp 0, lanes 0-31: waits for barrier 1 (bar.sync, line {one})\n"
+        f"    warp 1, lanes 0-31: waits for barrier 2 (bar.sync, line {two})\n"
+        f"    warp 2, lanes 0-31: waits for barrier 1 (bar.sync, line {one})"
+    )
+    assert (error.line, error.thread) == (one, (0, 0, 0))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_deadlock_within_a_warp(engine: str) -> None:
+    body = """
+    setp.lt.u32 %p1, %r1, 4;
+    @%p1 bra OTHER;
+    shfl.sync.bfly.b32 %r5, %r1, 1, 31, -1;
+    exit;
+OTHER:
+    bar.sync 0;"""
+    error, _ = fault(engine, body, threads=64)
+    lines = kernel(body).splitlines()
+    shuffle = 1 + lines.index("    shfl.sync.bfly.b32 %r5, %r1, 1, 31, -1;")
+    barrier = 1 + lines.index("    bar.sync 0;")
+    waits = (
+        f"    warp {{0}}, lanes 4-31: waits for the lanes of its mask (shfl.sync.bfly.b32, line {shuffle})",
+        f"    warp {{0}}, lanes 0-3: waits for barrier 0 (bar.sync, line {barrier})",
+    )
+    expected = ["no thread of the block can go on", waits[0].format(0), waits[1].format(0)]
+    assert error.kind == "deadlock"
+    found = error.message.splitlines()
+    assert sorted(found[:3]) == sorted(expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("bar.sync %r5;", "there is no barrier 77: a block has barriers 0 to 15"),
+        ("bar.sync 1, 40;", "barrier 1 wants 40 threads, which is not a multiple of 32"),
+        ("T: .branchtargets A;\n    brx.idx %r5, T;\nA:", "the index 77 is outside the list of 1 branch targets"),
+    ],
+)
+def test_wrong_numbers(body: str, message: str, engine: str) -> None:
+    error, _ = fault(engine, f"mov.u32 %r5, 77;\n    {body}")
+    assert (error.kind, error.message) == ("trap", message)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_control_c_ends_an_endless_loop(engine: str) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background starts without one
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    try:
+        with pytest.raises((KeyboardInterrupt, DeviceFault)) as caught:
+            run(engine, kernel("FOREVER:\n    bra FOREVER;"), budget=None)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    if isinstance(caught.value, DeviceFault):
+        assert caught.value.kind == "interrupt"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_clusters_are_refused(engine: str) -> None:
+    with pytest.raises(LaunchError) as caught:
+        run(engine, kernel(""), blocks=2, cluster=(2, 1, 1))
+    assert str(caught.value) == "cluster: the CPU machine runs clusters of one block only yet, found (2, 1, 1)"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_unknown_form_is_refused_at_load(engine: str) -> None:
+    out = np.zeros(32, np.uint32)
+    with pytest.raises(UnsupportedInstruction) as caught:
+        run(engine, kernel("st.global.u32 [%rd3], 1;\n    tex.1d.v4.f32.s32 {%r5,%r6,%r7,%r8}, [x, {%r1}];"), out=out)
+    assert caught.value.source.strip().startswith("tex.1d")
+    assert not out.any()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("@%r1 add.u32 %r2, %r1, 1;", "the guard @%r1 is not a predicate register"),
+        ("add.u32 %r5, %r1, %rd1;", "add.u32 needs a register of 32 bits here; %rd1 is .b64"),
+        ("add.u32 %p1, %r1, 1;", "add.u32 needs a register of 32 bits here; %p1 is .pred"),
+        ("selp.b32 %r5, %r1, %r2, %r3;", "selp.b32 needs a predicate register here; %r3 is .b32"),
+        ("ld.global.u32 %r5, %rd1;", "ld.global.u32 takes an address in brackets here, found %rd1"),
+        ("ld.global.u32 %r5, [%f1];", "%f1 is .f32 and cannot be an address"),
+        ("ld.global.v2.u32 {%r5, %r6, %r7}, [%rd1];", "ld.global.v2.u32 needs 2 registers in braces, found 3"),
+        ("add.u32 %r5, _, 1;", "_ can stand only where a result goes"),
+        ("cp.async.ca.shared.global [%r5], [%rd1], 5;", "cp.async.ca.shared.global copies 4 or 8 or 16 bytes, not 5"),
+    ],
+)
+def test_operands_that_do_not_fit_are_refused_at_load(body: str, message: str) -> None:
+    with pytest.raises(PtxError) as caught:
+        lower(parse(kernel(body)))
+    assert message in str(caught.value)
+    assert body in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_local_memory_has_a_limit(engine: str) -> None:
+    run(engine, kernel(".local .b8 mine[524288];"))
+    with pytest.raises(LaunchError) as caught:  # one variable alone is refused by its declaration
+        run(engine, kernel(".local .b8 mine[300000];\n    .local .b8 more[300000];"))
+    assert str(caught.value) == ("local memory: k wants 600,000 bytes of it a thread, a GPU has at most 524,288")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_memory_that_this_machine_does_not_have(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptxlab.emulate.runtime import report
+
+    def refused(self: object) -> int:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(report.Launch, "warps", property(refused))
+    with pytest.raises(LaunchError) as caught:
+        run(engine, kernel(""))
+    assert str(caught.value) == "memory: the launch wants more than this machine has: no room"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_grids_of_billions_of_blocks(engine: str) -> None:
+    """What such a grid cannot do is refused before anything is laid out for each of its blocks."""
+    module = parse(kernel(""))
+
+    def launch(**options: Any) -> None:
+        execute(
+            module, "k", engine=engine, grid=(2**31 - 1,), block=(32,), params=bytes(16), memory=Memory(), **options
+        )
+
+    with pytest.raises(DeviceFault) as spent:
+        launch(budget=1000)
+    assert str(spent.value).startswith(
+        "budget: the launch has 2,147,483,647 warps, which run more than its 1,000 warp-instructions\n"
+    )
+    with pytest.raises(LaunchError) as shuffled:
+        launch(seed=1)
+    assert str(shuffled.value) == "seed: at most 4,194,304 blocks are shuffled, the grid has 2,147,483,647"
+    with pytest.raises(LaunchError) as together:
+        launch(cooperative=True)
+    assert str(together.value) == (
+        "cooperative: all blocks have to be resident at once, at most 8,192; the grid has 2,147,483,647"
+    )

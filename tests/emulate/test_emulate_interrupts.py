@@ -1,0 +1,67 @@
+"""No way out of a launch leaves a thread behind: Ctrl-C at any moment, errors, and workers that come too late."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
+
+SCRIPT = Path(__file__).parents[1] / "support" / "interrupts.py"
+
+
+def interrupt(count: int, workers: int) -> None:
+    environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(SCRIPT.parents[1])}
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), str(count), str(workers)], capture_output=True, text=True, timeout=300,
+        env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "threads left: 0" in done.stdout, done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs setitimer")
+def test_interrupts_leave_no_thread() -> None:
+    interrupt(60, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs setitimer")
+@pytest.mark.parametrize("workers", [1, 2, 8])
+def test_many_interrupts_leave_no_thread(workers: int) -> None:
+    interrupt(500, workers)
+
+
+def test_a_worker_that_comes_after_the_dismissal_goes_home() -> None:
+    ran: list[int] = []
+    stop = np.zeros(1, np.int32)
+    team = threads.Team([lambda: ran.append(1)] * 3, stop)
+    team.dismiss()
+    team.start()
+    team.wait(lambda: None, 0.1)
+    assert ran == []
+    assert stop[0] == 0  # nobody had begun, so nobody had to be stopped
+
+
+def test_a_dismissal_waits_for_those_that_have_begun() -> None:
+    stop = np.zeros(1, np.int32)
+    begun, ended = threading.Semaphore(0), []
+
+    def work() -> None:
+        begun.release()
+        while not stop[0]:
+            pass
+        ended.append(1)
+
+    team = threads.Team([work] * 2, stop)
+    team.start()
+    begun.acquire()
+    team.dismiss()
+    assert len(ended) in (1, 2)  # the other one may have come too late to begin
+    team.dismiss()

@@ -1,0 +1,68 @@
+"""Damaged programs in processes of their own: none crashes, hangs or raises what nobody meant."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from emulate_programs import ENGINES
+
+FUZZ = Path(__file__).parents[1] / "support" / "fuzz.py"
+
+
+def batch(engine: str, first: int, count: int, folder: Path) -> None:
+    """Runs so many damaged programs in a process of their own."""
+    environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(FUZZ.parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", str(FUZZ), str(count), str(first), engine],
+        capture_output=True, text=True, timeout=60 + count, cwd=folder, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, f"the process died: {done.stderr[-2000:]}"
+    assert "WRONG" not in done.stdout, done.stdout[-3000:]
+    assert f"{count} programs" in done.stdout, done.stdout[-3000:]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_damaged_programs(engine: str, tmp_path: Path) -> None:
+    batch(engine, 0, 250, tmp_path)
+
+
+def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    def record(count: int) -> str:
+        command = [
+            sys.executable,
+            str(FUZZ.with_name("fuzz_record.py")),
+            str(count),
+            "--first",
+            "40",
+            "--folder",
+            "run",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert "| crashes | 0 |" in record(6)
+    journal = tmp_path / "run" / "40.txt"
+    complete = journal.read_text()
+    assert [line.partition("\t")[0] for line in complete.splitlines()] == [str(seed) for seed in range(40, 46)]
+    lines = complete.splitlines()
+    journal.write_text("\n".join([*lines[:3], "43"]))  # stopped in the middle of a program
+    record(6)
+    assert journal.read_text() == complete
+    journal.write_text("\n".join([*lines[:3], "43\tCRASH -11", *lines[4:]]) + "\n")
+    failed = subprocess.run(
+        [sys.executable, str(FUZZ.with_name("fuzz_record.py")), "6", "--first", "40", "--folder", "run"],
+        capture_output=True, text=True, timeout=60, cwd=tmp_path,
+    )  # fmt: skip
+    assert failed.returncode == 1
+    assert "| crashes | 1 |" in failed.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1000, 5000, 500))
+def test_many_damaged_programs(first: int, tmp_path: Path) -> None:
+    batch(ENGINES[-1], first, 500, tmp_path)

@@ -1,0 +1,538 @@
+"""The GPU's whole path without a GPU: real cuda-core and cuda-bindings, a stand-in for the driver, kernels that run."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import stand_in
+
+pytestmark = pytest.mark.skipif(bool(stand_in.unavailable()), reason=stand_in.unavailable())
+
+TESTS = Path(__file__).parents[1]
+HEAD = """
+import struct
+import numpy as np
+import ptxlab as pl
+from ptxlab.errors import DeviceFault, PtxlabError
+from ptxlab.gpu import device, graph
+from stand_in import programs
+
+def attempt(work, *args, **options):
+    try:
+        return work(*args, **options)
+    except PtxlabError as error:
+        print(type(error).__name__, str(error).splitlines()[0])
+"""
+FAULT = "DeviceFault gpu: an access outside every allocation (CUDA_ERROR_ILLEGAL_ADDRESS)\n"
+LOST = (
+    "UnavailableError {} was stopped by the GPU ({}), after which this process cannot use it; "
+    "restart Python (in a notebook: Kernel, Restart), or write device='cpu'\n"
+)
+
+
+class Done(NamedTuple):
+    """What a process with the stand-in wrote."""
+
+    out: str
+    err: str
+    log: str
+
+
+def run(code: str, log: Path, **options: object) -> Done:
+    """Python code in a process whose GPU is the stand-in."""
+    environment = stand_in.environment(log=log, **options)
+    environment["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parent), environment.get("PYTHONPATH", "")])
+    code = HEAD + textwrap.dedent(code)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 0, done.stderr
+    return Done(done.stdout, done.stderr, log.read_text())
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """The file with the calls of the driver."""
+    return tmp_path / "calls.txt"
+
+
+def gpu_tests(log: Path, *files: str) -> str:
+    """The summary of the tests marked `gpu` in some files, run on the stand-in."""
+    environment = stand_in.environment(log=log)
+    for name in [name for name in environment if name.startswith("PYTEST_")]:  # those of this run
+        del environment[name]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "gpu", *files]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=TESTS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+# -- what runs ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_gpu_tests_of_the_launcher_pass(log: Path) -> None:
+    assert re.match(r"\d+ passed", gpu_tests(log, "gpu/test_gpu_device.py", "launch/test_launch_run.py"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["attention", "decode", "decode_systems", "prefill"])
+def test_the_gpu_tests_of_the_kernels_pass(log: Path, name: str) -> None:
+    assert re.match(r"\d+ passed", gpu_tests(log, f"kernels/test_kernels_{name}.py"))
+
+
+@pytest.mark.slow
+def test_the_gpu_test_of_the_decode_benchmark_passes(log: Path) -> None:
+    assert re.match(r"1 passed", gpu_tests(log, "test_benchmarks_decode.py"))
+
+
+def test_arrays_buffers_variables_and_text(log: Path) -> None:
+    """Arrays are copied back, buffers stay, a module's variable keeps its value, printf reaches the standard output."""
+    done = run(
+        """
+        print(device.describe().name, device.describe().arch, device.describe().cuda)
+        x = np.arange(96, dtype=np.uint32)
+        ran = pl.launch(programs.BUMP, 3, 32, x, 5, device="gpu")
+        print((x == np.arange(96) + 5).all(), ran.device, ran.seconds > 0)
+        buffer = pl.to_device(x, device="gpu")
+        pl.launch(programs.BUMP, 2, 32, buffer, 1)
+        print(buffer.copy_to_host()[[0, 63, 64]])
+        buffer.free()
+        counts = np.zeros(4, np.uint32)
+        for _ in range(3):
+            pl.launch(programs.COUNT, 1, 4, counts, device="gpu")
+            print(sorted(counts.tolist()))
+        pl.launch(programs.PRINT, 2, 1, device="gpu")
+        """,
+        log,
+    )
+    assert done.out.startswith("stand-in for H100 SXM (CPU machine) sm_90 (13, 0)\nTrue gpu True\n[ 6 69 69]\n")
+    assert "[0, 1, 2, 3]\n[4, 5, 6, 7]\n[8, 9, 10, 11]\n" in done.out
+    assert sorted(done.out.splitlines()[-2:]) == ["block 0", "block 1"]
+    assert done.err == ""
+    assert done.log.endswith("at exit: 6 launches; alive: 0 allocations (0 bytes), 0 streams, 2 events, 0 graphs\n")
+
+
+def test_what_a_launch_may_ask_for(log: Path) -> None:
+    """Cluster, cooperative and more than 48 KB of shared memory are taken; what is too large is refused, as by a
+    driver, and the next launch works."""
+    done = run(
+        """
+        x = np.zeros(2048, np.uint32)
+        memory = device.allocate(x.nbytes)
+        memory.write(x)
+
+        def bump(grid, block, **options):
+            values = [struct.pack("<Q", memory.address), struct.pack("<I", 1)]
+            attempt(device.run, programs.BUMP, "bump", grid, block, values, **options)
+
+        bump((4, 1, 1), (32, 1, 1), cluster=(2, 1, 1))
+        bump((4, 1, 1), (32, 1, 1), cluster=(4, 1, 1), cooperative=True)
+        bump((2, 1, 1), (1024, 1, 1), shared=200 * 1024)
+        print(np.bincount(memory.read().view(np.uint32)))
+        bump((1, 1, 1), (32, 33, 1))
+        bump((1, 1, 1), (1, 1, 65))
+        bump((1, 65536, 1), (32, 1, 1))
+        bump((0, 1, 1), (32, 1, 1))
+        bump((16, 1, 1), (32, 1, 1), cluster=(16, 1, 1))
+        bump((1, 1, 1), (32, 1, 1), shared=228 * 1024)
+        bump((2**20, 1, 1), (32, 1, 1), cooperative=True)
+        attempt(device.run, programs.CLUSTER, "cluster", (2, 1, 1), (32, 1, 1), [], cluster=(2, 1, 1))
+        bump((2, 1, 1), (1024, 1, 1))
+        print(np.bincount(memory.read().view(np.uint32)))
+        memory.free()
+        """,
+        log,
+    )
+    too_large = "LaunchError bump: a size of the launch is out of range (CUDA_ERROR_INVALID_VALUE)\n"
+    assert done.out == (
+        "[   0 1920    0  128]\n" + 4 * too_large + "LaunchError bump: the cluster is larger than this GPU allows "
+        "(CUDA_ERROR_INVALID_CLUSTER_SIZE)\n"
+        "TargetError shared: stand-in for H100 SXM (CPU machine) has 232448 bytes for a block of bump, "
+        "233472 are asked for\n"
+        "LaunchError bump: a cooperative grid must be resident at once, and this one is too large "
+        "(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)\n"
+        "LaunchError cluster: this GPU does not support this kind of launch (CUDA_ERROR_NOT_SUPPORTED)\n"
+        "[   0    0 1920    0  128]\n"
+    )
+    assert done.err == "stand-in: the CPU machine has no clusters, the code uses %cluster\n"
+    assert "  1048576 blocks, 4224 are resident\n  CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE\n" in done.log
+
+
+def test_a_graph_keeps_its_parameters_and_reads_memory_anew(log: Path) -> None:
+    done = run(
+        """
+        memory = device.allocate(256)
+        memory.write(np.zeros(64, np.uint32))
+        values = [struct.pack("<Q", memory.address), struct.pack("<I", 7)]
+        nodes = [graph.Node(programs.BUMP, "bump", (n, 1, 1), (32, 1, 1), values) for n in (1, 2)]
+        recorded = graph.Graph(nodes)
+        del values, nodes
+        print(np.bincount(memory.read().view(np.uint32)))
+        print(recorded.replay(3) > 0)
+        print(memory.read().view(np.uint32)[[0, 63]])
+        recorded.free()
+        memory.free()
+        """,
+        log,
+    )
+    assert done.out == "[64]\nTrue\n[42 21]\n"
+    assert "cuStreamBeginCapture mode 2\n" in done.log
+    assert done.log.endswith("at exit: 6 launches; alive: 0 allocations (0 bytes), 0 streams, 2 events, 0 graphs\n")
+
+
+def test_memory_that_python_gives_back_does_not_end_a_recording(log: Path) -> None:
+    """The garbage collector may run between two launches that are recorded."""
+    done = run(
+        """
+        memory, others = device.allocate(256), [device.allocate(64)]
+        memory.write(np.zeros(64, np.uint32))
+        values = [struct.pack("<Q", memory.address), struct.pack("<I", 7)]
+        config = device.launch_config
+        device.launch_config = lambda *given, **more: (others.clear(), config(*given, **more))[1]
+        recorded = graph.Graph([graph.Node(programs.BUMP, "bump", (2, 1, 1), (32, 1, 1), values)] * 2)
+        print(recorded.replay() > 0, memory.read().view(np.uint32)[[0, 63]])
+        """,
+        log,
+    )
+    assert done.out == "True [14 14]\n"
+    begun, ended = (done.log.index(name) for name in ("cuStreamBeginCapture", "cuStreamEndCapture"))
+    assert "cuMemFree" in done.log[begun:ended]
+
+
+def test_what_a_recording_does_not_allow_ends_it(log: Path) -> None:
+    """The driver's rules: no synchronous allocation meanwhile, and not the legacy stream beside a blocking one."""
+    done = run(
+        """
+        from cuda.bindings import driver
+
+        device.current()
+        relaxed, local = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED, driver.CUstreamCaptureMode(1)
+        for flags, mode in ((1, local), (1, relaxed), (0, relaxed)):
+            _, stream = driver.cuStreamCreate(flags)
+            driver.cuStreamBeginCapture(stream, mode)
+            result, pointer = driver.cuMemAlloc(64)
+            event = driver.cuEventCreate(0)[1]
+            print(result.name, driver.cuEventRecord(event, 0)[0].name, driver.cuStreamEndCapture(stream)[0].name)
+            if pointer:
+                driver.cuMemFree(pointer)
+        """,
+        log,
+    )
+    assert done.out == (
+        "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED CUDA_SUCCESS CUDA_ERROR_STREAM_CAPTURE_INVALIDATED\n"
+        "CUDA_SUCCESS CUDA_SUCCESS CUDA_SUCCESS\n"
+        "CUDA_SUCCESS CUDA_ERROR_STREAM_CAPTURE_IMPLICIT CUDA_ERROR_STREAM_CAPTURE_INVALIDATED\n"
+    )
+
+
+def test_threads_launch_at_the_same_time(log: Path) -> None:
+    """Among them the first launch of all, which imports cuda.core; each frees memory while others' kernels run."""
+    done = run(
+        """
+        import threading
+
+        def work(n):
+            for _ in range(20):
+                buffer = pl.to_device(np.zeros(320, np.uint32), device="gpu")
+                pl.launch(programs.BUMP, 10, 32, buffer, n, device="gpu")
+                if (buffer.copy_to_host() != n).any():
+                    print("wrong")
+                buffer.free()
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        """,
+        log,
+    )
+    assert (done.out, done.err) == ("", "")
+    assert "at exit: 80 launches; alive: 0 allocations (0 bytes), 0 streams," in done.log
+
+
+# -- what goes wrong ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("early", [False, True], ids=["reported late", "reported early"])
+def test_an_address_that_is_not_allocated_is_a_fault(log: Path, early: bool) -> None:
+    """Freed memory, seen by the CPU machine. A driver may report it at the next call or when it is waited for."""
+    done = run(
+        """
+        memory = device.allocate(128)
+        kept = pl.to_device(np.zeros(32, np.uint32), device="gpu")
+        address = memory.address
+        memory.free()
+        values = [struct.pack("<Q", address), struct.pack("<I", 1)]
+        attempt(device.run, programs.BUMP, "bump", (1, 1, 1), (32, 1, 1), values)
+        attempt(device.allocate, 64)
+        attempt(kept.copy_to_host)
+        """,
+        log,
+        early=early,
+    )
+    assert done.out == FAULT + 2 * LOST.format("bump", "CUDA_ERROR_ILLEGAL_ADDRESS")
+    assert "  memcheck: load of 4 bytes at 0x50000000000: " in done.log
+    assert "  will be CUDA_ERROR_ILLEGAL_ADDRESS\n" in done.log
+
+
+@pytest.mark.parametrize(
+    ("launch", "name"),
+    [
+        ("programs.BUMP, 'bump', (1, 1, 1), (1, 1, 1), [struct.pack('<Q', memory.address + 2), bytes(4)]",
+         "CUDA_ERROR_MISALIGNED_ADDRESS"),
+        ("programs.BUMP, 'bump', (2, 1, 1), (32, 1, 1), [struct.pack('<Q', memory.address), bytes(4)]",
+         "CUDA_ERROR_ILLEGAL_ADDRESS"),
+        ("programs.TRAP, 'stop', (1, 1, 1), (1, 1, 1), []", "CUDA_ERROR_LAUNCH_FAILED"),
+        ("programs.BEYOND, 'beyond', (1, 1, 1), (1, 1, 1), []", "CUDA_ERROR_LAUNCH_FAILED"),
+    ],
+    ids=["misaligned", "past the end", "trap", "shared"],
+)  # fmt: skip
+def test_each_fault_has_its_result(log: Path, launch: str, name: str) -> None:
+    done = run(
+        f"""
+        memory = device.allocate(128)
+        attempt(device.run, {launch})
+        """,
+        log,
+    )
+    assert done.out.startswith("DeviceFault gpu: ")
+    assert done.out.endswith(f" ({name})\n")
+
+
+def test_memory_that_runs_out(log: Path) -> None:
+    done = run(
+        """
+        held = device.allocate(600_000)
+        attempt(device.allocate, 600_000)
+        attempt(pl.launch, programs.BUMP, 1, 32, np.zeros(2**18, np.uint32), 1, device="gpu")
+        held.free()
+        device.allocate(600_000).free()
+        """,
+        log,
+        memory=1_000_000,
+    )
+    assert done.out == "".join(
+        f"LaunchError {n} bytes: the GPU has not enough free memory (CUDA_ERROR_OUT_OF_MEMORY)\n"
+        for n in (600_000, 2**20)
+    )
+    assert done.log.endswith("at exit: 0 launches; alive: 0 allocations (0 bytes), 0 streams, 0 events, 0 graphs\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "out"),
+    [
+        ({"fail": "bump@2"}, "1\n" + FAULT + LOST.format("bump", "CUDA_ERROR_ILLEGAL_ADDRESS")),
+        ({"fail": "count,b*p=CUDA_ERROR_HARDWARE_STACK_ERROR"},
+         "DeviceFault gpu: the call stack overflowed or was overwritten (CUDA_ERROR_HARDWARE_STACK_ERROR)\n"
+         + 2 * LOST.format("bump", "CUDA_ERROR_HARDWARE_STACK_ERROR")),
+        ({"refuse": "cuMemAlloc*=CUDA_ERROR_OUT_OF_MEMORY@2"},
+         "1\n" + 2 * "LaunchError 128 bytes: the GPU has not enough free memory (CUDA_ERROR_OUT_OF_MEMORY)\n"),
+        ({"refuse": "cuEventRecord@3"},
+         "1\nDeviceFault gpu: the GPU stopped it (CUDA_ERROR_UNKNOWN)\n" + LOST.format("bump", "CUDA_ERROR_UNKNOWN")),
+        ({"refuse": "cuLibraryLoadData=CUDA_ERROR_NO_BINARY_FOR_GPU"},
+         3 * ("UnavailableError the GPU's driver does not take the code of this assembler "
+         "(CUDA_ERROR_NO_BINARY_FOR_GPU): update the driver, or install the assembler of the driver's CUDA, such as "
+         "pip install 'nvidia-nvjitlink<13.1'; device='cpu' needs neither\n")),
+    ],
+    ids=["kernel", "kernel with its result", "memory", "event", "code"],
+)  # fmt: skip
+def test_failures_on_demand(log: Path, options: dict[str, str], out: str) -> None:
+    """A kernel's failure is for good; a refused call is one call, and what follows is ptxlab's to decide."""
+    done = run(
+        """
+        def bump():
+            x = np.zeros(32, np.uint32)
+            pl.launch(programs.BUMP, 1, 32, x, 1, device="gpu")
+            print(x[0])
+
+        for _ in range(3):
+            attempt(bump)
+        """,
+        log,
+        **options,
+    )
+    assert done.out == out
+
+
+def test_a_kernel_that_never_ends_can_be_interrupted(log: Path) -> None:
+    """The event behind it is never done; Ctrl-C ends the waiting, and afterwards the process can end."""
+    done = run(
+        """
+        import signal
+
+        memory = device.allocate(128)
+        values = [struct.pack("<Q", memory.address), struct.pack("<I", 1)]
+        device.ready(programs.BUMP, "bump", 0)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        try:
+            device.run(programs.BUMP, "bump", (1, 1, 1), (32, 1, 1), values)
+        except KeyboardInterrupt:
+            print("interrupted")
+        attempt(memory.read)
+        """,
+        log,
+        hang="bump",
+    )
+    assert done.out == (
+        "interrupted\nUnavailableError bump was interrupted and may still run on the GPU; "
+        "restart Python (in a notebook: Kernel, Restart), or write device='cpu'\n"
+    )
+    assert "  never ends\n" in done.log
+    assert "cuEventQuery\n  CUDA_ERROR_NOT_READY\n" in done.log
+
+
+def test_a_kernel_that_never_ends_is_given_up_after_a_while(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory that nobody refers to any more is not given back then, since the driver would wait for ever."""
+    monkeypatch.setenv("PTXLAB_GPU_LIMIT", "0.3")
+    done = run(
+        """
+        def bump(n):
+            x = pl.empty(n, np.uint32, device="gpu")
+            pl.launch(programs.BUMP, 1, 32, x, 1, device="gpu")
+
+        attempt(bump, 32)
+        attempt(bump, 32)
+        """,
+        log,
+        hang="bump",
+    )
+    assert done.out == (
+        "DeviceFault gpu: it did not end within 0.3 s (PTXLAB_GPU_LIMIT)\n"
+        "UnavailableError bump did not end within 0.3 s and may still run on the GPU; "
+        "restart Python (in a notebook: Kernel, Restart), or write device='cpu'\n"
+    )
+    monkeypatch.setenv("PTXLAB_GPU_LIMIT", "soon")
+    done = run("attempt(pl.launch, programs.BUMP, 1, 32, np.zeros(32, np.uint32), 1, device='gpu')", log)
+    assert done.out == "LaunchError PTXLAB_GPU_LIMIT: a number of seconds is wanted, such as 30, found 'soon'\n"
+
+
+def test_ctrl_c_while_the_launch_returns(log: Path) -> None:
+    """The kernel runs on, and nothing that would wait for it is tried any more."""
+    done = run(
+        """
+        import signal
+
+        device.ready(programs.LOOP, "loop", 0)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        try:
+            device.run(programs.LOOP, "loop", (1, 1, 1), (1, 1, 1), [])
+        except KeyboardInterrupt:
+            print("interrupted")
+        attempt(device.allocate, 4)
+        """,
+        log,
+    )
+    assert done.out == (
+        "interrupted\nUnavailableError loop was interrupted and may still run on the GPU; "
+        "restart Python (in a notebook: Kernel, Restart), or write device='cpu'\n"
+    )
+
+
+def test_a_copy_behind_a_kernel_that_never_ends_is_ended_from_outside(log: Path) -> None:
+    environment = stand_in.environment(log=log, hang="bump")
+    environment["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parent)])
+    code = """
+    from cuda.bindings import driver
+
+    memory = device.allocate(128)
+    loaded = device.ready(programs.BUMP, "bump", 0)
+    config = device.launch_config((1, 1, 1), (32, 1, 1), 0, False, None)
+    pointers, held = device.parameter_block([struct.pack("<Q", memory.address), bytes(4)])
+    import ctypes
+    driver.cuLaunchKernelEx(config, loaded.handle, ctypes.addressof(pointers), 0)
+    memory.read()
+    """
+    with subprocess.Popen([sys.executable, "-c", HEAD + textwrap.dedent(code)], env=environment) as process:
+        while process.poll() is None and not (log.exists() and "waits for ever\n" in log.read_text()):
+            time.sleep(0.02)
+        process.terminate()
+    assert process.returncode == -signal.SIGTERM
+
+
+def test_another_gpu(log: Path) -> None:
+    """An A100 has no clusters and less shared memory, and takes no code that is for others."""
+    done = run(
+        """
+        print(device.describe())
+        x = np.zeros(32, np.uint32)
+        pl.launch(programs.BUMP, 1, 32, x, 1, device="gpu")
+        print(x[0])
+        attempt(pl.launch, programs.BUMP, 1, 32, x, 1, device="gpu", cluster=1)
+        attempt(device.run, programs.BUMP, "bump", (1, 1, 1), (1, 1, 1), [bytes(8), bytes(4)], shared=164 * 1024)
+        """,
+        log,
+        target="sm_80",
+        driver=12080,
+        memory=40 << 30,
+    )
+    assert done.out == (
+        "stand-in for A100 (CPU machine) (sm_80, 108 SMs, 40 GiB), driver for CUDA 12.8\n1\n"
+        "LaunchError bump: this GPU does not support this kind of launch (CUDA_ERROR_NOT_SUPPORTED)\n"
+        "TargetError shared: stand-in for A100 (CPU machine) has 166912 bytes for a block of bump, "
+        "167936 are asked for\n"
+    )
+    assert "  sm_80 has no clusters\n" in done.log
+
+
+# -- the tool ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_command_with_the_stand_in_as_its_gpu() -> None:
+    code = "from ptxlab import gpu; print(gpu.describe())"
+    options = ["--target", "sm_89", "--memory", str(24 << 30), "--driver", "13010"]
+    command = [sys.executable, str(TESTS / "stand_in"), *options, "--", sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == (
+        "stand-in for RTX 4090 (CPU machine) (sm_89, 128 SMs, 24 GiB), driver for CUDA 13.1\n", "",
+    )  # fmt: skip
+
+
+def test_code_that_the_assembler_has_not_made_is_refused(log: Path) -> None:
+    done = run(
+        """
+        from cuda.bindings import driver
+
+        device.current()
+        from ptxlab.gpu.assembler import assemble
+        for image in (b"not a cubin at all, only text", assemble(programs.BUMP, "sm_90").cubin[:-1] + b"?",
+                      assemble(programs.BUMP, "sm_80").cubin):
+            print(driver.cuLibraryLoadData(image, [], [], 0, [], [], 0)[0].name)
+        """,
+        log,
+    )
+    assert done.out == "CUDA_ERROR_INVALID_IMAGE\nCUDA_ERROR_INVALID_IMAGE\nCUDA_ERROR_NO_BINARY_FOR_GPU\n"
+    assert "  a cubin that ptxlab's assembler has not made\n" in done.log
+    assert "  code for sm_80 on sm_90\n" in done.log
+
+
+def test_without_its_environment_it_is_no_gpu() -> None:
+    environment = dict(os.environ) | {"LD_LIBRARY_PATH": str(stand_in.library().parent)}
+    code = "from cuda.bindings import driver; print(driver.cuInit(0)[0].name)"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("CUDA_ERROR_NO_DEVICE\n", "")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (("_compiler", lambda: None), "the stand-in for libcuda.so.1 needs a C compiler (cc)"),
+        (("_header", lambda: None), "the stand-in for libcuda.so.1 needs cuda.h: pip install 'ptxlab[cuda]'"),
+    ],
+    ids=["compiler", "header"],
+)
+def test_it_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, change: tuple[str, object], reason: str) -> None:
+    monkeypatch.setattr(stand_in, *change)
+    assert stand_in.unavailable() == reason
+    with pytest.raises(RuntimeError) as caught:
+        stand_in.library()
+    assert str(caught.value) == reason

@@ -1,0 +1,177 @@
+"""The table itself: what a form says of its modifiers, the messages for opcodes that fit nothing, docs, coverage."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ptxlab.emulate.runtime import memory
+from ptxlab.gpu import assembler
+from ptxlab.isa import SPECIAL, TABLE, FormError, all_ops, coverage, examples, explain, form, modifiers, report
+from ptxlab.isa.convert import WINDOWS
+from ptxlab.isa.types import LANE_TYPES
+
+
+def test_a_form_holds_its_modifiers() -> None:
+    f = form("fma.rn.ftz.f32")
+    assert (f.rnd, f.ftz, f.sat, f.type) == ("rn", True, False, "f32")
+    load = form("ld.global.nc.L1::no_allocate.L2::128B.v4.f32")
+    assert (load.space, load.vec, load.type, load.level1, load.prefetch) == (
+        "global", "v4", "f32", "L1::no_allocate", "L2::128B")  # fmt: skip
+    assert form("ld.f32").space is None
+    assert form("ldu.global.f32").space == "global"
+    atom = form("atom.global.gpu.acq_rel.cas.b32")
+    assert (atom.operation, atom.order, atom.scope, atom.op.name) == ("cas", "acq_rel", "gpu", "atom")
+
+
+def test_modifiers_may_stand_in_any_order() -> None:
+    listed, free = form("atom.acq_rel.gpu.global.add.f32"), form("atom.global.add.acq_rel.gpu.f32")
+    for slot in ("order", "scope", "space", "operation", "type"):
+        assert getattr(listed, slot) == getattr(free, slot)
+    assert form("fma.rn.f32.ftz").ftz
+
+
+def test_operand_types() -> None:
+    def of(opcode: str) -> list[tuple[str, str, str]]:
+        f = form(opcode)
+        return [(s.name, s.role, f.operand_type(s)) for s in f.op.operands]
+
+    assert of("mul.wide.u32") == [("d", "dst", "u64"), ("a", "src", "u32"), ("b", "src", "u32")]
+    assert of("cvt.rzi.s32.f64") == [("d", "dst", "s32"), ("a", "src", "f64")]
+    assert of("ld.global.v4.f32")[:2] == [("d", "dst", "vec"), ("a", "addr", "addr")]
+    assert of("shfl.sync.bfly.b32")[:2] == [("d", "dst", "b32"), ("p", "dst", "pred")]
+    setp = form("setp.lt.and.s32").op.operands
+    assert [(s.name, s.second, s.negatable) for s in setp] == [
+        ("p", False, False), ("q", True, False), ("a", False, False), ("b", False, False), ("c", False, True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("opcode", "message", "caret"),
+    [
+        ("fma.f32", "fma needs .rnd here, one of .rn .rz .rm .rp; found .f32", (4, 3)),
+        ("fma", "fma needs .rnd here, one of .rn .rz .rm .rp; found nothing", (4, 1)),
+        ("ex2.approx.f64", "ex2 needs .type here, one of .f32 .f16 .f16x2; found .f64", (11, 3)),
+        ("mul.s32", "mul needs one of .lo .hi .wide here; found .s32", (4, 3)),
+        ("div.f32", "div needs one of .approx .full .rn .rz .rm .rp here; found .f32", (4, 3)),
+        ("cvt.s32.f32", "cvt needs .rnd here, one of .rni .rzi .rmi .rpi; found .s32", (4, 3)),
+        ("cvt.f32.s32", "cvt needs .rnd here, one of .rn .rz .rm .rp; found .f32", (4, 3)),
+        ("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32", "mma needs .col here; found .row", (30, 3)),
+        ("add.rn.s32", "add does not take .rn here", (4, 2)),
+        ("cvt.rn.f64.f32", "cvt does not take .rn here", (4, 2)),
+        (
+            "add.f33",
+            "add needs .type here, one of .u16 .u32 .u64 .s16 .s32 .s64 .u16x2 .s16x2 .f32 .f64 .f16 .f16x2 "
+            ".bf16 .bf16x2 .f32x2; found .f33",
+            (4, 3),
+        ),
+        ("bra.far", "bra does not take .far here", (4, 3)),
+        ("addd.f32", "unknown instruction 'addd'", (0, 4)),
+    ],
+)
+def test_messages(opcode: str, message: str, caret: tuple[int, int]) -> None:
+    with pytest.raises(FormError) as caught:
+        form(opcode)
+    assert (str(caught.value), (caught.value.at, caught.value.length)) == (message, caret)
+
+
+def test_versions_and_architectures_come_from_the_modifiers_too() -> None:
+    assert (form("add.f32").version, form("add.f32").sm) == ((1, 0), 0)
+    assert (form("max.NaN.f32").version, form("max.NaN.f32").sm) == ((7, 0), 80)
+    assert (form("ld.shared.f32").version, form("ld.shared::cta.f32").version) == ((1, 0), (7, 8))
+    assert form("cvt.rn.satfinite.f16x2.f32").version == (8, 1)
+
+
+def test_explain() -> None:
+    doc = explain("fma.rn.ftz.f32")
+    assert str(doc) == (
+        "fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n\n"
+        "Fused multiply-add: d = a*b + c, rounded once. The workhorse of every dot product: two flops in one issue "
+        "slot, and a smaller error than `mul` followed by `add`.\n\n"
+        "  .rn  Rounds to the nearest number; a tie goes to the one with an even last digit.\n"
+        "  .ftz  Flush to zero: subnormal inputs and results become 0 and keep their sign.\n"
+        "  .f32  32-bit floating point: 24 significant bits.\n"
+        "  d  written: .f32.\n  a  read: .f32.\n  b  read: .f32.\n  c  read: .f32.\n  PTX 2.0, sm_20"
+    )
+    assert dict(doc)["rn"].startswith("Rounds to the nearest")
+    assert explain("wgmma.fence.sync.aligned").since == "PTX 8.0, sm_90; assembled only: the CPU machine refuses it"
+
+
+def test_every_entry_and_every_modifier_says_something() -> None:
+    for entry in all_ops():
+        assert len(entry.says) > 15, entry.syntax
+        assert entry.says[-1] in ".:", entry.syntax
+        for slot in entry.slots:
+            for word in slot.choices:
+                assert modifiers.word(word)[-1] == ".", word
+        for opcode in examples.opcodes(entry):
+            assert len(explain(opcode).modifiers) == opcode.count(".")
+
+
+def test_special_registers() -> None:
+    assert SPECIAL["%tid.x"].type == "u32"
+    assert SPECIAL["%clock64"].lane == "i64"
+    assert all(register.lane in LANE_TYPES for register in SPECIAL.values())
+
+
+def test_the_generic_windows_are_those_of_the_memory() -> None:
+    assert WINDOWS == {"param": memory.PARAM_WINDOW, "local": memory.LOCAL_WINDOW, "shared": memory.SHARED_WINDOW}
+
+
+def test_coverage_counts_every_entry() -> None:
+    rows = {row.opcode: row for row in coverage()}
+    assert set(rows) == set(TABLE)
+    assert sum(row.forms for row in rows.values()) == len(all_ops())
+    assert rows["fma"].executed == rows["fma"].forms
+    assert rows["wgmma"].executed == 0
+    assert re.match(r"\d+ opcodes, \d+ entries: \d+ executed, \d+ assembled only\n", report())
+
+
+# -- the real assembler ------------------------------------------------------------------------------------------------
+
+OTHER_OPERANDS = ("call", "brx", "wgmma", "tensormap")
+"""Opcodes whose operands an example cannot make up: functions, tables of labels, matrix and tensor descriptors."""
+
+REFUSED = re.compile(
+    r"""(?:shfl|vote)\.(?!sync)  # ended with sm_70, which no assembler of today goes below
+    | (?:ld|st)\.(?:\w+\.)*param::func | st\.(?:\w+\.)*param  # parameters of a called function
+    | cp\.async\.bulk\.(?:tensor|.*multicast)  # tensor coordinates, multicast masks
+    | mbarrier\.arrive.*shared::cluster  # the sink _ as destination
+    | cvt\.sat\.u8\.u8 | cvta\.shared::cluster  # a type clamped to itself, 32-bit cluster addresses
+    """,
+    re.VERBOSE,
+)
+
+
+def architecture(sm: int) -> str:
+    """The oldest that the assembler still knows and that has it."""
+    return next(name for least, name in ((75, "sm_75"), (80, "sm_80"), (86, "sm_86"), (89, "sm_89"), (90, "sm_90a"),
+                                         (100, "sm_100a")) if sm <= least)  # fmt: skip
+
+
+@pytest.mark.assembler
+def test_nvidias_assembler_takes_every_entry() -> None:
+    kernels: dict[tuple[str, tuple[int, int]], list[str]] = {}
+    tested = set()
+    for entry in all_ops():
+        if entry.name in OTHER_OPERANDS:
+            continue
+        for opcode in examples.opcodes(entry):
+            if not REFUSED.match(opcode):
+                found = form(opcode)
+                version = max(found.version, (6, 4))
+                kernels.setdefault((architecture(found.sm), version), []).append(examples.line(opcode))
+                tested.add(entry.syntax)
+    assert sum(map(len, kernels.values())) > 2400
+    for (arch, version), lines in kernels.items():
+        least = {"sm_75": (6, 4), "sm_80": (7, 0), "sm_86": (7, 1), "sm_89": (7, 8), "sm_90a": (8, 0)}.get(arch, (8, 6))
+        major, minor = max(version, least)
+        declarations = examples.DECLARATIONS
+        if (major, minor) < (8, 3):
+            declarations = declarations.replace(".reg .b128 %q<9>;\n", "")
+        body = "\n".join(lines)
+        assembler.assemble(
+            f".version {major}.{minor}\n.target {arch}\n.address_size 64\n.const .align 16 .b8 table[64];\n"
+            f".visible .entry example(.param .u64 input)\n{{\n{declarations}{body}\ndone:\nret;\n}}\n", arch
+        )  # fmt: skip

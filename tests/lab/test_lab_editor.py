@@ -1,0 +1,206 @@
+"""`pl.editor()`: what words mean, what may follow, what is wrong; and that its bundle is what its sources make."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab.lab import assets, language
+
+pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
+
+from ptxlab.lab.editing import START
+
+FRONTEND = Path(__file__).parents[2] / "frontend"
+
+
+def words(before: str, text: str = START) -> list[str]:
+    return [option.word for option in language.complete(before, text)[1]]
+
+
+# -- meanings and completions ------------------------------------------------------------------------------------------
+
+
+def test_what_words_mean() -> None:
+    found = language.explain("fma.rn.f32")
+    assert found is not None
+    assert found["word"] == "fma.rn.f32"
+    assert [part for part, _ in found["parts"]] == [".rn", ".f32"]
+    assert language.explain("%lane", START) == {"word": "%lane", "says": "A register of type .u32."}
+    assert language.explain("%lane", "") is None
+    assert language.explain(".target")["says"] == "The oldest GPU architecture that this text is written for."
+    assert language.explain("%tid.x")["says"].startswith("The thread's place in its block")
+    unfinished = language.explain("ld.global")
+    assert unfinished["word"] == "ld"
+    assert unfinished["syntax"].endswith("...")
+    assert language.explain("kernel", START) is None
+
+
+def test_opcodes_and_their_modifiers_in_order() -> None:
+    assert words("    fm") == ["fma"]
+    assert words("    fma.") == ["fma.rn", "fma.rz", "fma.rm", "fma.rp"]
+    assert "fma.rn.f32" in words("    fma.rn.")
+    assert "fma.rn.rz" not in words("    fma.rn.")
+    assert words("    mma.sync.") == ["mma.sync.aligned"]
+    assert words("@!%p shfl.sync.b") == ["shfl.sync.bfly"]
+    assert set(words("DONE: ex")) == {"exit", "ex2"}
+    assert words("    nonsense.") == []
+
+
+OPCODES = (
+    "fma.rn.f32", "ld.global.v4.f32", "cvt.rn.f16.f32", "setp.lt.u32", "bar.sync", "shfl.sync.bfly.b32",
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("opcode", OPCODES)
+def test_every_word_of_an_opcode_is_offered(opcode: str) -> None:
+    parts = opcode.split(".")
+    for k in range(1, len(parts)):
+        assert ".".join(parts[: k + 1]) in words(f"    {'.'.join(parts[:k])}.")
+
+
+def test_registers_labels_and_variables() -> None:
+    assert words("    add.u64 %a")[0] == "%at"
+    assert "%tid.x" in words("    mov.u32 %lane, %ti")
+    assert "x" in words("    ld.param.u64 %x, [")
+    text = START.replace("    ret;", "DONE:\n    ret;").replace("%lane;", "%lane, %r<3>;", 1)
+    assert words("    bra D", text) == ["DONE"]
+    assert words("    add.u32 %r", text) == ["%r0", "%r1", "%r2"]
+    assert words(".vis") == [".visible"]
+
+
+# -- the widget --------------------------------------------------------------------------------------------------------
+
+
+def checked(text: str) -> dict:
+    editor = pl.editor(text)
+    assert editor.wait()
+    return editor.problems
+
+
+@pytest.mark.assembler
+def test_a_text_without_mistakes() -> None:
+    found = checked(START)
+    assert found == {
+        "seq": 0,
+        "stage": "assembled",
+        "items": [],
+        "count": 0,
+        "note": "assembled: 8 registers, no spills",
+    }
+
+
+def test_of_many_mistakes_the_first_are_marked() -> None:
+    found = checked(START + "".join(f"zz{n};\n" for n in range(150)).join((".func f()\n{\n", "ret;\n}\n")))
+    assert (found["count"], len(found["items"])) == (150, 100)
+    assert found["items"][99]["message"] == "unknown instruction 'zz99'"
+
+
+def test_what_a_whole_text_lacks_is_marked_at_its_first_line() -> None:
+    (item,) = checked("\n")["items"]
+    assert (item["line"], item["message"]) == (1, "the text has no .target line")
+
+
+def test_mistakes_of_the_parser_and_of_the_table() -> None:
+    (item,) = checked(START.replace("%lane, 4;", "%lane 4;"))["items"]
+    assert (item["line"], item["column"], item["length"]) == (12, 30, 1)
+    assert item["message"] == "expected ',' or ';' after '%lane'; found '4'"
+    assert item["more"] == ["write:  mul.wide.u32  %at, %lane, 4;"]
+    first, second = checked(START.replace("mov.u32 ", "mov.rn.u32 ").replace("[%at]", "[%there]"))["items"]
+    assert [first["line"], second["line"]] == [11, 14]
+    assert "%there" in second["message"]
+
+
+@pytest.mark.assembler
+def test_mistakes_that_only_the_assembler_finds() -> None:
+    text = START.replace(".reg .u32 %lane;", ".reg .u32 %lane;\n    .shared .b8 tile[300000];")
+    found = checked(text)
+    assert found["stage"] == "assembled"
+    assert len(found["items"]) == 1
+    assert "shared" in found["items"][0]["message"]
+
+
+def test_only_the_newest_text_is_answered() -> None:
+    editor = pl.editor(START)
+    seen: list[int] = []
+    editor.observe(lambda change: seen.append(change["new"]["seq"]), "problems")
+    for k in range(1, 30):
+        editor.text = START + f"// {k}\n"
+    assert editor.wait()
+    assert editor.problems["seq"] == 29
+    assert seen == sorted(seen)
+    assert editor.text.endswith("// 29\n")
+
+
+def test_an_editor_is_a_kernel() -> None:
+    x = np.zeros(32, np.uint32)
+    editor = pl.editor(START, 1, 32, x)
+    pl.launch(editor, 1, 32, x)
+    assert x.tolist() == list(range(32))
+    x[:] = 0
+    assert editor.run().ok
+    assert x.tolist() == list(range(32))
+    editor.text = START.replace("%lane, 4;", "%lane 4;")
+    assert "found '4'" in str(editor.run().error)
+    applied: list[str] = []
+    editor.on_apply(applied.append)
+    editor._answer(editor, {"kind": "apply", "text": START, "seq": 5}, None)
+    assert applied == [START]
+    assert editor.result["seq"] == 5
+    assert "uint32 [32]: 0 1 2 3" in editor.result["html"]
+
+
+def test_what_can_be_opened() -> None:
+    scalar = pl.editor("scalar", head_dim=16)
+    assert scalar.text == pl.kernels.get("scalar").build(head_dim=16).ptx
+    assert repr(scalar).startswith("editor of scalar_f32_d16, ")
+    assert pl.editor(scalar).text == scalar.text
+    assert pl.editor().text == START
+    with pytest.raises(pl.kernels.UnknownKernel) as caught:
+        pl.editor("scaler")
+    assert str(caught.value).startswith("there is no kernel 'scaler'; there are scalar, tiled, ")
+    for wrong, says in ((3, "what: PTX text or a kernel is wanted, found int"), (None, "... found NoneType")):
+        with pytest.raises(pl.LaunchError) as refused:
+            pl.editor(wrong)
+        assert str(refused.value).endswith(says.removeprefix("..."))
+    with pytest.raises(pl.TargetError) as misspelt:
+        pl.editor("scalar", head_dm=16)
+    assert str(misspelt.value).startswith("scalar has no head_dm; its parameters are head_dim, ")
+    assert pl.editor("").text == ""
+    data = pl.editor()._repr_mimebundle_()[0]
+    assert "mul.wide.u32" not in data["text/plain"]
+    assert "ptxlab-copy" in data["text/html"]
+
+
+# -- the bundle --------------------------------------------------------------------------------------------------------
+
+
+def test_the_bundle_is_made_from_the_sources_here() -> None:
+    names = ("build.mjs", "editor.js", "package-lock.json", "package.json", "ptx.js")
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update(f"{name}\0{(FRONTEND / name).read_text(encoding='utf-8')}\0".encode())
+    first = assets.script("editor").partition("\n")[0]
+    assert digest.hexdigest() in first, "build it again: make bundle"
+
+
+def test_nothing_in_the_bundle_is_fetched() -> None:
+    bundle = assets.script("editor")
+    assert "http" not in bundle.replace("http://www.w3.org/2000/svg", "")
+    assert "import(" not in bundle
+    notices = (assets.STATIC / "NOTICES.txt").read_text()
+    assert notices.count("(MIT)") >= 10
+
+
+@pytest.mark.skipif(shutil.which("node") is None or not (FRONTEND / "node_modules").is_dir(), reason="needs npm ci")
+def test_the_sources_make_the_bundle_to_the_byte(tmp_path: Path) -> None:
+    subprocess.run(["node", "build.mjs", str(tmp_path)], cwd=FRONTEND, check=True)
+    for name in ("editor.js", "NOTICES.txt"):
+        assert (tmp_path / name).read_text(encoding="utf-8") == (assets.STATIC / name).read_text(encoding="utf-8")

@@ -1,0 +1,330 @@
+"""The explorer without a browser: what each stage computes, stale requests dropped, errors shown and recovered from."""
+
+from __future__ import annotations
+
+import gc
+import json
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab.lab import explorer_views
+from ptxlab.lab.explorer_views import Request, request
+from ptxlab.lab.session import Session
+from ptxlab.lab.subject import Judgement, Ran
+
+SMALL = {"subject": "scalar", "head_dim": 16}
+CAUSAL = {"subject": "scalar", "head_dim": 16, "causal": True}
+
+
+class Page:
+    """Stands where the browser stands: keeps what is published."""
+
+    def __init__(self) -> None:
+        self.log: list[tuple[str, Any]] = []
+        self.now: dict[str, Any] = {}
+        self.messages: list[list[str]] = []
+
+    def __call__(self, parts: dict[str, Any]) -> None:
+        self.messages.append(list(parts))
+        self.log.extend(parts.items())
+        self.now.update(parts)
+
+    def parts(self, seq: int) -> list[str]:
+        """The parts published for one request, in order, without the status lines."""
+        return (
+            [part for part, value in self.log if value is not None and value["seq"] == seq and part != "status"]
+            if seq
+            else []
+        )
+
+
+@pytest.fixture
+def page() -> Page:
+    return Page()
+
+
+@pytest.fixture
+def session(page: Page) -> Iterator[Session]:
+    session = Session(page)
+    yield session
+    assert session.wait(60)
+
+
+def test_an_answer_comes_in_the_order_in_which_it_is_read(session: Session, page: Page) -> None:
+    seq = session.ask(request(**SMALL, seq_q=20, seq_k=33, device="step"))
+    assert session.wait()
+    order = page.parts(seq)
+    assert [p for p in order if p != "pinned"] == ["code", "diff", "assembly", "run", "state"]
+    code, run, state = page.now["code"], page.now["run"], page.now["state"]
+    assert code["name"] == "scalar_f32_d16"
+    assert len(code["ptx"]) == len(pl.kernels.get("scalar").build(head_dim=16).ptx.splitlines())
+    assert code["python"]["file"] == "kernels/scalar.py"
+    assert len(code["links"]) > 0.8 * code["instructions"]
+    assert run["error"]["ok"]
+    assert run["thread_instructions"] == sum(n for _, n in run["heat"])
+    assert (run["map"]["rows"], run["map"]["cols"], run["map"]["row"]) == (20, 16, 19)
+    assert len(run["map"]["values"]) == 20 * 16 * 4
+    assert state["tiles"] == 33
+    for name in ("m", "l", "rescale"):
+        np.testing.assert_allclose(state["kernel"][name], state["numpy"][name], rtol=1e-5, atol=1e-6)
+    assert page.now["status"]["busy"] is False
+
+
+def test_all_that_is_sent_is_json_but_for_the_bytes(session: Session, page: Page) -> None:
+    session.ask(request(**SMALL, seq_q=4, seq_k=4, device="step"))
+    assert session.wait()
+    for part, value in page.now.items():
+        if part == "run":
+            value = {**value, "map": {**value["map"], "values": "", "absolute": ""}}
+        json.dumps(value, allow_nan=False)
+
+
+def test_a_seen_setting_is_not_run_again(session: Session, page: Page) -> None:
+    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
+    assert session.wait()
+    assert page.now["run"]["cached"] is False
+    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step", row=3))
+    assert session.wait()
+    assert page.now["run"]["cached"] is True
+    assert page.now["run"]["map"]["row"] == 3
+    assert page.now["state"]["label"] == "row 3"
+
+
+def test_what_is_ready_together_travels_together(session: Session, page: Page) -> None:
+    """Each message costs the page a frame: code and diff share one, and all of a seen setting is one."""
+    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
+    assert session.wait()
+    first = [[part for part in parts if part != "pinned"] for parts in page.messages]
+    assert first == [
+        ["status"],
+        ["code", "problem", "diff", "status"],
+        ["assembly", "status"],
+        ["run", "status"],
+        ["state", "status"],
+    ]
+    page.messages.clear()
+    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
+    assert session.wait()
+    assert page.messages == [["code", "problem", "diff", "assembly", "run", "state", "status"]]
+
+
+def collecting() -> bool:
+    """Whether the garbage collector runs, or does so soon."""
+    deadline = time.monotonic() + 30
+    while not gc.isenabled() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return gc.isenabled()
+
+
+def test_the_garbage_collector_runs_again_when_the_answer_is_out(session: Session) -> None:
+    assert collecting()
+    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
+    assert not gc.isenabled()
+    assert session.wait()
+    assert collecting()
+
+
+def test_stale_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, session: Session, page: Page) -> None:
+    """While the first request is held up in its run, three more arrive: only the last is answered, the first stops."""
+    running, go_on = threading.Event(), threading.Event()
+    run = explorer_views.run
+
+    def slow_run(version: Any, asked: Request) -> Any:
+        running.set()
+        assert go_on.wait(30)
+        return run(version, asked)
+
+    monkeypatch.setattr(explorer_views, "run", slow_run)
+    first = session.ask(request(**SMALL, seq_q=3, seq_k=3, device="step"))
+    assert running.wait(30)
+    skipped = [session.ask(request(**SMALL, seq_q=n, seq_k=3, device="step")) for n in (4, 5)]
+    last = session.ask(request(**CAUSAL, seq_q=6, seq_k=3, device="step"))
+    go_on.set()
+    assert session.wait()
+    assert page.parts(first)[-1] == "assembly"
+    assert [page.parts(seq) for seq in skipped] == [[], []]
+    assert page.parts(last) == ["code", "diff", "assembly", "run", "state"]
+    assert page.now["status"]["seq"] == last
+
+
+def test_errors_are_shown_and_the_next_request_recovers(session: Session, page: Page) -> None:
+    session.ask(request(**SMALL, heads=3, kv_heads=2))
+    assert session.wait()
+    assert page.now["problem"] == {
+        "title": "These parameters do not fit together",
+        "message": "heads = 3 should be a multiple of kv_heads = 2",
+        "line": 0,
+        "python_line": None,
+        "seq": 1,
+    }
+    assert page.now["status"]["failed"] is True
+    session.ask(request("tiled", head_dim=128, dtype="f64", tile_kv=128))
+    assert session.wait()
+    assert page.now["problem"]["title"] == "This does not fit"
+    assert "bytes of static shared memory" in page.now["problem"]["message"]
+    session.ask(request(**SMALL, seq_q=2, seq_k=2, device="step"))
+    assert session.wait()
+    assert page.now["problem"] is None
+    assert page.now["run"]["error"]["ok"]
+
+
+def test_a_fault_is_shown_at_its_ptx_and_python_line(
+    monkeypatch: pytest.MonkeyPatch, session: Session, page: Page
+) -> None:
+    def faulty(version: Any, asked: Request) -> Any:
+        line, _ = version.code["links"][5]
+        raise pl.DeviceFault("memcheck", "a load outside every allocation", kernel="k", line=line, source="ld ...")
+
+    monkeypatch.setattr(explorer_views, "run", faulty)
+    session.ask(request(**SMALL, seq_q=2, seq_k=2))
+    assert session.wait()
+    line, python_line = page.now["code"]["links"][5]
+    assert page.now["problem"]["title"] == "The kernel was stopped"
+    assert (page.now["problem"]["line"], page.now["problem"]["python_line"]) == (line, python_line)
+
+
+def test_an_assembler_error_stops_before_the_run(monkeypatch: pytest.MonkeyPatch, session: Session, page: Page) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise pl.AssemblyError("Rounding modifier required", line=12, source="fma.f32")
+
+    monkeypatch.setattr("ptxlab.gpu.assemble", refuse)
+    session.ask(request(**SMALL, seq_q=2, seq_k=2))
+    assert session.wait()
+    assert page.now["assembly"] == {"state": "error", "note": "Rounding modifier required", "seq": 1}
+    assert page.now["problem"]["title"] == "NVIDIA's assembler refused the PTX"
+    assert "run" not in page.now
+
+
+def test_without_the_wheels_one_line_says_so_and_the_kernel_runs(
+    monkeypatch: pytest.MonkeyPatch, session: Session, page: Page
+) -> None:
+    def missing(*_: Any, **__: Any) -> Any:
+        raise pl.UnavailableError("NVIDIA's assembler is not installed: pip install ...")
+
+    monkeypatch.setattr("ptxlab.gpu.assemble", missing)
+    session.ask(request(**SMALL, seq_q=2, seq_k=2, device="step"))
+    assert session.wait()
+    assert page.now["assembly"]["note"] == "NVIDIA's assembler is not installed: pip install ..."
+    assert page.now["run"]["error"]["ok"]
+
+
+def test_pin_changes_what_is_compared(session: Session, page: Page) -> None:
+    session.ask(request(**SMALL, seq_q=2, seq_k=2, device="step"))
+    assert session.wait()
+    session.ask(request(**CAUSAL, seq_q=2, seq_k=2, device="step"))
+    assert session.wait()
+    assert page.now["diff"]["against"] == "scalar_f32_d16 · sm_80"
+    assert any(row[0] == "+" for row in page.now["diff"]["rows"])
+    session.pin()
+    assert session.wait()
+    assert page.now["diff"]["summary"] == "no instruction changed"
+    assert page.now["pinned"]["label"] == "scalar_f32_d16_causal · sm_80"
+
+
+@pytest.mark.parametrize(
+    ("seq_k", "causal", "row", "why"), [(0, False, 0, "there are no keys (Sk = 0)"), (2, True, 1, "row 1 sees no key")]
+)
+def test_rows_that_see_no_key_say_so(
+    session: Session, page: Page, seq_k: int, causal: bool, row: int, why: str
+) -> None:
+    session.ask(request(**(CAUSAL if causal else SMALL), seq_q=5, seq_k=seq_k, row=row, device="step"))
+    assert session.wait()
+    assert page.now["state"]["note"] == f"Nothing to sum: {why}, so O = 0 and LSE = −∞."
+    assert page.now["run"]["error"]["ok"]
+
+
+def test_the_error_map_keeps_the_worst_of_each_cell_and_nan() -> None:
+    error = np.zeros((1, 2, 1100, 4))
+    error[0, 1, 1000, 2] = np.nan
+    error[0, 1, 5, 1] = 0.25
+    ran = Ran(None, judged=Judgement(None, error, 4 * error), kept=(error,))
+    shown = explorer_views.error_map(ran, request("scalar", head=(0, 1)))
+    assert shown is not None
+    assert (shown["rows"], shown["cols"], shown["step"], shown["label"]) == (367, 4, [3, 1], "head 1")
+    values = np.frombuffer(shown["values"], np.float32).reshape(367, 4)
+    assert values[1, 1] == 1.0
+    assert np.isnan(values[333, 2])
+    assert shown["worst"][0] == [1000, 2, "NaN", "NaN"]
+    assert shown["worst"][1] == [5, 1, 0.25, 1.0]
+
+
+def test_the_widget_follows_its_controls() -> None:
+    explorer = pl.explore("scalar", seq_len=5, head_dim=16, device="step", causal=True)
+    assert explorer.wait()
+    assert explorer.view.code["name"] == "scalar_f32_d16_causal"
+    assert repr(explorer) == "explorer of scalar_f32_d16_causal"
+    explorer.controls["causal"].value = False
+    assert explorer.wait()
+    assert explorer.view.code["name"] == "scalar_f32_d16"
+    explorer.set(kernel="tiled", tile_kv=8, seq_k=20, heads=2)
+    assert explorer.wait()
+    assert explorer.view.code["name"].startswith("tiled_f32_d16")
+    assert explorer.view.state["tiles"] == 3
+    assert explorer.view.state["label"] == "head 0, row 4"
+    assert "tile_kv" in explorer.controls
+    explorer.set(kernel="mma", dtype="bf16")
+    assert explorer.wait()
+    assert explorer.view.code["name"] == "mma_bf16_d16"
+    assert explorer.view.problem is None
+    run = explorer.view.run
+    assert run["seq"] == explorer.view.code["seq"]
+    assert run["error"]["ok"]
+    assert [way["label"] for way in run["ways"]] == ["CPU machine", "GPU", "numpy bfloat16"]
+    assert 0 < run["ways"][0]["ulp"] < 2
+    explorer.set(kernel="scalar")
+    assert explorer.wait()
+    assert "tile_kv" not in explorer.controls
+    assert explorer.parameters["head_dim"] == 16
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"head_dim": 0}, "head_dim is a whole number from 1 to 256, not 0"),
+        ({"dtype": "f8"}, "dtype is one of f32, f64, not 'f8'"),
+        ({"sigma": 50}, "sigma is a number from 0.1 to 10, not 50"),
+        ({"causal": "yes"}, "causal is True or False, not 'yes'"),
+        ({"batch": True}, "batch is a whole number from 1 to 8, not True"),
+        ({"row": "last"}, "row is a whole number from 0, or -1 for the last, not 'last'"),
+        ({"speed": 1}, "the explorer has no parameter 'speed'; it has "),
+    ],
+)
+def test_wrong_parameters_name_their_limits(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(pl.TargetError) as caught:
+        pl.explore("scalar", **parameters)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_saved_notebook_keeps_the_numbers_and_pictures() -> None:
+    explorer = pl.explore("scalar", seq_len=6, head_dim=16, device="step")
+    data, _ = explorer._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    html = data["text/html"]
+    assert "scalar_f32_d16 for sm_80" in html
+    assert "✓ pass" in html
+    assert html.count("<img ") == 2
+    assert '<span class="o">fma<span class="m">.rn</span><span class="m">.f32</span></span>' in html
+    assert "<script" not in html
+    assert len(html) < 150_000
+
+
+def test_figures_for_papers() -> None:
+    q, k, v = pl.reference.random_inputs(1, 2, 1, 6, 9, 16)
+    result = pl.attention(q, k, v, kernel="scalar", device="step", state=[(0, 1, 3)])
+    figure = pl.plot_state(result)
+    assert [axis.get_ylabel() for axis in figure.axes] == ["running maximum m", "running sum l", "rescale"]
+    lines = figure.axes[0].get_lines()
+    assert [line.get_label() for line in lines] == ["the kernel's probes", "numpy float64"]
+    np.testing.assert_allclose(lines[0].get_ydata(), lines[1].get_ydata(), rtol=1e-5, atol=1e-6)
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    assert "max " in pl.plot_error(result, head=(0, 1)).axes[0].get_title()
+    plain = pl.attention(q, k, v, kernel="scalar", device="step")
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.plot_state(plain)
+    assert str(caught.value) == "this result has no state; write pl.attention(..., state=True)"

@@ -1,0 +1,336 @@
+"""What the explorer shows of each kind of kernel: decode, any PTX, CUDA C++; counters, rooflines, machine code."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptxlab as pl
+from ptxlab import kernels
+from ptxlab.lab import dataflow, explorer_views
+from ptxlab.lab.attention_subject import named
+from ptxlab.lab.explorer_views import request
+from ptxlab.lab.kernel_subject import subject_of
+from ptxlab.lab.subject import Subject, machines, plain_attention, ways
+
+PTX = """\
+.version 7.0
+.target sm_80
+.address_size 64
+
+.visible .entry scale(.param .u64 x, .param .f32 a, .param .u32 n)
+{
+    .reg .pred %p;
+    .reg .b32 %i, %n, %t, %b;
+    .reg .f32 %v, %a;
+    .reg .b64 %x, %at;
+
+    ld.param.u64 %x, [x];
+    ld.param.f32 %a, [a];
+    ld.param.u32 %n, [n];
+    mov.u32 %i, %ctaid.x;
+    mov.u32 %t, %ntid.x;
+    mov.u32 %b, %tid.x;
+    mad.lo.u32 %i, %i, %t, %b;
+    setp.ge.u32 %p, %i, %n;
+    @%p ret;
+    mad.wide.u32 %at, %i, 4, %x;
+    ld.global.f32 %v, [%at];
+    mul.f32 %v, %v, %a;
+    st.global.f32 [%at], %v;
+    ret;
+}
+"""
+CUDA = """
+__global__ void half_of(const float *x, float *y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] / 3.0f;
+}
+"""
+
+
+def answer(asked: explorer_views.Request) -> tuple[Any, Any, Any, Any]:
+    """Version, assembly, what is shown of the run, and the state."""
+    version = explorer_views.build(asked)
+    ran = explorer_views.run(version, asked)
+    shown = explorer_views.show_run(ran, asked, version)
+    return version, explorer_views.assemble(version, asked), shown, explorer_views.state(version, asked, ran)
+
+
+# -- decode ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("name", pl.kernels.names("decode"))
+def test_decode_kernels_show_error_state_and_tiles(name: str) -> None:
+    _, _, shown, state = answer(request(name, heads=4, kv_heads=2, seq_k=50, device="step", row=1))
+    assert shown["error"]["ok"]
+    assert (shown["map"]["rows"], shown["map"]["row_name"], shown["map"]["row"]) == (4, "query head", 1)
+    assert shown["tiles"]["keys"] == 50
+    assert [way["label"] for way in shown["ways"]][:2] == ["CPU machine", "GPU"]
+    for series in ("m", "l", "rescale"):
+        np.testing.assert_allclose(
+            np.array(state["kernel"][series], float), np.array(state["numpy"][series], float), rtol=3e-3, atol=1e-3
+        )
+        assert state["makers"][series], (name, series)
+    if name != "decode":
+        assert abs(state["merged"]["m"] - state["merged"]["numpy_m"]) < 1e-3
+
+
+def test_decode_without_keys_says_so() -> None:
+    _, _, shown, state = answer(request("decode", seq_k=0, device="step"))
+    assert shown["error"]["ok"]
+    assert state["note"] == "Nothing to sum: there are no keys, so O = 0 and LSE = −∞."
+
+
+def test_a_paged_cache_gives_what_a_dense_one_gives() -> None:
+    maps = [
+        answer(request("decode_split", cache=cache, page_size=8, seq_k=37, batch=2, device="cpu"))[2]["map"]["worst"][0]
+        for cache in ("dense", "paged")
+    ]
+    assert maps[0] == maps[1]
+
+
+# -- which lines make what ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", pl.kernels.names("prefill"))
+def test_every_number_of_the_softmax_leads_to_the_instruction_that_makes_it(name: str) -> None:
+    built = named(name).spec.build()  # type: ignore[attr-defined]
+    lines = built.ptx.splitlines()
+    made = dataflow.makers(built.with_probes().module, built.module)
+    for series, opcodes in (("m", ("max.",)), ("l", ("fma.", "add.")), ("rescale", ("ex2.",))):
+        assert made[series], series
+        for line in made[series]:
+            assert lines[line - 1].split()[0].startswith(opcodes), lines[line - 1]
+
+
+def test_accesses_are_named_after_the_array_they_go_to() -> None:
+    module = pl.kernels.get("scalar").build(head_dim=8).module
+    touched = dataflow.touched(dataflow.accesses(module))
+    assert {"q", "key", "value", "o", "lse"} == set(touched.values())
+    stores = dataflow.stores_of(dataflow.accesses(module), "o")
+    assert [offset for _, offset, _ in stores] == [0, 4, 8, 12, 16, 20, 24, 28]
+    assert {size for *_, size in stores} == {4}
+
+
+# -- any PTX -----------------------------------------------------------------------------------------------------------
+
+
+def test_ptx_text_is_shown_run_and_counted_on_copies() -> None:
+    x = np.arange(10, dtype=np.float32)
+    asked = request(subject_of(PTX, 1, 32, (x, np.float32(2), 10)), device="step")
+    version, assembly, shown, state = answer(asked)
+    assert version.code["title"] == "PTX text"
+    assert version.code["python"] is None
+    assert shown["arrays"] == [["x", "float32 [10]: 0 2 4 6 8 10 12 14 ..."]]
+    assert x[3] == 3  # the caller's array is as it was
+    assert (shown["error"], shown["map"], state) == (None, None, None)
+    assert dict(shown["heat"])[22] == 10
+    assert dict(map(tuple, version.code["touched"]))[22] == "x"
+    assert assembly["state"] in ("ok", "missing")
+    json.dumps([version.code, shown], allow_nan=False)
+
+
+def test_without_arguments_it_says_how_to_run_it() -> None:
+    _, assembly, shown, _ = answer(request(subject_of(PTX, None, None, ()), threads=256))
+    assert (
+        shown["note"]
+        == "Not run: give it a grid, a block and arguments, as in pl.explore(kernel, grid, block, x, y, n)."
+    )
+    if assembly["state"] == "ok":
+        assert assembly["occupancy"]["threads"] == 256
+
+
+def test_of_several_kernels_one_is_chosen_and_the_block_is_what_the_text_says() -> None:
+    two = PTX + PTX[PTX.index(".visible") :].replace("scale(", "again(").replace(")\n{", ")\n.maxntid 96, 1, 1\n{", 1)
+    subject = subject_of(two, None, None, ())
+    assert [p.name for p in subject.parameters] == ["arch", "entry", "threads"]
+    assert subject.problem[0].default == 96
+    assert explorer_views.build(request(subject)).code["name"] == "scale"
+    assert explorer_views.build(request(subject, entry="again")).code["name"] == "again"
+    x = np.ones(4, np.float32)
+    asked = request(subject_of(two, 1, 32, (x, np.float32(3), 4)), entry="again", device="step")
+    assert answer(asked)[2]["arrays"] == [["x", "float32 [4]: 3 3 3 3"]]
+
+
+@pytest.mark.parametrize(
+    ("ptx", "title", "line"),
+    [
+        (PTX.replace("mul.f32", "mul.f33"), "The PTX has a mistake", 23),
+        (PTX.replace("ret;\n}", "ret\n}"), "The PTX has a mistake", 25),
+    ],
+)
+def test_a_mistake_in_the_text_is_shown_at_its_line_and_the_explorer_lives_on(ptx: str, title: str, line: int) -> None:
+    explorer = pl.explore(ptx)
+    assert explorer.wait()
+    assert explorer.view.code["ptx"]
+    problem = explorer.view.problem
+    assert (problem["title"], problem["line"]) == (title, line)
+    assert "<script" not in explorer._repr_mimebundle_()[0]["text/html"]
+
+
+def test_a_fault_is_shown_at_its_line() -> None:
+    explorer = pl.explore(PTX, 1, 32, np.zeros(4, np.float32), np.float32(1), 32, device="step")
+    assert explorer.wait()
+    assert explorer.view.problem["title"] == "The kernel was stopped"
+    assert explorer.view.problem["line"] == 22
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: pl.explore(3), pl.LaunchError,
+         "explore: the name of a kernel of the library, PTX text, or a kernel is wanted, got int"),
+        (lambda: pl.explore(PTX, 1), pl.LaunchError,
+         "explore: to run a kernel give both grid and block, as in pl.launch"),
+        (lambda: pl.explore("scalar", 1, 32), pl.TargetError,
+         "explore: grid, block and arguments go with PTX or a kernel; 'scalar' brings its own"),
+        (lambda: request("scalar", speed=1), pl.TargetError,
+         "scalar has no parameter 'speed'; it has head_dim, causal, dtype, arch, seq_q, seq_k, batch, heads, kv_heads, "
+         "seed, sigma"),
+        (lambda: request("scalar", sigma=0).check(), pl.TargetError,
+         "scalar: sigma is a number above 0 and at most 100, not 0"),
+        (lambda: request("decode_split", splits=0).check(), pl.TargetError,
+         "decode_split: splits is a whole number from 1 to 64, not 0"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_named(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_results_and_built_kernels_open_with_their_own_parameters() -> None:
+    q, k, v = pl.reference.random_inputs(1, 1, 1, 8, 8, 16)
+    result = pl.attention(q, k, v, kernel="tiled", causal=True, device="step")
+    explorer = pl.explore(result, seq_len=8, device="step")
+    assert explorer.wait()
+    assert explorer.view.code["name"] == "tiled_f32_d16_causal"
+    explorer = pl.explore(pl.kernels.get("decode").build(head_dim=32), seq_k=8, device="step")
+    assert explorer.wait()
+    assert explorer.view.code["name"].startswith("decode_f32_d32")
+
+
+def test_a_subject_of_ones_own_needs_a_title_and_a_kernel() -> None:
+    class Mine(Subject):
+        title, name = "Twice as much", "scale"
+
+        def build(self, values: Any) -> Any:
+            return pl.parse(PTX).kernels and subject_of(PTX, None, None, ()).build({})
+
+    explorer = pl.explore(Mine())
+    assert explorer.wait()
+    assert explorer.view.code["title"] == "Twice as much"
+    assert explorer.view.problem is None
+
+
+def test_cuda_is_compiled_again_for_another_target_and_with_other_options() -> None:
+    pytest.importorskip("cuda.bindings.nvrtc")
+    x, y = np.ones(40, np.float32), np.zeros(40, np.float32)
+    subject = subject_of(pl.cuda(CUDA), 2, 32, (pl.const(x), pl.out(y), 40))
+    version, _, shown, _ = answer(request(subject, device="step"))
+    assert version.code["title"] == "CUDA kernel"
+    assert version.code["python"]["language"] == "CUDA C++"
+    assert any(row == 4 for _, row in [(p, version.code["python"]["numbers"][r - 1]) for p, r in version.code["links"]])
+    assert shown["arrays"][0][1].startswith("float32 [40]: 0.333333")
+    fast, _, again, _ = answer(request(subject, device="step", fast_math=True, arch="sm_90"))
+    change = explorer_views.diff(version, fast)
+    assert change["summary"] != "no instruction changed"
+    assert again["arrays"][0][1].startswith("float32 [40]: 0.333333")
+    assert not y.any()
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+def test_an_endless_kernel_is_stopped_and_the_explorer_lives_on() -> None:
+    endless = PTX.replace("    ret;\n}", "again:\n    bra again;\n}")
+    explorer = pl.explore(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32)
+    assert explorer.wait()
+    assert explorer.view.problem["title"] == "The kernel was stopped"
+    assert explorer.view.problem["message"].startswith("budget: the launch has run its 500,000,000 warp-instructions")
+    explorer.set(arch="sm_90")
+    assert explorer.wait()
+    assert explorer.view.code["arch"] == "sm_90"
+    explorer = pl.explore(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32, budget=700)
+    assert explorer.wait()
+    assert explorer.view.problem["message"].startswith("budget: the launch has run its 700 warp-instructions")
+    cell = pl.editor(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32, budget=1000).run()
+    assert str(cell.error).startswith("budget: the launch has run its 1,000 warp-instructions and has not ended")
+    cell = pl.editor(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32).run()
+    assert str(cell.error).startswith("budget: the launch has run its 500,000,000 warp-instructions")
+
+
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("name", [*kernels.names("prefill"), *kernels.names("decode")])
+def test_every_element_type_is_shown_with_its_three_ways(name: str) -> None:
+    subject = named(name)
+    for dtype in next(p.choices for p in subject.parameters if p.name == "dtype"):
+        sizes = {p.name: 20 for p in subject.parameters if p.name in ("seq_q", "seq_k")}
+        _, _, shown, _ = answer(request(subject, dtype=dtype, head_dim=16, **sizes))
+        assert shown["error"]["ok"]
+        assert [way["label"] for way in shown["ways"]][:2] == ["CPU machine", "GPU"]
+        assert shown["ways"][0]["ulp"] == pytest.approx(shown["error"]["ulp"], rel=0.01)
+
+
+def test_with_a_gpu_both_machines_run_and_are_held_against_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = np.array([[[[1.0, 2.0]]]])
+    cpu, gpu = (exact + off for off in (1e-7, 3e-7))
+    found = ways({"gpu": gpu.astype(np.float32), "cpu": cpu.astype(np.float32)}, exact, exact, "numpy float32")
+    ends = [("CPU machine", "numpy float64"), ("GPU", "numpy float64"), ("numpy float32", "numpy float64")]
+    assert [(w.label, w.against) for w in found] == [*ends, ("CPU machine", "GPU")]
+    assert found[1].max == pytest.approx(3e-7, rel=0.3)
+    assert found[3].max == pytest.approx(2e-7, rel=0.6)
+    monkeypatch.setattr("ptxlab.gpu.available", lambda: True)
+    assert machines("auto") == ("gpu", "cpu")
+    assert machines("cpu") == ("cpu",)
+    assert ways({"cpu": cpu}, exact, exact, "numpy")[1].note == "not asked: choose the device auto or gpu"
+    monkeypatch.setattr("ptxlab.gpu.available", lambda: False)
+    assert ways({"cpu": cpu}, exact, exact, "numpy")[1].note == "there is no NVIDIA GPU here"
+
+
+def test_numpy_as_one_writes_it_is_close_to_float64() -> None:
+    q, k, v = pl.reference.random_inputs(2, 4, 2, 9, 5, 16)
+    exact = pl.reference.attention(q, k, v, causal=True).o
+    np.testing.assert_allclose(plain_attention(q, k, v, causal=True, dtype=np.float32), exact, atol=2e-6)
+    assert not plain_attention(q, k[:, :, :0], v[:, :, :0], causal=False, dtype=np.float32).any()
+
+
+# -- machine code ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.assembler
+def test_machine_code_is_linked_to_ptx_lines() -> None:
+    asked = request("scalar", head_dim=8, sass=True)
+    version = explorer_views.build(asked)
+    sass = explorer_views.sass(version, asked)
+    if sass["state"] == "missing":
+        assert sass["note"].startswith("needs ptxlab[sass]: ")
+        pytest.skip(sass["note"])
+    assert sass["arch"] == "sm_80"
+    assert sass["lines"][0] == '<span class="d">scalar_f32_d8</span>'
+    lines = version.built.ptx.splitlines()
+    special = {
+        p for p, row in sass["links"] if "MUFU<span" in sass["lines"][row - 1] and ".EX2" in sass["lines"][row - 1]
+    }
+    assert special
+    assert all("ex2.approx" in lines[p - 1] for p in special)
+    assert sass["docs"]["MUFU"].startswith("Special functions")
+    linked = {row for _, row in sass["links"]}
+    assert len(linked) > 0.5 * sass["instructions"]
+
+
+def test_without_the_disassembler_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: Any, **__: Any) -> Any:
+        raise pl.UnavailableError("NVIDIA's disassembler nvdisasm is not installed: pip install ...")
+
+    monkeypatch.setattr("ptxlab.gpu.sass", missing)
+    asked = request("scalar", head_dim=8, seq_q=2, seq_k=2, device="step", sass=True)
+    assert explorer_views.sass(explorer_views.build(asked), asked) == {
+        "state": "missing",
+        "note": "needs ptxlab[sass]: NVIDIA's disassembler nvdisasm is not installed: pip install ...",
+    }

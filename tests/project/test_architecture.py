@@ -1,0 +1,221 @@
+"""What the whole tree keeps to: the import arrows between its rooms, a light import, short files, clean text."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "ptxlab"
+
+EVERYTHING = {
+    "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "targets", "reference",
+    "attention", "lab", "course", "cli", "static", "errors", "findings", "options",
+}  # fmt: skip
+FOR_ALL = {"errors", "findings", "targets", "options"}
+ARROWS: dict[str, set[str]] = {
+    "errors": set(),
+    "findings": {"errors"},
+    "options": {"errors"},
+    "targets": {"errors"},
+    "isa": set(),
+    "text": {"isa"},
+    "builder": {"isa", "text"},
+    "build": {"builder"},
+    "emulate": {"isa", "text"},
+    "gpu": {"text"},
+    "frontends": {"text"},
+    "kernels": {"builder"},
+    "launch": {"text", "emulate", "gpu"},
+    "reference": set(),
+    "static": {"text", "emulate", "gpu"},
+    "attention": {"kernels", "launch", "reference", "gpu", "static"},
+    "lab": EVERYTHING,
+    "course": EVERYTHING - {"lab"},
+    "cli": EVERYTHING,
+}
+"""What each room may import besides itself and those `FOR_ALL`."""
+
+HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "tqdm",
+         "jupytext", "nbformat"}  # fmt: skip
+"""Imported inside the function that needs them, not with the module; `lab` and the compiling engine may."""
+
+
+def files() -> list[Path]:
+    """The package's Python files; the sources of notebooks are text that jupytext reads."""
+    found = (path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
+    return sorted(path for path in found if path.parent != PACKAGE / "course" / "notebooks")
+
+
+def room(path: Path) -> str:
+    """The room of a file: the folder in ptxlab/, or the name of a module that lies there directly."""
+    first = path.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imports(path: Path) -> list[tuple[int, str, bool]]:
+    """(line, dotted name, whether it is loaded with the module) of every import in a file.
+
+    `from ptxlab.gpu import device` counts as `ptxlab.gpu.device`. Imports for type checkers alone are left out.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    found: list[tuple[int, str, bool]] = []
+
+    def visit(node: ast.AST, top: bool) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+                for other in child.orelse:
+                    visit(other, top)
+            elif isinstance(child, ast.Import):
+                found.extend((child.lineno, alias.name, top) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                base = child.module or ""
+                if child.level:
+                    package = path.relative_to(ROOT).parent.parts
+                    base = ".".join((*package[: len(package) - child.level + 1], *([base] if base else [])))
+                found.extend((child.lineno, f"{base}.{alias.name}", top) for alias in child.names)
+            else:
+                visit(child, top and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+
+    visit(tree, True)
+    return found
+
+
+def test_no_import_arrow_that_the_table_does_not_have() -> None:
+    wrong = []
+    for path in files():
+        here = room(path)
+        if here in ("__init__", "__main__"):
+            continue  # the public names, each loaded when it is first used
+        allowed = ARROWS[here] | FOR_ALL | {here}
+        for line, name, _ in imports(path):
+            parts = name.split(".")
+            if parts[0] != "ptxlab":
+                continue
+            there = parts[1] if len(parts) > 1 else ""
+            if there not in allowed:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {here} may not import {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_arrows_have_no_cycle() -> None:
+    done: list[str] = []
+
+    def visit(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, " -> ".join((*trail, name))
+        if name not in done:
+            for other in sorted(ARROWS[name] - {"lab", "course", "cli", name}):
+                visit(other, (*trail, name))
+            done.append(name)
+
+    for name in ARROWS:
+        visit(name, ())
+
+
+def test_nothing_heavy_is_loaded_with_a_module() -> None:
+    wrong = []
+    for path in files():
+        if room(path) == "lab" or path.is_relative_to(PACKAGE / "emulate" / "jit"):
+            continue
+        for line, name, top in imports(path):
+            if top and name.split(".")[0] in HEAVY:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {name} at module level; import it where it is used")
+    assert not wrong, "\n".join(wrong)
+
+
+def python(code: str) -> str:
+    """What a fresh Python prints for `code`."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_loads_numpy_at_most() -> None:
+    names = python(
+        "import sys, ptxlab\n"
+        "files = {n.split('.')[0]: getattr(m, '__file__', '') or '' for n, m in sys.modules.items()}\n"
+        "third = {n for n, file in files.items() if 'site-packages' in file}\n"
+        "print(*sorted(third - {'ptxlab', '_distutils_hack'}))"
+    ).split()
+    assert set(names) <= {"numpy"}, names
+
+
+@pytest.mark.parametrize(
+    "module", ["isa", "text", "builder", "kernels", "reference", "emulate", "targets", "launch.run"]
+)
+def test_the_core_loads_without_llvmlite_and_cuda(module: str) -> None:
+    python(
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(('llvmlite', 'cuda', 'matplotlib', 'ipywidgets', 'anywidget')))\n"
+        f"import ptxlab.{module}"
+    )
+
+
+def test_every_file_opens_with_what_it_is() -> None:
+    wrong = []
+    for path in files():
+        text = path.read_text(encoding="utf-8")
+        docstring = ast.get_docstring(ast.parse(text, str(path)))
+        if not text.strip():
+            wrong.append(f"{path.relative_to(ROOT)}: empty; give it a docstring")
+        elif not docstring:
+            wrong.append(f"{path.relative_to(ROOT)}: no module docstring")
+        elif not re.search(r"[.!?:]$", docstring.split("\n\n")[0].strip()):
+            wrong.append(f"{path.relative_to(ROOT)}: the docstring's first paragraph is not a sentence")
+    assert not wrong, "\n".join(wrong)
+
+
+LONGEST = 650
+
+
+def test_files_are_short() -> None:
+    """A file is one idea, 100 to 400 lines; the summary of a test run names the longer ones, this stops the worst."""
+    lengths = {path.relative_to(ROOT): path.read_text(encoding="utf-8").count("\n") for path in files()}
+    wrong = [f"{path}: {lines} lines, {LONGEST} at most" for path, lines in lengths.items() if lines > LONGEST]
+    assert not wrong, "\n".join(wrong)
+
+
+def committed() -> list[Path]:
+    """The files under version control (and those about to be), or the source files where there is no git."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
+    except FileNotFoundError:
+        done = None
+    if done is None or done.returncode:
+        kinds = ("*.py", "*.md", "*.toml", "*.txt", "*.ipynb", "*.js", "*.css")
+        return [path for kind in kinds for path in ROOT.rglob(kind) if ".venv" not in path.parts]
+    return [path for name in done.stdout.splitlines() if (path := ROOT / name).is_file()]
+
+
+FORBIDDEN = {
+    "a path of someone's machine": r"/(?:home|Users|root|work)/\w+",
+    "the host of a package registry": r"(?:pypi|pythonhosted|npmjs|conda\.anaconda|deb\.debian)\.(?:org|com)",
+    "a download address": r"https?://\S+\.(?:whl|tar\.gz|zip|deb|tgz)\b",
+}
+"""What no committed file may hold."""
+
+
+def test_no_local_paths_and_no_registry_hosts() -> None:
+    wrong = []
+    for path in committed():
+        if path.suffix in (".png", ".gif", ".cubin", ".npy", ".npz") or path == Path(__file__).resolve():
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for what, pattern in FORBIDDEN.items():
+            for match in re.finditer(pattern, text):
+                line = text.count("\n", 0, match.start()) + 1
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {what}: {match[0]}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_version_stands_in_two_places_and_agrees() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    stated = re.search(r'^version = "(.+)"$', project, re.M)
+    assert stated is not None
+    assert python("import ptxlab; print(ptxlab.__version__)").strip() == stated[1]

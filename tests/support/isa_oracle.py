@@ -1,0 +1,115 @@
+"""What the instruction tests share: a machine of any number of lanes, and exact rounding by fractions as the oracle."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate.step.lanes import DTYPE, Lanes
+from ptxlab.isa import form, types
+
+FORMATS = {"f32": (24, -126, 127), "f64": (53, -1022, 1023), "f16": (11, -14, 15), "bf16": (8, -126, 127)}
+"""Type -> significant bits, exponents of the smallest and the largest normal number."""
+
+
+class Wide(Lanes):
+    """The stepping engine's arithmetic on `count` lanes at once, all active."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+        self.mask = np.ones(count, np.bool_)
+        self.carry = np.zeros(count, np.bool_)
+
+    def const(self, type: str, value: int | float) -> Any:
+        dtype = DTYPE[type]
+        if dtype.kind == "u":
+            value = int(value) & ((1 << 8 * dtype.itemsize) - 1)
+        return np.full(self.count, value, dtype)
+
+    def carry_get(self) -> Any:
+        return self.carry
+
+    def carry_set(self, carry: Any) -> None:
+        assert carry.dtype == np.bool_
+        self.carry = carry
+
+
+def run(opcode: str, *sources: Any, machine: Wide | None = None) -> Any:
+    """The result of an instruction on arrays; ints and None are handed on as they are."""
+    found = form(opcode)
+    assert found.op.sem is not None, opcode
+    count = next(len(s) for s in sources if isinstance(s, np.ndarray))
+    machine = machine or Wide(count)
+    with np.errstate(all="ignore"):
+        return found.op.sem(machine, found, *sources)
+
+
+def lanes(type: str, values: Any) -> Any:
+    """Python numbers as an array of a PTX type's lanes (negative integers wrap around)."""
+    dtype = DTYPE[types.lane(type)]
+    if dtype.kind == "u":
+        return np.array([int(v) & ((1 << 8 * dtype.itemsize) - 1) for v in values], dtype)
+    return np.array(values, dtype)
+
+
+def pairs(values: Any, count: int = 2) -> list[Any]:
+    """Every combination of `count` values, as `count` lists."""
+    grid = np.array(np.meshgrid(*[np.arange(len(values))] * count)).reshape(count, -1)
+    return [[values[k] for k in row] for row in grid]
+
+
+def signed(type: str, bits: int) -> int:
+    """A lane's bits as the integer that the type says they are."""
+    width = types.width(type)
+    bits = int(bits) & ((1 << width) - 1)
+    return bits - (1 << width) if types.is_signed(type) and bits >> (width - 1) else bits
+
+
+def round_exact(x: Fraction, mode: str, type: str, zero_sign: int = 1) -> float:
+    """A fraction rounded to a format by the definition of the mode; `zero_sign` for an exact 0."""
+    precision, least, most = FORMATS[type]
+    if x == 0:
+        return math.copysign(0.0, zero_sign)
+    sign, size = (-1 if x < 0 else 1), abs(x)
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if Fraction(2) ** exponent > size:
+        exponent -= 1
+    unit = Fraction(2) ** (max(exponent, least) - precision + 1)
+    whole, rest = divmod(size, unit)
+    up = {
+        "rz": False,
+        "rm": sign < 0 and rest > 0,
+        "rp": sign > 0 and rest > 0,
+        "rn": rest * 2 > unit or (rest * 2 == unit and whole % 2 == 1),
+    }[mode]
+    value = (whole + up) * unit
+    if value >= Fraction(2) ** (most + 1):
+        away = mode == "rn" or (mode == "rp" and sign > 0) or (mode == "rm" and sign < 0)
+        value = math.inf if away else Fraction(2) ** (most + 1) - Fraction(2) ** (most + 1 - precision)
+    return sign * float(value) if value else math.copysign(0.0, sign)
+
+
+def bits_of(a: Any) -> Any:
+    """Floats as the integers of their bits, all NaN alike."""
+    a = np.asarray(a)
+    if a.dtype.kind != "f":
+        return a
+    view = a.view({2: np.uint16, 4: np.uint32, 8: np.uint64}[a.dtype.itemsize]).copy()
+    view[np.isnan(a)] = 0
+    return view
+
+
+def assert_same(got: Any, want: Any, *context: Any) -> None:
+    """Equal to the last bit (any NaN equals any NaN); says the first lane that differs."""
+    got, want = np.asarray(got), np.asarray(want)
+    assert got.dtype == want.dtype, (got.dtype, want.dtype)
+    nan = np.isnan(got) & np.isnan(want) if got.dtype.kind == "f" else np.zeros(got.shape, bool)
+    wrong = np.flatnonzero((bits_of(got) != bits_of(want)) & ~nan)
+    if wrong.size:
+        k = wrong[0]
+        shown = [c[k] if isinstance(c, list | np.ndarray) else c for c in context]
+        raise AssertionError(f"{wrong.size} lanes differ; lane {k}: got {got[k]!r}, want {want[k]!r} for {shown}")

@@ -1,0 +1,117 @@
+"""A real JupyterLab and a real Chromium page for the browser tests, started once a module, driven by Playwright."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FLAGS = [
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+SETTINGS = [
+    "--no-browser", "--allow-root", "--ip=127.0.0.1", "--LabApp.expose_app_in_browser=True",
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+]  # fmt: skip
+ARTIFACTS = Path(os.environ.get("PTXLAB_ARTIFACTS", Path(__file__).parents[2] / "test-results"))
+"""Where the tests leave their screenshots."""
+
+
+@contextlib.contextmanager
+def server(folder: Path) -> Iterator[tuple[str, str]]:
+    """JupyterLab serving `folder`; yields its address and token."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    token = secrets.token_hex(16)
+    home = folder / ".home"
+    places = {
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "run",
+        "IPYTHONDIR": "ipython",
+    }
+    environment = {**os.environ, **{name: str(home / place) for name, place in places.items()}}
+    page_config = home / "config" / "labconfig" / "page_config.json"
+    page_config.parent.mkdir(parents=True)
+    page_config.write_text('{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true}}')
+    root = str(Path(__file__).parents[2])
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    with (folder / "server.log").open("w+") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *SETTINGS, f"--port={port}", f"--ServerApp.root_dir={folder}",
+             f"--IdentityProvider.token={token}"],
+            stdout=log, stderr=subprocess.STDOUT, env=environment,
+        )  # fmt: skip
+        try:
+            _wait_for(process, folder / "server.log", f":{port}/lab")
+            yield f"http://127.0.0.1:{port}", token
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _wait_for(process: subprocess.Popen[bytes], log: Path, word: str) -> None:
+    import time
+
+    deadline = time.monotonic() + 60
+    while word not in log.read_text():
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")
+        time.sleep(0.1)
+
+
+def write_notebook(path: Path, *sources: str) -> None:
+    """A notebook with these code cells."""
+    cells = [
+        {"cell_type": "code", "id": f"c{k}", "metadata": {}, "execution_count": None, "outputs": [], "source": source}
+        for k, source in enumerate(sources)
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    path.write_text(
+        json.dumps({"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})
+    )
+
+
+@contextlib.contextmanager
+def chromium(path: str) -> Iterator[Any]:
+    """A Playwright browser."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def open_notebook(page: Any, url: str, token: str, name: str) -> None:
+    """Opens a notebook with the side bar folded away, and waits for its kernel."""
+    page.goto(f"{url}/lab/tree/{name}?reset&token={token}")
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=90_000)
+    page.wait_for_function(
+        "jupyterapp.shell.currentWidget?.context?.sessionContext?.session?.kernel?.status === 'idle'", timeout=90_000
+    )
+    if page.locator("#jp-left-stack").is_visible():
+        page.evaluate("jupyterapp.commands.execute('application:toggle-left-area')")
+
+
+def run_all(page: Any) -> None:
+    """Runs all cells of the open notebook."""
+    page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")
+
+
+def use_theme(page: Any, theme: str) -> None:
+    """Switches JupyterLab to "JupyterLab Light" or "JupyterLab Dark"."""
+    page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
+    page.wait_for_selector(f'body[data-jp-theme-name="{theme}"]', state="attached", timeout=30_000)
+    page.wait_for_timeout(400)

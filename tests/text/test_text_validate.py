@@ -1,0 +1,341 @@
+"""What `validate` finds in PTX that parses, with the whole message; and that it finds nothing in compilers' output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ptxlab.errors import PtxError, Span
+from ptxlab.isa import table
+from ptxlab.text import Instruction, parse, spelling
+from ptxlab.text.scope import Scope
+from ptxlab.text.validate import _Validator, explained, validate
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+COMPILED = sorted(
+    [
+        *CORPUS.glob("cuda/*.ptx"),
+        *CORPUS.glob("triton/*.ptx"),
+        *CORPUS.glob("grammar/*.O3.ptx"),
+        *CORPUS.glob("grammar/*.G.ptx"),
+    ]
+)
+
+HEAD = """\
+.version 8.0
+.target sm_80
+.global .f32 table[4];
+.func helper { ret; }
+.visible .entry k(.param .u64 out)
+{
+	.reg .b32 %r<5>;
+	.reg .f32 %f<4>, %query0;
+	.reg .v4 .f32 %vector;
+	.reg .pred %p;
+"""
+
+
+def _messages(*lines: str) -> list[str]:
+    return [str(error) for error in validate(parse(HEAD + "".join(f"\t{line}\n" for line in lines) + "}\n", "k.ptx"))]
+
+
+def _message(line: str) -> str:
+    (message,) = _messages(line)
+    return message
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_compilers_output_has_no_finding(path: Path) -> None:
+    assert [str(error) for error in validate(parse(path.read_bytes().decode(), path.name))] == []
+
+
+def test_right_instructions_have_no_finding() -> None:
+    lines = (
+        "fma.rn.f32 %f1, %vector.x, %query0, %f0;",
+        "mov.u32 %r4, %tid.x; mov.u32 %r3, %clock; mov.u32 %r0, %envreg3;",
+        "setp.lt.f32 %p|_, %f1, %f2;",
+        "{ .reg .b32 %inner<2>; mov.b32 %inner1, %r0; @%p bra $done; }",
+        "{ .reg .b64 %rd; mov.u64 %rd, table+4; call helper; ld.param.u64 %rd, [out]; }",
+        "bar.sync 0; bar.sync 0, 64;",
+        "tcgen05.wait::ld.sync.aligned;",
+        "$done: ret;",
+    )
+    assert _messages(*lines) == []
+
+
+def test_a_missing_modifier() -> None:
+    assert _message("fma.f32 %f1, %f2, %f3, %f1;  // sum") == (
+        "k.ptx:11:6: fma needs .rnd here, one of .rn .rz .rm .rp; found .f32\n"
+        "     fma.f32 %f1, %f2, %f3, %f1;  // sum\n"
+        "         ^~~\n"
+        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n"
+        "  write:  fma.rn.f32 %f1, %f2, %f3, %f1;"
+    )
+
+
+def test_a_misspelt_modifier() -> None:
+    assert _message("@%p fma.rn.sta.f32 %f1, %f2, %f3, %f1;") == (
+        "k.ptx:11:13: fma does not take .sta here\n"
+        "     @%p fma.rn.sta.f32 %f1, %f2, %f3, %f1;\n"
+        "                ^~~\n"
+        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n"
+        "  write:  @%p fma.rn.sat.f32 %f1, %f2, %f3, %f1;"
+    )
+
+
+def test_a_modifier_too_many_in_an_opcode_of_several_words() -> None:
+    assert _message("mul .hi .xx .u32 %r1, %r2, %r3;") == (
+        "k.ptx:11:11: mul does not take .xx here\n"
+        "     mul .hi .xx .u32 %r1, %r2, %r3;\n"
+        "              ^~\n"
+        "  syntax: mul.hi.type  d, a, b\n"
+        "  write:  mul.hi.u32 %r1, %r2, %r3;"
+    )
+
+
+def test_nothing_after_the_opcode() -> None:
+    (first, second) = _messages("mad %r1, %r2, %r3;", "ret;", "fma %f1, %f2, %f3, %f1;")
+    assert first.splitlines()[0].startswith("k.ptx:11:4: mad needs ")
+    assert second.splitlines()[0] == "k.ptx:13:4: fma needs .rnd here, one of .rn .rz .rm .rp; found nothing"
+
+
+def test_too_few_operands() -> None:
+    assert _message("fma.rn.f32 %f1, %f2, %f3;") == (
+        "k.ptx:11:26: fma.rn.f32 takes 4 operands (d, a, b, c); found 3\n"
+        "     fma.rn.f32 %f1, %f2, %f3;\n"
+        "                             ^\n"
+        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c"
+    )
+
+
+def test_too_many_operands() -> None:
+    assert _message("fma.rn.f32 %f1, %f2, %f3, %f1, %f2;") == (
+        "k.ptx:11:33: fma.rn.f32 takes 4 operands (d, a, b, c); found 5\n"
+        "     fma.rn.f32 %f1, %f2, %f3, %f1, %f2;\n"
+        "                                    ^~~\n"
+        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c"
+    )
+
+
+def test_operands_where_there_are_none() -> None:
+    assert _message("ret %r1;") == (
+        "k.ptx:11:6: ret takes no operands; found 1\n     ret %r1;\n         ^~~\n  syntax: ret{.uni}"
+    )
+
+
+def test_an_unknown_instruction() -> None:
+    assert _message("ad.f32 %f1, %f2, %f3;") == (
+        "k.ptx:11:2: unknown instruction 'ad'; close to it: add, addc, sad\n"
+        "     ad.f32 %f1, %f2, %f3;\n"
+        "     ^~\n"
+        "  write:  add.f32 %f1, %f2, %f3;"
+    )
+    assert _message("xyzzy.f32 %f1;") == ("k.ptx:11:2: unknown instruction 'xyzzy'\n     xyzzy.f32 %f1;\n     ^~~~~")
+
+
+def test_a_register_of_another_type() -> None:
+    assert _message("add.u32 %f1, %f2, %f3;  // sum") == (
+        "k.ptx:11:10: add.u32 takes .u32, .s32 or .b32 here; %f1 is .f32\n"
+        "     add.u32 %f1, %f2, %f3;  // sum\n"
+        "             ^~~\n"
+        "  syntax: add.type  d, a, b\n"
+        "  write:  add.f32 %f1, %f2, %f3;"
+    )
+    assert _message("add.f32 %f1, %f2, %vector.y; { .reg .u32 %f1; add.f32 %f2, %f1, %f2; }").splitlines()[0] == (
+        "k.ptx:11:61: add.f32 takes .f32 or .b32 here; %f1 is .u32"
+    )
+
+
+def test_a_number_of_another_kind() -> None:
+    assert _message("@%p add.f32 %f1, %f2, -1;") == (
+        "k.ptx:11:24: add.f32 takes a floating-point number here, found the integer -1\n"
+        "     @%p add.f32 %f1, %f2, -1;\n"
+        "                           ^\n"
+        "  syntax: add{.rnd}{.ftz}{.sat}.f32  d, a, b\n"
+        "  write:  @%p add.f32 %f1, %f2, -1.0;"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "says", "write"),
+    [
+        ("mov.f32 %f1, 0x3F800000;", "takes a floating-point number here, found the integer 0x3F800000",
+         "mov.f32 %f1, 0f3F800000;"),
+        ("add.u32 %r1, %r2, 2.0;", "takes an integer here, found the floating-point number 2.0",
+         "add.u32 %r1, %r2, 2;"),
+        ("add.u32 %r1, %r2, 2.5;", "takes an integer here, found the floating-point number 2.5", ""),
+        ("add.u32 %r1, %tid.x, 1;", "cannot read %tid.x; only mov can", "mov.u32 %r, %tid.x;"),
+        ("{ .reg .b64 %a; mov.u64 %a, %tid.x; }", "%tid.x is .u32", "mov.u32 %r, %tid.x;"),
+        ("{ .reg .b64 %a; add.u64 %a, %a, table; }", "takes no variable; mov gives the address of table",
+         "mov.u64 %address, table;"),
+        ("setp.lt.u32 %r1, %r2, %r3;", "takes a predicate here; %r1 is .b32", ""),
+        ("@%r1 ret;", "the guard @%r1 is no predicate, it is .b32", ""),
+        ("ld.global.f32 %f1, [%f2];", "%f2 is .f32 and cannot be an address", ""),
+        ("{ .reg .b64 %a; ld.global.f32 %f1, %a; }", "takes an address in brackets here, found %a",
+         "{ .reg .b64 %a; ld.global.f32 %f1, [%a]; }"),
+        ("add.u32 5, %r1, %r2;", "writes to a register here, found 5", ""),
+        ("{ .reg .b16 %h; add.f16 %h, %h, 1.0; }", "takes no literal of type .f16", ""),
+    ],
+)  # fmt: skip
+def test_operands_that_do_not_fit(line: str, says: str, write: str) -> None:
+    message = _message(line).splitlines()
+    assert says in message[0]
+    assert (message[-1] == f"  write:  {write}") if write else not message[-1].startswith("  write:")
+
+
+def test_operands_that_fit() -> None:
+    lines = (
+        "{ .reg .u16 %h; ld.global.u8 %h, [table]; ld.global.s8 %r1, [table]; cvt.u32.u16 %r1, %h; }",
+        "{ .reg .u32 %u; .reg .s32 %s; add.u32 %u, %s, %r1; mov.b32 %f1, %u; mov.b32 %r1, 0f3F800000; }",
+        "{ .reg .u16 %h; mov.u16 %h, %tid.x; .reg .u64 %d; mov.u64 %d, %clock64; mov.u32 %r1, %gridid; }",
+        "selp.f32 %f1, 0f3F800000, 1.0, %p; setp.eq.and.f32 %p, %f1, 0d3FF0000000000000, !%p;",
+        "{ .reg .u32 %p; add.u32 %p, %p, WARP_SZ; }",
+    )
+    assert _messages(*lines) == []
+
+
+def test_a_register_beyond_its_range() -> None:
+    assert _message("add.f32 %f1, %f2, %f7;") == (
+        "k.ptx:11:20: %f7 is not declared; line 8 declares %f0 to %f3\n"
+        "     add.f32 %f1, %f2, %f7;\n"
+        "                       ^~~\n"
+        "  write:  .reg .f32 %f<8>;"
+    )
+
+
+def test_a_misspelt_register() -> None:
+    assert _message("add.f32 %f1, %f2, %qeury0;") == (
+        "k.ptx:11:20: %qeury0 is not declared; close to it: %query0\n"
+        "     add.f32 %f1, %f2, %qeury0;\n"
+        "                       ^~~~~~~\n"
+        "  write:  add.f32 %f1, %f2, %query0;"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "declaration"),
+    [
+        ("add.f64 %zz, 1.0, 2.0;", ".reg .f64 %zz;"),
+        ("setp.lt.f32 %zz, %f1, %f2;", ".reg .pred %zz;"),
+        ("@%zz ret;", ".reg .pred %zz;"),
+        ("ld.global.f32 %f1, [%zz];", ".reg .b64 %zz;"),
+        ("ld.shared.f32 %f1, [%zz+4];", ".reg .b32 %zz;"),
+        ("mul.wide.u32 %zz, %r1, %r2;", ".reg .u64 %zz;"),
+    ],
+)
+def test_the_declaration_that_an_unknown_register_needs(line: str, declaration: str) -> None:
+    message = _message(line).splitlines()
+    assert message[0].endswith(": %zz is not declared")
+    assert message[-1] == f"  write:  {declaration}"
+
+
+def test_a_register_of_an_inner_scope() -> None:
+    assert _messages("{ .reg .b32 %zz; mov.b32 %zz, 0; }", "mov.b32 %zz, 0;") == [
+        "k.ptx:12:10: %zz is not declared\n     mov.b32 %zz, 0;\n             ^~~\n  write:  .reg .b32 %zz;"
+    ]
+
+
+def test_an_element_that_a_special_register_does_not_have() -> None:
+    assert _message("mov.u32 %r1, %tid.q;") == (
+        "k.ptx:11:15: %tid has no .q, only .x .y .z\n"
+        "     mov.u32 %r1, %tid.q;\n"
+        "                  ^~~~~~\n"
+        "  write:  mov.u32 %r1, %tid.x;"
+    )
+
+
+def test_an_unknown_variable_and_an_unknown_function() -> None:
+    assert _messages("mov.u32 %r1, tabel;", "call (%r1), helpr, (%r2);") == [
+        "k.ptx:11:15: no variable or register tabel is declared; close to it: table\n"
+        "     mov.u32 %r1, tabel;\n"
+        "                  ^~~~~\n"
+        "  write:  mov.u32 %r1, table;",
+        "k.ptx:12:14: no function or register helpr is declared; close to it: helper\n"
+        "     call (%r1), helpr, (%r2);\n"
+        "                 ^~~~~\n"
+        "  write:  call (%r1), helper, (%r2);",
+    ]
+
+
+def test_labels() -> None:
+    assert _messages("loop:", "@%p bra lop;", "bra elsewhere;", "loop:", "targets: .branchtargets loop, nowhere;") == [
+        "k.ptx:12:10: no label lop in k\n     @%p bra lop;\n             ^~~\n  write:  @%p bra loop;",
+        "k.ptx:13:6: no label elsewhere in k\n     bra elsewhere;\n         ^~~~~~~~~\n  write:  elsewhere:",
+        "k.ptx:14:2: the label loop is already on line 11\n     loop:\n     ^~~~\n  write:  loop_2:",
+        "k.ptx:15:32: no label nowhere in k\n"
+        "     targets: .branchtargets loop, nowhere;\n"
+        "                                   ^~~~~~~\n"
+        "  write:  nowhere:",
+    ]
+
+
+def test_the_same_label_in_two_scopes() -> None:
+    assert _messages("{ again: bra again; }", "{ again: bra again; }") == []
+
+
+def test_the_python_line_is_named() -> None:
+    module = parse(HEAD + "fma.f32 %f1, %f1, %f1, %f1;\n}", spans={11: Span("kernel.py", 30, 8, 30, 25)})
+    (error,) = validate(module)
+    assert str(error).splitlines()[-1] == "  from:   kernel.py:30"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "most"),
+    [("ld.zz.global.f32", 70), ("ld.global.q32", 70), ("mma.sync.zz.m16n8k16.row.col.f32.bf16.bf16.f32", 40)],
+)
+def test_a_wrong_modifier_asks_the_table_little(wrong: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words that an opcode could do with are few; each may be tried once, and each mistake is explained once."""
+    asked: list[str] = []
+
+    def counted(opcode: str) -> object:
+        asked.append(opcode)
+        return table.found(opcode)
+
+    monkeypatch.setattr(spelling, "found", counted)
+    spelling.corrected.cache_clear()
+    errors = _messages(*[f"{wrong} %f1, [table];"] * 50)
+    assert len(errors) == 50
+    assert 0 < len(asked) <= most
+    assert len(set(asked)) == len(asked)
+
+
+def test_what_stops_a_launch_is_explained_by_its_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a file with many mistakes, the launch explains the one that it met."""
+    module = parse(HEAD + "fma.zz.f32 %f1, %f1, %f1, %f1;\n" * 30 + "}", "k.ptx")
+    refused = validate(module)[7]
+    judged: list[str] = []
+    whole = _Validator.modifiers_and_count
+
+    def counted(self: _Validator, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
+        judged.append(instruction.opcode)
+        return whole(self, instruction, scope)
+
+    monkeypatch.setattr(_Validator, "modifiers_and_count", counted)
+    assert str(explained(module, refused)) == str(refused)
+    assert judged == ["fma.zz.f32"]
+
+
+def test_the_collector_is_on_again_whatever_happens() -> None:
+    import gc
+
+    from ptxlab.text.collection import uncollected
+
+    @uncollected
+    def work(fails: bool) -> bool:
+        if fails:
+            raise ZeroDivisionError
+        return gc.isenabled()
+
+    assert not work(False)
+    assert gc.isenabled()
+    with pytest.raises(ZeroDivisionError):
+        work(True)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert not work(False)
+        assert not gc.isenabled()  # as it was
+    finally:
+        gc.enable()
