@@ -15,9 +15,11 @@ from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from ptxlab.isa.table import Form
 
 COLD = "!prof !0"
+THERE = "%check.launch", "%check.block", "%check.warp"
+"""What rules about a warp are handed first."""
 _DECLARED = (
     "declare i32 @llvm.ctlz.i32(i32, i1)", "declare i64 @llvm.cttz.i64(i64, i1)",
     "declare i32 @llvm.bitreverse.i32(i32)",
@@ -45,11 +49,12 @@ class CheckedAccesses(Control):
     def _fields(self) -> None:
         super()._fields()  # type: ignore[misc]
         self.t.declared.update(_DECLARED)
-        for name, offset, kind in (
-            ("init.shared", S.INIT_SHARED, "ptr"), ("race.shared", S.RACE_SHARED, "ptr"),
-            ("race.stride", S.RACE_SHARED_STRIDE, "i64"),
+        for name, record, offset, kind in (
+            ("check.launch", "ctx", S.CHECK, "ptr"), ("check.block", "cta", S.CHECKS, "ptr"),
+            ("check.warp", "ws", S.WARP_ID, "i32"), ("init.shared", "cta", S.INIT_SHARED, "ptr"),
+            ("race.shared", "cta", S.RACE_SHARED, "ptr"), ("race.stride", "cta", S.RACE_SHARED_STRIDE, "i64"),
         ):  # fmt: skip
-            self.t.do(f"%{name}.p = getelementptr i8, ptr %cta, i64 {offset}")
+            self.t.do(f"%{name}.p = getelementptr i8, ptr %{record}, i64 {offset}")
             self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
 
     def begin(self, block: Block, last: int, bits: str) -> None:
@@ -306,7 +311,9 @@ class CheckedAccesses(Control):
         return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
 
     def _reads(self, mask: str, members: str) -> None:
-        self.t.do(f"call void @copy.reads(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %addrs, ptr {members})")
+        """Accesses to shared memory may touch what a cp.async is still copying; %addrs holds the offsets."""
+        start = self.program.shared_start + (SHARED_WINDOW if self.code.space == "generic" else 0)
+        self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
 
     def _copied(self, code: Code, places: Value, size: int) -> None:
         """Accesses anywhere: those that lie in shared memory may touch what a cp.async is still copying."""
