@@ -11,8 +11,8 @@ import pytest
 from emulate_programs import ENGINES
 
 from ptxlab.emulate.language import Pointer, Record
-from ptxlab.emulate.rules import copies_in_flight as copies
 from ptxlab.emulate.rules import barriers, lane_masks
+from ptxlab.emulate.rules import copies_in_flight as copies
 from ptxlab.emulate.rules.records import Block, Launch
 
 LANES, WARPS, WORDS = 32, 4, 64

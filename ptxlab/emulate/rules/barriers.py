@@ -24,9 +24,9 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
+from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.findings import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 
 BARRIERS = 16
@@ -46,13 +46,13 @@ def arrive(
     block.bar_code[warp] = code + 1 if aligned else 0
     block.whole_code[warp] = code + 1 if aligned and count == 0 else 0
     if block.expected[barrier] == 0:
-        block.expected[barrier] = count + 1
+        block.expected[barrier] = u32(count + 1)
         block.expected_code[barrier] = code
         block.expected_by[barrier] = warp << 5 | lane
-    elif block.expected[barrier] != count + 1:
+    elif block.expected[barrier] != u32(count + 1):
         other = block.now | u64(block.expected_code[barrier]) << CODE | block.expected_by[barrier]
-        said = u64((block.expected[barrier] - 1) << 16 | count)
-        note(launch, block, COUNTS, me(block, warp, code) | lane, other, NOWHERE, said)
+        said = u32((block.expected[barrier] - 1) << 16) | count
+        note(launch, block, COUNTS, me(block, warp, code) | lane, other, NOWHERE, u64(said))
 
 
 @rule

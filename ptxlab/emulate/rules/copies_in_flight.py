@@ -11,9 +11,9 @@ A copy is done when its thread has waited for that group or a later one.
 from __future__ import annotations
 
 from ptxlab.emulate.language import Pointer, i32, lanes_of, rule, u32, u64
+from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import PENDING
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 
 COPY_CODE, COPY_THREAD = 42, 32
@@ -61,9 +61,9 @@ def touched(
     launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64],
     start: u64,
 ) -> None:  # fmt: skip
-    """Lanes of `mask` read or overwrite shared memory, each from its offset on. `members`: their number, and for each
-    access its offset from there, its bytes and what its record holds besides the thread; `start`: the address of byte 0.
-    """
+    """Lanes of `mask` read or overwrite shared memory, which begins at the address `start`. `members`: how many
+    accesses each makes, and for every one where it begins, counted from the lane's offset, its bytes, and what its
+    record holds besides the thread."""
     if not block.copies:
         return
     serial(launch, mask)

@@ -25,7 +25,8 @@ DIVERGENT_BLOCK = 22
 RULES: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
-    DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"), EXITED: ("synccheck", "barrier after exit"),
+    DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
+    EXITED: ("synccheck", "barrier after exit"),
     COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
     GONE_LANE: ("synccheck", "mask names exited lane"), SOURCE: ("synccheck", "shuffle source"),
     RANGE: ("synccheck", "shuffle range"), PENDING: ("synccheck", "asynchronous copy"),
@@ -195,8 +196,9 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
         return "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere"
     if kind == DIVERGENT_BLOCK:
         return (
-            "warps of a block wait for each other at two different instructions: a barrier for all threads has to be the "
-            "same one for all of them, also in a loop, which all warps have to leave after as many rounds"
+            "the warps of a block have come to two different barrier instructions: all threads of a block must "
+            "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
+            "bar.sync 1, 64"
         )
     if kind == EXITED:
         return "a warp arrives at a barrier for all its lanes after some of them have exited"

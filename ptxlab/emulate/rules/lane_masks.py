@@ -15,13 +15,12 @@ from ptxlab.emulate.language import (
     lanes_bool,
     lanes_u32,
     rule,
-    select,
     u32,
     u64,
 )
+from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import GONE_LANE, OMITTED, RANGE, SOURCE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.records import Block, Launch
 
 UP, DOWN, BFLY, IDX = range(4)
@@ -30,9 +29,7 @@ MODES = {"up": UP, "down": DOWN, "bfly": BFLY, "idx": IDX}
 
 
 @rule
-def named(
-    launch: Launch, block: Block, warp: u32, mask: u32, gone: u32, members: lanes_u32, code: u32
-) -> None:
+def named(launch: Launch, block: Block, warp: u32, mask: u32, gone: u32, members: lanes_u32, code: u32) -> None:
     """Lanes of `mask` have come to an instruction, each with its member mask; those of `gone` have exited."""
     omitted = mask & bits((members >> lane_ids() & 1) == 0)
     lost = mask & bits((members & gone) != 0)
@@ -49,8 +46,8 @@ def named(
 
 @rule
 def shuffle_source(mode: u32, by: lanes_u32, clamp: lanes_u32) -> tuple[lanes_u32, lanes_bool, lanes_u32]:
-    """The lane that each lane of `shfl` reads, whether that is in range, and the last lane in range, as the PTX manual
-    has it. The clamp operand holds the segment mask in its bits 12..8. A source below lane 0 wraps; it is not in range."""
+    """The lane that each lane of `shfl` reads, whether that is in range, and the last lane in range (the first one for
+    `up`), as the PTX manual has it. A source below lane 0 wraps around; it is not in range."""
     lane = lane_ids()
     segment = clamp >> 8 & 31
     rest = segment ^ 31
@@ -84,9 +81,7 @@ def shuffled(
 
 
 @rule
-def reads(
-    launch: Launch, block: Block, warp: u32, wrong: u32, numbers: lanes_u32, kind: u64, code: u32
-) -> None:
+def reads(launch: Launch, block: Block, warp: u32, wrong: u32, numbers: lanes_u32, kind: u64, code: u32) -> None:
     """Lanes read what they should not, each a number that explains it."""
     serial(launch, wrong)
     lane = first(wrong)
