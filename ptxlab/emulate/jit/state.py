@@ -8,6 +8,7 @@ lanes each, and beside them one scalar for those that are uniform while the warp
 from __future__ import annotations
 
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.runtime.memory import SPACES as SPACES
 
 # -- a worker's context
 NEXT, STOP, BUDGET = 0, 8, 16  # pointers shared by all workers: next CTA (i64), stop word (i32), budget left (i64)
@@ -64,8 +65,6 @@ INCOMPLETE, DISAGREE = 7, 8  # an instruction of the whole warp: not all lanes e
 COPY_FROM, COPY_TO = 9, 10  # the source or the destination of a cp.async is wrong
 BAD_MBARRIER = 11
 GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
-# -- spaces, as the helpers number them
-SPACES = {"global": 0, "shared": 1, "local": 2, "frame": 2, "param": 3, "const": 4, "generic": 5}
 
 # base address, places where an access may begin (0: the site knows no allocation, whatever the address), host pointer,
 # pointer to the record of writes, RACE, RACE_STRIDE

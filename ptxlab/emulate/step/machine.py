@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ptxlab.emulate.program.model import Group, Reg
-from ptxlab.emulate.rules.counting import Watch
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.runtime.counters import collect
 from ptxlab.emulate.runtime.faults import fault
@@ -27,6 +26,7 @@ from ptxlab.emulate.runtime.report import Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.emulate.step.access import Region, Touch, region_of
 from ptxlab.emulate.step.checks import Checker
+from ptxlab.emulate.step.counting import Watch
 from ptxlab.emulate.step.lanes import DTYPE, LANES
 from ptxlab.emulate.step.schedule import BlockRun
 from ptxlab.emulate.step.translate import Translator
