@@ -14,7 +14,7 @@ Each answer is a pair: what the access needs, and the fewest that could do.
 from __future__ import annotations
 
 from ptxlab.emulate.language import (
-    Array, Record, Ref, array, bits, boolean, count, extract, first, gather, lane_ids, lanes, lanes_u32,
+    Array, Record, Ref, array, bits, boolean, count, distinct, extract, first, gather, lane_ids, lanes, lanes_u32,
     lanes_u64, load_lanes, local, narrow, rule, scatter, select, store_lanes, u32, u64,
 )  # fmt: skip
 from ptxlab.emulate.runtime.memory import (
@@ -32,12 +32,7 @@ WORD = 4
 @rule
 def sectors(at: lanes_u64, mask: u32, size: u64) -> tuple[u64, u64]:
     """The sectors that the lanes of a mask touch with `size` (a power of two up to 32) aligned bytes each."""
-    sector = at // SECTOR
-    needed = u64(0)
-    left = mask
-    while left != 0:
-        left &= ~bits(sector == extract(sector, first(left)))
-        needed += 1
+    needed = u64(distinct(at // SECTOR, mask))
     return needed, min(needed, (count(mask) * size + SECTOR - 1) // SECTOR)
 
 
