@@ -214,10 +214,13 @@ class Expressions:
         if isinstance(node, ast.Name) and node.id in self.locals:
             kind = self.locals[node.id].kind
             return kind if is_record(kind) else None
-        if isinstance(node, ast.Attribute):
-            owner = self.record_of(node.value)
-            field = owner.fields.get(node.attr) if owner is not None else None
-            return field.kind if field is not None and is_record(field.kind) and not field.pointer else None
+        many = isinstance(node, ast.Subscript)
+        place = node.value if isinstance(node, ast.Subscript) else node
+        if isinstance(place, ast.Attribute):
+            owner = self.record_of(place.value)
+            field = owner.fields.get(place.attr) if owner is not None else None
+            if field is not None and is_record(field.kind) and many == (field.pointer or field.shape is not None):
+                return field.kind
         return None
 
     # -- values
