@@ -118,7 +118,7 @@ class Worker:
             put("q", self.context, S.QUANTUM_SIZE, first)
             put("q", self.context, S.BLOCK_ORDER, run.blocks.ctypes.data)
         if run.checks is not None:
-            put("q", self.context, S.CHECK, run.checks.table.ctypes.data)
+            put("q", self.context, S.CHECK, run.checks.record.buffer.ctypes.data)
         if run.callback is not None:
             put("q", self.context, S.PHASES, run.callback.address)
         for k in range(3):

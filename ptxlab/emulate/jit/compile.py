@@ -64,10 +64,11 @@ def _initialize() -> None:
 class Code:
     """Loaded machine code: `address(name)` of a function."""
 
-    def __init__(self, blob: bytes, machine: Any) -> None:
+    def __init__(self, blobs: tuple[bytes, ...], machine: Any) -> None:
         context = llvm.create_context()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=context), machine)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(blob))
+        for blob in blobs:
+            engine.add_object_file(llvm.ObjectFileRef.from_data(blob))
         engine.finalize_object()
         self._engine = engine
         # The engine must go before the context that its module lives in, whatever order a garbage collection has.
@@ -100,9 +101,9 @@ def build(text: str, cpu: Cpu, level: int) -> bytes:
     return blob
 
 
-def load(blob: bytes, cpu: Cpu) -> Code:
-    """Object code, ready to be called."""
-    return Code(blob, machine_for(cpu))
+def load(blob: bytes, cpu: Cpu, rules: bytes = b"") -> Code:
+    """Object code, ready to be called. rules: that of the rules that it calls."""
+    return Code((blob, rules) if rules else (blob,), machine_for(cpu))
 
 
 # -- the cache on disk -------------------------------------------------------------------------------------------------

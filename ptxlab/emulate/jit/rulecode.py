@@ -15,7 +15,7 @@ import numpy as np
 
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.expressions import llvm_type
+from ptxlab.emulate.jit.translation.kinds import llvm_type
 from ptxlab.emulate.jit.translator import SLOT, Translator, signature
 from ptxlab.emulate.language.records import Record, address_of, zeroed
 from ptxlab.emulate.language.rules import rule_of

@@ -1,0 +1,24 @@
+"""Which rules emitted code calls, and their object code for a program: what is loaded beside the program's own code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit import rulecode
+from ptxlab.emulate.jit.compile import Cpu
+from ptxlab.emulate.jit.shadows import known
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules import blocks, notes
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.instruments import Instruments
+
+CHECKS: tuple[rulecode.Function, ...] = (notes.serial, notes.note, blocks.started)
+"""Of a build with checks."""
+
+
+def rules_object(program: Program, instruments: Instruments, cpu: Cpu) -> bytes:
+    """The object code of the rules that a build with these instruments calls; empty where there are none."""
+    if not instruments.checks:
+        return b""
+    return rulecode.object_code(CHECKS, known(program, instruments.checks), cpu)
