@@ -20,7 +20,7 @@ import numpy as np
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
-from ptxlab.emulate.jit.counting import RECORD, tally
+from ptxlab.emulate.jit.counting import tally
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.mbarrier_phases import Callback
@@ -29,6 +29,7 @@ from ptxlab.emulate.jit.threads import Team
 from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.findings import findings
+from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.runtime.counters import collect
 from ptxlab.emulate.runtime.faults import fault
 from ptxlab.emulate.runtime.memory import Memory
@@ -95,7 +96,7 @@ class Worker:
         self.table = np.zeros(run.resident, np.int64)
         self.sites = aligned(S.SITE_SIZE * built.sites + 32)
         self.counts = np.zeros(2 * len(program.blocks), np.int64)
-        self.tally = aligned(RECORD * len(program.codes) if built.instruments.counters else 0)
+        self.tally = aligned(Counted.size * len(program.codes) if built.instruments.counters else 0)
         self.tape = None if run.chosen is None else Tape(launch.trace, *run.chosen)
         if self.tape is not None:
             put("q", self.context, S.TRACE, self.tape.record.ctypes.data)
@@ -272,7 +273,7 @@ class Run:
                     lines[code.line] = a + warps, b + threads
         counters = None
         if self.launch.counters:
-            records = np.sum([w.tally.view(np.int64).reshape(-1, RECORD // 8) for w in self.workers], axis=0)
+            records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
             counters = collect(self.program, tally(self.program, counts, records))
             lines = counters.lines
         return Report(

@@ -11,7 +11,8 @@ from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.helpers import fill, grid, helpers
 from ptxlab.emulate.jit.instruments import Instruments, emitters, instrument_helpers
-from ptxlab.emulate.jit.linked_rules import rules_object
+from ptxlab.emulate.jit.linked_rules import linked, rules_object
+from ptxlab.emulate.jit.rulecode import declaration
 from ptxlab.emulate.jit.tracing import start
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program.model import Program
@@ -129,7 +130,7 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
     parts = [
-        _ALWAYS, declared, helpers(program, warp.sites),
+        _ALWAYS, declared, *map(declaration, linked(instruments)), helpers(program, warp.sites),
         *warp.helpers_needed.values(), *instrument_helpers(instruments, program), function,
     ]  # fmt: skip
     if cpu.without_halves and any(" half" in part for part in parts):

@@ -8,17 +8,28 @@ from ptxlab.emulate.jit import rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import blocks, notes
+from ptxlab.emulate.rules import blocks, memory_model, notes
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
 
+COUNTERS: tuple[rulecode.Function, ...] = (
+    memory_model.sectors, memory_model.groups, memory_model.remembered_wavefronts, memory_model.count_access,
+    memory_model.differ,
+)  # fmt: skip
+"""Of a build with counters."""
 CHECKS: tuple[rulecode.Function, ...] = (notes.serial, notes.note, blocks.started)
 """Of a build with checks."""
 
 
+def linked(instruments: Instruments) -> tuple[rulecode.Function, ...]:
+    """The rules that a build with these instruments may call."""
+    return (COUNTERS if instruments.counters else ()) + (CHECKS if instruments.checks else ())
+
+
 def rules_object(program: Program, instruments: Instruments, cpu: Cpu) -> bytes:
-    """The object code of the rules that a build with these instruments calls; empty where there are none."""
-    if not instruments.checks:
+    """Their object code; empty where there are none."""
+    functions = linked(instruments)
+    if not functions:
         return b""
-    return rulecode.object_code(CHECKS, known(program, instruments.checks), cpu)
+    return rulecode.object_code(functions, known(program, instruments.checks) if instruments.checks else {}, cpu)

@@ -17,8 +17,8 @@ from ptxlab.emulate.jit.translation.folding import MISSING
 from ptxlab.emulate.jit.translation.intrinsics import Intrinsics
 from ptxlab.emulate.jit.translation.kinds import (
     I1,
-    I32,
     I8,
+    I32,
     I64,
     PTR,
     U32,

@@ -59,7 +59,12 @@ def rule(
 
 
 def rule(
-    function: F | None = None, *, symbol: str = "", inline: bool = False, cold: bool = False, external: bool = False,
+    function: F | None = None,
+    *,
+    symbol: str = "",
+    inline: bool = False,
+    cold: bool = False,
+    external: bool = False,
     pointer: str = "",
 ) -> F | Callable[[F], F]:
     """Marks a function as a rule and gives it back as it is.

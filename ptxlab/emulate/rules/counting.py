@@ -20,6 +20,10 @@ TALLY = np.dtype([(name, np.int64) for name in FIELDS])
 """One element an instruction (`Program.codes`) is what both engines give to `ptxlab.emulate.runtime.counters`."""
 
 
+NEEDED = {"global": "sectors", "shared": "wavefronts"}
+"""What accesses to a space need, by its name in the fields."""
+
+
 def moves_pairs(code: Code) -> bool:
     """Whether an access to shared memory is one whose groups may grow: an ordinary load."""
     return code.name in ("ld", "ldu")

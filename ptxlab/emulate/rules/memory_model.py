@@ -14,11 +14,41 @@ Each answer is a pair: what the access needs, and the fewest that could do.
 from __future__ import annotations
 
 from ptxlab.emulate.language import (
-    Array, Record, Ref, array, bits, boolean, count, distinct, extract, first, gather, lane_ids, lanes, lanes_u32,
-    lanes_u64, load_lanes, local, narrow, rule, scatter, select, store_lanes, u32, u64,
+    Array,
+    Record,
+    Ref,
+    array,
+    bits,
+    boolean,
+    count,
+    distinct,
+    extract,
+    first,
+    gather,
+    i64,
+    lane_ids,
+    lanes,
+    lanes_u32,
+    lanes_u64,
+    load_lanes,
+    local,
+    narrow,
+    rule,
+    scatter,
+    select,
+    store_lanes,
+    u32,
+    u64,
 )  # fmt: skip
 from ptxlab.emulate.runtime.memory import (
-    GENERIC, GLOBAL, LOCAL, LOCAL_WINDOW, PARAM_WINDOW, SHARED, SHARED_WINDOW, WINDOW_SIZE,
+    GENERIC,
+    GLOBAL,
+    LOCAL,
+    LOCAL_WINDOW,
+    PARAM_WINDOW,
+    SHARED,
+    SHARED_WINDOW,
+    WINDOW_SIZE,
 )  # fmt: skip
 
 WARP = 32
@@ -34,12 +64,6 @@ def sectors(at: lanes_u64, mask: u32, size: u64) -> tuple[u64, u64]:
     """The sectors that the lanes of a mask touch with `size` (a power of two up to 32) aligned bytes each."""
     needed = u64(distinct(at // SECTOR, mask))
     return needed, min(needed, (count(mask) * size + SECTOR - 1) // SECTOR)
-
-
-@rule(inline=True)
-def row_sectors(start: u64, size: u64) -> tuple[u64, u64]:
-    """The same for all 32 lanes, whose aligned bytes follow each other from `start` on."""
-    return (start % SECTOR + WARP * size + SECTOR - 1) // SECTOR, size
 
 
 @rule
@@ -148,14 +172,14 @@ class Counted(Record, align=64):
     how much the rest of its block ran more or less often than its beginning, by warps and threads.
     """
 
-    on: Array[u64] = array(2, align=16)
-    fast: Array[u64] = array(2, align=16)
-    slow: Array[u64] = array(2, align=16)
+    on: Array[i64] = array(2, align=16)
+    fast: Array[i64] = array(2, align=16)
+    slow: Array[i64] = array(2, align=16)
     diverged: u64
     in_global: Traffic
     in_shared: Traffic
     in_local: Traffic
-    after: Array[u64] = array(2, align=16)
+    after: Array[i64] = array(2, align=16)
     memo: Memo
 
 
