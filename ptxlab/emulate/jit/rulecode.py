@@ -1,0 +1,126 @@
+"""Compiled rules: their object code, built once and kept on disk, and how emitted code and Python call them.
+
+A program's own module is built without LLVM's passes, because that is quick. The rules' module is built with all of
+them, once for what is known of a program and a CPU, and loaded beside the program's code.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from ptxlab.emulate.jit import compile as native
+from ptxlab.emulate.jit.compile import Cpu
+from ptxlab.emulate.jit.expressions import llvm_type
+from ptxlab.emulate.jit.translator import SLOT, Translator, signature
+from ptxlab.emulate.language.records import Record, address_of, zeroed
+from ptxlab.emulate.language.rules import rule_of
+from ptxlab.emulate.language.types import Pointer, Scalar, Vector
+
+Function = Callable[..., Any]
+
+
+def declaration(function: Function) -> str:
+    """The line that declares a rule in a module that calls it."""
+    kinds, result = signature(rule_of(function))
+    listed = ", ".join(str(llvm_type(kind)) for kind in kinds)
+    return f'declare {llvm_type(result)} @"{rule_of(function).symbol}"({listed})'
+
+
+def call(function: Function, *arguments: str) -> str:
+    """The instruction that calls a rule with these IR values, as in `call(fence, "%ctx", "%cta", "%ws")`."""
+    kinds, result = signature(rule_of(function))
+    listed = ", ".join(f"{llvm_type(kind)} {value}" for kind, value in zip(kinds, arguments, strict=True))
+    return f'call {llvm_type(result)} @"{rule_of(function).symbol}"({listed})'
+
+
+def module_of(functions: Sequence[Function], known: Mapping[str, int], *, entries: bool = False) -> str:
+    """The LLVM module of some rules. entries: with functions by which Python can call them."""
+    translator = Translator(known)
+    translator.add(functions)
+    if entries:
+        for function in functions:
+            translator.entry(function)
+    return str(translator.module)
+
+
+def build(text: str, cpu: Cpu) -> bytes:
+    """Object code of a module, all of LLVM's passes run."""
+    context, machine = llvm.create_context(), native.machine_for(cpu, 2)
+    module = llvm.parse_assembly(text, context=context)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    passes = llvm.create_pass_builder(machine, options)
+    manager = passes.getModulePassManager()
+    manager.run(module, passes)
+    blob = bytes(machine.emit_object(module))
+    for part in (manager, passes, options, module, machine, context):
+        part.close()
+    return blob
+
+
+@functools.lru_cache(maxsize=16)
+def _object(functions: tuple[Function, ...], known: tuple[tuple[str, int], ...], cpu: Cpu) -> bytes:
+    symbols = ",".join(rule_of(function).symbol for function in functions)
+    entry = native.key(symbols, "", "", cpu, f"rules {known}")
+    recalled = native.recall(entry)
+    if recalled is not None:
+        return recalled[1]
+    blob = build(module_of(functions, dict(known)), cpu)
+    native.remember(entry, {}, blob)
+    return blob
+
+
+def object_code(functions: Sequence[Function], known: Mapping[str, int], cpu: Cpu) -> bytes:
+    """Object code of rules that other code calls, from the cache if it has been built before."""
+    return _object(tuple(functions), tuple(sorted(known.items())), cpu)
+
+
+class Compiled:
+    """Rules compiled for this machine, to be called from Python: `Compiled([ordered])(ordered, block, record, me)`."""
+
+    def __init__(self, functions: Sequence[Function], known: Mapping[str, int] | None = None) -> None:
+        self.text = module_of(functions, known or {}, entries=True)
+        self.code = native.load(build(self.text, native.host()), native.host())
+
+    def __call__(self, function: Function, *arguments: Any) -> Any:
+        """What a rule gives; numbers, lanes, pointers and records go in and come out as in Python."""
+        import ctypes
+
+        kinds, result = signature(rule_of(function))
+        results = result if isinstance(result, tuple) else () if result is None else (result,)
+        room = zeroed(SLOT * (len(kinds) + len(results) + 1))
+        for k, (kind, given) in enumerate(zip(kinds, arguments, strict=True)):
+            octets = _octets(kind, given)
+            room[SLOT * k : SLOT * k + octets.size] = octets
+        run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.code.address(f"call.{rule_of(function).symbol}"))
+        run(room.ctypes.data)
+        found = [_read(kind, room[SLOT * (len(kinds) + k) :]) for k, kind in enumerate(results)]
+        return tuple(found) if isinstance(result, tuple) else found[0] if found else None
+
+
+def _octets(kind: Any, given: Any) -> np.ndarray:
+    """The bytes of an argument."""
+    if isinstance(kind, Vector):
+        if kind.element.bits == 1:
+            return np.packbits(given, bitorder="little")
+        return np.ascontiguousarray(given, kind.element.dtype).view(np.uint8)
+    if isinstance(kind, Scalar):
+        return np.array([given]).astype(kind.dtype).view(np.uint8)
+    assert given is None or isinstance(given, Record | Pointer)
+    return np.array([0 if given is None else address_of(given)], np.uint64).view(np.uint8)
+
+
+def _read(kind: Any, octets: np.ndarray) -> Any:
+    """A result."""
+    if isinstance(kind, Vector):
+        if kind.element.bits == 1:
+            return np.unpackbits(octets[: kind.width // 8], bitorder="little").view(np.bool_)
+        return octets[: kind.width * kind.element.size].view(kind.element.dtype).copy()
+    if isinstance(kind, Scalar):
+        return octets[: kind.size].view(kind.dtype)[0].item()
+    return int(octets[:8].view(np.uint64)[0])

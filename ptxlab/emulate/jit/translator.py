@@ -1,0 +1,345 @@
+"""Rules to LLVM IR: a function for each rule, its statements in order.
+
+A local lives on the stack, at a type that its first assignment gives it; LLVM's passes make registers of them. What a
+program has fixed (`known`) is a constant here, and a branch that it rules out is not translated.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import llvmlite.ir as ir
+
+from ptxlab.emulate.jit.expressions import (
+    I1,
+    I32,
+    I64,
+    MISSING,
+    PTR,
+    U32,
+    U64,
+    Null,
+    RuleError,
+    Val,
+    is_record,
+    kind_name,
+    kind_of_annotation,
+    llvm_type,
+)
+from ptxlab.emulate.jit.intrinsics import Intrinsics
+from ptxlab.emulate.language import vectors as L
+from ptxlab.emulate.language.rules import Rule, rule_of
+from ptxlab.emulate.language.types import Vector
+
+SLOT = 256
+"""Bytes of an argument or result in the block of a function that is called from Python."""
+
+
+def signature(rule: Rule) -> tuple[list[Any], Any]:
+    """The kinds of a rule's parameters and of its result."""
+    for name in (*rule.parameters, "return"):
+        if name not in rule.types:
+            raise RuleError(f"{rule.symbol}: what type has {name}? Annotate it.")
+    return [kind_of_annotation(rule.types[name]) for name in rule.parameters], kind_of_annotation(rule.types["return"])
+
+
+class Translator:
+    """One module: the rules asked for, which other code may call, and those that they call."""
+
+    def __init__(self, known: Mapping[str, int] | None = None) -> None:
+        self.known = dict(known or {})
+        self.module = ir.Module(context=ir.Context())
+        self._functions: dict[Rule, Any] = {}
+        self._waiting: list[Rule] = []
+
+    def add(self, functions: Iterable[Callable[..., Any]]) -> None:
+        """Translates rules that other code calls."""
+        for function in functions:
+            self.function(rule_of(function)).linkage = "external"
+        while self._waiting:
+            rule = self._waiting.pop()
+            Statements(self, rule, self._functions[rule]).translate()
+
+    def function(self, rule: Rule) -> Any:
+        """The IR function of a rule, translated in its turn."""
+        if rule not in self._functions:
+            kinds, result = signature(rule)
+            kind = ir.FunctionType(llvm_type(result), [llvm_type(one) for one in kinds])
+            made = self._functions[rule] = ir.Function(self.module, kind, rule.symbol)
+            made.attributes.add("nounwind")
+            if not rule.external:
+                made.linkage = "internal"
+                if rule.inline:
+                    made.attributes.add("alwaysinline")
+                if rule.cold:
+                    made.attributes.add("cold")
+                    made.attributes.add("noinline")
+                self._waiting.append(rule)
+        return self._functions[rule]
+
+    def entry(self, function: Callable[..., Any]) -> str:
+        """A function by which Python calls a rule: it takes one pointer, to a slot for each argument and result."""
+        rule = rule_of(function)
+        kinds, result = signature(rule)
+        name = f"call.{rule.symbol}"
+        outer = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [PTR]), name)
+        b = ir.IRBuilder(outer.append_basic_block())
+        slots = [b.gep(outer.args[0], [ir.Constant(I64, SLOT * k)], source_etype=ir.IntType(8)) for k in range(64)]
+        given = [_unpacked(b, kind, slot) for kind, slot in zip(kinds, slots, strict=False)]
+        found = b.call(self.function(rule), given)
+        results = result if isinstance(result, tuple) else () if result is None else (result,)
+        for k, kind in enumerate(results):
+            one = b.extract_value(found, k) if isinstance(result, tuple) else found
+            _packed(b, kind, one, slots[len(kinds) + k])
+        b.ret_void()
+        return name
+
+
+def _unpacked(b: Any, kind: Any, slot: Any) -> Any:
+    """An argument out of its slot; truth values lie there as bits."""
+    wanted = llvm_type(kind)
+    bits = kind.width if isinstance(kind, Vector) and kind.element.bits == 1 else 0
+    if bits:
+        return b.bitcast(b.load(slot, typ=ir.IntType(bits)), wanted)
+    if wanted == I1:
+        return b.trunc(b.load(slot, typ=ir.IntType(8)), I1)
+    return b.load(slot, typ=wanted, align=8)
+
+
+def _packed(b: Any, kind: Any, value: Any, slot: Any) -> None:
+    """A result into its slot."""
+    if isinstance(kind, Vector) and kind.element.bits == 1:
+        value = b.bitcast(value, ir.IntType(kind.width))
+    elif value.type == I1:
+        value = b.zext(value, ir.IntType(8))
+    b.store(value, slot, align=8)
+
+
+class Statements(Intrinsics):
+    """One rule's function."""
+
+    def __init__(self, translator: Translator, rule: Rule, function: Any) -> None:
+        self.translator, self.rule, self.ir = translator, rule, function
+        self.module, self.known = translator.module, translator.known
+        self.names = rule.function.__globals__
+        self.locals = {}
+        self.kinds, self.result = signature(rule)
+        self._loops: list[tuple[Any, Any]] = []
+        file = (inspect.getsourcefile(rule.function) or "").replace("\\", "/").rsplit("/", 1)[-1]
+        self.where = lambda node: f"{file}:{getattr(node, 'lineno', 0)}"
+
+    def translate(self) -> None:
+        """Fills the function."""
+        start = self.ir.append_basic_block("entry")
+        body = self.ir.append_basic_block("body")
+        self.b, self.entry = ir.IRBuilder(body), ir.IRBuilder(start)
+        self.entry.position_before(self.entry.branch(body))
+        for name, kind, argument in zip(self.rule.parameters, self.kinds, self.ir.args, strict=True):
+            argument.name = name
+            self.b.store(argument, self._slot(name, kind))
+        self.suite(self.rule.tree.body)
+        if not self.b.block.is_terminated:
+            if self.result is None:
+                self.b.ret_void()
+            else:
+                self.b.unreachable()
+
+    def _slot(self, name: str, kind: Any) -> Any:
+        """The stack slot of a local, made when it is first assigned."""
+        if name not in self.locals:
+            self.locals[name] = Val(kind, self.entry.alloca(llvm_type(kind), name=name))
+        return self.locals[name].ir
+
+    # -- statements
+
+    def suite(self, body: list[ast.stmt]) -> None:
+        """Statements one after the other, up to one that leaves."""
+        for statement in body:
+            if self.b.block.is_terminated:
+                return
+            self.statement(statement)
+
+    def statement(self, node: ast.stmt) -> None:
+        """One statement."""
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
+                pass
+            case ast.Expr(value=ast.Call() as call):
+                self.value(call)
+            case ast.Assign(targets=[target], value=value):
+                self._assign(target, value)
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=told, value=ast.expr() as value):
+                kind = kind_of_annotation(eval(compile(ast.Expression(told), "annotation", "eval"), dict(self.names)))
+                self.b.store(self.to(self.value(value), kind, node), self._slot(name, kind))
+            case ast.AugAssign(target=target, op=op, value=value):
+                self._change(target, type(op), value, node)
+            case ast.If():
+                self._if(node)
+            case ast.While(test=test, body=body, orelse=[]):
+                self._while(test, body)
+            case ast.For(target=ast.Name(id=name), iter=ast.Call() as over, body=body, orelse=[]):
+                self._for(name, over, body)
+            case ast.Return(value=value):
+                self._return(value, node)
+            case ast.Break():
+                self.b.branch(self._loops[-1][1])
+            case ast.Continue():
+                self.b.branch(self._loops[-1][0])
+            case _:
+                self.fail(node, f"rules have no such {type(node).__name__}: {ast.unparse(node).splitlines()[0]}")
+
+    def _assign(self, target: ast.expr, source: ast.expr) -> None:
+        if not isinstance(target, ast.Tuple):
+            self._put(target, self.value(source))
+            return
+        if isinstance(source, ast.Tuple):
+            values = [self.value(one) for one in source.elts]
+        else:
+            found = self.value(source)
+            if not isinstance(found.kind, tuple):
+                self.fail(source, f"{kind_name(found.kind)} is not several values")
+            values = [Val(kind, self.b.extract_value(found.ir, k)) for k, kind in enumerate(found.kind)]
+        if len(values) != len(target.elts):
+            self.fail(target, f"{len(values)} values for {len(target.elts)} names")
+        for one, value in zip(target.elts, values, strict=True):
+            self._put(one, value)
+
+    def _put(self, target: ast.expr, value: Val) -> None:
+        if isinstance(target, ast.Name):
+            if value.kind is None or isinstance(value.kind, tuple | Null):
+                self.fail(target, f"{target.id} would be {'None' if value.kind is None else kind_name(value.kind)}")
+            if target.id not in self.locals:
+                value = self.typed(value, target)
+                self._slot(target.id, value.kind)
+            slot = self.locals[target.id]
+            self.b.store(self.to(value, slot.kind, target), slot.ir)
+        else:
+            self.write(self._target(target), value, target)
+
+    def _target(self, target: ast.expr) -> tuple[str, Any, Any]:
+        if isinstance(target, ast.Attribute):
+            return self.field(self.value(target.value), target.attr, target)
+        if isinstance(target, ast.Subscript):
+            return self.element(self.value(target.value), target.slice, target)
+        self.fail(target, f"{ast.unparse(target)} is nothing to assign to")
+
+    def _change(self, target: ast.expr, op: type, source: ast.expr, node: ast.AST) -> None:
+        if isinstance(target, ast.Name):
+            self._put(target, self.binary(op, self.value(target), self.value(source), node))
+            return
+        place = self._target(target)
+        self.write(place, self.binary(op, self.read(place, node), self.value(source), node), node)
+
+    def _if(self, node: ast.If) -> None:
+        fixed = self.fixed(node.test)
+        if fixed is not MISSING:
+            self.suite(node.body if fixed else node.orelse)
+            return
+        yes = self.b.append_basic_block("then")
+        no = self.b.append_basic_block("else") if node.orelse else None
+        after = self.b.append_basic_block("after")
+        self.branch(node.test, yes, no or after)
+        for block, body in ((yes, node.body), (no, node.orelse)):
+            if block is not None:
+                self.b.position_at_end(block)
+                self.suite(body)
+                if not self.b.block.is_terminated:
+                    self.b.branch(after)
+        self.b.position_at_end(after)
+
+    def _while(self, test: ast.expr, body: list[ast.stmt]) -> None:
+        again, inside, after = (self.b.append_basic_block(name) for name in ("while", "do", "after"))
+        self.b.branch(again)
+        self.b.position_at_end(again)
+        self.branch(test, inside, after)
+        self._body(inside, body, again, after)
+        self.b.position_at_end(after)
+
+    def _body(self, inside: Any, body: list[ast.stmt], again: Any, after: Any) -> None:
+        self._loops.append((again, after))
+        self.b.position_at_end(inside)
+        self.suite(body)
+        if not self.b.block.is_terminated:
+            self.b.branch(again)
+        self._loops.pop()
+
+    def _for(self, name: str, over: ast.Call, body: list[ast.stmt]) -> None:
+        function = self.global_value(over.func)
+        if function is range:
+            self._count(name, over, body)
+        elif function is L.lanes_of:
+            self._each_lane(name, over, body)
+        else:
+            self.fail(over, f"rules loop over range(...) or lanes_of(mask), not {ast.unparse(over)}")
+
+    def _count(self, name: str, over: ast.Call, body: list[ast.stmt]) -> None:
+        given = [self.value(one) for one in over.args]
+        start = given[0] if len(given) > 1 else self.constant(0)
+        stop, step = given[min(1, len(given) - 1)], given[2] if len(given) > 2 else self.constant(1)
+        if not step.constant or step.const < 1:
+            self.fail(over, "range(start, stop, step): the step is a constant above 0")
+        low, high, kind = self.meet(start, stop, over)
+        counter = self.entry.alloca(low.type)
+        self.b.store(low, counter)
+        test, inside, on, after = (self.b.append_basic_block(hint) for hint in ("for", "do", "next", "after"))
+        self.b.branch(test)
+        self.b.position_at_end(test)
+        now = self.b.load(counter, typ=low.type)
+        less = (self.b.icmp_signed if kind.signed else self.b.icmp_unsigned)("<", now, high)
+        self.b.cbranch(less, inside, after)
+        self.b.position_at_end(inside)
+        self._put(ast.Name(name, ast.Store()), Val(kind, now))
+        self._body(self.b.block, body, on, after)
+        self.b.position_at_end(on)
+        now = self.b.load(counter, typ=low.type)
+        self.b.store(self.b.add(now, ir.Constant(low.type, step.const)), counter)
+        self.b.branch(test)
+        self.b.position_at_end(after)
+
+    def _each_lane(self, name: str, over: ast.Call, body: list[ast.stmt]) -> None:
+        left = self.entry.alloca(I32)
+        self.b.store(self.mask(over.args[0]), left)
+        again, inside, after = (self.b.append_basic_block(hint) for hint in ("lanes", "do", "after"))
+        self.b.branch(again)
+        self.b.position_at_end(again)
+        now = self.b.load(left, typ=I32)
+        self.b.cbranch(self.b.icmp_unsigned("!=", now, ir.Constant(I32, 0)), inside, after)
+        self.b.position_at_end(inside)
+        zeros = self.named("llvm.cttz.i32", I32, [I32, I1])
+        lane = self.b.call(zeros, [now, ir.Constant(I1, 1)])
+        self.b.store(self.b.and_(now, self.b.sub(now, ir.Constant(I32, 1))), left)
+        self._put(ast.Name(name, ast.Store()), Val(U32, lane))
+        self._body(self.b.block, body, again, after)
+        self.b.position_at_end(after)
+
+    def _return(self, value: ast.expr | None, node: ast.AST) -> None:
+        if value is None or self.result is None:
+            if value is not None and not (isinstance(value, ast.Constant) and value.value is None):
+                self.fail(node, f"{self.rule.function.__name__} -> None returns a value; annotate its type")
+            self.b.ret_void()
+        elif isinstance(value, ast.Tuple) and isinstance(self.result, tuple):
+            whole: Any = ir.Constant(llvm_type(self.result), ir.Undefined)
+            for k, (one, kind) in enumerate(zip(value.elts, self.result, strict=True)):
+                whole = self.b.insert_value(whole, self.to(self.value(one), kind, one), k)
+            self.b.ret(whole)
+        else:
+            self.b.ret(self.to(self.value(value), self.result, node))
+
+    # -- calls of rules
+
+    def call_rule(self, function: Any, node: ast.Call) -> Val:
+        rule = rule_of(function)
+        kinds, result = signature(rule)
+        arguments = dict(zip(rule.parameters, node.args, strict=False))
+        arguments |= {str(one.arg): one.value for one in node.keywords}
+        if set(arguments) != set(rule.parameters) or len(node.args) + len(node.keywords) != len(kinds):
+            self.fail(node, f"{function.__name__} takes ({', '.join(rule.parameters)}), all of them")
+        found = {name: self.value(one) for name, one in arguments.items()}  # computed in the order of the call
+        given = [self.to(found[name], kind, node) for name, kind in zip(rule.parameters, kinds, strict=True)]
+        return Val(result, self.b.call(self.translator.function(rule), given))
+
+
+__all__ = ["SLOT", "U64", "RuleError", "Translator", "is_record", "signature"]

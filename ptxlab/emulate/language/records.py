@@ -1,0 +1,290 @@
+"""Records: memory whose layout is said once, for rules in Python, for compiled rules and for the code that emits them.
+
+    class Block(Record):
+        now: u64                            # one number
+        sync: Array[u32] = array(32, 32)    # numbers in place, block.sync[w, v]; block.sync.row(w) points to one row
+        writer: Pointer[u64]                # a pointer to any number of them, block.writer[i]; None if it is null
+        warp: Ref[WarpState]                # a pointer to one record, block.warp.live
+        head: Head                          # a record in place, block.head.key
+
+Fields follow each other as in C. `Block.offset("now")`, `Block.size` and `Block.dtype` say where they are;
+`Block.new()` makes a zeroed one, `Block.view(buffer)` shows memory that is there already.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
+
+import numpy as np
+
+from ptxlab.emulate.language.types import Pointer, Scalar, T
+
+R = TypeVar("R")
+Ref = Annotated[R, "a pointer to it"]
+"""The annotation of a field that points to one record of a type; in Python the record itself."""
+
+
+class Array(Pointer[T]):
+    """Elements in place in a record, in rows of `columns` each."""
+
+    __slots__ = ("columns",)
+
+    def __init__(self, array: np.ndarray, columns: int) -> None:
+        super().__init__(array)
+        self.columns = columns
+
+    def __getitem__(self, at: int | tuple[int, int]) -> T:
+        found: T = self.view[self._place(at)]
+        return found
+
+    def __setitem__(self, at: int | tuple[int, int], value: T) -> None:
+        self.view[self._place(at)] = value
+
+    def _place(self, at: int | tuple[int, int]) -> int:
+        if not isinstance(at, tuple):
+            return at
+        row, column = at
+        if not 0 <= column < self.columns:
+            raise IndexError(f"column {column} of a row of {self.columns}")
+        return row * self.columns + column
+
+    def row(self, at: int) -> Pointer[T]:
+        """A pointer to the first element of a row."""
+        return self + at * self.columns
+
+
+class Shape:
+    """What `array(...)` leaves in a class: how many elements a field has."""
+
+    def __init__(self, sizes: tuple[int, ...], align: int) -> None:
+        self.sizes, self.align = sizes, align
+
+
+def array(*sizes: int, align: int = 0) -> Any:
+    """The size of an `Array` field: its elements, or its rows and columns. `align`: bytes that its place is a multiple
+    of, if more than an element's."""
+    return Shape(sizes, align)
+
+
+class Field:
+    """One field: its type as annotated, its place, and how many elements it has in place."""
+
+    def __init__(self, name: str, annotation: Any, default: Any) -> None:
+        self.name, self.kind, self.shape = name, annotation, None
+        self.offset = self.count = 0
+        self.pointer = self.ref = False
+        if get_origin(annotation) is Array:
+            (self.kind,) = get_args(annotation)
+            if not isinstance(default, Shape):
+                raise TypeError(f"{name}: how many? Write `{name}: Array[...] = array(32)`.")
+            self.shape = default
+        elif get_origin(annotation) is Pointer:
+            (self.kind,) = get_args(annotation)
+            self.pointer = True
+        elif get_origin(annotation) is Annotated:
+            self.kind = get_args(annotation)[0]
+            self.ref = True
+        if not (isinstance(self.kind, Scalar) or (isinstance(self.kind, type) and issubclass(self.kind, Record))):
+            raise TypeError(f"{name}: a field is a number, an Array, a Pointer, a Ref or a record, not {annotation!r}")
+
+    @property
+    def indirect(self) -> bool:
+        """Whether the record holds a pointer here."""
+        return self.pointer or self.ref
+
+    @property
+    def align(self) -> int:
+        """Its place is a multiple of this."""
+        own = 8 if self.indirect else self.kind.size if isinstance(self.kind, Scalar) else self.kind.align
+        return max(own, self.shape.align) if self.shape is not None else own
+
+    @property
+    def bytes(self) -> int:
+        """The room that it takes."""
+        return 8 if self.indirect else self.kind.size * self.elements
+
+    @property
+    def elements(self) -> int:
+        """How many elements it has in place."""
+        return 1 if self.shape is None else int(np.prod(self.shape.sizes))
+
+    @property
+    def columns(self) -> int:
+        """Elements of a row of an array."""
+        return 1 if self.shape is None else self.shape.sizes[-1]
+
+    @property
+    def numpy(self) -> Any:
+        """Its type in numpy's words."""
+        if self.indirect:
+            return np.uint64
+        return self.kind.dtype if self.shape is None else (self.kind.dtype, self.shape.sizes)
+
+
+_RESERVED = frozenset({"new", "view", "offset", "many", "size", "dtype", "align", "fields", "buffer", "clear"})
+
+
+class Record:
+    """The base of records; see this module's first lines. A record in Python is a view of bytes."""
+
+    __slots__ = ("_held", "_views", "buffer")
+
+    fields: ClassVar[dict[str, Field]] = {}
+    size: ClassVar[int] = 0
+    align: ClassVar[int] = 8
+    dtype: ClassVar[Any] = np.dtype([])
+
+    def __init_subclass__(cls, align: int = 8) -> None:
+        names = vars(sys.modules[cls.__module__])
+        cls.fields, at = {}, 0
+        for name, annotation in inspect.get_annotations(cls).items():
+            if name in _RESERVED:
+                raise TypeError(
+                    f"{cls.__name__}.{name}: records have a {name} of their own; give the field another name"
+                )
+            told = eval(annotation, dict(names)) if isinstance(annotation, str) else annotation
+            field = Field(name, told, cls.__dict__.get(name))
+            align = max(align, field.align)
+            field.offset = at = -(-at // field.align) * field.align
+            at += field.bytes
+            cls.fields[name] = field
+            setattr(cls, name, _accessor(field))
+        cls.align, cls.size = align, -(-at // align) * align
+        cls.dtype = np.dtype(
+            {
+                "names": list(cls.fields),
+                "formats": [field.numpy for field in cls.fields.values()],
+                "offsets": [field.offset for field in cls.fields.values()],
+                "itemsize": cls.size,
+            }
+        )
+
+    def __init__(self, buffer: np.ndarray) -> None:
+        octets = buffer.view(np.uint8)
+        if octets.size < self.size:
+            raise ValueError(f"{type(self).__name__} takes {self.size} bytes, here are {octets.size}")
+        self.buffer = octets
+        whole: Any = octets[: self.size].data
+        self._views = {code: whole.cast(code) for code in "BHIQiq"}
+        self._held: dict[str, Any] = {}
+
+    @classmethod
+    def new(cls) -> Self:
+        """A record of zeros, at a multiple of 128 bytes."""
+        return cls(zeroed(cls.size))
+
+    @classmethod
+    def view(cls, buffer: np.ndarray) -> Self:
+        """The record that lies at the start of a contiguous array."""
+        return cls(buffer)
+
+    @classmethod
+    def offset(cls, name: str) -> int:
+        """The bytes from the start of a record to a field."""
+        return cls.fields[name].offset
+
+    @classmethod
+    def many(cls, records: int | np.ndarray) -> Pointer[Self]:
+        """A pointer to so many zeroed records, or to those in an array of bytes."""
+        return Records(cls, zeroed(cls.size * records) if isinstance(records, int) else records)
+
+    def clear(self) -> None:
+        """Makes all of it zero."""
+        self.buffer[: self.size] = 0
+        self._held.clear()
+
+
+class Records(Pointer[R]):
+    """A pointer to records: `p[i]` is a record, always the same view of it."""
+
+    __slots__ = ("kind", "made")
+
+    def __init__(self, kind: Any, octets: np.ndarray) -> None:
+        super().__init__(octets)
+        self.kind, self.made = kind, dict[int, Any]()
+
+    def __getitem__(self, at: int) -> R:
+        at += self.start
+        if at not in self.made:
+            size = self.kind.size
+            if not 0 <= at < self.array.size // size:
+                raise IndexError(f"record {at} of {self.array.size // size}")
+            self.made[at] = self.kind(self.array[at * size : (at + 1) * size])
+        found: R = self.made[at]
+        return found
+
+    def __add__(self, by: int) -> Pointer[R]:
+        moved: Records[R] = object.__new__(Records)
+        moved.array, moved.view, moved.kind, moved.made = self.array, self.view, self.kind, self.made
+        moved.start = self.start + by
+        return moved
+
+    @property
+    def address(self) -> int:
+        """Where the record that it points to lies in memory."""
+        return int(self.array.ctypes.data) + self.start * int(self.kind.size)
+
+
+def address_of(pointed: Record | Pointer[Any]) -> int:
+    """Where a record, or what a pointer points to, lies in memory."""
+    return int(pointed.buffer.ctypes.data) if isinstance(pointed, Record) else pointed.address
+
+
+def zeroed(size: int) -> np.ndarray:
+    """So many zeroed bytes at a multiple of 128."""
+    raw = np.zeros(size + 128, np.uint8)
+    start = -raw.ctypes.data % 128
+    return raw[start : start + size]
+
+
+def _accessor(field: Field) -> property:
+    """How a field of a view is read and written."""
+    name, kind, offset = field.name, field.kind, field.offset
+    if field.indirect:
+        return _held(name, offset // 8)
+    if field.shape is not None or not isinstance(kind, Scalar):
+        return property(lambda self: self._held.get(name) or _in_place(self, field))
+    code, at = kind.format, offset // kind.size
+
+    def get(self: Record) -> Any:
+        return self._views[code][at]
+
+    def get_boolean(self: Record) -> Any:
+        return self._views[code][at] != 0
+
+    def set_(self: Record, value: Any) -> None:
+        self._views[code][at] = value
+
+    return property(get_boolean if kind.bits == 1 else get, set_)
+
+
+def _held(name: str, at: int) -> property:
+    """A pointer: the record keeps its address, the view what it points to."""
+
+    def get(self: Record) -> Any:
+        found = self._held.get(name)
+        if found is None and self._views["Q"][at]:
+            raise ValueError(f"{name} was set by compiled code; read it there, or give this view the array")
+        return found
+
+    def set_(self: Record, value: Any) -> None:
+        self._held[name] = value
+        self._views["Q"][at] = 0 if value is None else address_of(value)
+
+    return property(get, set_)
+
+
+def _in_place(self: Record, field: Field) -> Any:
+    """The view of an array or record inside of a record, made once."""
+    octets = self.buffer[field.offset : field.offset + field.bytes]
+    made: Any
+    if field.shape is None:
+        made = field.kind(octets)
+    elif isinstance(field.kind, Scalar):
+        made = Array(octets.view(field.kind.dtype), field.columns)
+    else:
+        made = Records(field.kind, octets)
+    self._held[field.name] = made
+    return made

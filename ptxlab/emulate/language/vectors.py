@@ -1,0 +1,228 @@
+"""What rules do with 32 lanes at once, with masks of lanes, and with stretches of memory: here in Python, on numpy
+arrays; the translator has an instruction or a few for each.
+
+A mask of lanes is a u32, lane 0 in its lowest bit; `lanes(mask)` and `bits(lanes)` lead to 32 truth values and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ptxlab.emulate.language.records import Record, zeroed
+from ptxlab.emulate.language.types import ROW, Pointer, W, pointer_to
+
+T = TypeVar("T")
+Words = Pointer[int]
+
+_IDS = np.arange(W, dtype=np.uint32)
+_ROW_IDS = np.arange(ROW, dtype=np.uint64)
+for _each in (_IDS, _ROW_IDS):
+    _each.flags.writeable = False
+
+
+# -- masks ------------------------------------------------------------------------------------------------------------
+
+
+def lanes_of(mask: int) -> Iterator[int]:
+    """The lanes of a mask, lowest first: `for lane in lanes_of(mask):`."""
+    while mask:
+        yield (mask & -mask).bit_length() - 1
+        mask &= mask - 1
+
+
+def first(mask: int) -> int:
+    """The lowest lane of a mask; 32 if it is empty."""
+    return (mask & -mask).bit_length() - 1 if mask else W
+
+
+def last(mask: int) -> int:
+    """The highest lane of a mask, which is not empty."""
+    return mask.bit_length() - 1
+
+
+def count(mask: int) -> int:
+    """How many lanes a mask has."""
+    return mask.bit_count()
+
+
+def lanes(mask: int) -> np.ndarray:
+    """lanes_bool: which lanes a mask has."""
+    return np.unpackbits(np.frombuffer(mask.to_bytes(4, "little"), np.uint8), bitorder="little").view(np.bool_)
+
+
+def bits(chosen: np.ndarray) -> int:
+    """u32: the mask of the lanes, or of the words of a row, that are true."""
+    return int.from_bytes(np.packbits(chosen, bitorder="little").tobytes(), "little")
+
+
+def any_of(chosen: np.ndarray) -> bool:
+    """Whether one of them is true."""
+    return bool(chosen.any())
+
+
+def all_of(chosen: np.ndarray) -> bool:
+    """Whether all of them are."""
+    return bool(chosen.all())
+
+
+def reversed_bits(mask: int) -> int:
+    """A mask with lane 31 in its lowest bit."""
+    return int(f"{mask:032b}"[::-1], 2)
+
+
+# -- lanes ------------------------------------------------------------------------------------------------------------
+
+
+def lane_ids() -> np.ndarray:
+    """lanes_u32: 0, 1, ... 31."""
+    return _IDS
+
+
+def row_ids() -> np.ndarray:
+    """row_u64: 0, 1, ... 15."""
+    return _ROW_IDS
+
+
+def row_of(mask: int) -> np.ndarray:
+    """row_bool: which of the lowest 16 lanes a mask has."""
+    return lanes(mask & 0xFFFFFFFF)[:ROW]
+
+
+def splat(value: int) -> np.ndarray:
+    """lanes_u64: the same number in all lanes. Seldom needed: in `v + x` a number stands for 32 of them."""
+    return np.full(W, value, np.uint64)
+
+
+def widen(values: np.ndarray) -> np.ndarray:
+    """lanes_u64 of lanes_u32."""
+    return values.astype(np.uint64)
+
+
+def narrow(values: np.ndarray) -> np.ndarray:
+    """lanes_u32 of lanes_u64: the lower halves."""
+    return values.astype(np.uint32)
+
+
+def select(chosen: np.ndarray, yes: Any, no: Any) -> np.ndarray:
+    """Lane by lane one of two values; one of them may be a number."""
+    kind = yes.dtype if isinstance(yes, np.ndarray) else no.dtype
+    selected: np.ndarray = np.where(chosen, yes, no).astype(kind, copy=False)
+    return selected
+
+
+def minimum(a: np.ndarray, b: Any) -> np.ndarray:
+    """The smaller value of each lane."""
+    least: np.ndarray = np.minimum(a, b)
+    return least
+
+
+def maximum(a: np.ndarray, b: Any) -> np.ndarray:
+    """The larger value of each lane."""
+    most: np.ndarray = np.maximum(a, b)
+    return most
+
+
+def extract(values: np.ndarray, lane: int) -> Any:
+    """One lane's value."""
+    return values[lane].item()
+
+
+def insert(values: np.ndarray, lane: int, value: int) -> np.ndarray:
+    """The lanes with one of them replaced."""
+    changed = values.copy()
+    changed[lane] = value
+    return changed
+
+
+def reversed_lanes(values: np.ndarray) -> np.ndarray:
+    """Lane 31 first."""
+    return values[::-1]
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+def load_lanes(words: Words) -> np.ndarray:
+    """The 32 numbers from a place on."""
+    return words.array[words.start : words.start + W].copy()
+
+
+def store_lanes(words: Words, values: np.ndarray) -> None:
+    """Writes 32 numbers from a place on."""
+    words.array[words.start : words.start + W] = values
+
+
+def load_row(words: Words) -> np.ndarray:
+    """The 16 numbers from a place on."""
+    return words.array[words.start : words.start + ROW].copy()
+
+
+def store_row(words: Words, values: np.ndarray) -> None:
+    """Writes 16 numbers from a place on."""
+    words.array[words.start : words.start + ROW] = values
+
+
+def gather(words: Words, index: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """`words[index]` of the lanes chosen, 0 in the others."""
+    array = words.array[words.start :] if words.start else words.array
+    found: np.ndarray
+    if chosen.all():
+        found = array[index]
+    else:
+        found = np.zeros(index.size, array.dtype)
+        found[chosen] = array[index[chosen]]
+    return found
+
+
+def scatter(words: Words, index: np.ndarray, values: np.ndarray, chosen: np.ndarray) -> None:
+    """`words[index] = values` for the lanes chosen; of lanes that write to one place the highest stays."""
+    array = words.array[words.start :] if words.start else words.array
+    array[index[chosen]] = values[chosen]
+
+
+def copy_bytes(to: Pointer[Any], source: Pointer[Any], size: int) -> None:
+    """Copies memory that does not overlap."""
+    _octets(to)[:size] = _octets(source)[:size]
+
+
+def fill_bytes(to: Pointer[Any], value: int, size: int) -> None:
+    """Sets `size` bytes to one value."""
+    _octets(to)[:size] = value
+
+
+def clear(record: Record) -> None:
+    """Makes a record all zeros."""
+    record.clear()
+
+
+def local(kind: type[T], size: int) -> Pointer[T]:
+    """So many zeroed elements that live until the rule returns; `size` is a constant."""
+    pointer: Pointer[T] = pointer_to(kind, zeroed(size * kind.size))  # type: ignore[attr-defined]
+    return pointer
+
+
+def atomic(operation: str, words: Words, at: int, value: int) -> int:
+    """`words[at]` changed as one step that other threads cannot come between: "add", "sub", "and", "or", "xor", "xchg",
+    "umin" or "umax". Gives what was there before."""
+    before = words[at]
+    words.array[words.start + at] = _ATOMIC[operation](words.array[words.start + at], words.array.dtype.type(value))
+    return before
+
+
+def _octets(place: Pointer[Any]) -> np.ndarray:
+    return place.array.view(np.uint8)[place.start * place.array.itemsize :]
+
+
+_ATOMIC: dict[str, Any] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "xchg": lambda _, new: new,
+    "umin": np.minimum,
+    "umax": np.maximum,
+}
