@@ -66,9 +66,8 @@ class Counting(Control):
     leader: dict[int, int] | None = None
 
     def _fields(self) -> None:
-        super()._fields()  # type: ignore[misc]
-        self.t.do(f"%tally.p = getelementptr i8, ptr %ctx, i64 {S.TALLY}")
-        self.t.do("%tally = load ptr, ptr %tally.p")
+        super()._fields()
+        self._held(S.Context, "tally", "ptr")
         t = self.t
         for what in ("gather", "scatter"):
             t.declared.add(_DECLARED[what])

@@ -8,6 +8,7 @@ import numpy as np
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
+from ptxlab.emulate.language import lanes_of
 from ptxlab.emulate.program.matrix_operands import disagree, incomplete
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules.spinning import Spin, in_words
@@ -130,57 +131,53 @@ def _valid(program: Program, launch: Launch, memory: Memory, space: str, address
 
 
 def who_waits(
-    program: Program, states: np.ndarray, spinning: Sequence[tuple[int, list[int], int, str]] = ()
+    program: Program, warps: np.ndarray, spinning: Sequence[tuple[int, list[int], int, str]] = ()
 ) -> tuple[int, int, int, list[str]]:
     """For a deadlock: the first waiting warp and lane, the code index of what it waits at, and a line for each group of
-    lanes that waits together. `states`: the warps' states, uint8, one row each. spinning: who waits for an mbarrier."""
+    lanes that waits together. `warps`: the warps' states, an array of `Warp`. spinning: who waits for an mbarrier."""
     lines: list[str] = []
     ended: list[str] = []
     first: tuple[int, int, int] | None = None
-    for warp, state in enumerate(states):
-        words = state[: S.REGISTERS].view(np.uint32)
-        live, apart = int(words[S.LIVE // 4]), bool(words[S.MODE // 4])
+    for index, warp in enumerate(warps):
+        live, apart = int(warp["live"]), bool(warp["mode"])
         if not live:
-            ended.append(str(warp))
+            ended.append(str(index))
             continue
         groups: dict[tuple[int, str], list[int]] = {}
         for lane in (k for k in range(32) if live >> k & 1):
-            pc = int(words[lane]) if apart else int(words[S.FAST_PC // 4])
-            barriers = [b for b in range(16) if int(words[S.BAR // 4 + b]) >> lane & 1]
-            if words[S.MEETING // 4 + lane]:
+            pc = int(warp["pc"][lane] if apart else warp["fast_pc"])
+            barriers = [b for b, waiting in enumerate(warp["bar"].tolist()) if waiting >> lane & 1]
+            if warp["meeting"][lane]:
                 form = program.codes[pc // 2].form
                 whole = form is not None and form.op.kind == "warp"
                 what = "the other lanes of its warp" if whole else "the lanes of its mask"
                 groups.setdefault((pc // 2, what), []).append(lane)
             elif barriers:
                 groups.setdefault((barrier_before(program, pc), f"barrier {barriers[0]}"), []).append(lane)
-        waits = [(code, what, lanes) for index, lanes, code, what in spinning if index == warp]
+        waits = [(code, what, lanes) for at, lanes, code, what in spinning if at == index]
         for code, what, lanes in [*waits, *((code, what, lanes) for (code, what), lanes in sorted(groups.items()))]:
-            first = first or (warp, lanes[0], code)
+            first = first or (index, lanes[0], code)
             form = program.codes[code].form
             place = f"{form.opcode if form is not None else 'bar.sync'}, line {program.codes[code].line}"
             mask = np.isin(np.arange(32), lanes)
-            lines.append(f"warp {warp}, {lanes_in_words(mask)}: waits for {what} ({place})")
+            lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} ({place})")
     if ended:
         lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(ended)}")
-    warp, lane, code = first or (0, 0, 0)
-    return warp, lane, code, lines
+    return *(first or (0, 0, 0)), lines
 
 
-def spinning(program: Program, slot: np.ndarray, states: np.ndarray) -> list[tuple[int, list[int], int, str]]:
-    """Who waits for an mbarrier in a CTA; `slot`: its shared memory, `states`: its warps' states."""
+def spinning(program: Program, shared: np.ndarray, warps: np.ndarray) -> list[tuple[int, list[int], int, str]]:
+    """Who waits for an mbarrier in a CTA; `shared`: its shared memory, `warps`: its warps' states."""
     waits: list[Spin] = []
-    start = program.shared_start - slot.ctypes.data
+    start = program.shared_start - shared.ctypes.data
 
     def word(at: int) -> int:
-        return int(slot[at - program.shared_start :][:8].view(np.uint64)[0])
+        return int(shared[at - program.shared_start :][:8].view(np.uint64)[0])
 
-    for warp, state in enumerate(states):
-        words, wide = state[: S.REGISTERS].view(np.uint32), state[: S.REGISTERS].view(np.uint64)
-        lanes = int(words[S.SPINS // 4] & words[S.LIVE // 4] & ~words[S.WAIT // 4])
-        for lane in (k for k in range(32) if lanes >> k & 1):
-            at, asked = int(wide[S.SPIN_AT // 8 + lane]) + start, int(wide[S.SPIN_FOR // 8 + lane])
-            waits.append((32 * warp + lane, int(words[S.SPIN_CODE // 4 + lane]), at, asked))
+    for index, warp in enumerate(warps):
+        for lane in lanes_of(int(warp["spins"] & warp["live"] & ~warp["wait"])):
+            at, asked = int(warp["spin_at"][lane]) + start, int(warp["spin_for"][lane])
+            waits.append((32 * index + lane, int(warp["spin_code"][lane]), at, asked))
     return list(in_words(program, waits, word))
 
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.faults import barrier_before
+from ptxlab.emulate.language import Pointer, u64
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.findings import DIVERGENT, Note
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.runtime.state import Cta, MemoryMap
 
 # -- what the checks know of a CTA
 NOW, FULL, SIMPLE = 0, 8, 16  # i64: the block's number and its clock as in a record; that at the last barrier of all
@@ -54,41 +55,33 @@ class Watched:
         self._word(BLOCKS_AT, self.blocks.ctypes.data)
         self.masks = np.zeros((len(program.codes), 32), np.uint32)  # lanes of a warp that made an access, if not all
         self._word(MASKS_AT, self.masks.ctypes.data)
-        self._kept: list[np.ndarray] = []
 
     def _word(self, offset: int, value: int) -> None:
         self.table[offset : offset + 8].view(np.int64)[0] = value
 
-    def _records(self, size: int) -> tuple[int, int]:
-        """Address and stride of fresh records for `size` bytes; the room behind each is for whole vectors."""
+    def _records(self, size: int) -> tuple[Pointer[u64], int]:
+        """A pointer to fresh records for `size` bytes; the room behind each is for whole vectors."""
         words = -(-size // self.granule) + 16
-        made = np.zeros(3 * words, np.uint64)
-        self._kept.append(made)
-        return made.ctypes.data, 8 * words
+        return Pointer(np.zeros(3 * words, np.uint64)), 8 * words
 
-    def shadow(self, table: np.ndarray, live: list[Allocation]) -> None:
+    def shadow(self, memory: MemoryMap, live: list[Allocation]) -> None:
         """Adds to the table of allocations where their records are."""
         if self.race:
-            for row, allocation in zip(table, live, strict=False):
+            for k, allocation in enumerate(live):
                 if allocation.writable:
-                    row[5:7] = self._records(allocation.size)
+                    row = memory.allocations[k]
+                    row.accesses, row.stride = self._records(allocation.size)
 
-    def slot(self, cta: np.ndarray, shared: int) -> np.ndarray:
+    def slot(self, cta: Cta, shared: int) -> np.ndarray:
         """What a CTA at work needs; gives its record."""
         record = np.zeros(CTA_RECORD, np.uint8)
-        fields = {S.CHECKS: record.ctypes.data}
+        cta.checks = Pointer(record)
         if self.init:
-            written = np.zeros(shared + 64, np.uint8)
-            self._kept.append(written)
-            fields[S.INIT_SHARED] = written.ctypes.data
+            cta.init_shared = Pointer(np.zeros(shared + 64, np.uint8))
         if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them
-            pending = np.zeros(shared // 4 + 16, np.uint64)
-            self._kept.append(pending)
-            fields[S.PENDING_SHARED] = pending.ctypes.data
+            cta.pending_shared = Pointer(np.zeros(shared // 4 + 16, np.uint64))
         if self.race and shared:
-            fields[S.RACE_SHARED], fields[S.RACE_SHARED_STRIDE] = self._records(shared)
-        for offset, value in fields.items():
-            cta[offset : offset + 8].view(np.int64)[0] = value
+            cta.race_shared, cta.race_shared_stride = self._records(shared)
         return record
 
     def notes(self) -> Iterator[Note]:

@@ -122,7 +122,7 @@ class Access(Lanes):
         self.site: Site
         self.near: dict[Site, Region] = {}
         self.touches: list[Touch] | None = None
-        stride = -(-self.machine.program.local_size // 16) * 16
+        stride = self.machine.program.local_stride
         data = np.full(LANES * stride, POISON, np.uint8)
         lane_offset = np.arange(LANES, dtype=np.int64) * stride
         size = self.machine.program.local_size
