@@ -8,13 +8,15 @@ import numpy as np
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
-from ptxlab.emulate.language import lanes_of
+from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.matrix_operands import disagree, incomplete
 from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules.memcheck import FINE, judge, memory_map, space_of
 from ptxlab.emulate.rules.spinning import Spin, in_words
 from ptxlab.emulate.runtime.faults import access_fault, fault
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Memory
+from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.runtime.state import SHARED, SPACES
 from ptxlab.emulate.step.copies import copy_size
 from ptxlab.emulate.step.mbarriers import problem
 from ptxlab.emulate.step.schedule import lanes_in_words
@@ -33,8 +35,8 @@ def explain(
         what, size = _access(where)
         if where.form is not None and where.form.op.kind in ("warp", "async") and where.name != "wmma":
             space = "shared"  # whichever way the address is written
-            if where.space == "generic" and 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
-                address -= SHARED_WINDOW
+            if space_of(SPACES[where.space], address)[0] == SHARED:
+                address = space_of(SPACES[where.space], address)[1]
         else:
             space = where.space
         return access_fault(
@@ -104,30 +106,13 @@ def _which(program: Program, launch: Launch, memory: Memory, code: int, address:
     found = program.codes[code & ~S.GROUP_FLAG]
     block = program.blocks[found.block]
     groups, _ = plan_groups(program, block.first, block.last, 0)
-    group = groups[found.index]
+    group, reach = groups[found.index], memory_map(program, launch, memory.live())
     for index, offset, size in sorted(group.members):
         at = address + offset - group.low
         member = program.codes[index]
-        if not _valid(program, launch, memory, member.space, at, size, member.name == "st"):
+        if judge(reach, SPACES[member.space], u64(at), size, size, member.name == "st")[0] != FINE:
             return member, at
     return found, address + next(o for c, o, _ in group.members if c == found.index) - group.low
-
-
-def _valid(program: Program, launch: Launch, memory: Memory, space: str, address: int, size: int, write: bool) -> bool:
-    if address % size:
-        return False
-    if space == "generic":
-        for name, window in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAM_WINDOW)):
-            if 0 <= address - window < WINDOW_SIZE:
-                return _valid(program, launch, memory, name, address - window, size, write)
-    if space == "shared":
-        return program.shared_start <= address <= program.dynamic_start + launch.shared - size
-    if space in ("local", "frame"):
-        return 0 <= address <= program.local_size - size
-    if space == "param":
-        return not write and 0 <= address <= program.param_size - size
-    found = memory.find(address)
-    return found is not None and address + size <= found.end and (found.writable or not write)
 
 
 def who_waits(
