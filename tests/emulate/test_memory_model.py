@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 
 from ptxlab.emulate.rules import memory_model as M
-from ptxlab.emulate.runtime.memory import (
-    GENERIC,
-    GLOBAL,
-    LOCAL,
-    LOCAL_WINDOW,
-    PARAM,
-    PARAM_WINDOW,
-    SHARED,
-    SHARED_WINDOW,
-)  # fmt: skip
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
+from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, LOCAL, PARAM, SHARED
 
 rulecode = pytest.importorskip("ptxlab.emulate.jit.rulecode")
 RULES = [M.sectors, M.groups, M.wavefronts, M.in_spaces, M.remembered_wavefronts, M.count_access, M.differ]

@@ -36,7 +36,7 @@ from ptxlab.emulate.rules.memory_model import (
     sectors,
     wavefronts,
 )  # fmt: skip
-from ptxlab.emulate.runtime.memory import SPACES
+from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.isa import fragments
 
 if TYPE_CHECKING:
@@ -71,9 +71,8 @@ class Counting(Control):
     leader: dict[int, int] | None = None
 
     def _fields(self) -> None:
-        super()._fields()  # type: ignore[misc]
-        self.t.do(f"%tally.p = getelementptr i8, ptr %ctx, i64 {S.TALLY}")
-        self.t.do("%tally = load ptr, ptr %tally.p")
+        super()._fields()
+        self._held(S.Context, "tally", "ptr")
 
     def _record(self, index: int, field: str) -> str:
         """A pointer to a field of an instruction's record, which is a `Counted`."""

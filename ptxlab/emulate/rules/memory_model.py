@@ -39,17 +39,9 @@ from ptxlab.emulate.language import (
     store_lanes,
     u32,
     u64,
-)  # fmt: skip
-from ptxlab.emulate.runtime.memory import (
-    GENERIC,
-    GLOBAL,
-    LOCAL,
-    LOCAL_WINDOW,
-    PARAM_WINDOW,
-    SHARED,
-    SHARED_WINDOW,
-    WINDOW_SIZE,
-)  # fmt: skip
+)
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, LOCAL, SHARED
 
 WARP = 32
 SECTOR = 32

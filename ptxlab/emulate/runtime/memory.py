@@ -25,13 +25,6 @@ PARAM_WINDOW = 0x0000_7F7D_0000_0000
 LOCAL_WINDOW = 0x0000_7F7E_0000_0000
 SHARED_WINDOW = 0x0000_7F7F_0000_0000
 WINDOW_SIZE = 0x0000_0000_0100_0000
-GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)
-"""State spaces by number."""
-SPACES = {
-    "global": GLOBAL, "shared": SHARED, "local": LOCAL, "frame": LOCAL, "param": PARAM, "const": CONST,
-    "generic": GENERIC,
-}  # fmt: skip
-"""The number of the space that an instruction names."""
 ALIGNMENT = 512
 GUARD = 4096
 POISON = 0xFF

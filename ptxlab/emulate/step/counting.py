@@ -14,7 +14,7 @@ from ptxlab.emulate.language import bits, count, first, lanes, narrow
 from ptxlab.emulate.program.model import Code, Literal, Program, Reg
 from ptxlab.emulate.rules.counting import FIELDS, TALLY, is_branch, moves_pairs
 from ptxlab.emulate.rules.memory_model import SECTOR, in_spaces, sectors, wavefronts
-from ptxlab.emulate.runtime.memory import SPACES
+from ptxlab.emulate.runtime.state import SPACES
 
 if TYPE_CHECKING:
     from ptxlab.emulate.step.access import Touch
