@@ -8,7 +8,8 @@ from typing import Any
 
 import llvmlite.ir as ir
 
-from ptxlab.emulate.jit.expressions import (
+from ptxlab.emulate.jit.translation.expressions import Expressions
+from ptxlab.emulate.jit.translation.kinds import (
     I1,
     I8,
     I32,
@@ -17,7 +18,6 @@ from ptxlab.emulate.jit.expressions import (
     U32,
     U64,
     VECTORS,
-    Expressions,
     Pointing,
     Val,
     is_record,
