@@ -8,12 +8,15 @@ from ptxlab.emulate.jit import rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import blocks, notes
+from ptxlab.emulate.rules import blocks, initcheck, notes
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
 
-CHECKS: tuple[rulecode.Function, ...] = (notes.serial, notes.note, blocks.started)
+CHECKS: tuple[rulecode.Function, ...] = (
+    notes.serial, notes.note, blocks.started, initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
+    initcheck.report, initcheck.mark,
+)  # fmt: skip
 """Of a build with checks."""
 
 

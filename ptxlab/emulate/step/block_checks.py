@@ -9,8 +9,10 @@ import numpy as np
 
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import races as R
+from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.instructions import words_of
 from ptxlab.emulate.rules.mbarrier_phases import Phases
+from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.step.access import Touch
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ class BlockChecks:
 
     def __init__(self, checker: Checker, run: Any) -> None:
         self.run, self.block = run, run.index
+        self.record = Block.new()
+        started(self.record, run.index)
         self.order = R.Order(run.index, checker.published, checker.compares)
         self.expected: dict[int, tuple[int, Code, int, int]] = {}
         self.copies = Copies()

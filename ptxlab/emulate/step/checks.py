@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.language import Pointer, u64
 from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import races as R
+from ptxlab.emulate.rules import records
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, shuffle_source, words_of
+from ptxlab.emulate.rules.notes import note, noted, serial
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.block_checks import Copies
 from ptxlab.emulate.step.checked_warp import CheckedWarp
@@ -38,11 +41,13 @@ class Checker:
         self.granule = R.granule(program)
         self.comes: dict[int, list[bool]] = {}
         self.published, self.compares = R.Published(), R.compares(program)
-        self.notes: dict[tuple[int, int, int], Note] = {}
+        self.record = records.Launch.new()
+        self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
+        self._members: dict[tuple[int, int], Pointer[int]] = {}
+        self.notes: dict[tuple[int, int, int], Note] = {}  # those of mbarriers
         self.translator = translator
-        self._shadows: dict[int, tuple[np.ndarray, R.Shadow | None, np.ndarray | None]] = {}
+        self._shadows: dict[int, tuple[np.ndarray, R.Shadow | None, Pointer[int] | None]] = {}
         self.masks: dict[tuple[int, int], int] = {}  # code index, warp: the lanes that made an access last
-        self._seen: set[tuple[int, int, int]] = set()
 
     @staticmethod
     def wanted(launch: Launch) -> bool:
@@ -56,22 +61,28 @@ class Checker:
         address: int = -1, value: int = 0,
     ) -> None:  # fmt: skip
         """Something is wrong at an instruction of a lane; `other`, `at`: code index, block, warp, lane of the other."""
-        key = kind, code.index, other
-        if key in self._seen:
-            return  # the same instruction of the same warp: another lane or word
-        self._seen.add(key)
-        if key in self.notes:
-            self.notes[key].count += 1
-        else:
-            self.notes[key] = Note(kind, code.index, w.block_index, w.warp, lane, other, *at, address, value)
+        me = records.access(w.block_index, code.index, w.warp, lane)
+        theirs = 0 if other < 0 else records.access(at[0], other, at[1], at[2])
+        note(self.record, w.spaces.check.record, kind, me, theirs, u64(address), u64(value))
 
-    def begin(self) -> None:
+    def begin(self, mask: int = 0) -> None:
         """Another warp-instruction."""
-        self._seen.clear()
+        serial(self.record, mask)
+
+    def found(self) -> list[Note]:
+        """All notes."""
+        return [*noted(self.record), *self.notes.values()]
+
+    def members(self, code: Code, size: int) -> Pointer[int]:
+        """The table of one access, as the rules want it."""
+        found = self._members.get((code.index, size))
+        if found is None:
+            found = self._members[code.index, size] = Pointer(np.array([1, 0, size, code.index << R.CODE], np.uint64))
+        return found
 
     # -- what is remembered of memory ----------------------------------------------------------------------------------
 
-    def shadow(self, region: Region) -> tuple[R.Shadow | None, np.ndarray | None]:
+    def shadow(self, region: Region) -> tuple[R.Shadow | None, Pointer[int] | None]:
         """The accesses remembered of a region and, where its bytes may be unwritten, which are written."""
         found = self._shadows.get(id(region.data))
         if found is None or found[0] is not region.data:
@@ -79,7 +90,8 @@ class Checker:
             words = -(-region.data.size // self.granule)
             race = R.Shadow(words) if self.race and region.name not in ("local memory", "parameters") else None
             written = np.zeros(region.data.size, np.uint8) if shared and self.init else region.written
-            found = self._shadows[id(region.data)] = region.data, race, written
+            found = region.data, race, None if written is None else Pointer[int](written)
+            self._shadows[id(region.data)] = found
         return found[1], found[2]
 
     def forget(self, region: Region) -> None:
