@@ -44,19 +44,14 @@ class CheckedAccesses(Control):
     tables: list[str]
 
     def _fields(self) -> None:
-        super()._fields()  # type: ignore[misc]
+        super()._fields()
         self.t.declared.update(_DECLARED)
-        for name, offset, kind in (
-            ("init.shared", S.INIT_SHARED, "ptr"), ("race.shared", S.RACE_SHARED, "ptr"),
-            ("race.stride", S.RACE_SHARED_STRIDE, "i64"),
-        ):  # fmt: skip
-            self.t.do(f"%{name}.p = getelementptr i8, ptr %cta, i64 {offset}")
-            self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
-        for name, base, offset, kind in (
-            ("checks", "ctx", S.CHECK, "ptr"), ("block", "cta", S.CHECKS, "ptr"), ("warp", "ws", S.WARP_ID, "i32"),
-        ):  # fmt: skip
-            self.t.do(f"%{name}.p = getelementptr i8, ptr %{base}, i64 {offset}")
-            self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
+        self._held(S.Cta, "init_shared", "ptr")
+        self._held(S.Cta, "race_shared", "ptr")
+        self._held(S.Cta, "race_shared_stride", "i64", "race.stride")
+        self._held(S.Context, "check", "ptr", "check.launch")
+        self._held(S.Cta, "checks", "ptr", "check.block")
+        self._held(S.Warp, "warp_id", "i32", "check.warp")
 
     def begin(self, block: Block, last: int, bits: str) -> None:
         super().begin(block, last, bits)
@@ -86,10 +81,10 @@ class CheckedAccesses(Control):
             root = "%race.shared", "%race.stride", str(self.program.shared_start), "%init.shared"
         else:
             site, (known, _, _, _) = self._site(group)
-            fields = []
-            for at, kind in ((32, "ptr"), (40, "i64"), (24, "ptr")):
-                p = self.t.let(f"getelementptr i8, ptr {site}, i64 {at}")
-                fields.append(self.t.let(f"load {kind}, ptr {p}"))
+            fields = [
+                self.t.let(f"load {kind}, ptr {self.t.field(S.Site, name, site)}")
+                for name, kind in (("accesses", "ptr"), ("stride", "i64"), ("written", "ptr"))
+            ]
             root = fields[0], fields[1], known, fields[2]
         self._roots[id(group)] = root
 
@@ -106,15 +101,14 @@ class CheckedAccesses(Control):
         else:
             self._observe_lanes(seen)
         if self.race and seen.write:
-            self._told(STORED="ptr null")
+            self._told(values="ptr null")
         if self.race and rules.strong(seen.code):
             self.t.do("call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)")
 
     def _told(self, **fields: str) -> None:
         """What a store does, into the context; see `@race.same`."""
         for name, value in fields.items():
-            p = self.t.let(f"getelementptr i8, ptr %ctx, i64 {getattr(S, name)}")
-            self.t.do(f"store {value}, ptr {p}")
+            self.t.do(f"store {value}, ptr {self.t.field(S.Context, f'stored.{name}')}")
 
     def _spill(self, seen: Seen) -> None:
         """What a store stores, into the buffer for data."""
@@ -122,7 +116,7 @@ class CheckedAccesses(Control):
         for k, value in enumerate(self._storing):
             cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}")
             self.t.do(f"store <{W} x {LLVM[value.type]}> {self.vector(value)}, ptr {cell}, align 32")
-        self._told(STORED="ptr %data", STORE_ADDRS="ptr %addrs", STORE_STEP=f"i64 {step}")
+        self._told(values="ptr %data", addresses="ptr %addrs", step=f"i64 {step}")
 
     def _observe_one(self, seen: Seen) -> None:
         """All lanes at one address."""
@@ -136,7 +130,7 @@ class CheckedAccesses(Control):
             pieces = self._pieces(members)
             if write:
                 first = t.let(f"add i64 {t.let(f'add i64 {start}, {seen.offset}')}, {off}")
-                self._told(STORE_START=f"i64 {first}", STORE_HOW="i64 0")
+                self._told(start=f"i64 {first}", how="i64 0")
             t.do(
                 f"call void @race.one(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {race}, i64 {stride}, "
                 f"i64 {off}, i64 {start}, ptr {pieces}, i1 {int(write)})"
@@ -219,7 +213,7 @@ class CheckedAccesses(Control):
             t.at(each)
             t.do(f"store <{W} x i64> {self._mixed_addresses[group.site]}, ptr %addrs, align 64")
             if self.race and seen.write:
-                self._told(STORE_START=f"i64 {seen.offset}", STORE_HOW="i64 2")
+                self._told(start=f"i64 {seen.offset}", how="i64 2")
             self._each(seen.offset, seen.size, code, int(seen.write))
             if self._may_be_copied(code):
                 places = Value(self._mixed_addresses[group.site], "i64", False)
@@ -240,7 +234,7 @@ class CheckedAccesses(Control):
             pieces, rows = self._pieces(members), self._members(members)
             if seen.write:
                 first = t.let(f"add i64 {start}, {seen.offset}")
-                self._told(STORE_START=f"i64 {first}", STORE_HOW="i64 1")
+                self._told(start=f"i64 {first}", how="i64 1")
             lanes = t.let(
                 f"call i32 @race.group(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {race}, i64 {stride}, "
                 f"ptr %addrs, i32 {group.pattern}, i64 {start}, ptr {pieces}, ptr {rows}, i1 {int(seen.write)})"
@@ -278,7 +272,7 @@ class CheckedAccesses(Control):
 
     def _unwritten(self, mask: str, written: str, start: str, members: str) -> None:
         """Notes what lanes read that was not written; %addrs holds their offsets."""
-        self.t.do(call(initcheck.report, "%checks", "%block", "%warp", mask, written, "%addrs", start, members))
+        self.t.do(call(initcheck.report, "%check.launch", "%check.block", "%check.warp", mask, written, "%addrs", start, members))
 
     def _each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
         """The addresses in %addrs, lane by lane. kind: 0 reads, 1 writes, 2 does both."""

@@ -62,7 +62,7 @@ class Checking(CheckedTransfers):
                 [self._read(code.sources[k], code.source_types[k]) for k in (0, 1, 2)] if code.name == "shfl" else []
             )
         else:
-            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {S.MEMBERS}")
+            p = self.t.field(S.Warp, "members")
             members = Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
         self.t.do(
             f"call void @sync.members(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, <{W} x i32> "

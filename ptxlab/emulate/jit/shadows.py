@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.faults import barrier_before
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
@@ -19,6 +18,7 @@ from ptxlab.emulate.rules.findings import DIVERGENT, Note
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.runtime.state import Cta, MemoryMap
 
 CONSTANTS = {
     name.upper(): Block.offset(name)
@@ -47,39 +47,33 @@ class Watched:
         self.record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
         for name, value in known(program, frozenset(launch.checks)).items():
             setattr(self.record, name.partition(".")[2], value)
-        self._kept: list[np.ndarray] = []
 
     def _records(self, size: int) -> tuple[Pointer[int], int]:
         """Fresh records for `size` bytes, and their stride; the room behind each is for whole vectors."""
         words = -(-size // self.granule) + 16
-        made = np.zeros(3 * words, np.uint64)
-        self._kept.append(made)
-        return Pointer(made), words
+        return Pointer(np.zeros(3 * words, np.uint64)), words
 
-    def shadow(self, table: np.ndarray, live: list[Allocation]) -> None:
+    def shadow(self, memory: MemoryMap, live: list[Allocation]) -> None:
         """Adds to the table of allocations where their records are."""
         if self.race:
-            for row, allocation in zip(table, live, strict=False):
+            for k, allocation in enumerate(live):
                 if allocation.writable:
-                    made, stride = self._records(allocation.size)
-                    row[5:7] = made.address, 8 * stride
+                    row = memory.allocations[k]
+                    row.accesses, stride = self._records(allocation.size)
+                    row.stride = 8 * stride
 
-    def slot(self, cta: np.ndarray, shared: int) -> Block:
+    def slot(self, cta: Cta, shared: int) -> Block:
         """What a CTA at work needs; gives its record."""
         block = Block.new()
         block.shared_size = shared
-        fields = {S.CHECKS: block.buffer.ctypes.data}
+        cta.checks = Pointer(block.buffer)
         if self.init:
-            block.written = Pointer(np.zeros(shared + 64, np.uint8))
-            fields[S.INIT_SHARED] = block.written.address
+            block.written = cta.init_shared = Pointer(np.zeros(shared + 64, np.uint8))
         if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them
-            block.pending = Pointer(np.zeros(shared // 4 + 16, np.uint64))
-            fields[S.PENDING_SHARED] = block.pending.address
+            block.pending = cta.pending_shared = Pointer(np.zeros(shared // 4 + 16, np.uint64))
         if self.race and shared:
             block.records, block.stride = self._records(shared)
-            fields[S.RACE_SHARED], fields[S.RACE_SHARED_STRIDE] = block.records.address, 8 * block.stride
-        for offset, value in fields.items():
-            cta[offset : offset + 8].view(np.int64)[0] = value
+            cta.race_shared, cta.race_shared_stride = block.records, 8 * block.stride
         return block
 
     def notes(self) -> Iterator[Note]:
