@@ -41,7 +41,7 @@ class Watched:
         self.init, self.race = "initcheck" in launch.checks, "racecheck" in launch.checks
         self.granule = races.granule(program)
         self.record = records.Launch.new()
-        self.record.published = records.Published.many(min(launch.blocks, races.BLOCKS) + 2)
+        self.record.published = records.Published.many(min(launch.blocks, records.BLOCKS) + 2)
         # lanes of a warp that made an access, if not all
         self.record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
         for name, value in known(program, frozenset(launch.checks)).items():

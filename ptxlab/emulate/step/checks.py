@@ -41,10 +41,11 @@ class Checker:
         self.published, self.compares = R.Published(), R.compares(program)
         self.record = records.Launch.new()
         self.record.synccheck = self.sync
+        self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
         self._members: dict[tuple[int, int], Pointer[int]] = {}
         self.notes: dict[tuple[int, int, int], Note] = {}  # those of mbarriers
         self.translator = translator
-        self._shadows: dict[int, tuple[np.ndarray, R.Shadow | None, np.ndarray | None]] = {}
+        self._shadows: dict[int, tuple[np.ndarray, R.Shadow | None, Pointer[int] | None]] = {}
         self.masks: dict[tuple[int, int], int] = {}  # code index, warp: the lanes that made an access last
 
     @staticmethod
@@ -80,7 +81,7 @@ class Checker:
 
     # -- what is remembered of memory ----------------------------------------------------------------------------------
 
-    def shadow(self, region: Region) -> tuple[R.Shadow | None, np.ndarray | None]:
+    def shadow(self, region: Region) -> tuple[R.Shadow | None, Pointer[int] | None]:
         """The accesses remembered of a region and, where its bytes may be unwritten, which are written."""
         found = self._shadows.get(id(region.data))
         if found is None or found[0] is not region.data:
@@ -88,7 +89,8 @@ class Checker:
             words = -(-region.data.size // self.granule)
             race = R.Shadow(words) if self.race and region.name not in ("local memory", "parameters") else None
             written = np.zeros(region.data.size, np.uint8) if shared and self.init else region.written
-            found = self._shadows[id(region.data)] = region.data, race, written
+            found = region.data, race, None if written is None else Pointer[int](written)
+            self._shadows[id(region.data)] = found
         return found[1], found[2]
 
     def forget(self, region: Region) -> None:
