@@ -8,12 +8,16 @@ from ptxlab.emulate.jit import rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import blocks, notes
+from ptxlab.emulate.rules import blocks, clock, notes, race_accesses, races
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
 
-CHECKS: tuple[rulecode.Function, ...] = (notes.serial, notes.note, blocks.started)
+CHECKS: tuple[rulecode.Function, ...] = (
+    notes.serial, notes.note, blocks.started, clock.tick, races.fence, races.acquire, races.together, races.meet,
+    races.arrived, races.storing, races.stored, races.hazard, races.remember, race_accesses.at_one_address,
+    race_accesses.at_addresses,
+)  # fmt: skip
 """Of a build with checks."""
 
 

@@ -45,6 +45,8 @@ class Watched:
         self.record.published = records.Published.many(min(launch.blocks, races.BLOCKS) + 2)
         # lanes of a warp that made an access, if not all
         self.record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
+        swaps = races.compares(program)
+        self.record.compares = Pointer(np.array([code.index in swaps for code in program.codes], np.uint8))
         for name, value in known(program, frozenset(launch.checks)).items():
             setattr(self.record, name.partition(".")[2], value)
         self._kept: list[np.ndarray] = []
@@ -62,7 +64,7 @@ class Watched:
             for row, allocation in zip(table, live, strict=False):
                 if allocation.writable:
                     made, stride = self._records(allocation.size)
-                    row[5:7] = made.address, 8 * stride
+                    row[5:7] = made.address, stride
 
     def slot(self, cta: np.ndarray, shared: int) -> Block:
         """What a CTA at work needs; gives its record."""
@@ -77,7 +79,7 @@ class Watched:
             fields[S.PENDING_SHARED] = block.pending.address
         if self.race and shared:
             block.records, block.stride = self._records(shared)
-            fields[S.RACE_SHARED], fields[S.RACE_SHARED_STRIDE] = block.records.address, 8 * block.stride
+            fields[S.RACE_SHARED], fields[S.RACE_SHARED_STRIDE] = block.records.address, block.stride
         for offset, value in fields.items():
             cta[offset : offset + 8].view(np.int64)[0] = value
         return block
