@@ -19,6 +19,7 @@ from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules import race_accesses, races
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 COLD = "!prof !0"
 THERE = "%check.launch", "%check.block", "%check.warp"
-"""What most rules of the checks are told first."""
+"""What rules about a warp are handed first."""
 _DECLARED = (
     "declare i32 @llvm.ctlz.i32(i32, i1)", "declare i64 @llvm.cttz.i64(i64, i1)",
     "declare i32 @llvm.bitreverse.i32(i32)",
@@ -264,7 +265,9 @@ class CheckedAccesses(Control):
         return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
 
     def _reads(self, mask: str, members: str) -> None:
-        self.t.do(f"call void @copy.reads(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %addrs, ptr {members})")
+        """Accesses to shared memory may touch what a cp.async is still copying; %addrs holds the offsets."""
+        start = self.program.shared_start + (SHARED_WINDOW if self.code.space == "generic" else 0)
+        self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
 
     def _copied(self, code: Code, places: Value, size: int) -> None:
         """Accesses anywhere: those that lie in shared memory may touch what a cp.async is still copying."""

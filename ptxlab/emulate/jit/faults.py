@@ -10,6 +10,7 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.program.matrix_operands import disagree, incomplete
 from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.spinning import Spin, in_words
 from ptxlab.emulate.runtime.faults import access_fault, fault
 from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Memory
@@ -182,12 +183,3 @@ def spinning(program: Program, slot: np.ndarray, states: np.ndarray) -> list[tup
             at, asked = int(wide[S.SPIN_AT // 8 + lane]) + start, int(wide[S.SPIN_FOR // 8 + lane])
             waits.append((32 * warp + lane, int(words[S.SPIN_CODE // 4 + lane]), at, asked))
     return list(in_words(program, waits, word))
-
-
-def barrier_before(program: Program, pc: int) -> int:
-    """The code index of the barrier behind which a program counter stands."""
-    for b in program.blocks:
-        follows = b.next >= 0 and 2 * program.blocks[b.next].first == pc
-        if follows and program.codes[b.last - 1].name in ("bar", "barrier"):
-            return b.last - 1
-    return 0

@@ -7,6 +7,8 @@ from importlib import resources
 from string import Template
 
 from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.barrier_checks import opened
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.runtime import memory
 
@@ -51,13 +53,19 @@ def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bo
         for k, (offset, size) in enumerate(start_registers)
     )
     started = "  call void @check.started(ptr %ctx, ptr %cta)" if checked else ""
-    arguments = f"i64 {state_size}, i64 %b, i32 %came, i32 %alive, i1 %b.over"
-    opened = f"  call void @check.opened(ptr %ctx, ptr %cta, ptr %states, {arguments})"
+    opens = call(
+        opened, "%b.launch", "%b.block", "%states", str(state_size), "%warps", "%b", "%came", "%alive", "%b.over"
+    )  # fmt: skip
+    opening = f"""  %b.launch.p = getelementptr i8, ptr %ctx, i64 {S.CHECK}
+  %b.launch = load ptr, ptr %b.launch.p
+  %b.block.p = getelementptr i8, ptr %cta, i64 {S.CHECKS}
+  %b.block = load ptr, ptr %b.block.p
+  {opens}"""
     return fill(
         "grid.ll",
         STATE_SIZE=state_size,
         ZERO_REGISTERS=zeros,
         STARTED=started,
-        OPENED=opened if checked else "",
+        OPENED=opening if checked else "",
         TRACED=traced,
     )

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import rulecode
+from ptxlab.emulate.jit import barrier_checks, rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import blocks, clock, notes, race_accesses, races
+from ptxlab.emulate.rules import blocks, copies_in_flight, lane_masks, notes, race_accesses, races
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
 
 CHECKS: tuple[rulecode.Function, ...] = (
-    notes.serial, notes.note, blocks.started, clock.tick, races.fence, races.acquire, races.together, races.meet,
-    races.arrived, races.storing, races.stored, races.hazard, races.remember, race_accesses.at_one_address,
-    race_accesses.at_addresses,
+    notes.serial, notes.note, blocks.started, barrier_checks.arrived, barrier_checks.opened,
+    copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
+    copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
+    races.fence, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored, races.hazard,
+    races.remember, race_accesses.at_one_address, race_accesses.at_addresses,
 )  # fmt: skip
 """Of a build with checks."""
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import clear, fill_bytes, rule, u64
-from ptxlab.emulate.rules.races import BLOCKS
-from ptxlab.emulate.rules.records import BLOCK, TIME, Block
+from ptxlab.emulate.rules.records import BLOCK, BLOCKS, TIME, Block
 
 
 @rule

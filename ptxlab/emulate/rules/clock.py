@@ -1,4 +1,4 @@
-"""The clock of a block, and the record of an access that is made now: what every finding about threads is dated with."""
+"""The clock of a block, and the record of an access that is made now."""
 
 from __future__ import annotations
 

@@ -11,6 +11,8 @@ LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
 """Where each field of the record of an access begins."""
 LAST_TIME, LAST_CODE = (1 << 18) - 1, (1 << 18) - 1
 """The largest time and the largest code index."""
+BLOCKS = 65535
+"""Blocks have numbers from 1 on in records; those of larger grids share them."""
 
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
@@ -94,6 +96,7 @@ class Block(Record):
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
     parts: Array[u32] = array(32, 16, align=64)  # of each warp 8 pairs: lanes that met without the others, and when
     bar_code: Array[u32] = array(32, align=64)  # of each warp: code index + 1 of the `.aligned` barrier it came to last
+    whole_code: Array[u32] = array(32)  # the same, 0 unless that barrier was for all threads of the block
     expected: Array[u32] = array(16)  # of each barrier: the count it was given + 1, by which instruction and thread
     expected_code: Array[u32] = array(16)
     expected_by: Array[u32] = array(16)
@@ -102,3 +105,8 @@ class Block(Record):
     copies: u64  # whether there was a cp.async
     polled: Array[i64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
     updates: i64  # operations on mbarriers other than waits
+
+
+def access(block: int, code: int, warp: int, lane: int, time: int = 0) -> int:
+    """The record of an access; `block` is the block's number in the grid."""
+    return (block % BLOCKS + 1) << BLOCK | time << TIME | code << CODE | warp << WARP | lane << LANE

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import races as R
 from ptxlab.emulate.rules.instructions import releases, strong
@@ -31,6 +33,13 @@ def _leaves(stored: Stored, lane: int, word: int, granule: int) -> bool:
     first = int(start[np.flatnonzero(lanes == lane)[0]])
     new = b"".join(v[lane].tobytes() for v in values)[word * granule - first :][:granule]
     return data[word * granule : word * granule + granule].tobytes() == new
+
+
+def _offsets(start: np.ndarray, lanes: np.ndarray) -> tuple[int, Pointer[int]]:
+    """A mask of some lanes, and their offsets in shared memory in an array of 32."""
+    offsets = np.zeros(LANES, np.uint32)
+    offsets[lanes] = start
+    return int((1 << lanes).sum()), Pointer(offsets)
 
 
 class CheckedWarp(Warp):
@@ -73,10 +82,11 @@ class CheckedWarp(Warp):
             _, firsts, lanes = found.setdefault(id(region), (region, [], []))
             firsts.append(first)
             lanes.append(lane)
-            if copied and self.machine.checker.sync:
-                self.spaces.check.copies.start(code, self.warp * LANES + lane, first, touch.size)
         for region, firsts, lanes in found.values():
             starts, who = np.array(firsts), np.array(lanes)
+            if copied and self.machine.checker.sync:
+                mask, offsets = _offsets(starts, who)
+                in_flight.start(self.spaces.check.record, self.warp, mask, offsets, touch.size, code.index)
             self._accessed(code, what, region, starts, who, touch.size, touch.address, None)
 
     def _accessed(
@@ -94,9 +104,13 @@ class CheckedWarp(Warp):
             and what != "atomic"
             and code.name != "cp"
             and region.name == "shared memory"
-            and self.spaces.check.copies.pending
+            and self.spaces.check.record.copies
         ):
-            self._copied(code, start, lanes, size, address)
+            mask, offsets = _offsets(start, lanes)
+            in_flight.touched(
+                checker.record, self.spaces.check.record, self.warp, mask, offsets, checker.members(code, size),
+                int(region.base),
+            )  # fmt: skip
         if race is None:
             return
         if releases(code):
@@ -113,14 +127,6 @@ class CheckedWarp(Warp):
             self._same(code, race, start, lanes, collide, values, size, address)
         if is_strong and not is_mbarrier(code):
             order.acquire(self.warp)
-
-    def _copied(self, code: Code, start: np.ndarray, lanes: np.ndarray, size: int, address: Value) -> None:
-        for first, lane in zip(start.tolist(), lanes.tolist(), strict=True):
-            found = self.spaces.check.copies.unfinished(first, size)
-            if found is not None:
-                party = self.block_index, found[1] // LANES, found[1] % LANES
-                place = int(address[lane])
-                self.machine.checker.note(F.PENDING, code, self, lane, found[0], at=party, address=place)
 
     def _hazard(self, code: Code, address: Value, stored: Stored | None) -> R.Noted:
         checker = self.machine.checker
