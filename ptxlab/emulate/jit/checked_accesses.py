@@ -21,7 +21,7 @@ from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules import race_accesses, races
+from ptxlab.emulate.rules import race_accesses, races, records
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
 
@@ -234,7 +234,7 @@ class CheckedAccesses(Control):
 
     def _each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
         """The addresses in %addrs, lane by lane. kind: 0 reads, 1 writes, 2 does both."""
-        flags = rules.strong(code) << races.STRONG
+        flags = rules.strong(code) << records.STRONG
         self.t.do(
             f"call void @check.each(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, i64 {extra}, "
             f"i64 {size}, i64 {size.bit_length() - 1}, i32 {S.SPACES[space or code.space]}, i32 {kind}, "
@@ -322,7 +322,7 @@ class CheckedAccesses(Control):
         return name
 
     def _flags(self, index: int) -> int:
-        return index << races.CODE | rules.strong(self.program.codes[index]) << races.STRONG
+        return index << records.CODE | rules.strong(self.program.codes[index]) << records.STRONG
 
     def _members(self, members: list[tuple[int, int, int]]) -> str:
         rows = [len(members)]

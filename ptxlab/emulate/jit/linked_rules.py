@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import barrier_checks, rulecode
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import blocks, copies_in_flight, lane_masks, notes, race_accesses, races
+from ptxlab.emulate.rules.launches import known
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments

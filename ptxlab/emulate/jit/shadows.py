@@ -13,7 +13,7 @@ import numpy as np
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import notes, races, records
+from ptxlab.emulate.rules import launches, notes, races, records
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.memory import Allocation
@@ -40,30 +40,22 @@ class Watched:
         self.program, self.launch = program, launch
         self.init, self.race = "initcheck" in launch.checks, "racecheck" in launch.checks
         self.granule = races.granule(program)
-        self.record = records.Launch.new()
-        self.record.published = records.Published.many(min(launch.blocks, races.BLOCKS) + 2)
-        # lanes of a warp that made an access, if not all
-        self.record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
-        swaps = races.compares(program)
-        self.record.compares = Pointer(np.array([code.index in swaps for code in program.codes], np.uint8))
-        for name, value in known(program, frozenset(launch.checks)).items():
-            setattr(self.record, name.partition(".")[2], value)
-        self._kept: list[np.ndarray] = []
+        self.record = launches.begin(program, launch)
+        self._kept: list[races.Shadow] = []
 
-    def _records(self, size: int) -> tuple[Pointer[int], int]:
-        """Fresh records for `size` bytes, and their stride; the room behind each is for whole vectors."""
-        words = -(-size // self.granule) + 16
-        made = np.zeros(3 * words, np.uint64)
+    def _records(self, size: int) -> races.Shadow:
+        """Fresh records for `size` bytes."""
+        made = races.Shadow(size, self.granule)
         self._kept.append(made)
-        return Pointer(made), words
+        return made
 
     def shadow(self, table: np.ndarray, live: list[Allocation]) -> None:
         """Adds to the table of allocations where their records are."""
         if self.race:
             for row, allocation in zip(table, live, strict=False):
                 if allocation.writable:
-                    made, stride = self._records(allocation.size)
-                    row[5:7] = made.address, stride
+                    made = self._records(allocation.size)
+                    row[5:7] = made.records.address, made.stride
 
     def slot(self, cta: np.ndarray, shared: int) -> Block:
         """What a CTA at work needs; gives its record."""
@@ -77,7 +69,8 @@ class Watched:
             block.pending = Pointer(np.zeros(shared // 4 + 16, np.uint64))
             fields[S.PENDING_SHARED] = block.pending.address
         if self.race and shared:
-            block.records, block.stride = self._records(shared)
+            made = self._records(shared)
+            block.records, block.stride = made.records, made.stride
             fields[S.RACE_SHARED], fields[S.RACE_SHARED_STRIDE] = block.records.address, block.stride
         for offset, value in fields.items():
             cta[offset : offset + 8].view(np.int64)[0] = value
@@ -86,12 +79,3 @@ class Watched:
     def notes(self) -> Iterator[Note]:
         """What was noted."""
         return notes.noted(self.record, self.program)
-
-
-def known(program: Program, checks: frozenset[str]) -> dict[str, int]:
-    """What is known of a launch before it runs, and constant in the rules compiled for it."""
-    return {
-        "Launch.initcheck": "initcheck" in checks, "Launch.racecheck": "racecheck" in checks,
-        "Launch.synccheck": "synccheck" in checks, "Launch.granule": races.granule(program),
-        "Launch.shared_start": program.shared_start,
-    }  # fmt: skip

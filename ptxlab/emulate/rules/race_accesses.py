@@ -53,18 +53,22 @@ from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, MANY, Block, La
 IN_A_ROW, THE_SAME, ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME = 0, 1, 2, 4, 5
 """How the addresses of 32 lanes lie; of `HALVES`, each half of the warp so."""
 OF_MANY = 1 << MANY
+ROW = 16
+"""Words that are looked at together; the codes of a piece are filled up to a multiple."""
 
 
 @rule(inline=True)
 def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_bool:
     """Which records need no closer look: no access, one before the last barrier of all, or the thread's own."""
-    return (record == 0) | (record - low < span) | ((record ^ me) & ID == 0)
+    fine: row_bool = (record == 0) | (record - low < span) | ((record ^ me) & ID == 0)
+    return fine
 
 
 @rule(inline=True)
 def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_bool:
     """The same for 32 records."""
-    return (record == 0) | (record - low < span) | ((record ^ me) & ID == 0)
+    fine: lanes_bool = (record == 0) | (record - low < span) | ((record ^ me) & ID == 0)
+    return fine
 
 
 @rule

@@ -30,6 +30,8 @@ in `race_accesses`.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ptxlab.emulate.language import (
     Pointer,
     bits,
@@ -37,7 +39,6 @@ from ptxlab.emulate.language import (
     extract,
     first,
     insert,
-    lanes_of,
     lanes_u32,
     load_lanes,
     maximum,
@@ -66,8 +67,6 @@ from ptxlab.emulate.rules.records import (
 )
 from ptxlab.isa import types
 
-BLOCKS = 65535
-"""Numbers of blocks in a record; a larger grid uses them again."""
 ID = 0xFFFF << BLOCK | 0x7FF
 """The fields of a record that say whose it is."""
 PARTS = 8
@@ -88,6 +87,14 @@ def compares(program: Program) -> frozenset[int]:
     """The code indices of compare-and-swap."""
     codes = program.codes
     return frozenset(c.index for c in codes if c.name == "atom" and c.form is not None and c.form.operation == "cas")
+
+
+class Shadow:
+    """The records of some bytes of memory. The room behind each third is for whole vectors."""
+
+    def __init__(self, size: int, granule: int) -> None:
+        self.stride = -(-size // granule) + 16
+        self.records = Pointer[int](np.zeros(3 * self.stride, np.uint64))
 
 
 # -- what orders the threads of a block -------------------------------------------------------------------------------
@@ -173,25 +180,6 @@ def acquire(launch: Launch, block: Block, warp: u32) -> None:
 def arrived(block: Block, warp: u32, barrier: u32) -> None:
     """A warp has passed `bar.arrive`."""
     block.came[barrier, warp] = tick(block)
-
-
-@rule
-def opened(block: Block, barrier: u32, waiting: u32, everyone: boolean) -> None:
-    """A barrier lets the warps go that have waited at it. What all that came know together is known to those."""
-    time = tick(block)
-    came = load_lanes(block.came.row(barrier))
-    if everyone and bits(came != 0) == 0:
-        block.full = block.now
-        return
-    block.simple = 0
-    for warp in lanes_of(waiting):
-        came = insert(came, warp, time)
-    known = came
-    for warp in lanes_of(bits(came != 0)):
-        known = maximum(known, load_lanes(block.sync.row(warp)))
-    for warp in lanes_of(waiting):
-        store_lanes(block.sync.row(warp), maximum(known, load_lanes(block.sync.row(warp))))
-    store_lanes(block.came.row(barrier), came & 0)
 
 
 @rule

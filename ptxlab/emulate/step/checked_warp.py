@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import findings as F
-from ptxlab.emulate.rules import races as R
+from ptxlab.emulate.rules import race_accesses, races
 from ptxlab.emulate.rules.instructions import releases, strong
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import LANES
@@ -23,16 +24,15 @@ if TYPE_CHECKING:
     from ptxlab.emulate.step.checks import Checker
 
 
-Stored = tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Any, ...]]
-"""Memory before a store, and for each lane that stores its first byte there, its number, and what it stores."""
-
-
-def _leaves(stored: Stored, lane: int, word: int, granule: int) -> bool:
-    """Whether a store leaves one word of memory as it is."""
-    data, start, lanes, values = stored
-    first = int(start[np.flatnonzero(lanes == lane)[0]])
-    new = b"".join(v[lane].tobytes() for v in values)[word * granule - first :][:granule]
-    return data[word * granule : word * granule + granule].tobytes() == new
+def _within_reach(start: np.ndarray, lanes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Offsets as 32-bit distances from a common place: that place, the distances, their lanes. They are taken one by
+    one where they are too far apart for that."""
+    low = int(start.min()) & -64
+    if int(start.max()) - low < 1 << 31:
+        yield low, start - low, lanes
+        return
+    for k in range(lanes.size):
+        yield int(start[k]), start[k : k + 1] - start[k], lanes[k : k + 1]
 
 
 def _offsets(start: np.ndarray, lanes: np.ndarray) -> tuple[int, Pointer[int]]:
@@ -95,7 +95,7 @@ class CheckedWarp(Warp):
     ) -> None:  # fmt: skip
         """Lanes have accessed `size` bytes each of a region, from byte `start` on."""
         checker: Checker = self.machine.checker
-        is_strong, order = strong(code), self.spaces.check.order
+        is_strong = strong(code)
         race, written = checker.shadow(region)
         if written is not None:
             self._initialised(code, written, start, lanes, size, what, address)
@@ -113,38 +113,41 @@ class CheckedWarp(Warp):
             )  # fmt: skip
         if race is None:
             return
+        block = self.spaces.check.record
         if releases(code):
-            order.fence(self.warp)
-        me = np.uint64(
-            order.block << R.BLOCK | order.time << R.TIME | code.index << R.CODE | is_strong << R.STRONG
-            | self.warp << R.WARP
-        ) | lanes.astype(np.uint64)  # fmt: skip
-        stored = None if values is None else (region.data, start, lanes, values)
-        checker.masks[code.index, self.warp] = int((1 << lanes).sum())
-        words, count = start // checker.granule, -(-size // checker.granule)
-        collide = order.access(race, words, count, me, write=what != "load", note=self._hazard(code, address, stored))
-        if what != "load" and collide.any():
-            self._same(code, race, start, lanes, collide, values, size, address)
+            races.fence(checker.record, block, self.warp)
+        self._raced(code, region, race, start, lanes, size, values, write=what != "load")
         if is_strong and not is_mbarrier(code):
-            order.acquire(self.warp)
+            races.acquire(checker.record, block, self.warp)
 
-    def _hazard(self, code: Code, address: Value, stored: Stored | None) -> R.Noted:
-        checker = self.machine.checker
-
-        def note(kind: int, me: int, record: int, at: int) -> None:
-            lane = me & 31
-            if kind == F.WAW and stored is not None and _leaves(stored, lane, at, checker.granule):
-                return  # then it does not matter which write is the last
-            warp, other = record >> R.WARP & 31, record & 31
-            if warp == self.warp and other == lane and not (me ^ record) >> R.BLOCK:
-                if me >> R.MANY & 1:  # the record speaks of its first lane
-                    lane = R.another(checker.masks[code.index, warp], lane)
-                elif record >> R.MANY & 1:
-                    other = R.another(checker.masks.get((record >> R.CODE & R.LAST_TIME, warp), 0), lane)
-            party = (record >> R.BLOCK) - 1, warp, other
-            checker.note(kind, code, self, lane, record >> R.CODE & 0x3FFFF, at=party, address=int(address[lane]))
-
-        return note
+    def _raced(
+        self, code: Code, region: Region, race: races.Shadow, start: np.ndarray, lanes: np.ndarray, size: int,
+        values: tuple[Any, ...] | None, *, write: bool,
+    ) -> None:  # fmt: skip
+        """Are the accesses ordered with others? values: what a plain store is about to store."""
+        checker: Checker = self.machine.checker
+        launch, base = checker.record, int(region.base)
+        pieces, members = checker.pieces(code, size), checker.members(code, size)
+        for low, first, some in _within_reach(start, lanes):
+            mask, offsets = _offsets(first, some)
+            if values is not None:
+                octets = np.stack(values).view(np.uint8).reshape(-1)
+                races.storing(
+                    launch, Pointer(octets), size // len(values), len(values), Pointer(region.data), base, base + low,
+                    offsets, None,
+                )  # fmt: skip
+            where = mask, race.records + low // checker.granule, race.stride
+            if not write and (first == first[0]).all():
+                race_accesses.at_one_address(
+                    launch, self.spaces.check.record, self.warp, *where, int(first[0]), base + low, pieces, members,
+                    write,
+                )  # fmt: skip
+            else:
+                race_accesses.at_addresses(
+                    launch, self.spaces.check.record, self.warp, *where, offsets, race_accesses.ANYWHERE, base + low,
+                    pieces, members, write,
+                )  # fmt: skip
+            races.stored(launch)
 
     def _initialised(
         self,
@@ -166,20 +169,3 @@ class CheckedWarp(Warp):
                 self.machine.checker.note(F.UNINITIALISED, code, self, lane, address=place)
         if what != "load":
             written[bytes_] = 255
-
-    def _same(
-        self, code: Code, race: R.Shadow, start: np.ndarray, lanes: np.ndarray, collide: np.ndarray,
-        values: tuple[Any, ...] | None, size: int, address: Value,
-    ) -> None:  # fmt: skip
-        """Lanes of one store that wrote to one place: harmless if they wrote the same."""
-        checker = self.machine.checker
-        for k in np.flatnonzero(collide).tolist():
-            at = int(start[k])
-            first = int(np.flatnonzero(start == at)[0])
-            a, b = int(lanes[first]), int(lanes[k])
-            if values is not None and any(v[a].tobytes() != v[b].tobytes() for v in values):
-                party = self.block_index, self.warp, a
-                checker.note(F.SAME, code, self, b, code.index, at=party, address=int(address[b]))
-            else:
-                for word in range(-(-size // checker.granule)):
-                    race.writer[at // checker.granule + word] |= np.uint64(1 << R.MANY)
