@@ -19,6 +19,7 @@ from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, races
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from ptxlab.isa.table import Form
 
 COLD = "!prof !0"
+THERE = "%check.launch", "%check.block", "%check.warp"
+"""What rules about a warp are handed first."""
 _DECLARED = (
     "declare i32 @llvm.ctlz.i32(i32, i1)", "declare i64 @llvm.cttz.i64(i64, i1)",
     "declare i32 @llvm.bitreverse.i32(i32)",
@@ -46,12 +49,12 @@ class CheckedAccesses(Control):
     def _fields(self) -> None:
         super()._fields()
         self.t.declared.update(_DECLARED)
-        self._held(S.Cta, "init_shared", "ptr")
-        self._held(S.Cta, "race_shared", "ptr")
-        self._held(S.Cta, "race_shared_stride", "i64", "race.stride")
         self._held(S.Context, "check", "ptr", "check.launch")
         self._held(S.Cta, "checks", "ptr", "check.block")
         self._held(S.Warp, "warp_id", "i32", "check.warp")
+        self._held(S.Cta, "init_shared", "ptr")
+        self._held(S.Cta, "race_shared", "ptr")
+        self._held(S.Cta, "race_shared_stride", "i64", "race.stride")
 
     def begin(self, block: Block, last: int, bits: str) -> None:
         super().begin(block, last, bits)
@@ -272,7 +275,7 @@ class CheckedAccesses(Control):
 
     def _unwritten(self, mask: str, written: str, start: str, members: str) -> None:
         """Notes what lanes read that was not written; %addrs holds their offsets."""
-        self.t.do(call(initcheck.report, "%check.launch", "%check.block", "%check.warp", mask, written, "%addrs", start, members))
+        self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
 
     def _each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
         """The addresses in %addrs, lane by lane. kind: 0 reads, 1 writes, 2 does both."""
@@ -307,7 +310,9 @@ class CheckedAccesses(Control):
         return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
 
     def _reads(self, mask: str, members: str) -> None:
-        self.t.do(f"call void @copy.reads(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %addrs, ptr {members})")
+        """Accesses to shared memory may touch what a cp.async is still copying; %addrs holds the offsets."""
+        start = self.program.shared_start + (SHARED_WINDOW if self.code.space == "generic" else 0)
+        self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
 
     def _copied(self, code: Code, places: Value, size: int) -> None:
         """Accesses anywhere: those that lie in shared memory may touch what a cp.async is still copying."""

@@ -7,7 +7,9 @@ from importlib import resources
 from typing import Any
 
 from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.barrier_checks import opened
 from ptxlab.emulate.jit.fields import Filled, Placeholders, offset
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.runtime import memory
 from ptxlab.emulate.runtime.state import Allocation, Context, Cta, MemoryMap, Site, Warp
 
@@ -68,8 +70,7 @@ def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bo
         for k, (offset, size) in enumerate(start_registers)
     )
     started = "  call void @check.started(ptr %ctx, ptr %cta)" if checked else ""
-    arguments = f"i64 {state_size}, i64 %b, i32 %came, i32 %alive, i1 %b.over"
-    opened = f"  call void @check.opened(ptr %ctx, ptr %cta, ptr %states, {arguments})"
+    opening = call(opened, "%ctx", "%cta", "%states", str(state_size), "%b", "%came", "%alive", "%b.over")
     return fill(
         "grid.ll",
         BARRIERS=4 * Cta.fields["bar_count"].bytes,
@@ -77,6 +78,6 @@ def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bo
         STATE_SIZE=state_size,
         ZERO_REGISTERS=zeros,
         STARTED=started,
-        OPENED=opened if checked else "",
+        OPENED=f"  {opening}" if checked else "",
         TRACED=traced,
     )

@@ -110,7 +110,9 @@ class Callback:
         if found is None or found.block != slot.cta.linear:
             if found is not None:
                 found.ended()
-            found = Phases(self.program, slot.cta.linear, CheckedSlot(slot), self.notes, race="racecheck" in self.launch.checks)
+            found = Phases(
+                self.program, slot.cta.linear, CheckedSlot(slot), self.notes, race="racecheck" in self.launch.checks
+            )
             self.blocks[cta] = found
         return found
 

@@ -10,11 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ptxlab.emulate.jit.faults import barrier_before
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import notes, races, records
-from ptxlab.emulate.rules.findings import DIVERGENT, Note
+from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch
@@ -78,10 +77,7 @@ class Watched:
 
     def notes(self) -> Iterator[Note]:
         """What was noted."""
-        for note in notes.noted(self.record):
-            if note.kind == DIVERGENT and note.value:  # it waits at the barrier in front of where it goes on
-                note.other = barrier_before(self.program, 2 * note.other)
-            yield note
+        return notes.noted(self.record, self.program)
 
 
 def known(program: Program, checks: frozenset[str]) -> dict[str, int]:

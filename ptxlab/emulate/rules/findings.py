@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
+DIVERGENT_BLOCK = 22
 """The kinds of note an engine takes. SAME: two lanes in one store."""
 
 RULES: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
-    DIVERGENT: ("synccheck", "divergent barrier"), EXITED: ("synccheck", "barrier after exit"),
+    DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
+    EXITED: ("synccheck", "barrier after exit"),
     COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
     GONE_LANE: ("synccheck", "mask names exited lane"), SOURCE: ("synccheck", "shuffle source"),
     RANGE: ("synccheck", "shuffle range"), PENDING: ("synccheck", "asynchronous copy"),
@@ -192,6 +194,12 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
         return f"WAW hazard in {memory}: two lanes of one store write different values to the same place"
     if kind == DIVERGENT:
         return "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere"
+    if kind == DIVERGENT_BLOCK:
+        return (
+            "the warps of a block have come to two different barrier instructions: all threads of a block must "
+            "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
+            "bar.sync 1, 64"
+        )
     if kind == EXITED:
         return "a warp arrives at a barrier for all its lanes after some of them have exited"
     if kind == COUNTS:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import initcheck
 from ptxlab.emulate.rules import races as R
@@ -41,6 +42,13 @@ def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
     """Each lane's offset, and the lane as a mask: for an allocation in which 32 bits do not reach everything."""
     for lane in lanes_of(lanes):
         yield int(start[lane]), 1 << lane
+
+
+def _offsets(start: np.ndarray, lanes: np.ndarray) -> tuple[int, Pointer[int]]:
+    """A mask of some lanes, and their offsets in shared memory in an array of 32."""
+    offsets = np.zeros(LANES, np.uint32)
+    offsets[lanes] = start
+    return int((1 << lanes).sum()), Pointer(offsets)
 
 
 class CheckedWarp(Warp):
@@ -82,9 +90,10 @@ class CheckedWarp(Warp):
                 id(region), (region, np.zeros(LANES, np.int64), np.zeros(LANES, np.bool_))
             )
             start[lane], mask[lane] = first, True
-            if copied and self.machine.checker.sync:
-                self.spaces.check.copies.start(code, self.warp * LANES + lane, first, touch.size)
         for region, start, mask in found.values():
+            if copied and self.machine.checker.sync:
+                lanes, offsets = _offsets(start[mask], np.flatnonzero(mask))
+                in_flight.start(self.spaces.check.record, self.warp, lanes, offsets, touch.size, code.index)
             self._accessed(code, what, region, start, mask, touch.size, touch.address, None)
 
     def _accessed(
@@ -106,9 +115,13 @@ class CheckedWarp(Warp):
             and what != "atomic"
             and code.name != "cp"
             and region.name == "shared memory"
-            and self.spaces.check.copies.pending
+            and self.spaces.check.record.copies
         ):
-            self._copied(code, start, lanes, size, address)
+            who, offsets = _offsets(start, lanes)
+            in_flight.touched(
+                checker.record, self.spaces.check.record, self.warp, who, offsets, checker.members(code, size),
+                int(region.base),
+            )  # fmt: skip
         if race is None:
             return
         if releases(code):
@@ -125,14 +138,6 @@ class CheckedWarp(Warp):
             self._same(code, race, start, lanes, collide, values, size, address)
         if is_strong and not is_mbarrier(code):
             order.acquire(self.warp)
-
-    def _copied(self, code: Code, start: np.ndarray, lanes: np.ndarray, size: int, address: Value) -> None:
-        for first, lane in zip(start.tolist(), lanes.tolist(), strict=True):
-            found = self.spaces.check.copies.unfinished(first, size)
-            if found is not None:
-                party = self.block_index, found[1] // LANES, found[1] % LANES
-                place = int(address[lane])
-                self.machine.checker.note(F.PENDING, code, self, lane, found[0], at=party, address=place)
 
     def _hazard(self, code: Code, address: Value, stored: Stored | None) -> R.Noted:
         checker = self.machine.checker
