@@ -13,28 +13,32 @@ import functools
 import os
 import random
 import time
-from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
-from ptxlab.emulate.jit.counting import RECORD, tally
+from ptxlab.emulate.jit.counting import tally
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.mbarrier_phases import Callback
 from ptxlab.emulate.jit.shadows import Watched
 from ptxlab.emulate.jit.threads import Team
 from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.findings import findings
+from ptxlab.emulate.rules.memcheck import memory_map
+from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.runtime.counters import collect
 from ptxlab.emulate.runtime.faults import fault
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
+from ptxlab.emulate.runtime.state import Context, Cta, Executions, Site, Warp
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
@@ -44,44 +48,33 @@ QUANTUM = 1 << 13
 _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
-def aligned(size: int) -> np.ndarray:
-    """`size` zeroed bytes at a multiple of 128."""
-    raw = np.zeros(size + 128, np.uint8)
-    start = -raw.ctypes.data % 128
-    return raw[start : start + size]
-
-
-def put(kind: str, where: np.ndarray, offset: int, value: int) -> None:
-    """Writes one field: kind "q" (i64), "i" (i32) or "I" (u32)."""
-    dtype = {"q": np.int64, "i": np.int32, "I": np.uint32}[kind]
-    where[offset : offset + np.dtype(dtype).itemsize].view(dtype)[0] = value
-
-
 class Slot:
     """What one CTA at work needs: its record, its warps' states, shared and local memory."""
 
     def __init__(self, run: Run) -> None:
-        launch, program, size = run.launch, run.program, run.built.state_size
-        self.cta = aligned(S.CTA_SIZE)
-        self.states = aligned(size * launch.warps)
-        self.shared = aligned(run.shared_size + 64)
-        self.local = aligned(S.local_stride(program) * 32 * launch.warps)
-        for offset, value in ((S.SHARED, self.shared.ctypes.data), (S.SHARED_SIZE, run.shared_size),
-                              (S.WARP_STATES, self.states.ctypes.data), (S.CTA_LOCAL, self.local.ctypes.data),
-                              (S.CTA_LOCAL_SIZE, self.local.size)):  # fmt: skip
-            put("q", self.cta, offset, value)
+        launch, each = run.launch, 32 * run.program.local_stride
+        self.cta = Cta.new()
+        states = zeroed(run.built.state_size * launch.warps)
+        self.shared = zeroed(run.shared_size + 64)
+        local = zeroed(each * launch.warps)
+        self.cta.shared, self.cta.shared_size = Pointer(self.shared), run.shared_size
+        self.cta.states = Pointer(states)
+        self.cta.local, self.cta.local_size = Pointer(local), local.size
         self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size)
+        self.warps = states.reshape(launch.warps, -1)[:, : Warp.size].view(Warp.dtype)[:, 0]
+        """The warps' states without their registers, a numpy array of records."""
         x, y, _ = launch.block
-        for warp in range(launch.warps):
-            state = self.states[warp * size : (warp + 1) * size]
-            threads = np.arange(32, dtype=np.uint32) + np.uint32(32 * warp)
-            state[S.TID_X : S.TID_X + 128].view(np.uint32)[:] = threads % x
-            state[S.TID_Y : S.TID_Y + 128].view(np.uint32)[:] = threads // x % y
-            state[S.TID_Z : S.TID_Z + 128].view(np.uint32)[:] = threads // (x * y)
-            present = int(np.count_nonzero(threads < launch.threads))
-            put("I", state, S.FIRST_LIVE, (1 << present) - 1)
-            put("i", state, S.WARP_ID, warp)
-            put("q", state, S.LOCAL, self.local.ctypes.data + warp * 32 * S.local_stride(program))
+        threads = np.arange(32 * launch.warps, dtype=np.uint32).reshape(-1, 32)
+        self.warps["tid_x"], self.warps["tid_y"], self.warps["tid_z"] = (
+            threads % x,
+            threads // x % y,
+            threads // (x * y),
+        )
+        self.warps["first_live"] = np.packbits(threads < launch.threads, axis=1, bitorder="little").view(np.uint32)[
+            :, 0
+        ]
+        self.warps["warp_id"] = np.arange(launch.warps)
+        self.warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
 
 
 class Worker:
@@ -90,60 +83,49 @@ class Worker:
     def __init__(self, run: Run) -> None:
         launch, program, built = run.launch, run.program, run.built
         self.run = run
-        self.context = aligned(S.CONTEXT_SIZE)
         self.slots: list[Slot] = []
-        self.table = np.zeros(run.resident, np.int64)
-        self.sites = aligned(S.SITE_SIZE * built.sites + 32)
-        self.counts = np.zeros(2 * len(program.blocks), np.int64)
-        self.tally = aligned(RECORD * len(program.codes) if built.instruments.counters else 0)
+        self.sites = zeroed(Site.size * built.sites)
+        self.counts = np.zeros(len(program.blocks), Executions.dtype)
+        self.tally = zeroed(Counted.size * len(program.codes) if built.instruments.counters else 0)
         self.tape = None if run.chosen is None else Tape(launch.trace, *run.chosen)
-        if self.tape is not None:
-            put("q", self.context, S.TRACE, self.tape.record.ctypes.data)
         self.result = S.DONE
         self.began = self.ended = 0.0
-        for offset, value in (
-            (S.NEXT, run.next.ctypes.data), (S.STOP, run.stop.ctypes.data), (S.BUDGET, run.budget.ctypes.data),
-            (S.TOTAL, launch.blocks), (S.PARAMS, run.params.ctypes.data), (S.PARAM_SIZE, program.param_size),
-            (S.ALLOCS, run.table.ctypes.data), (S.ALLOC_COUNT, run.count), (S.SITES, self.sites.ctypes.data),
-            (S.COUNTS, self.counts.ctypes.data), (S.QUANTUM, run.quantum), (S.QUANTUM_SIZE, run.quantum),
-            (S.WARPS, launch.warps), (S.THREADS, launch.threads), (S.ORDER, run.order.ctypes.data),
-            (S.SLOTS, self.table.ctypes.data), (S.SLOT_LIMIT, run.resident), (S.TALLY, self.tally.ctypes.data),
-        ):  # fmt: skip
-            put("q", self.context, offset, value)
+        self.context = context = Context.new()
+        context.next, context.stop, context.budget = Pointer(run.next), Pointer(run.stop), Pointer(run.budget)
+        context.total, context.warps, context.threads = launch.blocks, launch.warps, launch.threads
+        context.params, context.memory = Pointer(run.params), run.map
+        context.sites, context.site_count = Site.many(self.sites), built.sites
+        context.counts, context.tally = Executions.many(self.counts.view(np.uint8)), Pointer(self.tally)
+        context.quantum = context.quantum_size = run.quantum
+        context.order = Pointer(run.order)
+        context.slots, context.slot_limit = Pointer(np.zeros(run.resident, np.uint64)), run.resident
         if launch.seed is not None:
             draw = random.Random(launch.seed)
-            put("q", self.context, S.RANDOM, draw.getrandbits(62) | 1)
-            first = min(run.quantum, draw.randint(1, 255))
-            put("q", self.context, S.QUANTUM, first)
-            put("q", self.context, S.QUANTUM_SIZE, first)
-            put("q", self.context, S.BLOCK_ORDER, run.blocks.ctypes.data)
+            context.random = draw.getrandbits(62) | 1
+            context.quantum = context.quantum_size = min(run.quantum, draw.randint(1, 255))
+            context.block_order = Pointer(run.blocks)
+        if self.tape is not None:
+            context.trace = address_of(self.tape.record)
         if run.checks is not None:
-            put("q", self.context, S.CHECK, run.checks.record.buffer.ctypes.data)
+            context.check = Pointer(run.checks.record.buffer)
         if run.callback is not None:
-            put("q", self.context, S.PHASES, run.callback.address)
+            context.phases = run.callback.address
         for k in range(3):
-            put("i", self.context, S.GRID + 4 * k, launch.grid[k])
-            put("i", self.context, S.BLOCK + 4 * k, launch.block[k])
+            context.grid[k], context.block[k] = launch.grid[k], launch.block[k]
         self.add_slot()
 
     def add_slot(self) -> None:
         """Room for one more CTA, which is the next to run."""
-        slot, number = Slot(self.run), len(self.slots)
+        slot, number, context = Slot(self.run), len(self.slots), self.context
         self.slots.append(slot)
-        self.table[number] = slot.cta.ctypes.data
-        put("q", self.context, S.SLOT, number)
-        put("q", self.context, S.SLOT_COUNT, number + 1)
-        put("q", self.context, S.CTA, slot.cta.ctypes.data)
+        context.slots[number] = context.cta = address_of(slot.cta)
+        context.slot, context.slot_count = number, number + 1
         self.sites[:] = 0  # a site knows no allocation yet
 
     @property
     def slot(self) -> Slot:
         """The CTA that runs, or ran last."""
-        return self.slots[self.get(S.SLOT, np.int64)]
-
-    def get(self, offset: int, dtype: Any = np.int32) -> int:
-        """A field of the context."""
-        return int(self.context[offset : offset + np.dtype(dtype).itemsize].view(dtype)[0])
+        return self.slots[self.context.slot]
 
 
 class Run:
@@ -164,18 +146,14 @@ class Run:
         budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
         self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
         self.budget = np.array([budget], np.int64)
-        self.params = aligned(max(program.param_size, 16) + 16)
+        self.params = zeroed(max(program.param_size, 16) + 16)
         self.params[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
         self.order = np.arange(launch.warps, dtype=np.int32)  # with a seed, shuffled again for every round
         self.blocks = np.array(block_order(program, launch) if launch.seed is not None else [], np.int64)
         live = [a for a in memory.live() if a.size]
-        self.count = len(live)
-        self.table = np.zeros((max(1, len(live)), S.ALLOC_SIZE // 8), np.uint64)
-        for row, a in zip(self.table, live, strict=False):
-            row[:5] = (a.address, a.size, a.data.ctypes.data, 0 if a.written is None else a.written.ctypes.data,
-                      int(a.writable))  # fmt: skip
+        self.map = memory_map(program, launch, live)
         if self.checks is not None:
-            self.checks.shadow(self.table, live)
+            self.checks.shadow(self.map, live)
         self._live = live  # keeps the buffers alive while compiled code points at them
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
         self.resident = launch.blocks if launch.cooperative else min(several, launch.blocks)
@@ -190,12 +168,12 @@ class Run:
             grid = _GRID(self.fast.address("grid"))
             worker.began = time.perf_counter()
             while True:
-                worker.result = grid(worker.context.ctypes.data)
+                worker.result = grid(address_of(worker.context))
                 if worker.result == S.NEEDS_SLOW:
                     start = time.perf_counter()
                     slow = self.built.slow()
                     self.kept.append(slow)
-                    put("q", worker.context, S.SLOW, slow.address("slow"))
+                    worker.context.slow = slow.address("slow")
                     self.compiling = max(self.compiling, time.perf_counter() - start)
                 elif worker.result == S.NEEDS_SLOT:
                     worker.add_slot()
@@ -227,28 +205,25 @@ class Run:
             if worker.result == S.FAULT:
                 raise self._fault(worker)
         if interrupted:
-            ran = sum(int(w.counts[::2].sum()) for w in self.workers)
+            ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
 
     def progress(self) -> tuple[int, int]:
         """The blocks that are done and the warp-instructions that have run."""
-        fields = [[w.get(field, np.int64) for w in self.workers] for field in (S.FINISHED, S.CLOCK)]
-        return sum(fields[0]), sum(fields[1])
+        return sum(w.context.finished for w in self.workers), sum(w.context.clock for w in self.workers)
 
     def _fault(self, worker: Worker) -> BaseException:
-        kind, warp = worker.get(S.FAULT_KIND), worker.get(S.FAULT_WARP)
-        code, lane = worker.get(S.FAULT_CODE), worker.get(S.FAULT_LANE)
+        noted, slot = worker.context.fault, worker.slot
+        warp, lane, code = noted.warp, noted.lane, noted.code
         waiting: list[str] = []
-        if kind == S.DEADLOCK:
-            states = worker.slot.states.reshape(self.launch.warps, -1)
-            waits = [] if self.callback is None else self.callback.spinning(worker.slot)
-            waits = waits or spinning(self.program, worker.slot.shared, states)
-            warp, lane, code, waiting = who_waits(self.program, states, waits)
-        block = int(worker.slot.cta[S.LINEAR : S.LINEAR + 8].view(np.int64)[0])
+        if noted.kind == S.DEADLOCK:
+            waits = [] if self.callback is None else self.callback.spinning(slot)
+            waits = waits or spinning(self.program, slot.shared, slot.warps)
+            warp, lane, code, waiting = who_waits(self.program, slot.warps, waits)
         return explain(
-            self.program, self.launch, self.memory, kind=kind, code=code, lane=lane,
-            address=worker.get(S.FAULT_ADDRESS, np.uint64), block=block, warp=warp, waiting=waiting,
+            self.program, self.launch, self.memory, kind=noted.kind, code=code, lane=lane, address=noted.address,
+            block=slot.cta.linear, warp=warp, waiting=waiting,
         )  # fmt: skip
 
     def found(self, *, stopped: bool = False) -> list[Finding]:
@@ -260,7 +235,7 @@ class Run:
 
     def report(self, seconds: float) -> Report:
         """The counts by PTX line. What lowering added (the copies around a call) does not count."""
-        counts = np.sum([w.counts for w in self.workers], axis=0).reshape(-1, 2)
+        counts = np.sum([w.counts.view(np.int64).reshape(-1, 2) for w in self.workers], axis=0)
         lines: dict[int, tuple[int, int]] = {}
         for block in self.program.blocks:
             warps, threads = int(counts[block.index, 0]), int(counts[block.index, 1])
@@ -272,7 +247,7 @@ class Run:
                     lines[code.line] = a + warps, b + threads
         counters = None
         if self.launch.counters:
-            records = np.sum([w.tally.view(np.int64).reshape(-1, RECORD // 8) for w in self.workers], axis=0)
+            records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
             counters = collect(self.program, tally(self.program, counts, records))
             lines = counters.lines
         return Report(

@@ -90,7 +90,7 @@ class Accesses(Transfers):
     def _local(
         self, address: Address, lane: str, count: int, size: int, values: tuple[Value, ...] | None
     ) -> tuple[Value, ...]:
-        each, limit = S.local_stride(self.program), self.program.local_size - size
+        each, limit = self.program.local_stride, self.program.local_size - size
         step = size // count
         base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
         at = self.add(base, self.const("i64", address.offset))
@@ -349,9 +349,9 @@ class Accesses(Transfers):
         return self.t.call(type_, f"llvm.fshr.{suffix}", [(type_, value), (type_, value), (type_, amount)])
 
     def _site(self, group: Group) -> tuple[str, tuple[str, str, str, str]]:
-        site = self.t.let(f"getelementptr i8, ptr %sites, i64 {group.site * S.SITE_SIZE}")
-        fields = []
-        for k, ty in enumerate(("i64", "i64", "ptr", "i64")):
-            p = site if k == 0 else self.t.let(f"getelementptr i8, ptr {site}, i64 {8 * k}")
-            fields.append(self.t.let(f"load {ty}, ptr {p}"))
-        return site, (fields[0], fields[1], fields[2], fields[3])
+        site = self.t.let(f"getelementptr i8, ptr %sites, i64 {group.site * S.Site.size}")
+        base, places, host, written = (
+            self.t.let(f"load {ty}, ptr {self.t.field(S.Site, name, site)}")
+            for name, ty in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
+        )
+        return site, (base, places, host, written)

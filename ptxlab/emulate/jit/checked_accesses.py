@@ -20,8 +20,8 @@ from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules import initcheck, race_accesses, races, records
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules import race_accesses, races, records
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
 
@@ -47,15 +47,14 @@ class CheckedAccesses(Control):
     tables: list[str]
 
     def _fields(self) -> None:
-        super()._fields()  # type: ignore[misc]
+        super()._fields()
         self.t.declared.update(_DECLARED)
-        for name, record, offset, kind in (
-            ("check.launch", "ctx", S.CHECK, "ptr"), ("check.block", "cta", S.CHECKS, "ptr"),
-            ("check.warp", "ws", S.WARP_ID, "i32"), ("init.shared", "cta", S.INIT_SHARED, "ptr"),
-            ("race.shared", "cta", S.RACE_SHARED, "ptr"), ("race.stride", "cta", S.RACE_SHARED_STRIDE, "i64"),
-        ):  # fmt: skip
-            self.t.do(f"%{name}.p = getelementptr i8, ptr %{record}, i64 {offset}")
-            self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
+        self._held(S.Context, "check", "ptr", "check.launch")
+        self._held(S.Cta, "checks", "ptr", "check.block")
+        self._held(S.Warp, "warp_id", "i32", "check.warp")
+        self._held(S.Cta, "init_shared", "ptr")
+        self._held(S.Cta, "race_shared", "ptr")
+        self._held(S.Cta, "race_shared_stride", "i64", "race.stride")
 
     def begin(self, block: Block, last: int, bits: str) -> None:
         super().begin(block, last, bits)
@@ -85,10 +84,10 @@ class CheckedAccesses(Control):
             root = "%race.shared", "%race.stride", str(self.program.shared_start), "%init.shared", "%shared"
         else:
             site, (known, _, memory, _) = self._site(group)
-            fields = []
-            for at, kind in ((32, "ptr"), (40, "i64"), (24, "ptr")):
-                p = self.t.let(f"getelementptr i8, ptr {site}, i64 {at}")
-                fields.append(self.t.let(f"load {kind}, ptr {p}"))
+            fields = [
+                self.t.let(f"load {kind}, ptr {self.t.field(S.Site, name, site)}")
+                for name, kind in (("accesses", "ptr"), ("stride", "i64"), ("written", "ptr"))
+            ]
             root = fields[0], fields[1], known, fields[2], memory
         self._roots[id(group)] = root
 
@@ -149,7 +148,7 @@ class CheckedAccesses(Control):
             look, bad, on = t.label("look"), t.label("bad"), t.label("on")
             t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
             t.at(look)
-            good = t.let(f"call i1 @init.ranges(ptr {written}, i64 {off}, ptr {self._ranges(members)})")
+            good = t.let(call(initcheck.all_written, written, off, self._ranges(members)))
             t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
             t.at(bad)
             self._spread(off)
@@ -211,10 +210,8 @@ class CheckedAccesses(Control):
             look, bad, on = t.label("look"), t.label("bad"), t.label("on")
             t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
             t.at(look)
-            good = t.let(
-                f"call i1 @init.group(i32 {self.mask_bits}, ptr {written}, ptr %addrs, i32 {group.pattern}, "
-                f"ptr {self._ranges(members)}, ptr {self._members(members)})"
-            )
+            tables = self._ranges(members), self._members(members)
+            good = t.let(call(initcheck.group_written, self.mask_bits, written, "%addrs", group.pattern, *tables))
             t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
             t.at(bad)
             self._report(written, start, members)
@@ -222,15 +219,18 @@ class CheckedAccesses(Control):
             t.at(on)
         elif self.init and seen.code.space == "shared":
             t.do(
-                f"call void @init.mark(i32 {self.mask_bits}, ptr %init.shared, ptr %addrs, i32 {group.pattern}, "
-                f"i64 {seen.offset}, i64 {seen.size})"
-            )
+                call(
+                    initcheck.mark, self.mask_bits, "%init.shared", "%addrs", group.pattern, str(seen.offset),
+                    str(seen.size),
+                )
+            )  # fmt: skip
 
     def _report(self, written: str, start: str, members: list[tuple[int, int, int]]) -> None:
-        self.t.do(
-            f"call void @init.report(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {written}, ptr %addrs, "
-            f"i64 {start}, ptr {self._members(members)})"
-        )
+        self._unwritten(self.mask_bits, written, start, self._members(members))
+
+    def _unwritten(self, mask: str, written: str, start: str, members: str) -> None:
+        """Notes what lanes read that was not written; %addrs holds their offsets."""
+        self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
 
     def _each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
         """The addresses in %addrs, lane by lane. kind: 0 reads, 1 writes, 2 does both."""

@@ -65,10 +65,10 @@ class Checking(CheckedTransfers):
                 [self._read(code.sources[k], code.source_types[k]) for k in (0, 1, 2)] if code.name == "shfl" else []
             )
         else:
-            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {S.MEMBERS}")
+            p = self.t.field(S.Warp, "members")
             members = Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
         live = self.t.let("load i32, ptr %live.at")
-        first = self.t.let(f"load i32, ptr {self.t.let(f'getelementptr i8, ptr %ws, i64 {S.FIRST_LIVE}')}")
+        first = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'first_live')}")
         gone = self.t.let(f"and i32 {first}, {self.t.let(f'xor i32 {live}, -1')}")
         named = self.vector(members)
         self.t.do(call(lane_masks.named, *THERE, self.mask_bits, gone, named, str(code.index)))
@@ -95,7 +95,7 @@ class Checking(CheckedTransfers):
             skips = self.t.let(f"xor i32 {self.mask_bits}, {self._block_bits}")
             self.t.do(
                 call(
-                    arrived, "%check.launch", "%check.block", "%ws", self.mask_bits, skips, numbers[0], count,
+                    arrived, *THERE[:2], "%ws", self.mask_bits, skips, numbers[0], count,
                     str(int(rules.aligned(code))), str(self.pc(block.next)), self._may_come(code), str(code.index),
                 )
             )  # fmt: skip

@@ -13,8 +13,9 @@ from ptxlab.emulate.jit.shadows import CONSTANTS
 from ptxlab.emulate.jit.values import Value, constant
 from ptxlab.emulate.program.model import Code, Literal, Mem
 from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules import race_accesses
+from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.isa import fragments
 
 _DONE = """
@@ -24,6 +25,8 @@ ptr %out, ptr %before, ptr %after)
 _REFUSED = """
   call void @phases.refused(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %lane, i64 %which, i32 %code, \
 ptr %addrs, ptr %xs, ptr %before, ptr %after)"""
+
+ANYWHERE = str(IN_ONE_ALLOCATION)
 
 
 class CheckedTransfers(CheckedAccesses):
@@ -96,7 +99,7 @@ class CheckedTransfers(CheckedAccesses):
                      self._members(members), "true")
             )  # fmt: skip
         if self.init:
-            t.do(f"call void @init.mark(i32 {all_lanes}, ptr %init.shared, ptr %addrs, i32 2, i64 0, i64 {size})")
+            t.do(call(initcheck.mark, all_lanes, "%init.shared", "%addrs", ANYWHERE, "0", str(size)))
         if self.sync:
             self._of_copies(in_flight.start, "%addrs", str(size), str(code.index))
 
@@ -135,24 +138,19 @@ class CheckedTransfers(CheckedAccesses):
         members = [(code.index, 0, 16)]
         start, rows = self.program.shared_start, self._members(members)
         if self.race:
-            pattern = self._pattern(offsets, 16) if lanes >> 31 else str(race_accesses.ANYWHERE)
+            pattern = self._pattern(offsets, 16) if lanes >> 31 else str(IN_ONE_ALLOCATION)
             t.do(
                 call(race_accesses.at_addresses, *THERE, mask, "%race.shared", "%race.stride", "%addrs", pattern,
                      str(start), self._pieces(members), rows, str(int(write)))
             )  # fmt: skip
         if self.init and write:
-            t.do(f"call void @init.mark(i32 {mask}, ptr %init.shared, ptr %addrs, i32 2, i64 0, i64 16)")
+            t.do(call(initcheck.mark, mask, "%init.shared", "%addrs", ANYWHERE, "0", "16"))
         elif self.init:
-            good = t.let(
-                f"call i1 @init.group(i32 {mask}, ptr %init.shared, ptr %addrs, i32 2, ptr {rows}, ptr {rows})"
-            )
+            good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
             bad, on = t.label("bad"), t.label("on")
             t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
             t.at(bad)
-            t.do(
-                f"call void @init.report(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %init.shared, ptr %addrs, "
-                f"i64 {start}, ptr {rows})"
-            )
+            self._unwritten(mask, "%init.shared", str(start), rows)
             t.do(f"br label %{on}")
             t.at(on)
         if self.sync and any(copies(c) for c in self.program.codes):

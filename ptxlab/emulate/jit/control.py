@@ -6,6 +6,7 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.registers import Registers
 from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code
 
 
@@ -121,23 +122,23 @@ class Control(Registers):
         offset = t.let(f"shl i64 {slot}, 2")
         self._check_barrier(numbers[0], count)
         if count:
-            t.do(f"store i32 {count}, ptr {self._of_barrier('cta', S.BAR_COUNT, offset)}")
+            t.do(f"store i32 {count}, ptr {self._of_barrier(S.Cta, 'bar_count', offset)}")
         if asked is not None:
             yes = t.let(f"and i32 {t.let(f'bitcast <{W} x i1> {self.vector(asked)} to i32')}, {self.mask_bits}")
-            for where, bits in ((S.BAR_YES, yes), (S.BAR_ASKED, self.mask_bits)):
+            for where, bits in (("bar_yes", yes), ("bar_asked", self.mask_bits)):
                 number = t.call("i32", "llvm.ctpop.i32", [("i32", bits)])
-                t.bump(self._of_barrier("cta", where, offset), "add i32", number)
+                t.bump(self._of_barrier(S.Cta, where, offset), "add i32", number)
         if "arrive" in words:
             self._arrive(offset)
             self.go(block.next)
             return
-        t.bump(self._of_barrier("ws", S.BAR, offset), "or i32", self.mask_bits)
+        t.bump(self._of_barrier(S.Warp, "bar", offset), "or i32", self.mask_bits)
         t.bump("%wait.at", "or i32", self.mask_bits)
         self.wait(block)
 
-    def _of_barrier(self, record: str, where: int, offset: str) -> str:
-        base = self.t.let(f"getelementptr i8, ptr %{record}, i64 {where}")
-        return self.t.let(f"getelementptr i8, ptr {base}, i64 {offset}")
+    def _of_barrier(self, record: type[Record], name: str, offset: str) -> str:
+        """The address of what an array of a record holds of one barrier."""
+        return self.t.let(f"getelementptr i8, ptr {self.t.field(record, name)}, i64 {offset}")
 
     def _check_barrier(self, number: str, count: str) -> None:
         """A block has barriers 0 to 15, and counts whole warps."""
@@ -159,12 +160,12 @@ class Control(Registers):
     def _arrive(self, offset: str) -> None:
         """The lanes go on; once the whole warp has arrived it counts."""
         t = self.t
-        p = self._of_barrier("ws", S.ARRIVED, offset)
+        p = self._of_barrier(S.Warp, "arrived", offset)
         t.bump(p, "or i32", self.mask_bits)
         live = t.let("load i32, ptr %live.at")
         have = t.let(f"load i32, ptr {p}")
         whole = t.let(f"icmp eq i32 {t.let(f'and i32 {have}, {live}')}, {live}")
-        t.bump(self._of_barrier("cta", S.BAR_ARRIVED, offset), "add i32", t.let(f"zext i1 {whole} to i32"))
+        t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add i32", t.let(f"zext i1 {whole} to i32"))
         t.do(f"store i32 {t.let(f'select i1 {whole}, i32 0, i32 {have}')}, ptr {p}")
 
     def _first(self, value: Value) -> str:

@@ -49,7 +49,7 @@ class Copies(Matrices):
         to_at, to_add, whole = self._addresses(to, "i32", "%data")
         from_at, from_add, _ = self._addresses(from_, "i64", "%addrs")
         sizes = self._sizes(self._read(given["src_size"], types["src_size"]), count)
-        site = t.let(f"getelementptr i8, ptr %sites, i64 {self.sites * S.SITE_SIZE}")
+        site = t.let(f"getelementptr i8, ptr %sites, i64 {self.sites * S.Site.size}")
         self.sites += 1
         result = t.let(
             f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {to_at}, i32 {to_add}, "
@@ -65,9 +65,7 @@ class Copies(Matrices):
     def _correct(self, to: Value) -> None:
         """After a fault: the function has seen the destinations in 32 bits only; notes the address as it was given."""
         t = self.t
-        kind, lane, address = (
-            t.let(f"getelementptr i8, ptr %ctx, i64 {field}") for field in (S.FAULT_KIND, S.FAULT_LANE, S.FAULT_ADDRESS)
-        )
+        kind, lane, address = (t.field(S.Context, f"fault.{name}") for name in ("kind", "lane", "address"))
         here = t.let(f"icmp eq i32 {t.let(f'load i32, ptr {kind}')}, {S.COPY_TO}")
         given = t.let(f"extractelement <{W} x i64> {self.vector(to)}, i32 {t.let(f'load i32, ptr {lane}')}")
         noted = t.let(f"load i64, ptr {address}")

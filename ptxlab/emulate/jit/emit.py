@@ -10,7 +10,6 @@ from __future__ import annotations
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.groups import Group, plan_groups
-from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program.model import Block, Program
 
@@ -52,24 +51,6 @@ class Emitter(Control):
     def dispatch(self) -> None:
         """From the function's entry to where the warp stands."""
         raise NotImplementedError
-
-    def _fields(self) -> None:
-        t = self.t
-        for buffer, kind in (("addrs", f"<{W} x i64>"), ("data", f"[{W * 8} x i64]"), ("out", f"[{W * 8} x i64]")):
-            t.do(f"%{buffer} = alloca {kind}, align 64")
-        t.do("%mask.p = alloca i32")
-        for name, base, offset, kind in (
-            ("params", "ctx", S.PARAMS, "ptr"), ("sites", "ctx", S.SITES, "ptr"), ("counts", "ctx", S.COUNTS, "ptr"),
-            ("shared", "cta", S.SHARED, "ptr"), ("shared.size", "cta", S.SHARED_SIZE, "i64"),
-            ("local", "ws", S.LOCAL, "ptr"), ("warps", "ctx", S.WARPS, "i64"),
-        ):  # fmt: skip
-            t.do(f"%{name}.p = getelementptr i8, ptr %{base}, i64 {offset}")
-            t.do(f"%{name} = load {kind}, ptr %{name}.p")
-        for name, base, offset in (
-            ("live", "ws", S.LIVE), ("wait", "ws", S.WAIT), ("fast.pc", "ws", S.FAST_PC), ("turn", "ws", S.DISPATCHES),
-            ("quantum", "ctx", S.QUANTUM), ("carry", "ws", S.CARRY),
-        ):  # fmt: skip
-            t.do(f"%{name}.at = getelementptr i8, ptr %{base}, i64 {offset}")
 
     def table(self, registers: int) -> tuple[str, int]:
         """A constant table of the uniform registers among a bit set: vector offset, scalar offset, bytes (0: a bit)."""

@@ -72,7 +72,7 @@ class Fast(Emitter):
 
     def _split(self, pcs: str, alive: int) -> None:
         """The lanes part: each gets its own program counter and its own copy of the uniform registers."""
-        self.t.do(f"store <{W} x i32> {pcs}, ptr %ws, align 64")
+        self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
         name, count = self.table(alive)
         self.t.do(f"call void @spread(ptr %ws, ptr {name}, i32 {count})")
         self.t.do(f"ret i32 {S.DIVERGED}")

@@ -8,13 +8,16 @@ import numpy as np
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
+from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.matrix_operands import disagree, incomplete
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules.instructions import barrier_before
+from ptxlab.emulate.rules.memcheck import FINE, judge, memory_map, space_of
 from ptxlab.emulate.rules.spinning import Spin, in_words
 from ptxlab.emulate.runtime.faults import access_fault, fault
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, Memory
+from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.runtime.state import SHARED, SPACES
 from ptxlab.emulate.step.copies import copy_size
 from ptxlab.emulate.step.mbarriers import problem
 from ptxlab.emulate.step.schedule import lanes_in_words
@@ -33,8 +36,8 @@ def explain(
         what, size = _access(where)
         if where.form is not None and where.form.op.kind in ("warp", "async") and where.name != "wmma":
             space = "shared"  # whichever way the address is written
-            if where.space == "generic" and 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
-                address -= SHARED_WINDOW
+            if space_of(SPACES[where.space], address)[0] == SHARED:
+                address = space_of(SPACES[where.space], address)[1]
         else:
             space = where.space
         return access_fault(
@@ -104,82 +107,61 @@ def _which(program: Program, launch: Launch, memory: Memory, code: int, address:
     found = program.codes[code & ~S.GROUP_FLAG]
     block = program.blocks[found.block]
     groups, _ = plan_groups(program, block.first, block.last, 0)
-    group = groups[found.index]
+    group, reach = groups[found.index], memory_map(program, launch, memory.live())
     for index, offset, size in sorted(group.members):
         at = address + offset - group.low
         member = program.codes[index]
-        if not _valid(program, launch, memory, member.space, at, size, member.name == "st"):
+        if judge(reach, SPACES[member.space], u64(at), size, size, member.name == "st")[0] != FINE:
             return member, at
     return found, address + next(o for c, o, _ in group.members if c == found.index) - group.low
 
 
-def _valid(program: Program, launch: Launch, memory: Memory, space: str, address: int, size: int, write: bool) -> bool:
-    if address % size:
-        return False
-    if space == "generic":
-        for name, window in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAM_WINDOW)):
-            if 0 <= address - window < WINDOW_SIZE:
-                return _valid(program, launch, memory, name, address - window, size, write)
-    if space == "shared":
-        return program.shared_start <= address <= program.dynamic_start + launch.shared - size
-    if space in ("local", "frame"):
-        return 0 <= address <= program.local_size - size
-    if space == "param":
-        return not write and 0 <= address <= program.param_size - size
-    found = memory.find(address)
-    return found is not None and address + size <= found.end and (found.writable or not write)
-
-
 def who_waits(
-    program: Program, states: np.ndarray, spinning: Sequence[tuple[int, list[int], int, str]] = ()
+    program: Program, warps: np.ndarray, spinning: Sequence[tuple[int, list[int], int, str]] = ()
 ) -> tuple[int, int, int, list[str]]:
     """For a deadlock: the first waiting warp and lane, the code index of what it waits at, and a line for each group of
-    lanes that waits together. `states`: the warps' states, uint8, one row each. spinning: who waits for an mbarrier."""
+    lanes that waits together. `warps`: the warps' states, an array of `Warp`. spinning: who waits for an mbarrier."""
     lines: list[str] = []
     ended: list[str] = []
     first: tuple[int, int, int] | None = None
-    for warp, state in enumerate(states):
-        words = state[: S.REGISTERS].view(np.uint32)
-        live, apart = int(words[S.LIVE // 4]), bool(words[S.MODE // 4])
+    for index, warp in enumerate(warps):
+        live, apart = int(warp["live"]), bool(warp["mode"])
         if not live:
-            ended.append(str(warp))
+            ended.append(str(index))
             continue
         groups: dict[tuple[int, str], list[int]] = {}
         for lane in (k for k in range(32) if live >> k & 1):
-            pc = int(words[lane]) if apart else int(words[S.FAST_PC // 4])
-            barriers = [b for b in range(16) if int(words[S.BAR // 4 + b]) >> lane & 1]
-            if words[S.MEETING // 4 + lane]:
+            pc = int(warp["pc"][lane] if apart else warp["fast_pc"])
+            barriers = [b for b, waiting in enumerate(warp["bar"].tolist()) if waiting >> lane & 1]
+            if warp["meeting"][lane]:
                 form = program.codes[pc // 2].form
                 whole = form is not None and form.op.kind == "warp"
                 what = "the other lanes of its warp" if whole else "the lanes of its mask"
                 groups.setdefault((pc // 2, what), []).append(lane)
             elif barriers:
                 groups.setdefault((barrier_before(program, pc), f"barrier {barriers[0]}"), []).append(lane)
-        waits = [(code, what, lanes) for index, lanes, code, what in spinning if index == warp]
+        waits = [(code, what, lanes) for at, lanes, code, what in spinning if at == index]
         for code, what, lanes in [*waits, *((code, what, lanes) for (code, what), lanes in sorted(groups.items()))]:
-            first = first or (warp, lanes[0], code)
+            first = first or (index, lanes[0], code)
             form = program.codes[code].form
             place = f"{form.opcode if form is not None else 'bar.sync'}, line {program.codes[code].line}"
             mask = np.isin(np.arange(32), lanes)
-            lines.append(f"warp {warp}, {lanes_in_words(mask)}: waits for {what} ({place})")
+            lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} ({place})")
     if ended:
         lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(ended)}")
-    warp, lane, code = first or (0, 0, 0)
-    return warp, lane, code, lines
+    return *(first or (0, 0, 0)), lines
 
 
-def spinning(program: Program, slot: np.ndarray, states: np.ndarray) -> list[tuple[int, list[int], int, str]]:
-    """Who waits for an mbarrier in a CTA; `slot`: its shared memory, `states`: its warps' states."""
+def spinning(program: Program, shared: np.ndarray, warps: np.ndarray) -> list[tuple[int, list[int], int, str]]:
+    """Who waits for an mbarrier in a CTA; `shared`: its shared memory, `warps`: its warps' states."""
     waits: list[Spin] = []
-    start = program.shared_start - slot.ctypes.data
+    start = program.shared_start - shared.ctypes.data
 
     def word(at: int) -> int:
-        return int(slot[at - program.shared_start :][:8].view(np.uint64)[0])
+        return int(shared[at - program.shared_start :][:8].view(np.uint64)[0])
 
-    for warp, state in enumerate(states):
-        words, wide = state[: S.REGISTERS].view(np.uint32), state[: S.REGISTERS].view(np.uint64)
-        lanes = int(words[S.SPINS // 4] & words[S.LIVE // 4] & ~words[S.WAIT // 4])
-        for lane in (k for k in range(32) if lanes >> k & 1):
-            at, asked = int(wide[S.SPIN_AT // 8 + lane]) + start, int(wide[S.SPIN_FOR // 8 + lane])
-            waits.append((32 * warp + lane, int(words[S.SPIN_CODE // 4 + lane]), at, asked))
+    for index, warp in enumerate(warps):
+        for lane in lanes_of(int(warp["spins"] & warp["live"] & ~warp["wait"])):
+            at, asked = int(warp["spin_at"][lane]) + start, int(warp["spin_for"][lane])
+            waits.append((32 * index + lane, int(warp["spin_code"][lane]), at, asked))
     return list(in_words(program, waits, word))

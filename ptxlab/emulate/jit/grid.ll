@@ -21,14 +21,14 @@ warp:
 look:
   %ws.o = mul i64 %w, ${STATE_SIZE}
   %ws = getelementptr i8, ptr %states, i64 %ws.o
-  %live.p = getelementptr i8, ptr %ws, i64 ${LIVE}
+  %live.p = getelementptr i8, ptr %ws, i64 ${Warp.live}
   %live = load i32, ptr %live.p
-  %wait.p = getelementptr i8, ptr %ws, i64 ${WAIT}
+  %wait.p = getelementptr i8, ptr %ws, i64 ${Warp.wait}
   %wait = load i32, ptr %wait.p
   %wait.not = xor i32 %wait, -1
   %spins = and i32 %live, %wait.not
-  %ats = getelementptr i8, ptr %ws, i64 ${SPIN_AT}
-  %fors = getelementptr i8, ptr %ws, i64 ${SPIN_FOR}
+  %ats = getelementptr i8, ptr %ws, i64 ${Warp.spin_at}
+  %fors = getelementptr i8, ptr %ws, i64 ${Warp.spin_for}
   br label %lane
 lane:
   %left = phi i32 [%spins, %look], [%rest, %ask]
@@ -58,39 +58,39 @@ no:
 
 define i32 @grid(ptr %ctx) nounwind {
 entry:
-  %cta.p = getelementptr i8, ptr %ctx, i64 ${CTA}
-  %next.p = getelementptr i8, ptr %ctx, i64 ${NEXT}
+  %cta.p = getelementptr i8, ptr %ctx, i64 ${Context.cta}
+  %next.p = getelementptr i8, ptr %ctx, i64 ${Context.next}
   %next = load ptr, ptr %next.p
-  %stop.p = getelementptr i8, ptr %ctx, i64 ${STOP}
+  %stop.p = getelementptr i8, ptr %ctx, i64 ${Context.stop}
   %stop = load ptr, ptr %stop.p
-  %budget.p = getelementptr i8, ptr %ctx, i64 ${BUDGET}
+  %budget.p = getelementptr i8, ptr %ctx, i64 ${Context.budget}
   %budget = load ptr, ptr %budget.p
-  %total.p = getelementptr i8, ptr %ctx, i64 ${TOTAL}
+  %total.p = getelementptr i8, ptr %ctx, i64 ${Context.total}
   %total = load i64, ptr %total.p
-  %warps.p = getelementptr i8, ptr %ctx, i64 ${WARPS}
+  %warps.p = getelementptr i8, ptr %ctx, i64 ${Context.warps}
   %warps = load i64, ptr %warps.p
-  %order.p = getelementptr i8, ptr %ctx, i64 ${ORDER}
+  %order.p = getelementptr i8, ptr %ctx, i64 ${Context.order}
   %order = load ptr, ptr %order.p
-  %quantum.p = getelementptr i8, ptr %ctx, i64 ${QUANTUM}
-  %qsize.p = getelementptr i8, ptr %ctx, i64 ${QUANTUM_SIZE}
-  %slow.p = getelementptr i8, ptr %ctx, i64 ${SLOW}
-  %slots.p = getelementptr i8, ptr %ctx, i64 ${SLOTS}
+  %quantum.p = getelementptr i8, ptr %ctx, i64 ${Context.quantum}
+  %qsize.p = getelementptr i8, ptr %ctx, i64 ${Context.quantum_size}
+  %slow.p = getelementptr i8, ptr %ctx, i64 ${Context.slow}
+  %slots.p = getelementptr i8, ptr %ctx, i64 ${Context.slots}
   %slots = load ptr, ptr %slots.p
-  %slot.count.p = getelementptr i8, ptr %ctx, i64 ${SLOT_COUNT}
+  %slot.count.p = getelementptr i8, ptr %ctx, i64 ${Context.slot_count}
   %slot.count = load i64, ptr %slot.count.p
-  %slot.p = getelementptr i8, ptr %ctx, i64 ${SLOT}
-  %suspensions.p = getelementptr i8, ptr %ctx, i64 ${SUSPENSIONS}
-  %slot.limit.p = getelementptr i8, ptr %ctx, i64 ${SLOT_LIMIT}
+  %slot.p = getelementptr i8, ptr %ctx, i64 ${Context.slot}
+  %suspensions.p = getelementptr i8, ptr %ctx, i64 ${Context.suspensions}
+  %slot.limit.p = getelementptr i8, ptr %ctx, i64 ${Context.slot_limit}
   %slot.limit = load i64, ptr %slot.limit.p
-  %random.p = getelementptr i8, ptr %ctx, i64 ${RANDOM}
+  %random.p = getelementptr i8, ptr %ctx, i64 ${Context.random}
   br label %select
 
 ; the CTA that this worker looks at now
 select:
   %cta = load ptr, ptr %cta.p
-  %at.p = getelementptr i8, ptr %cta, i64 ${WARP_AT}
-  %active.p = getelementptr i8, ptr %cta, i64 ${ACTIVE}
-  %states.p = getelementptr i8, ptr %cta, i64 ${WARP_STATES}
+  %at.p = getelementptr i8, ptr %cta, i64 ${Cta.position}
+  %active.p = getelementptr i8, ptr %cta, i64 ${Cta.active}
+  %states.p = getelementptr i8, ptr %cta, i64 ${Cta.states}
   %states = load ptr, ptr %states.p
   %active = load i32, ptr %active.p
   %resume = icmp ne i32 %active, 0
@@ -109,7 +109,8 @@ rotate.look:
   %tried1 = add i64 %tried, 1
   %slot.e = getelementptr ptr, ptr %slots, i64 %slot.new
   %slot.cta = load ptr, ptr %slot.e
-  %slot.active = load i32, ptr %slot.cta
+  %slot.active.p = getelementptr i8, ptr %slot.cta, i64 ${Cta.active}
+  %slot.active = load i32, ptr %slot.active.p
   %slot.is = icmp ne i32 %slot.active, 0
   br i1 %slot.is, label %rotated, label %rotate.next
 rotate.next:
@@ -129,7 +130,7 @@ take.go:
   %more = icmp ult i64 %ticket, %total
   br i1 %more, label %pick, label %rotate
 pick:
-  %blocks.p = getelementptr i8, ptr %ctx, i64 ${BLOCK_ORDER}
+  %blocks.p = getelementptr i8, ptr %ctx, i64 ${Context.block_order}
   %blocks = load ptr, ptr %blocks.p
   %in.order = icmp eq ptr %blocks, null
   br i1 %in.order, label %start, label %drawn
@@ -144,12 +145,12 @@ stopped:
 
 start:
   %n = phi i64 [%ticket, %pick], [%drawn.n, %drawn]
-  %linear.p = getelementptr i8, ptr %cta, i64 ${LINEAR}
+  %linear.p = getelementptr i8, ptr %cta, i64 ${Cta.linear}
   store i64 %n, ptr %linear.p
-  %gx.p = getelementptr i8, ptr %ctx, i64 ${GRID}
+  %gx.p = getelementptr i8, ptr %ctx, i64 ${Context.grid.0}
   %gx32 = load i32, ptr %gx.p
   %gx = zext i32 %gx32 to i64
-  %gy.p = getelementptr i8, ptr %ctx, i64 ${GRID_Y}
+  %gy.p = getelementptr i8, ptr %ctx, i64 ${Context.grid.1}
   %gy32 = load i32, ptr %gy.p
   %gy = zext i32 %gy32 to i64
   %x = urem i64 %n, %gx
@@ -159,22 +160,22 @@ start:
   %x32 = trunc i64 %x to i32
   %y32 = trunc i64 %y to i32
   %z32 = trunc i64 %z to i32
-  %cx = getelementptr i8, ptr %cta, i64 ${CTAID}
+  %cx = getelementptr i8, ptr %cta, i64 ${Cta.ctaid.0}
   store i32 %x32, ptr %cx
-  %cy = getelementptr i8, ptr %cta, i64 ${CTAID_Y}
+  %cy = getelementptr i8, ptr %cta, i64 ${Cta.ctaid.1}
   store i32 %y32, ptr %cy
-  %cz = getelementptr i8, ptr %cta, i64 ${CTAID_Z}
+  %cz = getelementptr i8, ptr %cta, i64 ${Cta.ctaid.2}
   store i32 %z32, ptr %cz
-  %shared.p = getelementptr i8, ptr %cta, i64 ${SHARED}
+  %shared.p = getelementptr i8, ptr %cta, i64 ${Cta.shared}
   %shared = load ptr, ptr %shared.p
-  %shared.size.p = getelementptr i8, ptr %cta, i64 ${SHARED_SIZE}
+  %shared.size.p = getelementptr i8, ptr %cta, i64 ${Cta.shared_size}
   %shared.size = load i64, ptr %shared.size.p
   call void @llvm.memset.p0.i64(ptr %shared, i8 ${POISON}, i64 %shared.size, i1 false)
-  %counts.p = getelementptr i8, ptr %cta, i64 ${BAR_COUNT}
-  call void @llvm.memset.p0.i64(ptr %counts.p, i8 0, i64 256, i1 false)
-  %local.p = getelementptr i8, ptr %cta, i64 ${CTA_LOCAL}
+  %counts.p = getelementptr i8, ptr %cta, i64 ${Cta.bar_count}
+  call void @llvm.memset.p0.i64(ptr %counts.p, i8 0, i64 ${BARRIERS}, i1 false)
+  %local.p = getelementptr i8, ptr %cta, i64 ${Cta.local}
   %local = load ptr, ptr %local.p
-  %local.size.p = getelementptr i8, ptr %cta, i64 ${CTA_LOCAL_SIZE}
+  %local.size.p = getelementptr i8, ptr %cta, i64 ${Cta.local_size}
   %local.size = load i64, ptr %local.size.p
   call void @llvm.memset.p0.i64(ptr %local, i8 ${POISON}, i64 %local.size, i1 false)
   store i32 1, ptr %active.p
@@ -184,21 +185,20 @@ init:
   %i = phi i64 [0, %start], [%i1, %init]
   %i.off = mul i64 %i, ${STATE_SIZE}
   %i.ws = getelementptr i8, ptr %states, i64 %i.off
-  call void @llvm.memset.p0.i64(ptr %i.ws, i8 0, i64 128, i1 false)
-  %i.first.p = getelementptr i8, ptr %i.ws, i64 ${FIRST_LIVE}
+  %i.pcs.p = getelementptr i8, ptr %i.ws, i64 ${Warp.pc}
+  call void @llvm.memset.p0.i64(ptr %i.pcs.p, i8 0, i64 ${bytes.Warp.pc}, i1 false)
+  %i.first.p = getelementptr i8, ptr %i.ws, i64 ${Warp.first_live}
   %i.first = load i32, ptr %i.first.p
-  %i.live.p = getelementptr i8, ptr %i.ws, i64 ${LIVE}
+  %i.live.p = getelementptr i8, ptr %i.ws, i64 ${Warp.live}
   store i32 %i.first, ptr %i.live.p
-  %i.rest.p = getelementptr i8, ptr %i.ws, i64 ${WAIT}
-  call void @llvm.memset.p0.i64(ptr %i.rest.p, i8 0, i64 16, i1 false)
-  %i.carry.p = getelementptr i8, ptr %i.ws, i64 ${CARRY}
-  store i32 0, ptr %i.carry.p
-  %i.spins.p = getelementptr i8, ptr %i.ws, i64 ${SPINS}
-  store i32 0, ptr %i.spins.p
-  %i.bar.p = getelementptr i8, ptr %i.ws, i64 ${BAR}
-  call void @llvm.memset.p0.i64(ptr %i.bar.p, i8 0, i64 128, i1 false)
-  %i.meet.p = getelementptr i8, ptr %i.ws, i64 ${MEETING}
-  call void @llvm.memset.p0.i64(ptr %i.meet.p, i8 0, i64 128, i1 false)
+  %i.rest.p = getelementptr i8, ptr %i.ws, i64 ${Warp.wait}
+  call void @llvm.memset.p0.i64(ptr %i.rest.p, i8 0, i64 ${AT_START}, i1 false)
+  %i.bar.p = getelementptr i8, ptr %i.ws, i64 ${Warp.bar}
+  call void @llvm.memset.p0.i64(ptr %i.bar.p, i8 0, i64 ${bytes.Warp.bar}, i1 false)
+  %i.arrived.p = getelementptr i8, ptr %i.ws, i64 ${Warp.arrived}
+  call void @llvm.memset.p0.i64(ptr %i.arrived.p, i8 0, i64 ${bytes.Warp.arrived}, i1 false)
+  %i.meet.p = getelementptr i8, ptr %i.ws, i64 ${Warp.meeting}
+  call void @llvm.memset.p0.i64(ptr %i.meet.p, i8 0, i64 ${bytes.Warp.meeting}, i1 false)
 ${ZERO_REGISTERS}
 ${TRACED}
   %i1 = add i64 %i, 1
@@ -248,9 +248,9 @@ turn.go:
   %wn64 = zext i32 %wn to i64
   %ws.off = mul i64 %wn64, ${STATE_SIZE}
   %ws = getelementptr i8, ptr %states, i64 %ws.off
-  %live.p = getelementptr i8, ptr %ws, i64 ${LIVE}
+  %live.p = getelementptr i8, ptr %ws, i64 ${Warp.live}
   %live = load i32, ptr %live.p
-  %wait.p = getelementptr i8, ptr %ws, i64 ${WAIT}
+  %wait.p = getelementptr i8, ptr %ws, i64 ${Warp.wait}
   %wait = load i32, ptr %wait.p
   %wait.not = xor i32 %wait, -1
   %can = and i32 %live, %wait.not
@@ -261,7 +261,7 @@ following:
   store i64 %w1, ptr %at.p
   br label %turn
 run:
-  %mode.p = getelementptr i8, ptr %ws, i64 ${MODE}
+  %mode.p = getelementptr i8, ptr %ws, i64 ${Warp.mode}
   %mode = load i32, ptr %mode.p
   %apart = icmp ne i32 %mode, 0
   br i1 %apart, label %run.slow, label %run.fast
@@ -297,7 +297,7 @@ suspended:
   %q.size = load i64, ptr %qsize.p
   %q.used = sub i64 %q.size, %q.left
   store i64 %q.size, ptr %quantum.p
-  %clock.p = getelementptr i8, ptr %ctx, i64 ${CLOCK}
+  %clock.p = getelementptr i8, ptr %ctx, i64 ${Context.clock}
   %clock = load i64, ptr %clock.p
   %clock1 = add i64 %clock, %q.used
   store i64 %clock1, ptr %clock.p
@@ -309,10 +309,11 @@ spent:
   %s.lane = call i32 @llvm.cttz.i32(i32 %s.live, i1 false)
   %s.mode = load i32, ptr %mode.p
   %s.slow = icmp ne i32 %s.mode, 0
-  %s.fpc.p = getelementptr i8, ptr %ws, i64 ${FAST_PC}
+  %s.fpc.p = getelementptr i8, ptr %ws, i64 ${Warp.fast_pc}
   %s.fpc = load i32, ptr %s.fpc.p
   %s.lane64 = zext i32 %s.lane to i64
-  %s.pc.p = getelementptr i32, ptr %ws, i64 %s.lane64
+  %s.pcs = getelementptr i8, ptr %ws, i64 ${Warp.pc}
+  %s.pc.p = getelementptr i32, ptr %s.pcs, i64 %s.lane64
   %s.pc0 = load i32, ptr %s.pc.p
   %s.pc2 = select i1 %s.slow, i32 %s.pc0, i32 %s.fpc
   %s.pc = lshr i32 %s.pc2, 1
@@ -375,14 +376,14 @@ census:
 census.go:
   %c.off = mul i64 %c, ${STATE_SIZE}
   %c.ws = getelementptr i8, ptr %states, i64 %c.off
-  %c.live.p = getelementptr i8, ptr %c.ws, i64 ${LIVE}
+  %c.live.p = getelementptr i8, ptr %c.ws, i64 ${Warp.live}
   %c.live = load i32, ptr %c.live.p
-  %c.wait.p = getelementptr i8, ptr %c.ws, i64 ${WAIT}
+  %c.wait.p = getelementptr i8, ptr %c.ws, i64 ${Warp.wait}
   %c.wait = load i32, ptr %c.wait.p
   %c.alive = icmp ne i32 %c.live, 0
   %c.stuck0 = icmp eq i32 %c.live, %c.wait
   %c.stuck = and i1 %c.alive, %c.stuck0
-  %c.spins.p = getelementptr i8, ptr %c.ws, i64 ${SPINS}
+  %c.spins.p = getelementptr i8, ptr %c.ws, i64 ${Warp.spins}
   %c.spins = load i32, ptr %c.spins.p
   %c.held = or i32 %c.wait, %c.spins
   %c.held.not = xor i32 %c.held, -1
@@ -405,7 +406,7 @@ judge:
   br i1 %none, label %ended, label %judge.waits
 ended:
   store i32 0, ptr %active.p
-  %finished.p = getelementptr i8, ptr %ctx, i64 ${FINISHED}
+  %finished.p = getelementptr i8, ptr %ctx, i64 ${Context.finished}
   %finished.n = load i64, ptr %finished.p
   %finished.n1 = add i64 %finished.n, 1
   store i64 %finished.n1, ptr %finished.p
@@ -428,9 +429,9 @@ count:
 count.go:
   %k.off = mul i64 %k, ${STATE_SIZE}
   %k.ws = getelementptr i8, ptr %states, i64 %k.off
-  %k.live.p = getelementptr i8, ptr %k.ws, i64 ${LIVE}
+  %k.live.p = getelementptr i8, ptr %k.ws, i64 ${Warp.live}
   %k.live = load i32, ptr %k.live.p
-  %k.bars = getelementptr i8, ptr %k.ws, i64 ${BAR}
+  %k.bars = getelementptr i8, ptr %k.ws, i64 ${Warp.bar}
   %k.bar.p = getelementptr i32, ptr %k.bars, i64 %b
   %k.bar = load i32, ptr %k.bar.p
   %k.whole0 = icmp eq i32 %k.bar, %k.live
@@ -441,20 +442,20 @@ count.go:
   %k1 = add i64 %k, 1
   br label %count
 counted:
-  %b.count.base = getelementptr i8, ptr %cta, i64 ${BAR_COUNT}
+  %b.count.base = getelementptr i8, ptr %cta, i64 ${Cta.bar_count}
   %b.count.p = getelementptr i32, ptr %b.count.base, i64 %b
   %b.count = load i32, ptr %b.count.p
   %b.given = icmp ne i32 %b.count, 0
   %b.want0 = lshr i32 %b.count, 5
   %b.want = select i1 %b.given, i32 %b.want0, i32 %alive
-  %b.arrived.base = getelementptr i8, ptr %cta, i64 ${BAR_ARRIVED}
+  %b.arrived.base = getelementptr i8, ptr %cta, i64 ${Cta.bar_arrived}
   %b.arrived.p = getelementptr i32, ptr %b.arrived.base, i64 %b
   %b.arrived = load i32, ptr %b.arrived.p
   %b.total = add i32 %came, %b.arrived
-  %b.yes.base = getelementptr i8, ptr %cta, i64 ${BAR_YES}
+  %b.yes.base = getelementptr i8, ptr %cta, i64 ${Cta.bar_yes}
   %b.yes.p = getelementptr i32, ptr %b.yes.base, i64 %b
   %b.yes = load i32, ptr %b.yes.p
-  %b.asked.base = getelementptr i8, ptr %cta, i64 ${BAR_ASKED}
+  %b.asked.base = getelementptr i8, ptr %cta, i64 ${Cta.bar_asked}
   %b.asked.p = getelementptr i32, ptr %b.asked.base, i64 %b
   %b.asked = load i32, ptr %b.asked.p
   %b.enough = icmp uge i32 %b.total, %b.want
@@ -472,9 +473,9 @@ release:
 release.go:
   %f.off = mul i64 %f, ${STATE_SIZE}
   %f.ws = getelementptr i8, ptr %states, i64 %f.off
-  %f.live.p = getelementptr i8, ptr %f.ws, i64 ${LIVE}
+  %f.live.p = getelementptr i8, ptr %f.ws, i64 ${Warp.live}
   %f.live = load i32, ptr %f.live.p
-  %f.bars = getelementptr i8, ptr %f.ws, i64 ${BAR}
+  %f.bars = getelementptr i8, ptr %f.ws, i64 ${Warp.bar}
   %f.bar.p = getelementptr i32, ptr %f.bars, i64 %b
   %f.bar = load i32, ptr %f.bar.p
   %f.here0 = icmp eq i32 %f.bar, %f.live
@@ -483,11 +484,11 @@ release.go:
   br i1 %f.here, label %let.go, label %release.next
 let.go:
   store i32 0, ptr %f.bar.p
-  %f.wait.p = getelementptr i8, ptr %f.ws, i64 ${WAIT}
+  %f.wait.p = getelementptr i8, ptr %f.ws, i64 ${Warp.wait}
   store i32 0, ptr %f.wait.p
-  %f.yes.p = getelementptr i8, ptr %f.ws, i64 ${YES}
+  %f.yes.p = getelementptr i8, ptr %f.ws, i64 ${Warp.yes}
   store i32 %b.yes, ptr %f.yes.p
-  %f.asked.p = getelementptr i8, ptr %f.ws, i64 ${ASKED}
+  %f.asked.p = getelementptr i8, ptr %f.ws, i64 ${Warp.asked}
   store i32 %b.asked, ptr %f.asked.p
   br label %release.next
 release.next:

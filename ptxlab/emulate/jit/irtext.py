@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ptxlab.emulate.jit.fields import offset
+from ptxlab.emulate.language import Record
+from ptxlab.emulate.runtime.state import Context, Cta, Warp
+
 W = 32
 """Lanes of a warp."""
+HELD: dict[type[Record], str] = {Context: "%ctx", Cta: "%cta", Warp: "%ws"}
+"""The parameters of the functions that run code."""
 
 
 class Text:
@@ -41,6 +47,11 @@ class Text:
     def at(self, label: str) -> None:
         """Starts a basic block."""
         self.lines.append(f"{label}:")
+
+    def field(self, record: type[Record], path: str, pointer: str = "") -> str:
+        """The address of a field (see `offset`) of the record that `pointer` points to, if not the function's own."""
+        pointer, at = pointer or HELD[record], offset(record, path)
+        return self.let(f"getelementptr i8, ptr {pointer}, i64 {at}") if at else pointer
 
     def bump(self, pointer: str, operation: str, amount: str) -> None:
         """Read, change, write: `operation` is the word and the type, as in "add i64"."""

@@ -7,24 +7,50 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit import barrier_checks, rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import blocks, copies_in_flight, lane_masks, notes, race_accesses, races
+from ptxlab.emulate.rules import (
+    blocks,
+    copies_in_flight,
+    initcheck,
+    lane_masks,
+    memcheck,
+    memory_model,
+    notes,
+    race_accesses,
+    races,
+)
 from ptxlab.emulate.rules.launches import known
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
 
+ALWAYS: tuple[rulecode.Function, ...] = (
+    memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
+    memcheck.forget,
+)  # fmt: skip
+"""Of every build."""
+COUNTERS: tuple[rulecode.Function, ...] = (
+    memory_model.sectors, memory_model.groups, memory_model.remembered_wavefronts, memory_model.count_access,
+    memory_model.differ,
+)  # fmt: skip
+"""Of a build with counters."""
 CHECKS: tuple[rulecode.Function, ...] = (
     notes.serial, notes.note, blocks.started, barrier_checks.arrived, barrier_checks.opened,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
     races.fence, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored, races.hazard,
     races.remember, race_accesses.at_one_address, race_accesses.at_addresses,
+    initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
+    initcheck.report, initcheck.mark,
 )  # fmt: skip
 """Of a build with checks."""
 
 
+def linked(instruments: Instruments) -> tuple[rulecode.Function, ...]:
+    """The rules that a build with these instruments may call."""
+    return ALWAYS + (COUNTERS if instruments.counters else ()) + (CHECKS if instruments.checks else ())
+
+
 def rules_object(program: Program, instruments: Instruments, cpu: Cpu) -> bytes:
-    """The object code of the rules that a build with these instruments calls; empty where there are none."""
-    if not instruments.checks:
-        return b""
-    return rulecode.object_code(CHECKS, known(program, instruments.checks), cpu)
+    """Their object code."""
+    constants = known(program, instruments.checks) if instruments.checks else {}
+    return rulecode.object_code(linked(instruments), constants, cpu)

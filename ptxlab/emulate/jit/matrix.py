@@ -13,6 +13,7 @@ from typing import Any
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit import tiles
 from ptxlab.emulate.jit.access import COLD, Accesses
+from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.products import has_dots, product_function
@@ -24,9 +25,9 @@ from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
 from ptxlab.isa.table import Form
 
-SPARE = (S.OFFERED, S.OFFERED + 256, S.OFFERED + 512, S.GIVEN, S.GIVEN + 256)
+SPARE = tuple(offset(S.Warp, row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))
 """Where literal operands go: what lanes bring to an exchange lies there, and while all lanes are here there is none."""
-SINK = S.GIVEN + 512
+SINK = offset(S.Warp, "given.2")
 """Where the sink `_` is written to."""
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.mbarrier_phases import Phases
@@ -30,10 +30,10 @@ _WORDS = ctypes.c_uint64 * 32
 class CheckedSlot:
     """What `Phases` asks about the CTA in a slot."""
 
-    def __init__(self, slot: Slot, warps: int) -> None:
+    def __init__(self, slot: Slot) -> None:
         assert slot.checked is not None
         self.block = slot.checked
-        self.states = slot.states.reshape(warps, -1)[:, : S.REGISTERS].view(np.uint32)
+        self.warps = slot.warps
 
     def release(self, warp: int) -> np.ndarray:
         """What a warp knows, with all that it has done."""
@@ -57,10 +57,9 @@ class CheckedSlot:
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The lanes that wait for nothing."""
-        for warp, words in enumerate(self.states):
-            live = int(words[S.LIVE // 4])
+        for warp, (live, wait) in enumerate(zip(self.warps["live"].tolist(), self.warps["wait"].tolist(), strict=True)):
             if live:
-                yield warp, live & ~int(words[S.WAIT // 4])
+                yield warp, live & ~wait
 
 
 class Callback:
@@ -96,29 +95,29 @@ class Callback:
             return 1
 
     def _slot(self, cta: int) -> Slot:
-        return next(s for w in self.run.workers for s in w.slots if s.cta.ctypes.data == cta)
+        return next(s for w in self.run.workers for s in w.slots if address_of(s.cta) == cta)
 
     def _phases(self, cta: int) -> Phases:
-        linear = ctypes.c_int64.from_address(cta + S.LINEAR).value
-        found = self.blocks.get(cta)
-        if found is None or found.block != linear:
+        found, slot = self.blocks.get(cta), self._slot(cta)
+        if found is None or found.block != slot.cta.linear:
             if found is not None:
                 found.ended()
-            watched = CheckedSlot(self._slot(cta), self.launch.warps)
-            found = Phases(self.program, linear, watched, self.notes, race="racecheck" in self.launch.checks)
+            found = Phases(
+                self.program, slot.cta.linear, CheckedSlot(slot), self.notes, race="racecheck" in self.launch.checks
+            )
             self.blocks[cta] = found
         return found
 
     def spinning(self, slot: Slot) -> list[tuple[int, list[int], int, str]]:
         """Who waits for an mbarrier in the block of a slot; see `Phases.stuck`."""
-        found = self.blocks.get(slot.cta.ctypes.data)
+        found = self.blocks.get(address_of(slot.cta))
         return [] if found is None else list(found.stuck())
 
     def finish(self, *, stopped: bool) -> list[Note]:
         """All that was noted, at the end of the launch or when it was stopped."""
         for cta, phases in self.blocks.items():
-            linear = ctypes.c_int64.from_address(cta + S.LINEAR).value
-            if stopped and phases.block == linear and ctypes.c_int32.from_address(cta + S.ACTIVE).value:
+            at_work = self._slot(cta).cta
+            if stopped and phases.block == at_work.linear and at_work.active:
                 phases.unfinished()
             else:
                 phases.ended()

@@ -192,7 +192,7 @@ def _dot_products(t: Text, p: Product) -> None:
     a = [_both(t, p.d.registers + k) for k in range(p.a.registers)]
     b = [_both(t, at_b + k) for k in range(p.b.registers)]
     c = [_both(t, at_c + k) for k in range(p.c.registers)]
-    all_dot = t.let(f"getelementptr i8, ptr %ws, i64 {S.ALL_DOT}")
+    all_dot = t.field(S.Warp, "all_dot")
     first = t.let(f"icmp ne i32 {t.let('and i32 %known, 4')}, 0")
     so_far = t.let(f"select i1 {first}, i32 3, i32 {t.let(f'load i32, ptr {all_dot}')}")
     sure = t.let(f"and i32 %known, {so_far}")  # 1: A is known to be good, 2: C is

@@ -10,10 +10,12 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Accesses, Address
 from ptxlab.emulate.jit.analysis import successors
 from ptxlab.emulate.jit.atomics import Atomics
-from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.fields import offset
+from ptxlab.emulate.jit.irtext import HELD, W
 from ptxlab.emulate.jit.mbarriers import Mbarriers
 from ptxlab.emulate.jit.specials import Specials
 from ptxlab.emulate.jit.values import BITS, LLVM, Value, constant
+from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code, Inverted, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.program.model import Group as Elements
 from ptxlab.emulate.runtime.faults import unsupported
@@ -36,6 +38,35 @@ class Registers(Specials, Atomics, Mbarriers, Accesses):
         self.dirty: set[int] = set()
         self.mask_bits, self._mask = "", ""
 
+    # -- at the start of the function
+
+    def _fields(self) -> None:
+        """Buffers, and what the function keeps at hand of the context, the CTA and the warp."""
+        t = self.t
+        for buffer, kind in (("addrs", f"<{W} x i64>"), ("data", f"[{W * 8} x i64]"), ("out", f"[{W * 8} x i64]")):
+            t.do(f"%{buffer} = alloca {kind}, align 64")
+        t.do("%mask.p = alloca i32")
+        for record, field, kind in (
+            (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "counts", "ptr"),
+            (S.Context, "warps", "i64"), (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),
+            (S.Warp, "local", "ptr"),
+        ):  # fmt: skip
+            self._held(record, field, kind)
+        for name, record, field in (
+            ("live", S.Warp, "live"), ("wait", S.Warp, "wait"), ("fast.pc", S.Warp, "fast_pc"),
+            ("turn", S.Warp, "dispatches"), ("quantum", S.Context, "quantum"), ("carry", S.Warp, "carry"),
+            ("pcs", S.Warp, "pc"),
+        ):  # fmt: skip
+            t.do(f"%{name}.at = getelementptr i8, ptr {HELD[record]}, i64 {offset(record, field)}")
+
+    def _held(self, record: type[Record], field: str, kind: str, name: str = "") -> None:
+        """Loads a field when the function begins, as `%field`; underscores become dots."""
+        name = name or field.replace("_", ".")
+        self.t.do(f"%{name}.p = getelementptr i8, ptr {HELD[record]}, i64 {offset(record, field)}")
+        self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
+
+    # -- which lanes run
+
     def begin(self, block: Block, last: int, bits: str) -> None:
         """At a label: nothing is known but the lanes that run, up to the code index `last`."""
         self.values, self.dirty, self._mixed_addresses = {}, set(), {}
@@ -47,21 +78,21 @@ class Registers(Specials, Atomics, Mbarriers, Accesses):
     def count(self, block: Block, bits: str) -> None:
         """Executions of this block, by warps and by threads; and the quantum."""
         t = self.t
-        p = t.let(f"getelementptr i8, ptr %counts, i64 {16 * block.index}")
-        t.bump(p, "add i64", "1")
-        q = t.let(f"getelementptr i8, ptr {p}, i64 8")
+        executions = t.let(f"getelementptr i8, ptr %counts, i64 {S.Executions.size * block.index}")
+        t.bump(t.field(S.Executions, "warps", executions), "add i64", "1")
         lanes = t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64")
-        t.bump(q, "add i64", lanes)
+        t.bump(t.field(S.Executions, "threads", executions), "add i64", lanes)
         t.bump("%quantum.at", "sub i64", str(block.last - block.first))
 
     def _tally(self, target: int, bits: str) -> None:
         """Counts the last block for the lanes in `bits`, which end without entering it. Lanes that stay come to it
         later, and with them the warp is counted."""
         t = self.t
-        p = t.let(f"getelementptr i8, ptr %counts, i64 {16 * target}")
-        t.bump(p, "add i64", t.let(f"zext i1 {t.let(f'icmp eq i32 {bits}, {self._block_bits}')} to i64"))
-        q = t.let(f"getelementptr i8, ptr {p}, i64 8")
-        t.bump(q, "add i64", t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64"))
+        executions = t.let(f"getelementptr i8, ptr %counts, i64 {S.Executions.size * target}")
+        whole = t.let(f"zext i1 {t.let(f'icmp eq i32 {bits}, {self._block_bits}')} to i64")
+        t.bump(t.field(S.Executions, "warps", executions), "add i64", whole)
+        lanes = t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64")
+        t.bump(t.field(S.Executions, "threads", executions), "add i64", lanes)
 
     def mask_vector(self) -> str:
         return self._mask
@@ -245,7 +276,7 @@ class Registers(Specials, Atomics, Mbarriers, Accesses):
         """Behind `bar.red`: what the barrier found goes into the destination."""
         form = code.form
         assert form is not None
-        yes, asked = self._field("ws", S.YES, "i32"), self._field("ws", S.ASKED, "i32")
+        yes, asked = self._field(S.Warp, "yes", "i32"), self._field(S.Warp, "asked", "i32")
         if form.operation == "popc":
             result = yes
         elif form.operation == "and":
@@ -256,7 +287,7 @@ class Registers(Specials, Atomics, Mbarriers, Accesses):
 
     def _copy(self, source: int, dest: int, size: int) -> None:
         """Arguments and results of a call, from frame to frame in every lane."""
-        each = S.local_stride(self.program)
+        each = self.program.local_stride
         lanes = "<" + ", ".join(f"i64 {k * each}" for k in range(W)) + ">"
         at = 0
         while at < size:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import launches, notes, races, records
@@ -18,6 +17,7 @@ from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.runtime.state import Cta, MemoryMap
 
 CONSTANTS = {
     name.upper(): Block.offset(name)
@@ -41,39 +41,31 @@ class Watched:
         self.init, self.race = "initcheck" in launch.checks, "racecheck" in launch.checks
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
-        self._kept: list[races.Shadow] = []
 
     def _records(self, size: int) -> races.Shadow:
         """Fresh records for `size` bytes."""
-        made = races.Shadow(size, self.granule)
-        self._kept.append(made)
-        return made
+        return races.Shadow(size, self.granule)
 
-    def shadow(self, table: np.ndarray, live: list[Allocation]) -> None:
+    def shadow(self, memory: MemoryMap, live: list[Allocation]) -> None:
         """Adds to the table of allocations where their records are."""
         if self.race:
-            for row, allocation in zip(table, live, strict=False):
+            for k, allocation in enumerate(live):
                 if allocation.writable:
-                    made = self._records(allocation.size)
-                    row[5:7] = made.records.address, made.stride
+                    row, made = memory.allocations[k], self._records(allocation.size)
+                    row.accesses, row.stride = made.records, made.stride
 
-    def slot(self, cta: np.ndarray, shared: int) -> Block:
+    def slot(self, cta: Cta, shared: int) -> Block:
         """What a CTA at work needs; gives its record."""
         block = Block.new()
         block.shared_size = shared
-        fields = {S.CHECKS: block.buffer.ctypes.data}
+        cta.checks = Pointer(block.buffer)
         if self.init:
-            block.written = Pointer(np.zeros(shared + 64, np.uint8))
-            fields[S.INIT_SHARED] = block.written.address
+            block.written = cta.init_shared = Pointer(np.zeros(shared + 64, np.uint8))
         if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them
-            block.pending = Pointer(np.zeros(shared // 4 + 16, np.uint64))
-            fields[S.PENDING_SHARED] = block.pending.address
+            block.pending = cta.pending_shared = Pointer(np.zeros(shared // 4 + 16, np.uint64))
         if self.race and shared:
             made = self._records(shared)
-            block.records, block.stride = made.records, made.stride
-            fields[S.RACE_SHARED], fields[S.RACE_SHARED_STRIDE] = block.records.address, block.stride
-        for offset, value in fields.items():
-            cta[offset : offset + 8].view(np.int64)[0] = value
+            block.records, block.stride = cta.race_shared, cta.race_shared_stride = made.records, made.stride
         return block
 
     def notes(self) -> Iterator[Note]:

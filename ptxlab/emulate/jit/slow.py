@@ -16,6 +16,7 @@ from typing import Any
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import reads
 from ptxlab.emulate.jit.emit import Emitter
+from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.program.model import Block, Code, Literal
@@ -53,7 +54,7 @@ dispatch:
   %d.none = icmp eq i32 %d.run, 0
   br i1 %d.none, label %d.stuck, label %d.quantum
 d.stuck:
-  %d.kinds.p = getelementptr i8, ptr %ws, i64 {S.MEETING}
+  %d.kinds.p = getelementptr i8, ptr %ws, i64 {offset(S.Warp, "meeting")}
   %d.kinds = load <{W} x i32>, ptr %d.kinds.p, align 64
   %d.meet.v = icmp ne <{W} x i32> %d.kinds, zeroinitializer
   %d.meet.b = bitcast <{W} x i1> %d.meet.v to i32
@@ -84,7 +85,7 @@ d.quantum:
 suspend:
   ret i32 {S.SUSPENDED}
 d.choose:
-  %d.pcs = load <{W} x i32>, ptr %ws, align 64
+  %d.pcs = load <{W} x i32>, ptr %pcs.at, align 64
   %d.runv = bitcast i32 %d.run to <{W} x i1>
   %d.low = select <{W} x i1> %d.runv, <{W} x i32> %d.pcs, <{W} x i32> splat (i32 2147483647)
   %d.min = call i32 @llvm.vector.reduce.umin.v{W}i32(<{W} x i32> %d.low)
@@ -162,9 +163,9 @@ d.choose:
     def _set_pc(self, bits: str, target: str) -> None:
         """Program counters of the lanes in `bits`; `target` is a vector."""
         mask = self.t.let(f"bitcast i32 {bits} to <{W} x i1>")
-        old = self.t.let(f"load <{W} x i32>, ptr %ws, align 64")
+        old = self.t.let(f"load <{W} x i32>, ptr %pcs.at, align 64")
         pcs = self.t.let(f"select <{W} x i1> {mask}, <{W} x i32> {target}, <{W} x i32> {old}")
-        self.t.do(f"store <{W} x i32> {pcs}, ptr %ws, align 64")
+        self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
 
     def go(self, block: int) -> None:
         self._set_pc(self._block_bits, f"splat (i32 {self.pc(block)})")
@@ -211,9 +212,6 @@ d.choose:
         specs = [s for s in code.form.op.operands if s.role != "dst"]
         return specs[k].name == "membermask"
 
-    def _slot(self, base: int, k: int) -> str:
-        return self.t.let(f"getelementptr i8, ptr %ws, i64 {base + 256 * k}")
-
     def _offer(self, block: Block, code: Code) -> None:
         """Leaves what these lanes bring, and lets them wait; those whose guard fails go on."""
         t, form = self.t, code.form
@@ -226,7 +224,7 @@ d.choose:
             if value.type == "i1":
                 value = self.zext("i64", value)
             wide = value if value.type == "i64" else self.zext("i64", self._as_int(value))
-            p = self._slot(S.OFFERED, slot)
+            p = self.t.field(S.Warp, f"offered.{slot}")
             old = t.let(f"load <{W} x i64>, ptr {p}, align 64")
             new = t.let(f"select <{W} x i1> {self._mask}, <{W} x i64> {self.vector(wide)}, <{W} x i64> {old}")
             t.do(f"store <{W} x i64> {new}, ptr {p}, align 64")
@@ -235,8 +233,8 @@ d.choose:
         else:
             at = next(k for k in range(len(code.sources)) if self._is_members(code, k))
             members = self._read(code.sources[at], "b32")
-        for base, vector in ((S.MEMBERS, self.vector(members)), (S.MEETING, f"splat (i32 {self._kind(code)})")):
-            p = t.let(f"getelementptr i8, ptr %ws, i64 {base}")
+        for name, vector in (("members", self.vector(members)), ("meeting", f"splat (i32 {self._kind(code)})")):
+            p = t.field(S.Warp, name)
             old = t.let(f"load <{W} x i32>, ptr {p}, align 64")
             new = t.let(f"select <{W} x i1> {self._mask}, <{W} x i32> {vector}, <{W} x i32> {old}")
             t.do(f"store <{W} x i32> {new}, ptr {p}, align 64")
@@ -287,8 +285,7 @@ d.choose:
         t.at(f"given{code.index}")
         every = t.let("load i32, ptr %mask.p")
         lead = t.call("i32", "llvm.cttz.i32", [("i32", every), ("i1", "false")])
-        base = t.let(f"getelementptr i8, ptr %ws, i64 {S.GIVEN_MEMBERS}")
-        p = t.let(f"getelementptr i32, ptr {base}, i32 {lead}")
+        p = t.let(f"getelementptr i32, ptr {t.field(S.Warp, 'given_members')}, i32 {lead}")
         members = t.let(f"load i32, ptr {p}")
         bits = t.let(f"and i32 {every}, {members}")  # the lanes of one group; those of the next have their turn then
         t.do(f"store i32 {bits}, ptr %mask.p")
@@ -323,7 +320,7 @@ d.choose:
 
     def _offered(self, slot: int, type_: str) -> Value:
         lane = types.lane(type_)
-        wide = self.t.let(f"load <{W} x i64>, ptr {self._slot(S.GIVEN, slot)}, align 64")
+        wide = self.t.let(f"load <{W} x i64>, ptr {self.t.field(S.Warp, f'given.{slot}')}, align 64")
         value = Value(wide, "i64", False)
         if lane == "i64":
             return value

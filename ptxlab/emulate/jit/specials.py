@@ -7,6 +7,7 @@ import numpy as np
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, constant
+from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
@@ -32,24 +33,23 @@ class Specials(Ops):
         base, _, axis = name.partition(".")
         axis = axis or "x"
         if base == "%tid":
-            offset = (S.TID_X, S.TID_Y, S.TID_Z)[_AXES[axis]]
-            p = self.t.let(f"getelementptr i8, ptr %ws, i64 {offset}")
+            p = self.t.field(S.Warp, f"tid_{axis}")
             return Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
-        fields = {
-            "%ntid": ("ctx", S.BLOCK), "%nctaid": ("ctx", S.GRID), "%ctaid": ("cta", S.CTAID),
-            "%nclusterid": ("ctx", S.GRID), "%clusterid": ("cta", S.CTAID),  # every CTA is a cluster of its own
+        fields: dict[str, tuple[type[Record], str]] = {
+            "%ntid": (S.Context, "block"), "%nctaid": (S.Context, "grid"), "%ctaid": (S.Cta, "ctaid"),
+            "%nclusterid": (S.Context, "grid"), "%clusterid": (S.Cta, "ctaid"),  # every CTA is a cluster of its own
         }  # fmt: skip
         if base in fields and axis in _AXES:
-            record, offset = fields[base]
-            return self._field(record, offset + 4 * _AXES[axis], "i32")
+            record, field = fields[base]
+            return self._field(record, f"{field}.{_AXES[axis]}", "i32")
         if name == "%laneid":
             return self.lane_id()
         if name in _LANE_MASKS:
             return constant(_LANE_MASKS[name].astype(np.uint32), "i32")
         if name == "%warpid":
-            return self._field("ws", S.WARP_ID, "i32")
+            return self._field(S.Warp, "warp_id", "i32")
         if name == "%nwarpid":
-            return self.trunc("i32", self._field("ctx", S.WARPS, "i64"))
+            return self.trunc("i32", self._field(S.Context, "warps", "i64"))
         if name in ("%clock64", "%globaltimer"):
             return self._clock()
         if name in ("%clock", "%globaltimer_lo"):
@@ -68,14 +68,14 @@ class Specials(Ops):
         lane = types.lane(SPECIAL[name].type)
         return self.const(lane, 0)  # %smid, %gridid, %cluster_ctaid ...: the first of its kind
 
-    def _field(self, record: str, offset: int, type_: str) -> Value:
-        p = self.t.let(f"getelementptr i8, ptr %{record}, i64 {offset}")
-        return Value(self.t.let(f"load {LLVM[type_]}, ptr {p}"), type_, True)
+    def _field(self, record: type[Record], path: str, type_: str) -> Value:
+        """A field of the worker's context, of the CTA or of the warp."""
+        return Value(self.t.let(f"load {LLVM[type_]}, ptr {self.t.field(record, path)}"), type_, True)
 
     def _clock(self) -> Value:
         """A clock that ticks once for each warp-instruction of this worker: the same in every run."""
-        before, size = self._field("ctx", S.CLOCK, "i64"), self._field("ctx", S.QUANTUM_SIZE, "i64")
-        return self.add(before, self.sub(size, self._field("ctx", S.QUANTUM, "i64")))
+        before, size, left = (self._field(S.Context, name, "i64") for name in ("clock", "quantum_size", "quantum"))
+        return self.add(before, self.sub(size, left))
 
     def window(self, space: str) -> Value:
         return self.const("i64", _WINDOWS.get(space, 0))

@@ -20,19 +20,38 @@ import numpy as np
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.control import Control
+from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS
+from ptxlab.emulate.language import Pointer, Record, u8, u32, u64
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Block, Code, Mem, Program
 from ptxlab.emulate.step.lanes import DTYPE
 from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder
 from ptxlab.isa import types
 
-STEP = np.dtype([("code", "<u4"), ("mask", "<u4"), ("guard", "<u4"), ("warp", "<u4"), ("at", "<u8"), ("block", "<u8")])
-"""One step, as compiled code writes it."""
-# The record that the context points to: where the next step and its data go, where room ends, who is recorded.
-NEXT_STEP, LAST_STEP, NEXT_DATA, LAST_DATA, BLOCKS, WARPS, FULL, DATA = 0, 8, 16, 24, 32, 40, 48, 56
-SIZE = 64
+
+class Step(Record):
+    """One step, as compiled code writes it."""
+
+    code: u32
+    mask: u32
+    guard: u32
+    warp: u32
+    at: u64  # where its data lie
+    block: u64
+
+
+class Reel(Record):
+    """What the context points to: where the next step and its data go, where room ends, who is recorded."""
+
+    next_step: u64
+    last_step: u64
+    next_data: u64
+    last_data: u64
+    blocks: Pointer[u8]  # 1 for each block that is recorded
+    warps: Pointer[u8]
+    full: u64  # whether a step found no room
 
 
 @dataclass(frozen=True)
@@ -78,13 +97,11 @@ class TracingSlow(Control):
 
     def _fields(self) -> None:
         """Loads where steps go, whether this warp is recorded, and its number and that of its block."""
-        super()._fields()  # type: ignore[misc]
-        for name, base, offset, kind in (
-            ("trace", "ctx", S.TRACE, "ptr"), ("traced.word", "ws", S.TRACED, "i32"),
-            ("warp.id", "ws", S.WARP_ID, "i32"), ("block.id", "cta", S.LINEAR, "i64"),
-        ):  # fmt: skip
-            self.t.do(f"%{name}.q = getelementptr i8, ptr %{base}, i64 {offset}")
-            self.t.do(f"%{name} = load {kind}, ptr %{name}.q")
+        super()._fields()
+        self._held(S.Context, "trace", "ptr")
+        self._held(S.Warp, "traced", "i32", "traced.word")
+        self._held(S.Warp, "warp_id", "i32")
+        self._held(S.Cta, "linear", "i64", "block.id")
         self.t.do("%traced = icmp ne i32 %traced.word, 0")
 
     def _rejoin(self, block: Block) -> str:
@@ -144,23 +161,23 @@ class TracingSlow(Control):
         write, room, full, on = t.label("write"), t.label("room"), t.label("full"), t.label("on")
         t.do(f"br i1 %traced, label %{write}, label %{on}")
         t.at(write)
-        step, data = t.let("load ptr, ptr %trace"), self._of("%trace", NEXT_DATA, "ptr")
-        next_step = t.let(f"getelementptr i8, ptr {step}, i64 {STEP.itemsize}")
+        step, data = self._of("next_step"), self._of("next_data")
+        next_step = t.let(f"getelementptr i8, ptr {step}, i64 {Step.size}")
         next_data = t.let(f"getelementptr i8, ptr {data}, i64 {-(-shape.size // 64) * 64}")
         over = [
-            t.let(f"icmp ugt ptr {pointer}, {self._of('%trace', limit, 'ptr')}")
-            for pointer, limit in ((next_step, LAST_STEP), (next_data, LAST_DATA))
+            t.let(f"icmp ugt ptr {pointer}, {self._of(limit)}")
+            for pointer, limit in ((next_step, "last_step"), (next_data, "last_data"))
         ]
         t.do(f"br i1 {t.let(f'or i1 {over[0]}, {over[1]}')}, label %{full}, label %{room}")
         t.at(full)
-        t.do(f"store i64 1, ptr {t.let(f'getelementptr i8, ptr %trace, i64 {FULL}')}")
+        t.do(f"store i64 1, ptr {t.field(Reel, 'full', '%trace')}")
         t.do(f"br label %{on}")
         t.at(room)
-        for offset, kind, value in (
-            (0, "i32", str(code.index)), (4, "i32", self._block_bits), (8, "i32", self.mask_bits),
-            (12, "i32", "%warp.id"), (16, "ptr", data), (24, "i64", "%block.id"),
+        for name, kind, value in (
+            ("code", "i32", str(code.index)), ("mask", "i32", self._block_bits), ("guard", "i32", self.mask_bits),
+            ("warp", "i32", "%warp.id"), ("at", "ptr", data), ("block", "i64", "%block.id"),
         ):  # fmt: skip
-            t.do(f"store {kind} {value}, ptr {t.let(f'getelementptr i8, ptr {step}, i64 {offset}')}")
+            t.do(f"store {kind} {value}, ptr {t.field(Step, name, step)}")
         for value, lane, at in values:
             p = t.let(f"getelementptr i8, ptr {data}, i64 {at}")
             if lane == "i1":
@@ -169,14 +186,14 @@ class TracingSlow(Control):
                 t.do(f"store <{W} x {self._llvm(lane)}> {value}, ptr {p}, align 32")
         for place, (*_, at) in zip(places, shape.touches, strict=True):
             t.do(f"store <{W} x i64> {place}, ptr {t.let(f'getelementptr i8, ptr {data}, i64 {at}')}, align 32")
-        t.do(f"store ptr {next_step}, ptr %trace")
-        t.do(f"store ptr {next_data}, ptr {t.let(f'getelementptr i8, ptr %trace, i64 {NEXT_DATA}')}")
+        t.do(f"store ptr {next_step}, ptr {t.field(Reel, 'next_step', '%trace')}")
+        t.do(f"store ptr {next_data}, ptr {t.field(Reel, 'next_data', '%trace')}")
         t.do(f"br label %{on}")
         t.at(on)
 
-    def _of(self, record: str, offset: int, kind: str) -> str:
-        """A field of a record."""
-        return self.t.let(f"load {kind}, ptr {self.t.let(f'getelementptr i8, ptr {record}, i64 {offset}')}")
+    def _of(self, name: str) -> str:
+        """A pointer that the trace holds."""
+        return self.t.let(f"load ptr, ptr {self.t.field(Reel, name, '%trace')}")
 
     @staticmethod
     def _llvm(lane: str) -> str:
@@ -186,24 +203,25 @@ class TracingSlow(Control):
 
 def start(state_size: int) -> str:
     """Where a warp starts: a recorded one starts in the slow function, and no register holds what was there before."""
-    return f"""  %i.tr.p = getelementptr i8, ptr %ctx, i64 {S.TRACE}
+    registers, size = S.Warp.size, state_size - S.Warp.size
+    return f"""  %i.tr.p = getelementptr i8, ptr %ctx, i64 {offset(S.Context, "trace")}
   %i.tr = load ptr, ptr %i.tr.p
-  %i.tr.b.p = getelementptr i8, ptr %i.tr, i64 {BLOCKS}
+  %i.tr.b.p = getelementptr i8, ptr %i.tr, i64 {offset(Reel, "blocks")}
   %i.tr.b = load ptr, ptr %i.tr.b.p
   %i.tr.block.p = getelementptr i8, ptr %i.tr.b, i64 %n
   %i.tr.block = load i8, ptr %i.tr.block.p
-  %i.tr.w.p = getelementptr i8, ptr %i.tr, i64 {WARPS}
+  %i.tr.w.p = getelementptr i8, ptr %i.tr, i64 {offset(Reel, "warps")}
   %i.tr.w = load ptr, ptr %i.tr.w.p
   %i.tr.warp.p = getelementptr i8, ptr %i.tr.w, i64 %i
   %i.tr.warp = load i8, ptr %i.tr.warp.p
   %i.tr.both = and i8 %i.tr.block, %i.tr.warp
   %i.tr.is = zext i8 %i.tr.both to i32
-  %i.mode.p = getelementptr i8, ptr %i.ws, i64 {S.MODE}
+  %i.mode.p = getelementptr i8, ptr %i.ws, i64 {offset(S.Warp, "mode")}
   store i32 %i.tr.is, ptr %i.mode.p
-  %i.traced.p = getelementptr i8, ptr %i.ws, i64 {S.TRACED}
+  %i.traced.p = getelementptr i8, ptr %i.ws, i64 {offset(S.Warp, "traced")}
   store i32 %i.tr.is, ptr %i.traced.p
-  %i.tr.regs = getelementptr i8, ptr %i.ws, i64 {S.REGISTERS}
-  call void @llvm.memset.p0.i64(ptr %i.tr.regs, i8 0, i64 {state_size - S.REGISTERS}, i1 false)"""
+  %i.tr.regs = getelementptr i8, ptr %i.ws, i64 {registers}
+  call void @llvm.memset.p0.i64(ptr %i.tr.regs, i8 0, i64 {size}, i1 false)"""
 
 
 class Tape:
@@ -211,18 +229,19 @@ class Tape:
 
     def __init__(self, recorder: TraceRecorder, blocks: np.ndarray, warps: np.ndarray) -> None:
         limit = recorder.trace.limit
-        self.steps = np.empty(max(1, limit // 64), STEP)
+        self.steps = np.empty(max(1, limit // 64), Step.dtype)
         raw = np.empty(limit + 128, np.uint8)
         self.data = raw[-raw.ctypes.data % 64 :][:limit]
-        self.record = np.zeros(SIZE // 8, np.int64)
-        self.record[:] = (
-            self.steps.ctypes.data, self.steps.ctypes.data + self.steps.nbytes, self.data.ctypes.data,
-            self.data.ctypes.data + self.data.size, blocks.ctypes.data, warps.ctypes.data, 0, 0,
-        )  # fmt: skip
+        self.record = Reel.new()
+        self.record.next_step = self.steps.ctypes.data
+        self.record.last_step = self.steps.ctypes.data + self.steps.nbytes
+        self.record.next_data = self.data.ctypes.data
+        self.record.last_data = self.data.ctypes.data + self.data.size
+        self.record.blocks, self.record.warps = Pointer(blocks), Pointer(warps)
 
     def recorded(self) -> np.ndarray:
         """The steps, `at` made an offset into the data."""
-        count = (int(self.record[0]) - self.steps.ctypes.data) // STEP.itemsize
+        count = (self.record.next_step - self.steps.ctypes.data) // Step.size
         steps = self.steps[:count].copy()
         steps["at"] -= np.uint64(self.data.ctypes.data)
         return steps
@@ -278,7 +297,7 @@ def transcribe(recorder: TraceRecorder, program: Program, tapes: list[Tape]) -> 
     flat = Flat(program)
     for tape in tapes:
         steps = tape.recorded()
-        recorder.capped |= bool(tape.record[FULL // 8])
+        recorder.capped |= bool(tape.record.full)
         for block in dict.fromkeys(steps["block"].tolist()):
             of_block = steps[steps["block"] == block]
             for warp in dict.fromkeys(of_block["warp"].tolist()):

@@ -241,6 +241,11 @@ class Program:
         """What a build depends on: the PTX without comments and line information."""
         return _COMMENT.sub("", "\n".join(self.lines))
 
+    @property
+    def local_stride(self) -> int:
+        """Bytes from one thread's local memory to that of the next lane."""
+        return -(-self.local_size // 16) * 16
+
     @functools.cached_property
     def may_wait(self) -> bool:
         """Whether a loop of it may be waiting for another thread: it reads flags, or memory that others change."""

@@ -44,14 +44,13 @@ from ptxlab.emulate.language import (
     u64,
     widen,
 )
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import SAME
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.races import ID, hazard, remember
 from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, MANY, Block, Launch
 
-IN_A_ROW, THE_SAME, ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME = 0, 1, 2, 4, 5
-"""How the addresses of 32 lanes lie; of `HALVES`, each half of the warp so."""
 OF_MANY = 1 << MANY
 ROW = 16
 """Words that are looked at together; the codes of a piece are filled up to a multiple."""
@@ -120,7 +119,7 @@ def scattered(
     span = block.full - low
     calm = block.simple != 0
     chosen = lanes(reversed_bits(mask))
-    begin = (widen(reversed_lanes(offsets)) + at) // launch.granule
+    begin = (widen(reversed_lanes(offsets)) + at) >> first(u32(launch.granule))
     lane = widen(31 - lane_ids()) | mine
     collided: u32 = 0
     for k in range(words):
@@ -128,6 +127,10 @@ def scattered(
         index = begin + k
         w_fine = lanes_fine(gather(records, index, chosen), now, low, span)
         r_fine = lanes_fine(gather(records + stride, index, chosen), now, low, span)
+        fine = chosen & w_fine & r_fine
+        if not write and bits(fine) == bits(chosen):  # the usual case of a read: no other one is remembered
+            read(records + stride, index, now, fine)
+            continue
         q_fine = lanes_fine(gather(records + 2 * stride, index, chosen), now, low, span)
         fine = chosen & w_fine & (r_fine & q_fine if write else r_fine | calm)
         rest = bits(chosen & ~fine)
@@ -253,7 +256,7 @@ def at_addresses(
     offsets: Pointer[u32], pattern: u32, start: u64, pieces: Pointer[u64], members: Pointer[u64], write: boolean,
 ) -> None:  # fmt: skip
     """Lanes of a warp access an allocation, each at an offset of its own. How these lie says `pattern`, which is
-    ANYWHERE if not all lanes take part."""
+    IN_ONE_ALLOCATION if not all lanes take part."""
     if records is None or mask == 0:
         return
     serial(launch, mask)
@@ -270,7 +273,7 @@ def at_addresses(
         from_a_row(launch, block, records, stride, low, start, members, 16, mine, write)
         if low != high:
             from_a_row(launch, block, records, stride, high, start, members, 16, mine | 16, write)
-    elif pattern == THE_SAME and not write:
+    elif pattern == ALL_THE_SAME and not write:
         from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
     elif pattern == HALVES_THE_SAME and not write:
         from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)

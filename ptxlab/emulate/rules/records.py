@@ -5,7 +5,7 @@ The rules, both engines and their tests share these records. That of an access i
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, i64, u8, u32, u64
+from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, u8, u32, u64
 
 LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
 """Where each field of the record of an access begins."""
@@ -103,8 +103,8 @@ class Block(Record):
     committed: Array[i32] = array(1024, align=64)  # of each thread: its groups of cp.async, those it has waited for
     finished: Array[i32] = array(1024, align=64)
     copies: u64  # whether there was a cp.async
-    polled: Array[i64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
-    updates: i64  # operations on mbarriers other than waits
+    polled: Array[u64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
+    updates: u64  # operations on mbarriers other than waits
 
 
 def access(block: int, code: int, warp: int, lane: int, time: int = 0) -> int:

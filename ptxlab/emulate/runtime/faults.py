@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.rules.memcheck import MISALIGNED, READ_ONLY, judge, memory_map, space_of
+from ptxlab.emulate.runtime.state import LOCAL, PARAM, SHARED, SPACES, MemoryMap
 from ptxlab.errors import DeviceFault, UnsupportedInstruction
 
 if TYPE_CHECKING:
@@ -66,42 +67,31 @@ def access_fault(
 def _why(
     program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, together: bool
 ) -> str:
-    if space == "generic":
-        windows = (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW), ("param", PARAM_WINDOW))
-        for name, window in windows:
-            if 0 <= address - window < WINDOW_SIZE:
-                return _why(program, launch, memory, what, name, address - window, size, together)
-    if together and space in ("local", "frame"):
+    live = memory.live()
+    reach = memory_map(program, launch, live)
+    verdict, where, index, _ = judge(reach, SPACES[space], address, size, size, what != "load")
+    if together and where == LOCAL:
         return "each thread has local memory of its own, a matrix must be where all lanes see it"
-    if space == "shared":
-        start, end = program.shared_start, program.dynamic_start + launch.shared
-        inside = start <= address <= end - size
-        outside = _outside_shared(program, address, start, end)
-    elif space in ("local", "frame"):
-        inside = 0 <= address <= program.local_size - size
-        outside = f"each thread has {program.local_size} bytes of local memory"
-        if program.system.stack:
-            outside += f", {program.system.stack} of them for the frames of recursive functions"
-    elif space == "param":
-        inside = 0 <= address <= program.param_size - size
-        outside = f"the kernel's parameters take {program.param_size} bytes"
-    else:
-        found = memory.find(address)
-        inside = found is not None and address + size <= found.end
-        outside = memory.describe(address, size)
-        if inside and found is not None and address % size == 0 and not found.writable:
-            return f"{found.name!r} is read-only"
-    if not inside:
-        return outside
-    if space == "param" and what != "load" and address % size == 0:
-        return "the kernel's parameters are read-only"
-    return f"misaligned, the address must be a multiple of {size}"
+    if verdict == MISALIGNED:
+        return f"misaligned, the address must be a multiple of {size}"
+    if verdict == READ_ONLY:
+        return "the kernel's parameters are read-only" if where == PARAM else f"{live[index].name!r} is read-only"
+    if where == SHARED:
+        return _outside_shared(program, space_of(SPACES[space], address)[1], reach)
+    if where == LOCAL:
+        text = f"each thread has {program.local_size} bytes of local memory"
+        stack = program.system.stack
+        return f"{text}, {stack} of them for the frames of recursive functions" if stack else text
+    if where == PARAM:
+        return f"the kernel's parameters take {program.param_size} bytes"
+    return memory.describe(address, size)
 
 
-def _outside_shared(program: Program, address: int, start: int, end: int) -> str:
-    if start == end:
+def _outside_shared(program: Program, address: int, reach: MemoryMap) -> str:
+    start, size = reach.shared_start, reach.shared_size
+    if not size:
         return "the kernel has no shared memory"
-    text = f"the block's shared memory is {end - start} bytes at {start:#x}"
+    text = f"the block's shared memory is {size} bytes at {start:#x}"
     before = [v for v in program.shared_names if v[1] <= address]
     if before:
         name, at, size = max(before, key=lambda v: v[1])

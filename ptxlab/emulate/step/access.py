@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.rules.memcheck import FINE, fits, judge
 from ptxlab.emulate.runtime.faults import access_fault
 from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, POISON, SHARED_WINDOW, WINDOW_SIZE, Allocation
+from ptxlab.emulate.runtime.state import LOCAL, PARAM, SHARED, SPACES
 from ptxlab.emulate.step.lanes import DTYPE, LANES, SIGNED, Lanes, one_nan
 from ptxlab.isa import types
 from ptxlab.isa.machine import Value
@@ -122,7 +124,7 @@ class Access(Lanes):
         self.site: Site
         self.near: dict[Site, Region] = {}
         self.touches: list[Touch] | None = None
-        stride = -(-self.machine.program.local_size // 16) * 16
+        stride = self.machine.program.local_stride
         data = np.full(LANES * stride, POISON, np.uint8)
         lane_offset = np.arange(LANES, dtype=np.int64) * stride
         size = self.machine.program.local_size
@@ -203,9 +205,10 @@ class Access(Lanes):
             if region is not None and (region.writable or what == "load"):
                 offset = address - region.base
                 active = offset if self.full else offset[self.mask]
-                # An address below the base wraps around to a huge offset.
+                # All fit where the highest does (an address below the base wraps around to a huge offset), and all are
+                # aligned where their bits together are.
                 if (
-                    int(np.maximum.reduce(active)) <= region.size - site.size
+                    fits(int(np.maximum.reduce(active)), site.size, region.size)
                     and not int(np.bitwise_or.reduce(active)) & (site.size - 1)
                 ):  # fmt: skip
                     yield region, self._index(region, offset, site), None if self.full else self.mask
@@ -220,20 +223,17 @@ class Access(Lanes):
         """The same for lanes in several regions, each lane checked; raises for the lowest that is wrong."""
         regions: dict[int, Region] = {}
         lanes: dict[int, list[int]] = {}
+        space, size, write = SPACES[site.space], site.size, what != "load"
         for lane in np.flatnonzero(self.mask):
             place = int(address[lane])
-            region = self._region(site.space, place)
-            if (
-                region is None
-                or not (region.writable or what == "load")
-                or place - int(region.base) > region.size - site.size
-                or place % site.size
-            ):
+            verdict, where, index, _ = judge(self.machine.map, space, place, size, size, write)
+            if verdict != FINE:
                 raise access_fault(
                     self.machine.program, self.machine.launch, self.machine.memory, line=site.code.line,
                     block=self.spaces.block, thread=self.warp * LANES + int(lane), what=what, space=site.space,
                     address=place, size=site.size,
                 )  # fmt: skip
+            region = self._held(site.space, where, index)
             regions[id(region)] = region
             lanes.setdefault(id(region), []).append(int(lane))
         for key, region in regions.items():
@@ -249,22 +249,19 @@ class Access(Lanes):
 
     def _region(self, space: str, address: int) -> Region | None:
         """The region that holds this address of a space, or None."""
-        if space == "shared":
-            return self.spaces.shared if address >= int(self.spaces.shared.base) else None
-        if space in ("local", "frame"):
-            return self.local
-        if space == "param":
-            parameters: Region = self.machine.parameters
-            return parameters
-        if space == "generic" and PARAM_WINDOW <= address < SHARED_WINDOW + WINDOW_SIZE:
-            windows: tuple[Region, ...]
-            windows = self.spaces.shared_window, self.local_window, self.machine.parameters_window
-            return next((r for r in windows if 0 <= address - int(r.base) < r.size), None)
-        found = self.machine.memory.find(address)
-        if found is None:
-            return None
-        held: Region = self.machine.region_of(found)
-        return held
+        verdict, where, index, _ = judge(self.machine.map, SPACES[space], address, 1, 1, False)
+        return self._held(space, where, index) if verdict == FINE else None
+
+    def _held(self, space: str, where: int, index: int) -> Region:
+        """The region that addresses of a space lie in if they lead to the space `where`, and there to an allocation."""
+        generic = space == "generic"
+        if where == SHARED:
+            return self.spaces.shared_window if generic else self.spaces.shared
+        if where == LOCAL:
+            return self.local_window if generic else self.local
+        if where == PARAM:
+            return self.machine.parameters_window if generic else self.machine.parameters
+        return self.machine.region_of(index)
 
 
 def _whole(view: np.ndarray, index: np.ndarray, lanes: list[int], old: list[Value], parts: list[Any]) -> None:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.language import Pointer, bits, lanes_of
+from ptxlab.emulate.language import first as lowest
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules import findings as F
-from ptxlab.emulate.rules import race_accesses, races
+from ptxlab.emulate.rules import initcheck, race_accesses, races
+from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.instructions import releases, strong
 from ptxlab.emulate.step.access import Region, Touch
-from ptxlab.emulate.step.lanes import LANES
+from ptxlab.emulate.step.lanes import LANES, mask_bits
 from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.machine import Value
@@ -24,15 +25,10 @@ if TYPE_CHECKING:
     from ptxlab.emulate.step.checks import Checker
 
 
-def _within_reach(start: np.ndarray, lanes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Offsets as 32-bit distances from a common place: that place, the distances, their lanes. They are taken one by
-    one where they are too far apart for that."""
-    low = int(start.min()) & -64
-    if int(start.max()) - low < 1 << 31:
-        yield low, start - low, lanes
-        return
-    for k in range(lanes.size):
-        yield int(start[k]), start[k : k + 1] - start[k], lanes[k : k + 1]
+def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
+    """Each lane's offset, and the lane as a mask: for an allocation in which 32 bits do not reach everything."""
+    for lane in lanes_of(lanes):
+        yield int(start[lane]), 1 << lane
 
 
 def _offsets(start: np.ndarray, lanes: np.ndarray) -> tuple[int, Pointer[int]]:
@@ -62,15 +58,13 @@ class CheckedWarp(Warp):
         site, touches, self.touches = self.site, self.touches, None
         self.machine.checker.begin()
         for region, index, mask in self._located(site, address, what):
-            lanes = np.flatnonzero(self.mask if mask is None else mask)
-            start = index[lanes] << site.shift
-            self._accessed(site.code, what, region, start, lanes, site.size, address, values)
+            self._accessed(site.code, what, region, index << site.shift, mask, site.size, values)
         self.touches = touches
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
         """An access of an instruction that goes to memory by itself."""
         copied = code.name == "cp" and touch.what == "store"
-        found: dict[int, tuple[Region, list[int], list[int]]] = {}
+        found: dict[int, tuple[Region, np.ndarray, np.ndarray]] = {}
         for lane in np.flatnonzero(touch.mask).tolist():
             at = int(touch.address[lane])
             region = self._region(touch.space, at)
@@ -79,93 +73,80 @@ class CheckedWarp(Warp):
             first = at - int(region.base)
             if not 0 <= first <= region.size - touch.size:
                 continue  # the access itself says so
-            _, firsts, lanes = found.setdefault(id(region), (region, [], []))
-            firsts.append(first)
-            lanes.append(lane)
-        for region, firsts, lanes in found.values():
-            starts, who = np.array(firsts), np.array(lanes)
+            _, start, mask = found.setdefault(
+                id(region), (region, np.zeros(LANES, np.int64), np.zeros(LANES, np.bool_))
+            )
+            start[lane], mask[lane] = first, True
+        for region, start, mask in found.values():
             if copied and self.machine.checker.sync:
-                mask, offsets = _offsets(starts, who)
-                in_flight.start(self.spaces.check.record, self.warp, mask, offsets, touch.size, code.index)
-            self._accessed(code, what, region, starts, who, touch.size, touch.address, None)
+                lanes, offsets = _offsets(start[mask], np.flatnonzero(mask))
+                in_flight.start(self.spaces.check.record, self.warp, lanes, offsets, touch.size, code.index)
+            self._accessed(code, what, region, start, mask, touch.size, None)
 
     def _accessed(
-        self, code: Code, what: str, region: Region, start: np.ndarray, lanes: np.ndarray, size: int, address: Value,
+        self, code: Code, what: str, region: Region, start: np.ndarray, mask: np.ndarray | None, size: int,
         values: tuple[Any, ...] | None,
     ) -> None:  # fmt: skip
-        """Lanes have accessed `size` bytes each of a region, from byte `start` on."""
+        """The lanes of a mask, None for all, access `size` bytes each of a region, from byte `start` on. values: what a
+        plain store is about to store there."""
         checker: Checker = self.machine.checker
-        is_strong = strong(code)
+        block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
-        if written is not None:
-            self._initialised(code, written, start, lanes, size, what, address)
-        if (
-            checker.sync
-            and what != "atomic"
-            and code.name != "cp"
-            and region.name == "shared memory"
-            and self.spaces.check.record.copies
-        ):
-            mask, offsets = _offsets(start, lanes)
-            in_flight.touched(
-                checker.record, self.spaces.check.record, self.warp, mask, offsets, checker.members(code, size),
-                int(region.base),
-            )  # fmt: skip
-        if race is None:
-            return
-        block = self.spaces.check.record
-        if releases(code):
+        if race is not None and releases(code):
             races.fence(checker.record, block, self.warp)
-        self._raced(code, region, race, start, lanes, size, values, write=what != "load")
-        if is_strong and not is_mbarrier(code):
+        lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
+        for low, some in ((0, lanes),) if region.size < 1 << 31 else _one_by_one(start, lanes):
+            offsets.array[:] = start - low if low else start
+            if written is not None:
+                self._initialised(code, written, region, low, some, size, what)
+            if (
+                checker.sync
+                and what != "atomic"
+                and code.name != "cp"
+                and region.name == "shared memory"
+                and block.copies
+            ):
+                members, base = checker.members(code, size), int(region.base)
+                in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
+            if race is not None:
+                self._raced(code, race, region, low, some, size, values, write=what != "load")
+        if race is not None and strong(code) and not is_mbarrier(code):
             races.acquire(checker.record, block, self.warp)
 
-    def _raced(
-        self, code: Code, region: Region, race: races.Shadow, start: np.ndarray, lanes: np.ndarray, size: int,
-        values: tuple[Any, ...] | None, *, write: bool,
-    ) -> None:  # fmt: skip
-        """Are the accesses ordered with others? values: what a plain store is about to store."""
-        checker: Checker = self.machine.checker
-        launch, base = checker.record, int(region.base)
-        pieces, members = checker.pieces(code, size), checker.members(code, size)
-        for low, first, some in _within_reach(start, lanes):
-            mask, offsets = _offsets(first, some)
-            if values is not None:
-                octets = np.stack(values).view(np.uint8).reshape(-1)
-                races.storing(
-                    launch, Pointer(octets), size // len(values), len(values), Pointer(region.data), base, base + low,
-                    offsets, None,
-                )  # fmt: skip
-            where = mask, race.records + low // checker.granule, race.stride
-            if not write and (first == first[0]).all():
-                race_accesses.at_one_address(
-                    launch, self.spaces.check.record, self.warp, *where, int(first[0]), base + low, pieces, members,
-                    write,
-                )  # fmt: skip
-            else:
-                race_accesses.at_addresses(
-                    launch, self.spaces.check.record, self.warp, *where, offsets, race_accesses.ANYWHERE, base + low,
-                    pieces, members, write,
-                )  # fmt: skip
-            races.stored(launch)
-
     def _initialised(
-        self,
-        code: Code,
-        written: np.ndarray,
-        start: np.ndarray,
-        lanes: np.ndarray,
-        size: int,
-        what: str,
-        address: Value,
+        self, code: Code, written: Pointer[int], region: Region, low: int, lanes: int, size: int, what: str
     ) -> None:
         """What is read must have been written; what is written is."""
-        bytes_ = start[:, None] + np.arange(size)
-        if what != "store" and self.machine.checker.init:
-            missing = ~written[bytes_].all(axis=1)
-            for k in np.flatnonzero(missing)[:1].tolist():
-                lane = int(lanes[k])
-                place = int(address[lane]) + int(np.argmin(written[bytes_[k]]))
-                self.machine.checker.note(F.UNINITIALISED, code, self, lane, address=place)
+        checker = self.machine.checker
+        offsets: Pointer[int] = checker.offsets
+        at = written + low if low else written
+        if what != "store" and checker.init and not initcheck.lanes_written(lanes, at, offsets, 0, size):
+            members, block = checker.members(code, size), self.spaces.check.record
+            initcheck.report(checker.record, block, self.warp, lanes, at, offsets, int(region.base) + low, members)
         if what != "load":
-            written[bytes_] = 255
+            initcheck.mark(lanes, at, offsets, IN_ONE_ALLOCATION, 0, size)
+
+    def _raced(
+        self, code: Code, race: races.Shadow, region: Region, low: int, lanes: int, size: int,
+        values: tuple[Any, ...] | None, *, write: bool,
+    ) -> None:  # fmt: skip
+        """Are the accesses ordered with others?"""
+        checker: Checker = self.machine.checker
+        launch, block, offsets, base = checker.record, self.spaces.check.record, checker.offsets, int(region.base)
+        pieces, members = checker.pieces(code, size), checker.members(code, size)
+        records = race.records + low // checker.granule if low else race.records
+        if values is not None:
+            octets = np.stack(values).view(np.uint8).reshape(-1)
+            races.storing(
+                launch, Pointer(octets), size // len(values), len(values), Pointer(region.data), base, base + low,
+                offsets, None,
+            )  # fmt: skip
+        where = launch, block, self.warp, lanes, records, race.stride
+        first = offsets[lowest(lanes)]
+        if not write and bits(offsets.array == first) & lanes == lanes:
+            race_accesses.at_one_address(*where, first, base + low, pieces, members, write)
+        else:
+            pattern = IN_ONE_ALLOCATION
+            race_accesses.at_addresses(*where, offsets, pattern, base + low, pieces, members, write)
+        if values is not None:
+            races.stored(launch)

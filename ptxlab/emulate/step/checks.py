@@ -38,11 +38,12 @@ class Checker:
         self.init, self.race, self.sync = (f"{c}check" in launch.checks for c in ("init", "race", "sync"))
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
+        self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
         self._members: dict[tuple[int, int], Pointer[int]] = {}
         self._pieces: dict[tuple[int, int], Pointer[int]] = {}
         self.notes: dict[tuple[int, int, int], Note] = {}  # those of mbarriers
         self.translator = translator
-        self._shadows: dict[int, tuple[np.ndarray, races.Shadow | None, np.ndarray | None]] = {}
+        self._shadows: dict[int, tuple[np.ndarray, races.Shadow | None, Pointer[int] | None]] = {}
 
     @staticmethod
     def wanted(launch: Launch) -> bool:
@@ -86,7 +87,7 @@ class Checker:
 
     # -- what is remembered of memory ----------------------------------------------------------------------------------
 
-    def shadow(self, region: Region) -> tuple[races.Shadow | None, np.ndarray | None]:
+    def shadow(self, region: Region) -> tuple[races.Shadow | None, Pointer[int] | None]:
         """The accesses remembered of a region and, where its bytes may be unwritten, which are written."""
         found = self._shadows.get(id(region.data))
         if found is None or found[0] is not region.data:
@@ -94,7 +95,8 @@ class Checker:
             raced = self.race and region.name not in ("local memory", "parameters")
             race = races.Shadow(region.data.size, self.granule) if raced else None
             written = np.zeros(region.data.size, np.uint8) if shared and self.init else region.written
-            found = self._shadows[id(region.data)] = region.data, race, written
+            found = region.data, race, None if written is None else Pointer[int](written)
+            self._shadows[id(region.data)] = found
         return found[1], found[2]
 
     def forget(self, region: Region) -> None:

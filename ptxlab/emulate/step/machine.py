@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ptxlab.emulate.program.model import Group, Reg
-from ptxlab.emulate.rules.counting import Watch
 from ptxlab.emulate.rules.findings import findings
+from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.runtime.counters import collect
 from ptxlab.emulate.runtime.faults import fault
 from ptxlab.emulate.runtime.memory import PARAM_WINDOW
@@ -27,6 +27,7 @@ from ptxlab.emulate.runtime.report import Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.emulate.step.access import Region, Touch, region_of
 from ptxlab.emulate.step.checks import Checker
+from ptxlab.emulate.step.counting import Watch
 from ptxlab.emulate.step.lanes import DTYPE, LANES
 from ptxlab.emulate.step.schedule import BlockRun
 from ptxlab.emulate.step.translate import Translator
@@ -36,7 +37,7 @@ from ptxlab.findings import Finding
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Code, Program
-    from ptxlab.emulate.runtime.memory import Allocation, Memory
+    from ptxlab.emulate.runtime.memory import Memory
     from ptxlab.emulate.runtime.report import Launch
 
 SLICE = 2048
@@ -100,13 +101,15 @@ class Machine:
         self.left = launch.budget
         self.done = 0
         self.now: Warp | None = None
+        self.live = [a for a in memory.live() if a.size]
+        self.map = memory_map(program, launch, self.live)
         self._regions: dict[int, Region] = {}
 
-    def region_of(self, allocation: Allocation) -> Region:
+    def region_of(self, allocation: int) -> Region:
         """The region of an allocation, made once."""
-        found = self._regions.get(allocation.address)
+        found = self._regions.get(allocation)
         if found is None:
-            found = self._regions[allocation.address] = region_of(allocation)
+            found = self._regions[allocation] = region_of(self.live[allocation])
         return found
 
     # -- running -------------------------------------------------------------------------------------------------------

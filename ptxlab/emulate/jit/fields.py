@@ -1,0 +1,51 @@
+"""Where fields of records lie: for the code that emits LLVM IR, and for the placeholders of the `.ll` files."""
+
+from __future__ import annotations
+
+import functools
+from string import Template
+from typing import Any
+
+from ptxlab.emulate.language import Record
+from ptxlab.emulate.language.types import Scalar
+
+
+@functools.cache
+def offset(record: type[Record], path: str) -> int:
+    """The bytes from the start of a record to a field: "live", "fault.kind", "grid.1" for an element of an array or
+    "given.2" for one of its rows."""
+    name, *rest = path.split(".")
+    field = record.fields[name]
+    at, kind = field.offset, field.kind
+    if rest and field.shape is not None:
+        element = field.columns if len(field.shape.sizes) > 1 else 1
+        at += int(rest.pop(0)) * element * kind.size
+    if rest:
+        if field.indirect or isinstance(kind, Scalar):
+            raise KeyError(f"{record.__name__}.{path}: {name} is no record in place")
+        at += offset(kind, ".".join(rest))
+    return at
+
+
+class Filled(Template):
+    """The text of an `.ll` file: `${Warp.live}` is the offset of a field, `${bytes.Warp.pc}` its size, `${NAME}` a number
+    or a piece of text."""
+
+    braceidpattern = r"[A-Za-z_][\w.]*"
+
+
+class Placeholders(dict[str, Any]):
+    """What placeholders stand for: those given, and the fields of some records."""
+
+    def __init__(self, records: dict[str, type[Record]], given: dict[str, Any]) -> None:
+        super().__init__(given)
+        self.records = records
+
+    def __missing__(self, name: str) -> int:
+        if name.startswith("bytes."):
+            _, record, path = name.split(".")
+            return self.records[record].fields[path].bytes
+        record, _, path = name.partition(".")
+        if record not in self.records:
+            raise KeyError(name)
+        return offset(self.records[record], path) if path else self.records[record].size

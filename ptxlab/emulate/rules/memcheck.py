@@ -1,0 +1,285 @@
+"""memcheck: which memory an address leads to, and whether an access may be there. Every access is looked at.
+
+`judge` is the rule. The engines ask it when an access leaves the allocation that its place in the code found last; what
+it says of a wrong access becomes words in `ptxlab.emulate.runtime.faults`. The rules below it are the compiling
+engine's: they turn a good address into a pointer and remember the allocation for next time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxlab.emulate.language import Pointer, boolean, fill_bytes, first, lanes_of, rule, u8, u16, u32, u64
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.runtime.state import (
+    GENERIC,
+    GLOBAL,
+    LOCAL,
+    OUT_OF_MEMORY_RANGE,
+    PARAM,
+    SHARED,
+    Allocation,
+    Context,
+    Cta,
+    MemoryMap,
+    Site,
+    Warp,
+)
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.model import Program
+    from ptxlab.emulate.runtime import memory as device
+    from ptxlab.emulate.runtime.report import Launch
+
+FINE, OUTSIDE, MISALIGNED, READ_ONLY = 0, 1, 2, 3
+"""What `judge` says of an access."""
+
+
+def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocation]) -> MemoryMap:
+    """What accesses of a launch may reach; `live`: the allocations that there are, by rising address."""
+    table = np.zeros(max(1, len(live)), Allocation.dtype)
+    for row, a in zip(table, live, strict=False):
+        written = 0 if a.written is None else a.written.ctypes.data
+        row["base"], row["room"], row["writable"] = a.address, a.size, a.writable
+        row["host"], row["written"] = a.data.ctypes.data, written
+    memory = MemoryMap.new()
+    memory.allocations, memory.count = Allocation.many(table.view(np.uint8)), len(live)
+    memory.shared_start = program.shared_start
+    memory.shared_size = program.dynamic_start - program.shared_start + launch.shared
+    memory.local_size, memory.local_stride = program.local_size, program.local_stride
+    memory.param_size = program.param_size
+    return memory
+
+
+# -- what is right -----------------------------------------------------------------------------------------------------
+
+
+@rule(inline=True)
+def space_of(space: u32, address: u64) -> tuple[u32, u64]:
+    """The space that an address of a space leads to, and the address there: a generic one may lie in a window."""
+    if space == GENERIC:
+        if u64(address - SHARED_WINDOW) < WINDOW_SIZE:
+            return SHARED, u64(address - SHARED_WINDOW)
+        if u64(address - LOCAL_WINDOW) < WINDOW_SIZE:
+            return LOCAL, u64(address - LOCAL_WINDOW)
+        if u64(address - PARAM_WINDOW) < WINDOW_SIZE:
+            return PARAM, u64(address - PARAM_WINDOW)
+        return GLOBAL, address
+    return space, address
+
+
+@rule(inline=True)
+def fits(offset: u64, size: u64, room: u64) -> boolean:
+    """Whether `size` bytes from an offset on lie within `room` bytes."""
+    return size <= room and offset <= room - size
+
+
+@rule(inline=True)
+def allocation_before(memory: MemoryMap, address: u64) -> u64:
+    """How many allocations begin at an address or below it: the last of them may hold it."""
+    low = u64(0)
+    high = memory.count
+    while low < high:
+        middle = (low + high) >> 1
+        if memory.allocations[middle].base <= address:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@rule(inline=True)
+def judge(
+    memory: MemoryMap, space: u32, address: u64, size: u64, align: u64, write: boolean
+) -> tuple[u32, u32, u64, u64]:
+    """Whether an access of `size` bytes is right, the space that it leads to, the allocation (by number, for global
+    memory), and the offset from where that begins. `align`: what the address must be a multiple of, a power of two."""
+    where, offset = space_of(space, address)
+    index = u64(0)
+    writable = True
+    if where == SHARED:
+        room = memory.shared_size
+        offset = u64(offset - memory.shared_start)
+    elif where == LOCAL:
+        room = memory.local_size
+    elif where == PARAM:
+        room = memory.param_size
+        writable = False
+    else:
+        before = allocation_before(memory, address)
+        if before == 0:
+            return OUTSIDE, where, index, offset
+        index = before - 1
+        room = memory.allocations[index].room
+        writable = memory.allocations[index].writable != 0
+        offset = address - memory.allocations[index].base
+    if not fits(offset, size, room):
+        return OUTSIDE, where, index, offset
+    if address & (align - 1) != 0:
+        return MISALIGNED, where, index, offset
+    if write and not writable:
+        return READ_ONLY, where, index, offset
+    return FINE, where, index, offset
+
+
+# -- where it is -------------------------------------------------------------------------------------------------------
+
+
+@rule(symbol="record")
+def stop(context: Context, warp: Warp, kind: u32, code: u32, lane: u32, address: u64) -> None:
+    """Notes a fault, for the runner to explain."""
+    context.fault.kind = kind
+    context.fault.code = code
+    context.fault.lane = lane
+    context.fault.warp = warp.warp_id
+    context.fault.address = address
+
+
+@rule(symbol="resolve")
+def resolve(
+    context: Context, cta: Cta, warp: Warp, lane: u32, address: u64, size: u64, log2: u64, space: u32, write: u32,
+    site: Site | None,
+) -> Pointer[u8] | None:  # fmt: skip
+    """Where an address of a lane is in the host's memory; None if the access is wrong. Leaves in `context.found` what
+    the checks want to know of the place, and in the site, if one is given, the allocation."""
+    found = context.found
+    found.written = None
+    found.accesses = None
+    memory = context.memory
+    verdict, where, index, offset = judge(memory, space, address, size, u64(1) << log2, write != 0)
+    if verdict != FINE:
+        return None
+    if where == LOCAL:
+        return warp.local + (lane * memory.local_stride + offset)
+    if where == PARAM:
+        return context.params + offset
+    if where == SHARED:
+        base = SHARED_WINDOW + memory.shared_start
+        room = memory.shared_size
+        host = cta.shared
+        written = cta.init_shared
+        accesses = cta.race_shared
+        stride = cta.race_shared_stride
+    else:
+        held = memory.allocations[index]
+        base = held.base
+        room = held.room
+        host = held.host
+        written = held.written
+        accesses = held.accesses
+        stride = held.stride
+    if written is not None:
+        found.written = written + offset
+    found.accesses = accesses
+    found.stride = stride
+    found.at = offset
+    if site is not None:
+        site.base = base
+        site.places = ((room - size) >> log2) + 1
+        site.host = host
+        site.written = written
+        site.accesses = accesses
+        site.stride = stride
+    return host + offset
+
+
+@rule(inline=True)
+def known(site: Site, address: u64, log2: u64) -> boolean:
+    """Whether an access at an address is right as far as a site knows, as the code in front of `miss` asks it."""
+    offset = u64(address - site.base)
+    return offset & ((u64(1) << log2) - 1) == 0 and offset >> log2 < site.places
+
+
+REMEMBERED, WRONG, SCATTERED = 0, 1, 2
+"""What `miss` says: the site now knows the allocation; a fault is noted; all is right, but the site does not know it."""
+FAR = (1 << 31) - 1
+"""Bytes of an allocation from which on offsets in it may not fit the 32 bits that code keeps them in."""
+
+
+@rule(symbol="miss")
+def miss(
+    context: Context, cta: Cta, warp: Warp, mask: u32, address: u64, size: u64, log2: u64, space: u32, write: u32,
+    site: Site, code: u32,
+) -> u32:  # fmt: skip
+    """An access of all lanes at one address that its site did not know."""
+    lane = first(mask)
+    if resolve(context, cta, warp, lane, address, size, log2, space, write, site) is None:
+        stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
+        return WRONG
+    return u32(REMEMBERED if known(site, address, log2) else SCATTERED)
+
+
+@rule(symbol="miss.lanes")
+def miss_lanes(
+    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32,
+    write: u32, site: Site, code: u32,
+) -> u32:  # fmt: skip
+    """An access of the lanes at 32 addresses that its site did not know all of."""
+    result = u32(REMEMBERED)
+    for lane in lanes_of(mask):
+        address = addresses[lane]
+        fresh = site if lane == first(mask) else None
+        if resolve(context, cta, warp, lane, address, size, log2, space, write, fresh) is None:
+            stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
+            return WRONG
+        if not known(site, address, log2):
+            result = SCATTERED
+    if site.places << log2 > FAR:
+        site.places = 0
+        return SCATTERED
+    return result
+
+
+@rule(symbol="slow.access")
+def access_lanes(
+    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], extra: u64, data: Pointer[u8],
+    width: u64, parts: u64, log2: u64, space: u32, write: u32, code: u32,
+) -> u32:  # fmt: skip
+    """A load or store lane by lane, where 32 addresses lie here and there. `data` holds `parts` values of `width` bytes
+    for each lane: the first of all lanes, then the second of all."""
+    size = width * parts
+    for lane in lanes_of(mask):
+        address = u64(addresses[lane] + extra)
+        place = resolve(context, cta, warp, lane, address, size, log2, space, write, None)
+        if place is None:
+            stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
+            return WRONG
+        for k in range(parts):
+            value = data + (k * 32 + lane) * width
+            if write != 0:
+                copy_value(place + k * width, value, width)
+            else:
+                copy_value(value, place + k * width, width)
+        if write != 0 and context.found.written is not None:
+            fill_bytes(context.found.written, 0xFF, size)
+    return REMEMBERED
+
+
+@rule(inline=True)
+def copy_value(to: Pointer[u8], source: Pointer[u8], width: u64) -> None:
+    """Copies a number of 1, 2, 4 or 8 bytes."""
+    if width == 8:
+        to.cast(u64)[0] = source.cast(u64)[0]
+    elif width == 4:
+        to.cast(u32)[0] = source.cast(u32)[0]
+    elif width == 2:
+        to.cast(u16)[0] = source.cast(u16)[0]
+    else:
+        to[0] = source[0]
+
+
+@rule(symbol="mark.lanes")
+def mark_lanes(written: Pointer[u8], offsets: Pointer[u32], extra: u64, mask: u32, size: u64) -> None:
+    """Notes in the record of written bytes what the lanes have stored, at 32 offsets."""
+    for lane in lanes_of(mask):
+        fill_bytes(written + (extra + offsets[lane]), 0xFF, size)
+
+
+@rule(symbol="forget")
+def forget(context: Context) -> None:
+    """Every site forgets the allocation that it knew."""
+    for k in range(context.site_count):
+        context.sites[k].places = 0

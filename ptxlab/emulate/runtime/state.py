@@ -1,0 +1,189 @@
+"""The records that a running launch works on: what compiled code, the rules and the Python around them all see.
+
+One worker thread runs one CTA at a time. Its `Context` holds pointers and counters, the `Cta` what the CTA's warps
+share, and each `Warp` the program counters, masks and thread indices. Behind a `Warp` lie its registers: 32 lanes each,
+and beside them one scalar for those that are uniform while the warp is converged (see `ptxlab.emulate.jit.state`).
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, i32, i64, u8, u32, u64
+
+GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)
+SPACES = {
+    "global": GLOBAL, "shared": SHARED, "local": LOCAL, "frame": LOCAL, "param": PARAM, "const": CONST,
+    "generic": GENERIC,
+}  # fmt: skip
+"""State spaces by name, numbered as the rules number them."""
+
+# -- kinds of fault
+OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2, 3, 4, 5, 6
+INCOMPLETE, DISAGREE = 7, 8  # an instruction of the whole warp: not all lanes execute it; their operands differ
+COPY_FROM, COPY_TO = 9, 10  # the source or the destination of a cp.async is wrong
+BAD_MBARRIER = 11
+GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
+
+
+class Allocation(Record):
+    """An allocation of device memory, as compiled code knows it."""
+
+    base: u64
+    room: u64  # its bytes
+    writable: u64
+    host: Pointer[u8]
+    written: Pointer[u8]  # a byte for each byte, 255 once stored to; None if nobody asks
+    accesses: Pointer[u64]  # racecheck's records: last writers, a stride further on readers, and again other readers
+    stride: u64
+
+
+class MemoryMap(Record):
+    """What accesses of a launch may reach: the allocations, and the sizes of the other state spaces."""
+
+    allocations: Pointer[Allocation]  # by rising address
+    count: u64
+    shared_start: u64
+    shared_size: u64
+    local_size: u64
+    local_stride: u64  # bytes from one lane's local memory to the next's
+    param_size: u64
+
+
+class Site(Record):
+    """What an access in the code remembers of the allocation that it found last."""
+
+    base: u64
+    places: u64  # how many addresses an access may begin at; 0: the site knows no allocation, whatever the address
+    host: Pointer[u8]
+    written: Pointer[u8]
+    accesses: Pointer[u64]
+    stride: u64
+
+
+class Executions(Record):
+    """How often a basic block has run."""
+
+    warps: i64
+    threads: i64
+
+
+class Fault(Record):
+    """Why a kernel stops: the kind, and where. `address` means something else for some kinds."""
+
+    kind: u32
+    code: u32
+    lane: u32
+    warp: u32
+    address: u64
+
+
+class Found(Record):
+    """What the lookup of an address leaves beside the pointer to it."""
+
+    written: Pointer[u8]
+    accesses: Pointer[u64]
+    stride: u64
+    at: u64  # bytes from the start of the allocation
+
+
+class Context(Record, align=64):
+    """What a worker works with. `next`, `stop` and `budget` are shared by all workers."""
+
+    next: Pointer[i64]  # the next CTA
+    stop: Pointer[i32]
+    budget: Pointer[i64]  # warp-instructions that are left
+    total: i64  # CTAs of the grid
+    params: Pointer[u8]
+    memory: Ref[MemoryMap]
+    sites: Pointer[Site]
+    site_count: u64
+    counts: Pointer[Executions]
+    quantum: i64  # what is left of it
+    quantum_size: i64
+    slow: u64  # the function for diverged warps, 0 as long as there is none
+    warps: i64  # of a CTA
+    threads: i64
+    order: Pointer[i32]  # the warps in the order in which they have their turns
+    block_order: Pointer[i64]  # the CTAs in the order in which they begin; None: as they are
+    grid: Array[u32] = array(3)
+    block: Array[u32] = array(3)
+    cta: u64  # the one at work
+    slots: Pointer[u64]  # the CTAs that are resident
+    slot_count: i64
+    slot: i64
+    slot_limit: i64
+    suspensions: i64
+    finished: i64  # CTAs that this worker has run to their end
+    clock: i64  # warp-instructions before this quantum
+    random: u64  # state of the random numbers that shuffle warps, 0 without
+    tally: Pointer[u8]  # what counted code adds up
+    check: Pointer[u8]  # what the checks note
+    phases: u64  # the function that the checks tell of operations on mbarriers
+    trace: u64  # where recorded warps write their steps
+    fault: Fault
+    found: Found
+
+
+class Cta(Record, align=64):
+    """What the warps of a CTA share."""
+
+    active: u32
+    ctaid: Array[u32] = array(3)
+    linear: u64  # its index in the grid
+    shared: Pointer[u8]
+    shared_size: u64
+    states: Pointer[u8]  # a `Warp` and its registers for each warp
+    position: i64  # in the context's `order`: whose turn it is
+    local: Pointer[u8]
+    local_size: u64  # of all warps together
+    # of each barrier: threads that it waits for if told, warps that have arrived and gone on, votes for, votes
+    bar_count: Array[u32] = array(16, align=64)
+    bar_arrived: Array[u32] = array(16)
+    bar_yes: Array[u32] = array(16)
+    bar_asked: Array[u32] = array(16)
+    # of the checks, None without
+    checks: Pointer[u8]
+    init_shared: Pointer[u8]
+    race_shared: Pointer[u64]
+    race_shared_stride: u64
+    pending_shared: Pointer[u64]
+
+
+class Warp(Record, align=64):
+    """A warp's state, in front of its registers.
+
+    Program counters are twice a code index: an even one is the start of a block, 2k + 1 stands behind the exchange of
+    k. While the warp is converged `fast_pc` counts, else `pc`.
+    """
+
+    pc: Array[u32] = array(32, align=64)
+    live: u32
+    # from here to `first_live` all is zero when a CTA begins
+    wait: u32
+    mode: u32  # whether it has diverged
+    fast_pc: u32
+    dispatches: u32
+    carry: u32
+    spins: u32  # lanes whose wait for an mbarrier failed and that do nothing but wait again (see `rules.spinning`)
+    yes: u32  # what the last `bar.red` found
+    asked: u32
+    first_live: u32  # the lanes that a CTA begins with
+    warp_id: u32
+    traced: u32  # whether its steps are recorded
+    all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.products`)
+    local: Pointer[u8]
+    # for each barrier the lanes that wait there, and those that have arrived and gone on
+    bar: Array[u32] = array(16, align=64)
+    arrived: Array[u32] = array(16, align=64)
+    tid_x: Array[u32] = array(32, align=64)
+    tid_y: Array[u32] = array(32, align=64)
+    tid_z: Array[u32] = array(32, align=64)
+    # lanes of a diverged warp that meet to exchange data: what they bring (up to three operands), and what is ready
+    meeting: Array[u32] = array(32, align=64)
+    members: Array[u32] = array(32, align=64)
+    offered: Array[u64] = array(3, 32, align=64)
+    given_members: Array[u32] = array(32, align=64)
+    given: Array[u64] = array(3, 32, align=64)
+    # of each lane that spins: where the mbarrier lies, the word whose phase it asks for, the wait's code index
+    spin_at: Array[u64] = array(32, align=64)
+    spin_for: Array[u64] = array(32, align=64)
+    spin_code: Array[u32] = array(32, align=64)
