@@ -11,6 +11,7 @@ import pytest
 
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes_of
+from ptxlab.emulate.program.model import lower
 from ptxlab.emulate.rules import initcheck, notes
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
@@ -21,8 +22,10 @@ from ptxlab.emulate.rules.accesses import (
 )
 from ptxlab.emulate.rules.findings import SAME, UNINITIALISED, Note
 from ptxlab.emulate.rules.records import CODE, ENTRIES, MANY, Block, Launch, access
+from ptxlab.text import parse
 
 BYTES = 1 << 13
+PROGRAM = lower(parse(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n    ret;\n}\n"))
 PATTERNS = (IN_A_ROW, ALL_THE_SAME, IN_ONE_ALLOCATION, HALVES_IN_A_ROW, HALVES_THE_SAME)
 
 
@@ -118,7 +121,7 @@ def test_each_access_of_a_group_is_noted_with_its_first_lane(engine: str) -> Non
     offsets = Pointer(np.arange(0, 128, 4, dtype=np.uint32))
     for mask in (0xFFFFFFFF, 0xFFFFFF00):
         call(engine, initcheck.report, launch, block, 3, mask, Pointer(written), offsets, 0x1000, members)
-    assert list(notes.noted(launch)) == [
+    assert list(notes.noted(launch, PROGRAM)) == [
         Note(UNINITIALISED, 0, 7, 3, 5, address=0x1000 + 22, count=2, other_block=-1),
         Note(UNINITIALISED, 2, 7, 3, 31, address=0x1000 + 2048 + 127, count=2, other_block=-1),
     ]
@@ -135,7 +138,7 @@ def test_notes_of_one_kind_at_the_same_instructions_are_one(engine: str) -> None
             call(engine, notes.note, launch, block, SAME, me, other, 64, value)
     call(engine, notes.note, launch, block, SAME, me, 0, notes.NOWHERE, 0)
     # of lanes that did it together, the first is one party and the next the other
-    first, second = sorted(notes.noted(launch), key=lambda note: note.other)
+    first, second = sorted(notes.noted(launch, PROGRAM), key=lambda note: note.other)
     assert (first.other, first.address, first.count) == (-1, -1, 1)
     assert second == Note(SAME, 5, 70_000, 1, 3, 5, 70_000, 1, 2, 64, 0b1100, 3)
 
@@ -146,4 +149,4 @@ def test_a_full_table_counts_what_it_cannot_keep(engine: str) -> None:
     for code in range(ENTRIES + 10):
         call(engine, notes.note, launch, block, UNINITIALISED, access(0, code, 0, 0), 0, 0, 0)
     assert launch.lost == 10
-    assert sorted(note.code for note in notes.noted(launch)) == list(range(ENTRIES))
+    assert sorted(note.code for note in notes.noted(launch, PROGRAM)) == list(range(ENTRIES))
