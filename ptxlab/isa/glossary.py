@@ -20,8 +20,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "warp": "32 threads of a block that execute one instruction at a time.",
         "lane": "A thread's place in its warp, 0 to 31.",
         "warpgroup": "Four warps in a row that execute a `wgmma` together (sm_90).",
-        "SM": "Streaming multiprocessor: the part of a GPU that runs blocks. It has warp schedulers, registers, shared "
-        "memory and tensor cores.",
+        "SM": "Streaming multiprocessor: the part of a GPU that runs blocks. It has warp schedulers, registers, "
+        "shared memory and tensor cores.",
         "resident": "Of a block: it has been given its place on an SM and keeps it until all its threads have exited.",
         "wave": "As many blocks as the whole GPU holds at once. A last wave that is nearly empty wastes the GPU: wave "
         "quantisation.",
@@ -38,9 +38,9 @@ ROOMS: dict[str, dict[str, str]] = {
         "exited": "Of a thread: it has executed `exit`, or `ret` in a kernel. Barriers no longer wait for it.",
         "predicate": "A register of one bit, written by `setp`. `@%p` in front of an instruction makes it a guard.",
         "guard": "`@%p` or `@!%p` in front of an instruction: only lanes whose predicate holds execute it.",
-        "barrier": "A place where threads wait until all that take part have arrived; `bar.sync` is the one of a block.",
-        "mbarrier": "A barrier that lives in shared memory: it counts arrivals and bytes, and its phase flips when all "
-        "are there.",
+        "barrier": "A place where threads wait until all that take part have arrived. `bar.sync` waits for a block.",
+        "mbarrier": "A barrier that lives in shared memory: it counts arrivals and bytes, and its phase flips when "
+        "all are there.",
         "phase": "One round of an mbarrier: it ends when the expected arrivals and bytes have come.",
     },
     "Memory": {
@@ -52,10 +52,10 @@ ROOMS: dict[str, dict[str, str]] = {
         "L1": "The cache of an SM. It shares its memory with shared memory.",
         "L2": "The cache that all SMs of a GPU share.",
         "sector": "32 bytes, the unit in which global memory is moved. A warp's access takes as many as it touches.",
-        "coalesced": "Of a warp's access to global memory: its lanes touch neighbouring addresses, so few sectors move.",
+        "coalesced": "Of a warp's access to global memory: its lanes touch neighbouring addresses, few sectors in all.",
         "bank": "One of 32 columns of shared memory, 4 bytes wide, each of which serves one word at a time.",
-        "bank conflict": "Lanes of one access want different words of the same bank, which serves them one after the "
-        "other.",
+        "bank conflict": "Lanes of one access want different words of the same bank, which serves them one after "
+        "the other.",
         "wavefront": "One pass of an access through shared memory. Without bank conflicts, 4 bytes per lane take one.",
         "swizzle": "An arrangement of a tile in which rows and columns are both read without bank conflicts: parts of "
         "the address are combined with exclusive or.",
@@ -129,8 +129,8 @@ def terms(text: str) -> list[str]:
 
 def page() -> str:
     """`docs/glossary.md`."""
-    parts = ["# Glossary\n\nThe field's words as this project uses them. Hover texts in the explorer and the editor show "
-             "them too.\n"]  # fmt: skip
+    parts = ["# Glossary\n\nThe field's words as this project uses them. Hover texts in the explorer and the editor "
+             "show them too.\n"]  # fmt: skip
     for room, words in ROOMS.items():
         parts.append(f"\n## {room}\n\n```{{glossary}}\n")
         parts.append("\n".join(f"{term}\n  {says}\n" for term, says in words.items()))

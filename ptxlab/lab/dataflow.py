@@ -101,9 +101,12 @@ def _key(module: Module, instruction: Instruction) -> tuple[Any, str]:
 
 
 def _origin(
-    stored: Operand, name: str, defined: dict[str, list[Instruction]], shared: list[str],
+    stored: Operand,
+    name: str,
+    defined: dict[str, list[Instruction]],
+    shared: list[str],
     home: Callable[[Instruction], list[int]],
-) -> set[int]:  # fmt: skip
+) -> set[int]:
     """The lines, as `home` knows them, of the nearest instructions that make this number on the way to a stored value;
     where there is none, of what first defined it. Behind a load from shared memory comes what is stored there."""
     front, seen, nearest = list(registers(stored)), set[str](), set[int]()
@@ -143,8 +146,12 @@ def accesses(module: Module) -> dict[Instruction, list[str]]:
             for register in written:
                 comes_from[register].update(registers(instruction.operands[1].base))
         elif instruction.name in _CARRIES:
-            read = [r for n in _CARRIES[instruction.name] if n < len(instruction.operands)
-                    for r in registers(instruction.operands[n])]  # fmt: skip
+            read = [
+                r
+                for n in _CARRIES[instruction.name]
+                if n < len(instruction.operands)
+                for r in registers(instruction.operands[n])
+            ]
             steps += [(register, read) for register in written]
     changed = True
     while changed:
