@@ -115,9 +115,10 @@ class Properties:
 
     @property
     def touches(self) -> str:
-        """What it does to memory, as faults and traces say it: "load", "store", "atomic", or ""."""
+        """What each lane does at its address, as faults and traces say it: "load", "store", "atomic", or "" (a copy
+        has two addresses, one for each)."""
         if self.loads and self.stores:
-            return "atomic"
+            return "" if self.action in (Action.COPY, Action.COPY_REDUCE) else "atomic"
         return "load" if self.loads else "store" if self.stores else ""
 
 

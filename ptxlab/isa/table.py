@@ -216,7 +216,7 @@ def op(
     entry = Op(name, syntax, slots, tuple(_operands(tail)), " ".join(says.split()), sem, does, version, sm,
                dict(fixed or {}), dict(notes or {}), dict(needs or {}), group, executed)  # fmt: skip
     TABLE.setdefault(name, []).append(entry)
-    for answers in (form, found, _refusal):
+    for answers in (form, found, action_of, _refusal):
         answers.cache_clear()
     return entry
 
@@ -295,6 +295,15 @@ def found(opcode: str) -> Form | None:
         if values is not None:
             return Form(entry, opcode, values)
     return None
+
+
+@functools.lru_cache(maxsize=1 << 13)
+def action_of(opcode: str) -> Action | None:
+    """What an opcode in a text does, which may be wrong: where no entry has its modifiers, what the first entry of its
+    first word does; None for words that no entry begins with."""
+    known = found(opcode)
+    entries = [known.op] if known is not None else TABLE.get(opcode.partition(".")[0])
+    return entries[0].does if entries else None
 
 
 @dataclass(slots=True)

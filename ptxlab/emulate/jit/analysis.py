@@ -11,6 +11,7 @@ from typing import Any
 
 from ptxlab.emulate.program.liveness import live_in, reads, registers_of, successors, writes
 from ptxlab.emulate.program.model import Group, Inverted, Mem, Program, Reg, Source
+from ptxlab.isa.actions import Action
 
 __all__ = ["LANE_SPECIALS", "live_in", "reads", "registers_of", "successors", "uniform_registers", "writes"]
 
@@ -106,7 +107,7 @@ def uniform_registers(program: Program) -> list[bool]:
         changed = False
         for code in program.codes:
             guard = code.guard is None or uniform[code.guard[0]]
-            if code.name == "call":
+            if code.action is Action.CALL:
                 changed |= lower_all(Reg(code.register), True, guard)
             if not code.dests or code.form is None or code.form.op.kind == "flow":
                 continue
