@@ -15,6 +15,7 @@ class Action(Enum):
     CONVERT = auto()
     CONVERT_ADDRESS = auto()  # between generic addresses and those of a space or a block
     ADD = auto()
+    SUBTRACT = auto()
     MULTIPLY = auto()
     MULTIPLY_ADD = auto()
     DIVIDE = auto()
@@ -114,7 +115,7 @@ _KIND = {action: kind for kind, actions in _KINDS.items() for action in actions}
 COMPUTES: dict[str, Action] = {
     name: action
     for action, names in {
-        A.MOVE: "mov", A.CONVERT: "cvt", A.CONVERT_ADDRESS: "cvta mapa getctarank", A.ADD: "add sub",
+        A.MOVE: "mov", A.CONVERT: "cvt", A.CONVERT_ADDRESS: "cvta mapa getctarank", A.ADD: "add", A.SUBTRACT: "sub",
         A.MULTIPLY: "mul mul24 dp4a dp2a", A.MULTIPLY_ADD: "fma mad mad24", A.DIVIDE: "div", A.MINIMUM: "min",
         A.MAXIMUM: "max", A.CHANGE_SIGN: "neg abs", A.COMPARE: "set setp", A.CLASSIFY: "testp isspacep",
         A.SELECT: "selp", A.NOT: "not", A.OR: "or", A.EXPONENTIAL: "ex2",

@@ -10,10 +10,10 @@ op("bra{.uni}  target:label", """Jumps to a label. Lanes of a warp that disagree
    the other until they meet again: divergence. `.uni` promises that all lanes agree.""",
    does=Action.BRANCH)  # fmt: skip
 op("brx.idx{.uni}  index:u32, table:label", """Jumps to the label that `index` selects from a `.branchtargets` list: a
-   switch.""", does=Action.INDEXED_BRANCH, version=(6, 0), sm=30)  # fmt: skip
+   switch.""", does=Action.INDEXED_BRANCH, loose=True, version=(6, 0), sm=30)  # fmt: skip
 op("call{.uni}  callee:any{, a:any}{, b:any}{, c:any}", """Calls a function: `call (result), name, (arguments);`.
    Kernels are mostly inlined whole; `vprintf` and `__assertfail` are the calls one meets.""",
-   does=Action.CALL)  # fmt: skip
+   does=Action.CALL, loose=True)  # fmt: skip
 op("ret{.uni}", """Returns from a function; in a kernel it ends the thread. A thread that has ended no longer counts at
    barriers.""", does=Action.RETURN)  # fmt: skip
 op("exit", """Ends the thread.""", does=Action.EXIT)
@@ -41,25 +41,25 @@ _ARRIVE = """Says that this thread has come to barrier a, and goes on: a produce
 _RED = """A barrier that also asks every thread a yes-or-no question and tells all of them the outcome: {}."""
 _NEEDS = {"cta": ((7, 8), 0)}
 for _name, _version, _sm, _aligned in (("bar", (2, 0), 20, ""), ("barrier", (6, 0), 30, "{.aligned}")):
-    op(f"{_name}{{.cta}}.sync{_aligned}  a:u32{{, b:u32}}", _SYNC, does=Action.BARRIER, needs=_NEEDS,
+    op(f"{_name}{{.cta}}.sync{_aligned}  a:u32{{, b:u32}}", _SYNC, does=Action.BARRIER, loose=True, needs=_NEEDS,
        version=(1, 0) if _name == "bar" else _version, sm=0 if _name == "bar" else _sm)  # fmt: skip
-    op(f"{_name}{{.cta}}.arrive{_aligned}  a:u32, b:u32", _ARRIVE, does=Action.BARRIER, needs=_NEEDS, version=_version,
-       sm=_sm)  # fmt: skip
+    op(f"{_name}{{.cta}}.arrive{_aligned}  a:u32, b:u32", _ARRIVE, does=Action.BARRIER, loose=True, needs=_NEEDS,
+       version=_version, sm=_sm)  # fmt: skip
     # the thread count comes before the predicate and may be missing, so the three operands are matched by kind
     op(f"{_name}{{.cta}}.red.operation{_aligned}.u32  d, a:u32, b:any{{, {{!}}c:pred}}",
-       _RED.format("how many said yes"), does=Action.BARRIER, needs=_NEEDS, operation=("popc",), version=_version,
-       sm=_sm)  # fmt: skip
+       _RED.format("how many said yes"), does=Action.BARRIER, loose=True, needs=_NEEDS, operation=("popc",),
+       version=_version, sm=_sm)  # fmt: skip
     op(f"{_name}{{.cta}}.red.operation{_aligned}.pred  p, a:u32, b:any{{, {{!}}c:pred}}", _RED.format("all, or any"),
-       does=Action.BARRIER, needs=_NEEDS, operation=("and", "or"), version=_version, sm=_sm)  # fmt: skip
+       does=Action.BARRIER, loose=True, needs=_NEEDS, operation=("and", "or"), version=_version, sm=_sm)  # fmt: skip
 
 # -- clusters ----------------------------------------------------------------------------------------------------------
 
 _LATER = "The CPU machine does not run it yet."
 op("barrier.cluster.arrive{.order}{.aligned}", f"""Says that this thread has come to the barrier of its cluster, and
-   goes on. {_LATER}""", order=("release", "relaxed"), version=(7, 8), sm=90, does=Action.CLUSTER_BARRIER,
+   goes on. {_LATER}""", order=("release", "relaxed"), version=(7, 8), sm=90, does=Action.CLUSTER_BARRIER, loose=True,
    executed=False)  # fmt: skip
 op("barrier.cluster.wait{.order}{.aligned}", f"""Waits until all threads of the cluster have arrived. {_LATER}""",
-   order=("acquire",), version=(7, 8), sm=90, does=Action.CLUSTER_BARRIER, executed=False)  # fmt: skip
+   order=("acquire",), version=(7, 8), sm=90, does=Action.CLUSTER_BARRIER, loose=True, executed=False)  # fmt: skip
 
 # -- time and bookkeeping ----------------------------------------------------------------------------------------------
 

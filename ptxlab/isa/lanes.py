@@ -189,4 +189,4 @@ op("elect.sync  d:b32|p:pred, membermask:b32", """Picks one lane of the mask, th
    version=(8, 0), sm=90)  # fmt: skip
 op("bar.warp.sync  membermask:b32", """Waits for the lanes in the mask, and makes their earlier writes visible to each
    other: the barrier between writing and reading shared memory inside one warp.""", does=Action.WARP_BARRIER,
-   version=(6, 0), sm=30)  # fmt: skip
+   loose=True, version=(6, 0), sm=30)  # fmt: skip

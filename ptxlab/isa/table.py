@@ -67,7 +67,8 @@ class Op:
 
     does: what its instructions do; everything else that is known of one follows from it and its modifiers (see
     `ptxlab.isa.properties`). group: what an asynchronous operation completes by. executed: whether the CPU machine runs
-    it; the others are assembled only, and the CPU machine says so.
+    it; the others are assembled only, and the CPU machine says so. loose: NVIDIA's assembler takes other operands in it
+    than their types say.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Op:
     needs: dict[str, tuple[tuple[int, int], int]] = field(default_factory=dict)
     group: AsyncGroup = AsyncGroup.NONE
     executed: bool = True
+    loose: bool = False
 
     @functools.cached_property
     def kind(self) -> str:
@@ -188,6 +190,7 @@ def op(
     does: Action | None = None,
     group: AsyncGroup = AsyncGroup.NONE,
     executed: bool = True,
+    loose: bool = False,
     version: tuple[int, int] = (1, 0),
     sm: int = 0,
     fixed: dict[str, Any] | None = None,
@@ -214,9 +217,9 @@ def op(
     does = does or COMPUTES.get(name, Action.COMPUTE)
     executed = executed and (sem is not None or does.kind in ("flow", "none", "warp", "async"))
     entry = Op(name, syntax, slots, tuple(_operands(tail)), " ".join(says.split()), sem, does, version, sm,
-               dict(fixed or {}), dict(notes or {}), dict(needs or {}), group, executed)  # fmt: skip
+               dict(fixed or {}), dict(notes or {}), dict(needs or {}), group, executed, loose)  # fmt: skip
     TABLE.setdefault(name, []).append(entry)
-    for answers in (form, found, action_of, _refusal):
+    for answers in (form, found, _refusal):
         answers.cache_clear()
     return entry
 
@@ -256,20 +259,23 @@ def _one(text: str, optional: bool, negatable: bool) -> Iterable[OperandSpec]:
         yield OperandSpec(name, "dst", second_type or type_ or "type", True, second=True)
 
 
-_LEFT_OUT = {
-    "textures and surfaces": "tex tld4 txq istypep suld sust sured suq",
-    "video instructions": "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vavrg",
-    "instructions for several GPUs": "multimem",
-    "instructions that need sm_100": "tcgen05 clusterlaunchcontrol",
-}
+LEFT_OUT = {
+    name: what
+    for what, names in {
+        "textures and surfaces": "tex tld4 txq istypep suld sust sured suq",
+        "video instructions": "vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin "
+                              "vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4",
+        "instructions for several GPUs": "multimem",
+        "instructions that need sm_100": "tcgen05 clusterlaunchcontrol",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
+"""The instructions of PTX ISA 9.0 that the table does not have -> why."""
 
 
 def _unknown(name: str) -> str:
     """What to say of an instruction that the table does not have."""
-    for what, names in _LEFT_OUT.items():
-        if name.rstrip("24") in names.split() or name in names.split():
-            return f"unknown instruction {name!r}: {what} are left out"
-    return f"unknown instruction {name!r}"
+    return f"unknown instruction {name!r}" + (f": {LEFT_OUT[name]} are left out" if name in LEFT_OUT else "")
 
 
 @functools.cache
@@ -295,15 +301,6 @@ def found(opcode: str) -> Form | None:
         if values is not None:
             return Form(entry, opcode, values)
     return None
-
-
-@functools.lru_cache(maxsize=1 << 13)
-def action_of(opcode: str) -> Action | None:
-    """What an opcode in a text does, which may be wrong: where no entry has its modifiers, what the first entry of its
-    first word does; None for words that no entry begins with."""
-    known = found(opcode)
-    entries = [known.op] if known is not None else TABLE.get(opcode.partition(".")[0])
-    return entries[0].does if entries else None
 
 
 @dataclass(slots=True)

@@ -41,11 +41,11 @@ _PIPES = {
     "lsu": (Action.SHUFFLE, Action.TRANSPOSE, Action.FENCE, Action.PREFETCH, Action.COUNT_PENDING),
 }  # fmt: skip
 _PIPE = {action: pipe for pipe, actions in _PIPES.items() for action in actions}
-_ARITHMETIC = frozenset({Action.ADD, Action.MULTIPLY, Action.MULTIPLY_ADD})
+_ARITHMETIC = frozenset({Action.ADD, Action.SUBTRACT, Action.MULTIPLY, Action.MULTIPLY_ADD})
 _COMPARING = frozenset({Action.MINIMUM, Action.MAXIMUM, Action.CHANGE_SIGN, Action.COMPARE, Action.CLASSIFY})
 _MEMORY_KINDS = ("memory", "async", "warp")
 _LETTERS = {"f32": "f", "f32x2": "f", "f64": "d", "f16": "h", "f16x2": "h", "bf16": "h", "bf16x2": "h"}
-_OPERATIONS = {Action.ADD: "add", Action.MULTIPLY: "mul", Action.MULTIPLY_ADD: "fma"}
+_OPERATIONS = {Action.ADD: "add", Action.SUBTRACT: "add", Action.MULTIPLY: "mul", Action.MULTIPLY_ADD: "fma"}
 _SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)")
 
 

@@ -19,7 +19,8 @@ from ptxlab.emulate.runtime.system import SystemMemory
 from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import STACK_ACTIONS, Action
-from ptxlab.isa.table import Form, FormError, action_of, form
+from ptxlab.isa.opcodes import action_of
+from ptxlab.isa.table import Form, FormError, form
 from ptxlab.text import model
 from ptxlab.text.fits import in_braces
 from ptxlab.text.model import Function, Instruction, Module
