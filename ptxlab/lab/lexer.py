@@ -18,8 +18,8 @@ _END = r"(?![\w$])"
 
 _SPACES = tuple(space[1:] for space in SPACES)
 _DIRECTIVES = tuple(word[1:] for word in DIRECTIVES)
-_TYPES = (*types.WIDTH, *types.SUB_BYTE, *types.OTHERS, *types.OPAQUE, *types.VECTORS)
-_UNDOTTED = tuple(sorted({entry.name for entry in all_ops() if not entry.required}))
+TYPES = (*types.WIDTH, *types.SUB_BYTE, *types.OTHERS, *types.OPAQUE, *types.VECTORS)
+UNDOTTED = tuple(sorted({entry.name for entry in all_ops() if not entry.required}))
 """Opcodes that may stand without a modifier, and so without the dot that tells an opcode from a name."""
 
 
@@ -50,10 +50,10 @@ class PtxLexer(RegexLexer):
             (r"%[\w$]+(?:\.\w+)?", Name.Variable),
             (rf"_{_END}", Name.Builtin.Pseudo),
             (rf"WARP_SZ{_END}", Name.Constant),
-            (words(_UNDOTTED, suffix=_END), Keyword, "modifiers"),
+            (words(UNDOTTED, suffix=_END), Keyword, "modifiers"),
             (r"[A-Za-z_]\w*(?=\.[A-Za-z0-9])", Keyword, "modifiers"),
             (r"[A-Za-z_$][\w$]*", Name),
-            (words(_TYPES, prefix=r"\.", suffix=_END), Keyword.Type),
+            (words(TYPES, prefix=r"\.", suffix=_END), Keyword.Type),
             (words(_SPACES, prefix=r"\.", suffix=_END), Keyword.Declaration),
             (words(_DIRECTIVES, prefix=r"\.", suffix=_END), Name.Decorator),
             (r"\.[A-Za-z_][\w$]*(?:::[\w$]+)*", Keyword.Pseudo),
@@ -67,7 +67,7 @@ class PtxLexer(RegexLexer):
             (r"[{}\[\]()<>,;:]", Punctuation),
         ],
         "modifiers": [
-            (words(_TYPES, prefix=r"\.", suffix=_END), Keyword.Type),
+            (words(TYPES, prefix=r"\.", suffix=_END), Keyword.Type),
             (words(_SPACES, prefix=r"\.", suffix=r"(?:::\w+)?" + _END), Keyword.Declaration),
             (r"\.\w+(?:::\w+)*", Keyword.Pseudo),
             default("#pop"),
