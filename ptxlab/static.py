@@ -110,9 +110,18 @@ def inspect(
     if threads is not None:
         found = targets.occupancy(program.arch, threads, registers, program.shared_static + shared)
     return Inspection(
-        program.name, program.arch, dict(mix.most_common()), dict(pipes.most_common()), pressure, registers,
-        assembled is not None, program.shared_static, program.local_size, found, tuple(program.lines),
-    )  # fmt: skip
+        program.name,
+        program.arch,
+        dict(mix.most_common()),
+        dict(pipes.most_common()),
+        pressure,
+        registers,
+        assembled is not None,
+        program.shared_static,
+        program.local_size,
+        found,
+        tuple(program.lines),
+    )
 
 
 def occupancy(

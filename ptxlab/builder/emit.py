@@ -138,9 +138,11 @@ class Emitter:
         names = ", ".join(s.name for s, _ in p.sources)
         count = len(p.sources)
         return traps.error(
-            site, f"{p.opcode} takes {count or 'no'} operand{'s' if count != 1 else ''}"
-            f"{f' ({names})' if names else ''}, found {len(operands)}", syntax=p.form.op.syntax,
-        )  # fmt: skip
+            site,
+            f"{p.opcode} takes {count or 'no'} operand{'s' if count != 1 else ''}"
+            f"{f' ({names})' if names else ''}, found {len(operands)}",
+            syntax=p.form.op.syntax,
+        )
 
     # -- operands
     def _operand(self, p: Plan, ptx: str, value: Any, site: Site) -> Any:
@@ -158,8 +160,11 @@ class Emitter:
             if ptx == "addr":
                 return Mem(value.base, value.offset)
             if value.offset:
-                raise traps.error(site, f"{p.opcode} wants a register, the pointer carries an offset of {value.offset} "
-                                  "bytes", "k.address(pointer)")  # fmt: skip
+                raise traps.error(
+                    site,
+                    f"{p.opcode} wants a register, the pointer carries an offset of {value.offset} bytes",
+                    "k.address(pointer)",
+                )
             return value.base
         if isinstance(value, list | tuple):
             element = str(p.form.type) if ptx == "vec" else "any" if p.form.op.does is Action.MOVE else ptx
@@ -177,10 +182,16 @@ class Emitter:
         if ptx == "pred":
             return traps.error(site, f"{p.opcode} wants a predicate, {shown} is {found}", f"{self.python(value)} != 0")
         if found == "pred":
-            return traps.error(site, f"{p.opcode} wants {ptx}, {shown} is a predicate",
-                               f"k.select({self.python(value)}, 1, 0, type={ptx})")  # fmt: skip
-        return traps.error(site, f"{p.opcode} wants {ptx}, {shown} is {found}",
-                           f"k.cvt({ptx}, {self.python(value)})" if ptx in TYPES and ptx[0] != "b" else "")  # fmt: skip
+            return traps.error(
+                site,
+                f"{p.opcode} wants {ptx}, {shown} is a predicate",
+                f"k.select({self.python(value)}, 1, 0, type={ptx})",
+            )
+        return traps.error(
+            site,
+            f"{p.opcode} wants {ptx}, {shown} is {found}",
+            f"k.cvt({ptx}, {self.python(value)})" if ptx in TYPES and ptx[0] != "b" else "",
+        )
 
     def usable(self, value: Register[Any] | str, site: Site | None = None) -> None:
         """Raises where a register may not be read here: another kernel's, moved into a variable, out of scope."""
@@ -195,17 +206,20 @@ class Emitter:
             site = site or self.source.here(sys._getframe(1))
             text = value.site.text or "its expression"
             raise traps.error(
-                site, f"the value of `{text}` was written straight into {self.shown(value.dead)} by .set() and has no "
-                "register of its own; give it a name first", f"value = {text}\n{self.python(value.dead)}.set(value)",
-            )  # fmt: skip
+                site,
+                f"the value of `{text}` was written straight into {self.shown(value.dead)} by .set() and has no "
+                "register of its own; give it a name first",
+                f"value = {text}\n{self.python(value.dead)}.set(value)",
+            )
         if not value.scope.open:
             site = site or self.source.here(sys._getframe(1))
             name = value.hint or "x"
             raise traps.error(
-                site, f"{self.shown(value)} was computed inside `with k.{value.scope.what}(...)`, which may not "
+                site,
+                f"{self.shown(value)} was computed inside `with k.{value.scope.what}(...)`, which may not "
                 "have run; declare a variable before it and set that inside",
                 f"{name} = k.var({value.type.ptx}, 0)\nwith k.{value.scope.what}(...):\n    {name}.set(...)",
-            )  # fmt: skip
+            )
 
     # -- results
     def _result_class(self, p: Plan, operands: Sequence[Any]) -> type[Any] | None:
@@ -217,9 +231,16 @@ class Emitter:
         return None
 
     def _results(
-        self, p: Plan, node: Instr, cls: type[Any] | None, into: Any, hint: str | None, temporary: bool,
-        declares: type[Any] | None, both: bool,
-    ) -> Any:  # fmt: skip
+        self,
+        p: Plan,
+        node: Instr,
+        cls: type[Any] | None,
+        into: Any,
+        hint: str | None,
+        temporary: bool,
+        declares: type[Any] | None,
+        both: bool,
+    ) -> Any:
         site = node.site
         assert site is not None
         names: Names = hint
@@ -249,9 +270,15 @@ class Emitter:
         return answer
 
     def _fresh(
-        self, p: Plan, cls: type[Any] | None, names: Names, numbered: bool, declares: type[Any] | None, site: Site,
+        self,
+        p: Plan,
+        cls: type[Any] | None,
+        names: Names,
+        numbered: bool,
+        declares: type[Any] | None,
+        site: Site,
         both: bool,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         ptx = p.results[0][1]
         if ptx == "vec":
             word = p.form.vec
@@ -354,9 +381,11 @@ class Emitter:
             if isinstance(held, Var) and held.k is self and held.scope.open:
                 text = site.text or "..."
                 raise traps.error(
-                    site, f"`{name} = {text}` would rebind the Python name `{name}`; the variable {self.shown(held)} "
-                    "would keep its old value", f"{name}.set({text})",
-                )  # fmt: skip
+                    site,
+                    f"`{name} = {text}` would rebind the Python name `{name}`; the variable {self.shown(held)} "
+                    "would keep its old value",
+                    f"{name}.set({text})",
+                )
 
     def shown(self, r: Register[Any]) -> str:
         """How a message names a register: `%score`, or the expression of one without a name."""

@@ -140,8 +140,11 @@ def _count(entry: Op, count: int) -> FormError | None:
     if least <= count <= len(sources):
         return None
     names = ", ".join(s.name for s in sources)
-    return FormError(f"{entry.name} takes {len(sources) or 'no'} operand{'s' if len(sources) != 1 else ''}"
-                     f"{f' ({names})' if names else ''}, found {count}", entry.syntax)  # fmt: skip
+    return FormError(
+        f"{entry.name} takes {len(sources) or 'no'} operand{'s' if len(sources) != 1 else ''}"
+        f"{f' ({names})' if names else ''}, found {count}",
+        entry.syntax,
+    )
 
 
 def _fill(entry: Op, kinds: tuple[Kind, ...], given: dict[str, Any]) -> tuple[list[str], str, int]:

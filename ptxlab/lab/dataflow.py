@@ -111,9 +111,12 @@ def _key(module: Module, instruction: Instruction) -> tuple[Any, str]:
 
 
 def _origin(
-    stored: Operand, name: str, defined: dict[str, list[Instruction]], shared: list[str],
+    stored: Operand,
+    name: str,
+    defined: dict[str, list[Instruction]],
+    shared: list[str],
     home: Callable[[Instruction], list[int]],
-) -> set[int]:  # fmt: skip
+) -> set[int]:
     """The lines, as `home` knows them, of the nearest instructions that make this number on the way to a stored value;
     where there is none, of what first defined it. Behind a load from shared memory comes what is stored there."""
     front, seen, nearest = list(registers(stored)), set[str](), set[int]()

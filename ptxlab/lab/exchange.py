@@ -126,10 +126,18 @@ def _together(code: Code) -> dict[str, Any]:
     d, p = _destinations(code)
     mode = ("any" if ".any" in form.opcode else "all") if code.action is Action.MATCH else form.mode
     return {
-        "kind": "together", "what": code.name, "mode": mode, "operation": form.operation, "type": form.type or "",
-        "abs": bool(form.abs), "a": _operand(a), "not": isinstance(a, Inverted), "d": _operand(d), "p": _operand(p),
+        "kind": "together",
+        "what": code.name,
+        "mode": mode,
+        "operation": form.operation,
+        "type": form.type or "",
+        "abs": bool(form.abs),
+        "a": _operand(a),
+        "not": isinstance(a, Inverted),
+        "d": _operand(d),
+        "p": _operand(p),
         "mask": _operand(mask),
-    }  # fmt: skip
+    }
 
 
 def _shuffle(code: Code) -> dict[str, Any]:
@@ -137,9 +145,15 @@ def _shuffle(code: Code) -> dict[str, Any]:
     d, p = _destinations(code)
     a, by, clamp, mask = (*code.sources, None)[:4]
     return {
-        "kind": "shuffle", "mode": code.form.mode, "a": _operand(a), "d": _operand(d), "p": _operand(p),
-        "by": _operand(by), "clamp": _operand(clamp), "mask": _operand(mask),
-    }  # fmt: skip
+        "kind": "shuffle",
+        "mode": code.form.mode,
+        "a": _operand(a),
+        "d": _operand(d),
+        "p": _operand(p),
+        "by": _operand(by),
+        "clamp": _operand(clamp),
+        "mask": _operand(mask),
+    }
 
 
 def _matrix(program: Program, code: Code) -> dict[str, tuple[Fragment, tuple[Source | None, ...]]]:
@@ -152,7 +166,12 @@ def _matrix(program: Program, code: Code) -> dict[str, tuple[Fragment, tuple[Sou
 
 def _layout(f: Fragment, half: str) -> dict[str, Any]:
     return {
-        "rows": f.rows, "columns": f.columns, "type": half if f.type == "b16" else f.type, "packed": f.packed,
-        "width": f.width, "blocks": f.rows // 8 if f.type == "b16" else 1,
-        "row": f.row.ravel().tolist(), "column": f.column.ravel().tolist(),
-    }  # fmt: skip
+        "rows": f.rows,
+        "columns": f.columns,
+        "type": half if f.type == "b16" else f.type,
+        "packed": f.packed,
+        "width": f.width,
+        "blocks": f.rows // 8 if f.type == "b16" else 1,
+        "row": f.row.ravel().tolist(),
+        "column": f.column.ravel().tolist(),
+    }

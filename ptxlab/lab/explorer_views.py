@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, TargetError, UnavailableError
-from ptxlab.lab import counters_pane as tallies
-from ptxlab.lab import dataflow, highlight, hover, roofline, sass_pane
+from ptxlab.lab import counters_pane, dataflow, highlight, hover, roofline, sass_pane
 from ptxlab.lab.diff import Row, compare
 from ptxlab.lab.subject import DEVICES, MACHINES, Ran, Subject, Way
 
@@ -59,9 +58,14 @@ class Request:
 
 
 def request(
-    subject: Subject | str, *, device: str = "auto", row: int = -1, head: tuple[int, int] = (0, 0), sass: bool = False,
+    subject: Subject | str,
+    *,
+    device: str = "auto",
+    row: int = -1,
+    head: tuple[int, int] = (0, 0),
+    sass: bool = False,
     **values: Any,
-) -> Request:  # fmt: skip
+) -> Request:
     """A request with the defaults of a subject, or of a kernel of the library by name, and these values instead."""
     from ptxlab.lab.attention_subject import named
 
@@ -208,10 +212,15 @@ def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int
     threads = block[0] * block[1] * block[2]
     found = targets.occupancy(arch, threads, registers, shared)
     return {
-        "percent": round(100 * found.share, 1), "limiter": found.limiter, "text": str(found), "blocks": found.blocks,
-        "warps": found.warps, "most": targets.get(arch).warps_per_sm, "threads": threads,
+        "percent": round(100 * found.share, 1),
+        "limiter": found.limiter,
+        "text": str(found),
+        "blocks": found.blocks,
+        "warps": found.warps,
+        "most": targets.get(arch).warps_per_sm,
+        "threads": threads,
         "limits": [[what, blocks] for what, blocks in found.limits.items()],
-    }  # fmt: skip
+    }
 
 
 def sass(version: Version, request: Request) -> dict[str, Any]:
@@ -244,7 +253,7 @@ def show_run(ran: Ran | None, request: Request, version: Version) -> dict[str, A
         "ways": [_way(way) for way in (judged.ways if judged else ran.kept or ())],
         "findings": [str(f) for f in launched.findings],
         "map": error_map(ran, request),
-        "counters": tallies.show(counts, launched),
+        "counters": counters_pane.show(counts, launched),
         "roofline": roofline.show(counts, values.get("arch", ""), _least(ran), launched),
         "arrays": [[name, _described(array)] for name, array in ran.arrays.items()],
         "tiles": tiles,
