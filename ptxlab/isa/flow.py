@@ -86,7 +86,7 @@ _SHARED, _CLUSTER = ("shared", "shared::cta"), ("shared", "shared::cta", "shared
 
 def _mbarrier(
     what: str, operands: str, does: Action, version: tuple[int, int], sm: int, orders: tuple[str, ...] = ()
-) -> None:  # fmt: skip
+) -> None:
     """An mbarrier operation, and the same with an explicit order and scope where it has one."""
     op(f"mbarrier.{what}{{.space}}.b64  {operands}", _MBARRIER, space=_CLUSTER if "arrive" in what else _SHARED,
        does=does, group=AsyncGroup.MBARRIER, version=version, sm=sm)  # fmt: skip

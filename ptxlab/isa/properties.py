@@ -26,6 +26,8 @@ _JUMPS = frozenset({Action.BRANCH, Action.INDEXED_BRANCH, Action.CALL, Action.RE
 _STRONG_WORDS = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
 _POLLING_WORDS = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _RELEASE_WORDS, _ACQUIRE_WORDS = frozenset({"release", "acq_rel"}), frozenset({"acquire", "acq_rel"})
+_WAITS = frozenset({Action.WAIT_GROUP, Action.WAIT_ALL, Action.MBARRIER_WAIT})
+_ORDERING_KINDS = ("flow", "none", "async")
 _SCALAR_MEMORY = ATOMICS | {Action.LOAD, Action.STORE}
 
 
@@ -124,35 +126,32 @@ class Properties:
 
 def properties_of(form: Form) -> Properties:
     """The properties of a form; read them as `form.properties`, which keeps them."""
-    action, entry = form.op.does, form.op
-    kind, words = action.kind, set(form.opcode.split(".")[1:])
-    changes, copies = action in _CHANGES, action is Action.COPY
+    entry, action, words = form.op, form.op.does, set(form.opcode.split(".")[1:])
+    kind, barrier, fence = action.kind, action is Action.BARRIER, action is Action.FENCE
+    mbarrier, changes, copies = action in MBARRIER, action in _CHANGES, action is Action.COPY
     addressed = any(spec.role == "addr" for spec in entry.operands)
-    fences = action is Action.FENCE
     converges = kind == "warp" or any(spec.name == "membermask" for spec in entry.operands)
-    shared_flag = action in MBARRIER and action is not Action.MBARRIER_INIT
-    strong = action in ATOMICS or shared_flag or bool(words & _STRONG_WORDS)
+    flag = mbarrier and action is not Action.MBARRIER_INIT
+    strong = action in ATOMICS or flag or bool(words & _STRONG_WORDS)
+    state = (mbarrier and action is not Action.COPIES_ARRIVE) or action is Action.COUNT_PENDING
     ends = action in (Action.RETURN, Action.EXIT, Action.TRAP)
-    barrier = action is Action.BARRIER
+    writes = changes or action is Action.STORE
     return Properties(
         action,
         loads=action in _LOADS or changes or copies,
         stores=action in _STORES or changes or copies,
         space=str(form.space or "generic").partition("::")[0] if addressed else "",
         strong=strong,
-        releases=fences or (action not in MBARRIER and bool(words & _RELEASE_WORDS)),
-        acquires=fences or (action not in MBARRIER and bool(words & _ACQUIRE_WORDS)),
-        polls=action is Action.ATOMIC or (action in MBARRIER and action is not Action.COPIES_ARRIVE)
-        or action is Action.COUNT_PENDING or bool(words & _POLLING_WORDS),
+        releases=fence or (not mbarrier and bool(words & _RELEASE_WORDS)),
+        acquires=fence or (not mbarrier and bool(words & _ACQUIRE_WORDS)),
+        polls=action is Action.ATOMIC or state or bool(words & _POLLING_WORDS),
         converges=converges,
         aligned=bool(form.aligned) or (barrier and all(slot.name != "aligned" for slot in entry.slots)),
         jumps=action in _JUMPS,
         ends_block=action in _JUMPS or ends or barrier or action is Action.WARP_BARRIER,
         falls_through=not ends and action not in (Action.BRANCH, Action.INDEXED_BRANCH),
-        waits=converges or (barrier and not form.arrive)
-        or action in (Action.WAIT_GROUP, Action.WAIT_ALL, Action.MBARRIER_WAIT),
-        orders=strong if action is Action.LOAD else kind in ("flow", "none", "async") or changes or converges
-        or action is Action.STORE,
+        waits=converges or (barrier and not form.arrive) or action in _WAITS,
+        orders=strong if action is Action.LOAD else kind in _ORDERING_KINDS or writes or converges,
         group=entry.group,
         work=work_of(form),
-    )  # fmt: skip
+    )

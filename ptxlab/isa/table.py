@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ptxlab.isa.actions import COMPUTES, Action, AsyncGroup
+from ptxlab.isa.left_out import LEFT_OUT
 from ptxlab.isa.modifiers import NEEDS
 from ptxlab.isa.properties import Properties, properties_of
 from ptxlab.isa.types import WIDTH
@@ -257,20 +258,6 @@ def _one(text: str, optional: bool, negatable: bool) -> Iterable[OperandSpec]:
     if bar:
         name, _, second_type = second.partition(":")
         yield OperandSpec(name, "dst", second_type or type_ or "type", True, second=True)
-
-
-LEFT_OUT = {
-    name: what
-    for what, names in {
-        "textures and surfaces": "tex tld4 txq istypep suld sust sured suq",
-        "video instructions": "vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin "
-                              "vmin2 vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4",
-        "instructions for several GPUs": "multimem",
-        "instructions that need sm_100": "tcgen05 clusterlaunchcontrol",
-    }.items()
-    for name in names.split()
-}  # fmt: skip
-"""The instructions of PTX ISA 9.0 that the table does not have -> why."""
 
 
 def _unknown(name: str) -> str:

@@ -8,8 +8,8 @@ from itertools import chain, pairwise
 
 from ptxlab.errors import PtxError
 from ptxlab.isa import TABLE, Action, FormError, action_of, form, found
+from ptxlab.isa.left_out import LEFT_OUT
 from ptxlab.isa.special import SPECIAL_REGISTERS
-from ptxlab.isa.table import LEFT_OUT
 from ptxlab.text.collection import uncollected
 from ptxlab.text.declared import misdeclared
 from ptxlab.text.fits import agreeing, guard_misfit, misfit
