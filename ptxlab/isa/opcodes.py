@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 from ptxlab.isa.actions import Action
 from ptxlab.isa.table import TABLE, Op, found
 
 
+@functools.lru_cache(maxsize=1 << 13)
 def action_of(opcode: str) -> Action | None:
     """What an opcode does; where no entry has its modifiers, what the first entry of its first word does. None for
     words that no entry begins with."""

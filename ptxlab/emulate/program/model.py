@@ -130,20 +130,16 @@ class Code:
     instruction: Instruction | None = None
     block: int = -1
     reason: str = ""
+    properties: Properties = field(init=False, repr=False)
+    action: Action = field(init=False)
 
-    @property
-    def properties(self) -> Properties:
-        """What it does."""
-        pseudo = _PSEUDO.get(self.name)
-        if pseudo is not None:
-            return pseudo
-        assert self.form is not None
-        return self.form.properties
-
-    @property
-    def action(self) -> Action:
-        """What it does, in one word: an engine has a body for each."""
-        return self.properties.action
+    def __post_init__(self) -> None:
+        if self.name in _PSEUDO:
+            self.properties = _PSEUDO[self.name]
+        else:
+            assert self.form is not None
+            self.properties = self.form.properties
+        self.action = self.properties.action
 
     @property
     def guard_reg(self) -> int:
