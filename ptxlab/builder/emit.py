@@ -21,22 +21,12 @@ from ptxlab.builder.registers import Register, Var
 from ptxlab.builder.source import Names, Site, Source
 from ptxlab.builder.types import IN_REGISTER, TYPES
 from ptxlab.errors import BuildError
-from ptxlab.isa import FormError
+from ptxlab.isa import Action, FormError
 from ptxlab.isa.examples import fragment_registers
+from ptxlab.isa.special import NAMES
 from ptxlab.isa.types import WIDTH
 
 T = TypeVar("T")
-
-SPECIAL = {
-    "tid", "ntid", "laneid", "warpid", "nwarpid", "ctaid", "nctaid", "smid", "nsmid", "gridid", "clock", "clock_hi",
-    "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi", "lanemask_eq", "lanemask_le", "lanemask_lt",
-    "lanemask_ge", "lanemask_gt", "is_explicit_cluster", "clusterid", "nclusterid", "cluster_ctaid",
-    "cluster_nctaid", "cluster_ctarank", "cluster_nctarank", "total_smem_size", "aggr_smem_size", "dynamic_smem_size",
-    "current_graph_exec", "reserved_smem_offset_begin", "reserved_smem_offset_end", "reserved_smem_offset_cap",
-    *(f"pm{n}" for n in range(8)), *(f"pm{n}_64" for n in range(8)), *(f"envreg{n}" for n in range(32)),
-    *(f"reserved_smem_offset_{n}" for n in range(2)),
-}  # fmt: skip
-"""Names of special registers: a register of ours may not be called so."""
 
 IDENTIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+)\Z")
 """A PTX identifier."""
@@ -91,7 +81,7 @@ class Emitter:
         self.registers: list[Register[Any]] = []  # every register, in order of creation
         self.families: dict[str, tuple[type[Any], int]] = {}  # acc -> (f32, 64): declared as %acc<64>
         self.plans: set[Plan] = set()
-        self._taken: set[str] = set(SPECIAL)
+        self._taken: set[str] = set(NAMES)
         self._next: dict[str, int] = {}
         self._with: Any = None  # a `k.if_(...)` that was not entered yet
 
@@ -177,7 +167,7 @@ class Emitter:
                 )
             return value.base
         if isinstance(value, list | tuple):
-            element = str(p.form.type) if ptx == "vec" else "any" if p.form.op.name == "mov" else ptx
+            element = str(p.form.type) if ptx == "vec" else "any" if p.form.op.does is Action.MOVE else ptx
             return Vec([self._operand(p, element if element in WIDTH else "any", v, site) for v in value])
         if isinstance(value, str):
             return value
@@ -314,7 +304,7 @@ class Emitter:
         """How many registers of which type a matrix instruction's result takes in a lane."""
         if p.form.num:
             return int(str(p.form.num)[1:]), "b32"
-        if p.form.op.name not in ("mma", "wmma"):
+        if p.form.op.kind != "warp":
             raise traps.error(site, f"{p.form.op.name}: the registers of the result must be given", "into=accumulators")
         return fragment_registers(p.form, str(p.form.matrix or p.results[0][0].name))
 
@@ -363,7 +353,7 @@ class Emitter:
         if not numbered and hint not in taken:
             taken.add(hint)
             return hint
-        n = self._next.get(hint, 0 if numbered else 1 if hint in SPECIAL else 2)
+        n = self._next.get(hint, 0 if numbered else 1 if hint in NAMES else 2)
         join = "" if numbered else "_"
         while f"{hint}{join}{n}" in taken:
             n += 1

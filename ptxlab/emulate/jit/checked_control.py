@@ -11,13 +11,14 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import instructions as rules
+from ptxlab.isa.actions import Action
 
 
 class Checking(CheckedTransfers):
     """The mixin. Both functions of a checked program are written with it."""
 
     def plain(self, code: Code) -> None:
-        if self.race and code.name in ("fence", "membar"):
+        if self.race and code.action is Action.FENCE:
             self._if_any(["call void @race.fence(ptr %ctx, ptr %cta, ptr %ws)",
                           "call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)"])  # fmt: skip
         elif rules.meets(code):
@@ -59,7 +60,9 @@ class Checking(CheckedTransfers):
         if sources is None:
             members = self._read(given, "b32")
             sources = (
-                [self._read(code.sources[k], code.source_types[k]) for k in (0, 1, 2)] if code.name == "shfl" else []
+                [self._read(code.sources[k], code.source_types[k]) for k in (0, 1, 2)]
+                if code.action is Action.SHUFFLE
+                else []
             )
         else:
             p = self.t.let(f"getelementptr i8, ptr %ws, i64 {S.MEMBERS}")
@@ -68,7 +71,7 @@ class Checking(CheckedTransfers):
             f"call void @sync.members(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, <{W} x i32> "
             f"{self.vector(members)}, i64 {code.index})"
         )
-        if code.name == "shfl":
+        if code.action is Action.SHUFFLE:
             self._shuffle(code, members, sources[1], sources[2])
 
     def _shuffle(self, code: Code, members: Value, b: Value, c: Value) -> None:
@@ -111,7 +114,7 @@ class Checking(CheckedTransfers):
     def _barrier(self, block: Block, code: Code) -> None:
         if self.sync:
             given = [(s, ty) for s, ty in zip(code.sources, code.source_types, strict=True) if s is not None]
-            if "red" in rules.words_of(code):
+            if code.form is not None and code.form.red:
                 given.pop()
             numbers = [self._first(self._read(s, "u32")) for s, _ in given]
             count = numbers[1] if len(numbers) > 1 else "0"

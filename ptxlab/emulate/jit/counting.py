@@ -26,6 +26,7 @@ from ptxlab.emulate.jit.values import Value, constant
 from ptxlab.emulate.program.model import Block, Code, Literal, Mem, Program
 from ptxlab.emulate.rules.counting import TALLY, moves_pairs
 from ptxlab.isa import fragments
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form
@@ -102,12 +103,12 @@ class Counting(Control):
         self._add(code.index, ON, self._pair(some, lanes))
 
     def control(self, block: Block, code: Code) -> None:
-        if code.name == "bra" and not self.slow and self._leaves(code.target):
+        if code.action is Action.BRANCH and not self.slow and self._leaves(code.target):
             self._parts()  # such a branch is a way to leave, and does not come to `jump`
         super().control(block, code)
 
     def jump(self, block: Block, target: Value) -> None:
-        if self.code.name != "bra" or self.slow or not self._leaves(self.code.target):
+        if self.code.action is not Action.BRANCH or self.slow or not self._leaves(self.code.target):
             self._parts(target)
         super().jump(block, target)
 
@@ -220,7 +221,7 @@ class Counting(Control):
     def matrix(self, code: Code) -> None:
         form = code.form
         assert form is not None
-        if form.op.name in ("ldmatrix", "stmatrix"):
+        if code.properties.rows:
             lanes = 8 * int(form.num[1:])
             rows = self.t.let(f"select i1 {self._any()}, i32 {(1 << lanes) - 1 if lanes < W else -1}, i32 0")
             self._anywhere(code.index, self._place(code, "a"), 0, 16, mask=rows)
@@ -338,7 +339,7 @@ def tally(program: Program, counts: np.ndarray, records: np.ndarray) -> np.ndarr
             row[f"{code.space}_{needed}"] = row["on_warps"] + shared[0] + beyond[0]
             row[f"{code.space}_{best}"] = row["on_warps"] + shared[1] + beyond[1]
             row[f"{code.space}_bytes"] = row["on_threads"] * access_shape(code)[2]
-        elif code.name in ("ld", "st", "ldu") and code.space == "local":
+        elif code.properties.plain and code.space == "local":
             row["local_requests"], row["local_bytes"] = row["on_warps"], row["on_threads"] * access_shape(code)[2]
         else:
             for space, where, names in (

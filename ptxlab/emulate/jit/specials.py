@@ -10,7 +10,7 @@ from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, constant
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
-from ptxlab.isa.modifiers import SPECIAL
+from ptxlab.isa.special import SPECIAL
 
 _LANES = np.arange(W, dtype=np.uint64)
 _LANE_MASKS = {

@@ -20,6 +20,7 @@ import numpy as np
 
 from ptxlab.emulate.program.model import Code, Literal, Program, Reg
 from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.step.access import Touch
@@ -71,12 +72,12 @@ def wavefronts(address: np.ndarray, mask: np.ndarray, size: int, *, pairs: bool)
 
 def moves_pairs(code: Code) -> bool:
     """Whether an access to shared memory is one whose groups may grow: an ordinary load."""
-    return code.name in ("ld", "ldu")
+    return code.action is Action.LOAD
 
 
 def is_branch(code: Code) -> bool:
     """Whether lanes may part here. The `ret` of a kernel ends its threads, and is none."""
-    return code.name in ("bra", "brx", "call") or (code.name == "ret" and code.register >= 0)
+    return code.properties.jumps and (code.action is not Action.RETURN or code.register >= 0)
 
 
 # -- the stepping engine -----------------------------------------------------------------------------------------------
@@ -127,14 +128,15 @@ class Watch:
 
     def _branching(self, code: Code, step: Callable[[Warp], int | None]) -> Callable[[Warp], int | None]:
         row, at, guard, program = self.rows[code.index], _AT["divergent"], code.guard, self.program
-        register = code.register if code.name == "ret" else -1
+        register = code.register if code.action is Action.RETURN else -1
         places: np.ndarray | None = None
-        if code.name == "brx" and isinstance(code.sources[0], Reg):
+        indexed = code.action is Action.INDEXED_BRANCH
+        if indexed and isinstance(code.sources[0], Reg):
             register = code.sources[0].index
             places = np.array([program.blocks[b].first for b in code.targets])
         if guard is None and register < 0:
             return step
-        assert code.name != "brx" or isinstance(code.sources[0], Reg | Literal)
+        assert not indexed or isinstance(code.sources[0], Reg | Literal)
 
         def run(w: Warp) -> int | None:
             mask = w.mask

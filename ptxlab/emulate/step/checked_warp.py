@@ -14,6 +14,7 @@ from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import LANES
 from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import Form
 
@@ -60,7 +61,7 @@ class CheckedWarp(Warp):
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
         """An access of an instruction that goes to memory by itself."""
-        copied = code.name == "cp" and touch.what == "store"
+        copied = code.action is Action.COPY and touch.what == "store"
         found: dict[int, tuple[Region, list[int], list[int]]] = {}
         for lane in np.flatnonzero(touch.mask).tolist():
             at = int(touch.address[lane])
@@ -92,7 +93,7 @@ class CheckedWarp(Warp):
         if (
             checker.sync
             and what != "atomic"
-            and code.name != "cp"
+            and code.action is not Action.COPY
             and region.name == "shared memory"
             and self.spaces.check.copies.pending
         ):

@@ -16,13 +16,14 @@ from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import races as R
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, shuffle_source, words_of
+from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, shuffle_source
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.block_checks import Copies
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import LANES, mask_bits
 from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa.actions import Action, AsyncGroup
 
 if TYPE_CHECKING:
     from ptxlab.emulate.runtime.report import Launch
@@ -94,7 +95,7 @@ class Checker:
 
     def _wrapped(self, code: Code, step: Step) -> Step:
         look: list[Callable[[Warp, np.ndarray], None]] = []
-        if code.name in ("bar", "barrier") and code.form is not None and not code.form.warp and code.name != "%reduced":
+        if code.properties.barrier:
             if self.sync:
                 look.append(self._at_barrier(code))
         elif meets(code):
@@ -106,7 +107,7 @@ class Checker:
             look.append(lambda w, mask: w.spaces.check.order.fence(w.warp))
         if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
-        if code.name == "cp" and self.sync:
+        if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
         if not look:
             return step
@@ -137,23 +138,23 @@ class Checker:
             assert isinstance(w, CheckedWarp)
             self.begin()
             for touch in touches:
-                w.look(code, touch, "store" if "init" in words_of(code) else touch.what)
+                w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
             return result
 
         return run
 
     def _at_copy(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        words = words_of(code)
+        action = code.action
 
         def look(w: Warp, mask: np.ndarray) -> None:
             copies: Copies = w.spaces.check.copies
             for lane in np.flatnonzero(mask).tolist():
                 thread = w.warp * LANES + lane
-                if "commit_group" in words or "mbarrier" in words:  # who waits for the mbarrier waits for these copies
+                if action in (Action.COMMIT, Action.COPIES_ARRIVE):  # who waits for the mbarrier waits for these copies
                     copies.commit(thread)
-                elif "wait_all" in words:
+                elif action is Action.WAIT_ALL:
                     copies.wait(thread, None)
-                elif "wait_group" in words:
+                elif action is Action.WAIT_GROUP:
                     source = code.sources[0]
                     copies.wait(thread, int(source.value) if isinstance(source, Literal) else 0)
 
@@ -163,7 +164,7 @@ class Checker:
 
     def _at_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         sources = [s for s in code.sources if s is not None]
-        if "red" in words_of(code):
+        if code.form is not None and code.form.red:
             sources = sources[:-1]
         numbers = [self.translator.read(s, "u32", code) for s in sources]
         whole = aligned(code)
@@ -249,7 +250,7 @@ class Checker:
         if code.form is not None and code.form.warp:
             members = self.translator.read(code.sources[0], "b32", code)
         assert members is not None
-        shuffle = self._at_shuffle(code) if code.name == "shfl" else None
+        shuffle = self._at_shuffle(code) if code.action is Action.SHUFFLE else None
 
         def look(w: Warp, mask: np.ndarray) -> None:
             named = members(w)
