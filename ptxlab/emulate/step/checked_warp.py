@@ -18,6 +18,7 @@ from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import LANES, mask_bits
 from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import Form
 
@@ -56,7 +57,7 @@ class CheckedWarp(Warp):
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
         """An access of an instruction that goes to memory by itself."""
-        copied = code.name == "cp" and touch.what == "store"
+        copied = code.action is Action.COPY and touch.what == "store"
         found: dict[int, tuple[Region, np.ndarray, np.ndarray]] = {}
         for lane in np.flatnonzero(touch.mask).tolist():
             at = int(touch.address[lane])
@@ -92,7 +93,7 @@ class CheckedWarp(Warp):
             offsets.array[:] = start - low if low else start
             if written is not None:
                 self._initialised(code, written, region, low, some, size, what)
-            if block.copies and what != "atomic" and code.name != "cp" and region.name == "shared memory":
+            if block.copies and what != "atomic" and code.action is not Action.COPY and region.name == "shared memory":
                 members, base = checker.members(code, size), int(region.base)
                 in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
             if race is not None:
