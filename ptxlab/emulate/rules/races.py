@@ -250,14 +250,14 @@ def storing(
 @rule
 def stored(launch: Launch) -> None:
     """The plain store is done."""
-    launch.store.values = None
+    launch.store.components = 0
 
 
 @rule(cold=True)
 def leaves(launch: Launch, address: u64, lane: u64) -> boolean:
     """Whether the store that is looked at leaves a word as it is. Then it does not matter which write is last."""
     store = launch.store
-    if store.values is None:
+    if store.components == 0:
         return False
     begin = store.start
     if store.narrow is not None:

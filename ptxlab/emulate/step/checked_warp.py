@@ -13,10 +13,8 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, race_accesses, races
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
-from ptxlab.emulate.rules.instructions import releases, strong
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import LANES, mask_bits
-from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
@@ -86,7 +84,7 @@ class CheckedWarp(Warp):
         checker: Checker = self.machine.checker
         block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
-        if race is not None and releases(code):
+        if race is not None and checker.releases[code.index]:
             races.fence(checker.record, block, self.warp)
         lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
         for low, some in ((0, lanes),) if region.size < 1 << 31 else _one_by_one(start, lanes):
@@ -98,7 +96,7 @@ class CheckedWarp(Warp):
                 in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
             if race is not None:
                 self._raced(code, race, region, low, some, size, values, write=what != "load")
-        if race is not None and strong(code) and not is_mbarrier(code):
+        if race is not None and checker.acquires[code.index]:
             races.acquire(checker.record, block, self.warp)
 
     def _initialised(
@@ -124,11 +122,7 @@ class CheckedWarp(Warp):
         pieces, members = checker.pieces(code, size), checker.members(code, size)
         records = race.records + low // checker.granule if low else race.records
         if values is not None:
-            octets = np.stack(values).view(np.uint8).reshape(-1)
-            races.storing(
-                launch, Pointer(octets), size // len(values), len(values), Pointer(region.data), base, base + low,
-                offsets, None,
-            )  # fmt: skip
+            checker.storing(region, values, base + low)
         where = launch, block, self.warp, lanes, records, race.stride
         first = offsets[lowest(lanes)]
         if not write and bits(offsets.array == first) & lanes == lanes:

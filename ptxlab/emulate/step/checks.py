@@ -40,6 +40,11 @@ class Checker:
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
+        self.releases = [releases(code) for code in program.codes]
+        self.acquires = [strong(code) and not is_mbarrier(code) for code in program.codes]
+        self._values = np.zeros(LANES * 64, np.uint8)
+        self._stored: Region | None = None  # where a store went last
+        self.record.store.values, self.record.store.narrow = Pointer(self._values), self.offsets
         self._members: dict[tuple[int, int], Pointer[int]] = {}
         self._pieces: dict[tuple[int, int], Pointer[int]] = {}
         self.notes: dict[tuple[int, int, int], Note] = {}  # those of mbarriers
@@ -69,6 +74,17 @@ class Checker:
     def found(self) -> list[Note]:
         """All notes."""
         return [*noted(self.record, self.program), *self.notes.values()]
+
+    def storing(self, region: Region, values: tuple[Any, ...], start: int) -> None:
+        """A plain store is looked at next: `values` to `start` and the offsets."""
+        store = self.record.store
+        if self._stored is not region:
+            store.memory, store.memory_start = Pointer(region.data), int(region.base)
+            self._stored = region
+        width = values[0].itemsize
+        store.components, store.width, store.start = len(values), width, start
+        for k, value in enumerate(values):
+            self._values[k * LANES * width : (k + 1) * LANES * width].view(value.dtype)[:] = value
 
     def members(self, code: Code, size: int) -> Pointer[int]:
         """The table of one access, as the rules want it."""
