@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Address
-from ptxlab.emulate.jit.control import Control
+from ptxlab.emulate.jit.checked_registers import THERE, CheckedRegisters
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import W
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ptxlab.isa.table import Form
 
 COLD = "!prof !0"
-THERE = "%check.launch", "%check.block", "%check.warp"
-"""What rules about a warp are handed first."""
 _DECLARED = (
     "declare i32 @llvm.ctlz.i32(i32, i1)", "declare i64 @llvm.cttz.i64(i64, i1)",
     "declare i32 @llvm.bitreverse.i32(i32)",
@@ -40,18 +38,14 @@ _DECLARED = (
 )  # fmt: skip
 
 
-class CheckedAccesses(Control):
+class CheckedAccesses(CheckedRegisters):
     """Loads, stores and atomics. `init`, `race`, `sync`: what is checked."""
 
-    init = race = sync = False
-    tables: list[str]
+    race = sync = False
 
     def _fields(self) -> None:
         super()._fields()
         self.t.declared.update(_DECLARED)
-        self._held(S.Context, "check", "ptr", "check.launch")
-        self._held(S.Cta, "checks", "ptr", "check.block")
-        self._held(S.Warp, "warp_id", "i32", "check.warp")
         self._held(S.Cta, "init_shared", "ptr")
         self._held(S.Cta, "race_shared", "ptr")
         self._held(S.Cta, "race_shared_stride", "i64", "race.stride")

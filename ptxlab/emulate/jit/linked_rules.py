@@ -8,7 +8,16 @@ from ptxlab.emulate.jit import barrier_checks, rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import blocks, copies_in_flight, initcheck, lane_masks, memcheck, memory_model, notes
+from ptxlab.emulate.rules import (
+    blocks,
+    copies_in_flight,
+    initcheck,
+    lane_masks,
+    memcheck,
+    memory_model,
+    notes,
+    register_values,
+)
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
@@ -27,7 +36,7 @@ CHECKS: tuple[rulecode.Function, ...] = (
     notes.serial, notes.note, blocks.started, barrier_checks.arrived, barrier_checks.opened,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
-    initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
+    register_values.executed, initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.mark,
 )  # fmt: skip
 """Of a build with checks."""

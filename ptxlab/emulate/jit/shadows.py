@@ -12,6 +12,7 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules import notes, races, records
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.records import Block
@@ -46,6 +47,7 @@ class Watched:
         self.record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
         for name, value in known(program, frozenset(launch.checks)).items():
             setattr(self.record, name.partition(".")[2], value)
+        self.followed = len(register_flow(program).registers) if self.init else 0
 
     def _records(self, size: int) -> tuple[Pointer[int], int]:
         """Fresh records for `size` bytes, and their stride; the room behind each is for whole vectors."""
@@ -66,6 +68,9 @@ class Watched:
         block = Block.new()
         block.shared_size = shared
         cta.checks = Pointer(block.buffer)
+        if self.followed:
+            block.followed, block.value_count = self.followed, self.followed * self.launch.warps
+            block.values = Pointer(np.zeros(block.value_count, np.uint32))
         if self.init:
             block.written = cta.init_shared = Pointer(np.zeros(shared + 64, np.uint8))
         if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them

@@ -31,6 +31,10 @@ class BlockChecks:
         self.record.shared_size = shared_size
         if checker.sync:
             self.record.pending = Pointer(np.zeros(shared_size // 4 + 1, np.uint64))
+        if checker.flow.registers:
+            warps, record = checker.launch.warps, self.record
+            record.followed, record.value_count = len(checker.flow.registers), len(checker.flow.registers) * warps
+            record.values = Pointer(np.zeros(record.value_count, np.uint32))
         started(self.record, run.index)
         self.order = R.Order(run.index, checker.published, checker.compares)
         self.phases = Phases(checker.program, run.index, self, checker.notes, race=checker.race)
