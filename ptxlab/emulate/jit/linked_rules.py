@@ -33,11 +33,12 @@ COUNTERS: tuple[rulecode.Function, ...] = (
 )  # fmt: skip
 """Of a build with counters."""
 CHECKS: tuple[rulecode.Function, ...] = (
-    notes.serial, notes.note, blocks.started, barrier_checks.arrived, barrier_checks.opened,
+    notes.serial, notes.note, blocks.started, initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
+    initcheck.report, initcheck.mark,
+    barrier_checks.arrived, barrier_checks.opened,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
-    register_values.executed, initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
-    initcheck.report, initcheck.mark,
+    register_values.executed,
 )  # fmt: skip
 """Of a build with checks."""
 

@@ -44,13 +44,6 @@ def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
         yield int(start[lane]), 1 << lane
 
 
-def _offsets(start: np.ndarray, lanes: np.ndarray) -> tuple[int, Pointer[int]]:
-    """A mask of some lanes, and their offsets in shared memory in an array of 32."""
-    offsets = np.zeros(LANES, np.uint32)
-    offsets[lanes] = start
-    return int((1 << lanes).sum()), Pointer(offsets)
-
-
 class CheckedWarp(Warp):
     """A warp whose accesses are looked at."""
 
@@ -92,8 +85,8 @@ class CheckedWarp(Warp):
             start[lane], mask[lane] = first, True
         for region, start, mask in found.values():
             if copied and self.machine.checker.sync:
-                lanes, offsets = _offsets(start[mask], np.flatnonzero(mask))
-                in_flight.start(self.spaces.check.record, self.warp, lanes, offsets, touch.size, code.index)
+                offsets = Pointer[int](start.astype(np.uint32))
+                in_flight.start(self.spaces.check.record, self.warp, mask_bits(mask), offsets, touch.size, code.index)
             self._accessed(code, what, region, start, mask, touch.size, touch.address, None)
 
     def _accessed(
@@ -103,27 +96,17 @@ class CheckedWarp(Warp):
         """The lanes of a mask, None for all, access `size` bytes each of a region, from byte `start` on."""
         checker: Checker = self.machine.checker
         race, written = checker.shadow(region)
+        block, who = self.spaces.check.record, 0xFFFFFFFF if mask is None else mask_bits(mask)
         if written is not None:
-            self._initialised(code, written, region, start, 0xFFFFFFFF if mask is None else mask_bits(mask), size, what)
-        if race is None and not checker.sync:
+            self._initialised(code, written, region, start, who, size, what)
+        if block.copies and what != "atomic" and code.name != "cp" and region.name == "shared memory":
+            offsets, members = Pointer[int](start.astype(np.uint32)), checker.members(code, size)
+            in_flight.touched(checker.record, block, self.warp, who, offsets, members, int(region.base))
+        if race is None:
             return
         lanes = np.arange(LANES) if mask is None else np.flatnonzero(mask)
         start = start[lanes]
         is_strong, order = strong(code), self.spaces.check.order
-        if (
-            checker.sync
-            and what != "atomic"
-            and code.name != "cp"
-            and region.name == "shared memory"
-            and self.spaces.check.record.copies
-        ):
-            who, offsets = _offsets(start, lanes)
-            in_flight.touched(
-                checker.record, self.spaces.check.record, self.warp, who, offsets, checker.members(code, size),
-                int(region.base),
-            )  # fmt: skip
-        if race is None:
-            return
         if releases(code):
             order.fence(self.warp)
         me = np.uint64(
