@@ -13,6 +13,7 @@ from ptxlab.emulate.rules import (
     copies_in_flight,
     initcheck,
     lane_masks,
+    local_memory,
     memcheck,
     memory_model,
     notes,
@@ -38,7 +39,8 @@ CHECKS: tuple[rulecode.Function, ...] = (
     barrier_checks.arrived, barrier_checks.opened,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
-    register_values.executed,
+    register_values.executed, local_memory.loaded, local_memory.stored, local_memory.copied,
+    local_memory.accessed_anywhere,
 )  # fmt: skip
 """Of a build with checks."""
 

@@ -71,6 +71,10 @@ class Watched:
         if self.followed:
             block.followed, block.value_count = self.followed, self.followed * self.launch.warps
             block.values = Pointer(np.zeros(block.value_count, np.uint32))
+        if self.init and self.program.local_size:
+            block.local_stride = self.program.local_stride
+            block.local_size = 32 * self.launch.warps * block.local_stride
+            block.local = Pointer(np.zeros(block.local_size, np.uint8))
         if self.init:
             block.written = cta.init_shared = Pointer(np.zeros(shared + 64, np.uint8))
         if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them

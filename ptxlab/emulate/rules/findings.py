@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.runtime.faults import unravel
-from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.findings import Finding, Party
 from ptxlab.isa import types
 
@@ -102,7 +102,8 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
     space, where = _where(program, memory, code, note.address)
     return Finding(
         check, _sentence(program, note, code, other, space), kind, first, second, space,
-        note.address if space else None, where, note.value if note.kind in (COUNTS, SOURCE, RANGE) else None, note.count,
+        note.address if space else None, where, note.value if note.kind in (COUNTS, SOURCE, RANGE) else None,
+        note.count,
     )  # fmt: skip
 
 
@@ -152,7 +153,13 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
     """The space that an address lies in, and the place in words."""
     if address < 0:
         return "", ""
-    if code.space == "shared" or 0 <= address - SHARED_WINDOW < WINDOW_SIZE or address < WINDOW_SIZE:
+    if code.space in ("local", "frame") or 0 <= address - LOCAL_WINDOW < WINDOW_SIZE:
+        offset = address - LOCAL_WINDOW if address >= LOCAL_WINDOW else address
+        for name, at, size in program.local_names:
+            if at <= offset < at + size:
+                return "local", f"local memory, byte {offset - at} of {name!r} ({size} bytes)"
+        return "local", f"local memory, byte {offset}"
+    if 0 <= address - SHARED_WINDOW < WINDOW_SIZE or address < WINDOW_SIZE:
         offset = address - SHARED_WINDOW if address >= SHARED_WINDOW else address
         before = [v for v in program.shared_names if v[1] <= offset < v[1] + max(v[2], 1)]
         if before:

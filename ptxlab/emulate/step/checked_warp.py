@@ -11,7 +11,7 @@ from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import findings as F
-from ptxlab.emulate.rules import initcheck
+from ptxlab.emulate.rules import initcheck, local_memory
 from ptxlab.emulate.rules import races as R
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.instructions import releases, strong
@@ -99,6 +99,8 @@ class CheckedWarp(Warp):
         block, who = self.spaces.check.record, 0xFFFFFFFF if mask is None else mask_bits(mask)
         if written is not None:
             self._initialised(code, written, region, start, who, size, what)
+        elif checker.init and region.lane_offset is not None:
+            self._local(code, region, start - region.lane_offset, who, size, what)
         if block.copies and what != "atomic" and code.name != "cp" and region.name == "shared memory":
             offsets, members = Pointer[int](start.astype(np.uint32)), checker.members(code, size)
             in_flight.touched(checker.record, block, self.warp, who, offsets, members, int(region.base))
@@ -139,6 +141,16 @@ class CheckedWarp(Warp):
             checker.note(kind, code, self, lane, record >> R.CODE & 0x3FFFF, at=party, address=int(address[lane]))
 
         return note
+
+    def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:
+        """Lanes access their local memory, which is followed as well."""
+        checker, block = self.machine.checker, self.spaces.check.record
+        checker.offsets.array[:] = start
+        if what != "store" and code.instruction is not None:
+            given = mask, checker.offsets, size, code.index, int(region.base)
+            local_memory.loaded(checker.record, block, self.warp, *given)
+        if what != "load":
+            local_memory.stored(block, self.warp, mask, checker.offsets, size)
 
     def _initialised(
         self, code: Code, written: Pointer[int], region: Region, start: np.ndarray, lanes: int, size: int, what: str

@@ -20,6 +20,7 @@ from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import races as R
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, words_of
+from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.notes import note, noted, serial
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.checked_warp import CheckedWarp
@@ -121,6 +122,9 @@ class Checker:
             step = self._touching(code, step)
         if code.name == "cp" and self.sync:
             look.append(self._at_copy(code))
+        if code.copy is not None and self.init:
+            source, dest, size = code.copy
+            look.append(lambda w, mask: copied(w.spaces.check.record, w.warp, mask_bits(mask), source, dest, size))
         if code.index in self.flow.flows:
             look.append(self._follow(self.flow.flows[code.index], code))
         guards = self._follow(self.flow.guards[code.index], code) if code.index in self.flow.guards else None
