@@ -13,7 +13,7 @@ from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules import lane_masks
+from ptxlab.emulate.rules import lane_masks, races
 
 
 class Checking(CheckedTransfers):
@@ -21,8 +21,7 @@ class Checking(CheckedTransfers):
 
     def plain(self, code: Code) -> None:
         if self.race and code.name in ("fence", "membar"):
-            self._if_any(["call void @race.fence(ptr %ctx, ptr %cta, ptr %ws)",
-                          "call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)"])  # fmt: skip
+            self._if_any([call(races.fence, *THERE), call(races.acquire, *THERE)])
         elif rules.meets(code):
             self._meeting(code)
             if self.sync:
@@ -49,10 +48,11 @@ class Checking(CheckedTransfers):
         given = self._members_of(code)
         whole = given is None or (isinstance(given, Literal) and int(given.value) & 0xFFFFFFFF == 0xFFFFFFFF)
         if self.race and whole:
-            self._if_any(["call void @race.together(ptr %cta, ptr %ws)"])
+            self._if_any([call(races.together, "%check.block", "%check.warp")])
         elif self.race:
             named = self.vector(self._read(given, "b32"))
-            self.t.do(f"call void @race.meet(ptr %cta, ptr %ws, i32 {self.mask_bits}, <{W} x i32> {named})")
+            live = self.t.let("load i32, ptr %live.at")
+            self.t.do(call(races.meet, "%check.block", "%check.warp", live, self.mask_bits, named))
 
     def _named(self, code: Code, sources: list[Any] | None = None) -> None:
         """Lanes of a warp have met: whom do they name? `sources`: what they have brought, if they came one by one."""
@@ -110,8 +110,8 @@ class Checking(CheckedTransfers):
 
     def _arrive(self, offset: str) -> None:
         if self.race:
-            barrier = self.t.let(f"lshr i64 {offset}, 2")
-            self.t.do(f"call void @race.arrived(ptr %cta, ptr %ws, i64 {barrier})")
+            barrier = self.t.let(f"trunc i64 {self.t.let(f'lshr i64 {offset}, 2')} to i32")
+            self.t.do(call(races.arrived, "%check.block", "%check.warp", barrier))
         super()._arrive(offset)
 
 

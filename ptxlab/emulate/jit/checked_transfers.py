@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxlab.emulate.jit.checked_accesses import COLD, CheckedAccesses
+from ptxlab.emulate.jit.checked_accesses import COLD, THERE, CheckedAccesses
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
@@ -13,7 +13,7 @@ from ptxlab.emulate.jit.shadows import CONSTANTS
 from ptxlab.emulate.jit.values import Value, constant
 from ptxlab.emulate.program.model import Code, Literal, Mem
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules import initcheck
+from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.isa import fragments
@@ -94,10 +94,10 @@ class CheckedTransfers(CheckedAccesses):
         members = [(code.index, 0, size)]
         if self.race:
             t.do(
-                f"call i32 @race.group(ptr %ctx, ptr %cta, ptr %ws, i32 {all_lanes}, ptr %race.shared, "
-                f"i64 %race.stride, ptr %addrs, i32 {self._pattern(offsets, size)}, i64 {self.program.shared_start}, "
-                f"ptr {self._pieces(members)}, ptr {self._members(members)}, i1 true)"
-            )
+                call(race_accesses.at_addresses, *THERE, all_lanes, "%race.shared", "%race.stride", "%addrs",
+                     self._pattern(offsets, size), str(self.program.shared_start), self._pieces(members),
+                     self._members(members), "true")
+            )  # fmt: skip
         if self.init:
             t.do(call(initcheck.mark, all_lanes, "%init.shared", "%addrs", ANYWHERE, "0", str(size)))
         if self.sync:
@@ -138,11 +138,11 @@ class CheckedTransfers(CheckedAccesses):
         members = [(code.index, 0, 16)]
         start, rows = self.program.shared_start, self._members(members)
         if self.race:
-            t.let(
-                f"call i32 @race.group(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %race.shared, i64 %race.stride, "
-                f"ptr %addrs, i32 {self._pattern(offsets, 16) if lanes >> 31 else 2}, i64 {start}, "
-                f"ptr {self._pieces(members)}, ptr {rows}, i1 {int(write)})"
-            )
+            pattern = self._pattern(offsets, 16) if lanes >> 31 else str(IN_ONE_ALLOCATION)
+            t.do(
+                call(race_accesses.at_addresses, *THERE, mask, "%race.shared", "%race.stride", "%addrs", pattern,
+                     str(start), self._pieces(members), rows, str(int(write)))
+            )  # fmt: skip
         if self.init and write:
             t.do(call(initcheck.mark, mask, "%init.shared", "%addrs", ANYWHERE, "0", "16"))
         elif self.init:

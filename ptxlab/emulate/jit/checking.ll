@@ -1,5 +1,36 @@
 ; What the checks do out of line: notes, written bytes, barriers, masks. Races are in races.ll.
 
+; For what is here still: rules of races, with the arguments of the engine's functions.
+define internal i64 @race.me(ptr %ck, ptr %ws, i64 %code) nounwind {
+  %now = load i64, ptr %ck
+  %c = shl i64 %code, ${CODE}
+  %wp = getelementptr i8, ptr %ws, i64 ${WARP_ID}
+  %w32 = load i32, ptr %wp
+  %w = zext i32 %w32 to i64
+  %ws5 = shl i64 %w, 5
+  %a = or i64 %now, %c
+  %b = or i64 %a, %ws5
+  ret i64 %b
+}
+
+define internal void @race.hazard(ptr %ctx, ptr %cta, ptr %p, i64 %stride, i64 %address, i64 %me, i1 %write) nounwind {
+  %g.p = getelementptr i8, ptr %ctx, i64 ${CHECK}
+  %g = load ptr, ptr %g.p
+  %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
+  %ck = load ptr, ptr %ck.p
+  call void @"races.hazard"(ptr %g, ptr %ck, ptr %p, i64 %stride, i64 %address, i64 %me, i1 %write)
+  ret void
+}
+
+define internal void @race.keep(ptr %ctx, ptr %cta, ptr %p, i64 %stride, i64 %me, i1 %write) nounwind {
+  %g.p = getelementptr i8, ptr %ctx, i64 ${CHECK}
+  %g = load ptr, ptr %g.p
+  %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
+  %ck = load ptr, ptr %ck.p
+  call void @"races.remember"(ptr %g, ptr %ck, ptr %p, i64 %stride, i64 %me, i1 %write)
+  ret void
+}
+
 ; Another warp-instruction: see ptxlab.emulate.rules.notes.
 define internal void @serial(ptr %ctx, i32 %mask) nounwind {
   %g.p = getelementptr i8, ptr %ctx, i64 ${CHECK}
@@ -94,6 +125,12 @@ words:
   %word = lshr i64 %of, ${LOG_GRANULE}
   %w0 = getelementptr i64, ptr %r, i64 %word
   store ptr %w0, ptr %pp
+  %g.p = getelementptr i8, ptr %ctx, i64 ${CHECK}
+  %g = load ptr, ptr %g.p
+  %mem.p = getelementptr i8, ptr %g, i64 ${STORE_MEMORY}
+  store ptr %p, ptr %mem.p
+  %mem.start.p = getelementptr i8, ptr %g, i64 ${STORE_MEMORY_START}
+  store i64 %addr, ptr %mem.start.p
   %sp = getelementptr i64, ptr %strides, i64 %lane64
   store i64 %st, ptr %sp
   br label %word.loop

@@ -38,8 +38,7 @@ _FIELDS = {
     "RACE_OFFSET": "Context.found.at", "RACE_SHARED": "Cta.race_shared", "RACE_STRIDE": "Context.found.stride",
     "RACE_SHARED_STRIDE": "Cta.race_shared_stride", "SHADOW": "Context.found.written", "SHARED": "Cta.shared",
     "SHARED_SIZE": "Cta.shared_size", "SPINS": "Warp.spins", "SPIN_AT": "Warp.spin_at", "SPIN_CODE": "Warp.spin_code",
-    "SPIN_FOR": "Warp.spin_for", "STORED": "Context.stored.values", "STORE_ADDRS": "Context.stored.addresses",
-    "STORE_HOW": "Context.stored.how", "STORE_START": "Context.stored.start", "STORE_STEP": "Context.stored.step",
+    "SPIN_FOR": "Warp.spin_for",
     "WAIT": "Warp.wait", "WARPS": "Context.warps", "WARP_ID": "Warp.warp_id",
 }  # fmt: skip
 """Short names of fields in the `.ll` files of checks, copies and mbarriers."""

@@ -78,6 +78,7 @@ def all_of(chosen: np.ndarray) -> bool:
     return bool(chosen.all())
 
 
+@functools.lru_cache(maxsize=4096)
 def reversed_bits(mask: int) -> int:
     """A mask with lane 31 in its lowest bit."""
     return int(f"{mask:032b}"[::-1], 2)

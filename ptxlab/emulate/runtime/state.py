@@ -85,16 +85,6 @@ class Found(Record):
     at: u64  # bytes from the start of the allocation
 
 
-class Stored(Record):
-    """A store while it is checked: its values, and where they go."""
-
-    values: Pointer[u8]
-    addresses: Pointer[u8]
-    start: u64  # is added to each address
-    step: u64  # bytes of one component of the value
-    how: u64  # 0: the only address is `start`; 1: addresses are 32 u32; 2: 32 u64
-
-
 class Context(Record, align=64):
     """What a worker works with. `next`, `stop` and `budget` are shared by all workers."""
 
@@ -131,7 +121,6 @@ class Context(Record, align=64):
     trace: u64  # where recorded warps write their steps
     fault: Fault
     found: Found
-    stored: Stored
 
 
 class Cta(Record, align=64):

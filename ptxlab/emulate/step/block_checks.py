@@ -9,7 +9,7 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import races as R
+from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.instructions import words_of
 from ptxlab.emulate.rules.mbarrier_phases import Phases
@@ -40,7 +40,6 @@ class BlockChecks:
             record.followed, record.value_count = len(checker.flow.registers), len(checker.flow.registers) * warps
             record.values = Pointer(np.zeros(record.value_count, np.uint32))
         started(self.record, run.index)
-        self.order = R.Order(run.index, checker.published, checker.compares)
         self.phases = Phases(checker.program, run.index, self, checker.notes, race=checker.race)
 
     # -- mbarriers
@@ -65,15 +64,15 @@ class BlockChecks:
 
     def release(self, warp: int) -> np.ndarray:
         """What a warp knows, with all that it has done."""
-        return self.order.release(warp)
+        return races.release(self.record, warp)
 
     def acquire(self, warp: int, known: np.ndarray) -> None:
         """The warp has learnt that."""
-        self.order.learn(warp, known)
+        races.learn(self.record, warp, known)
 
     def era(self) -> int:
         """When the last barrier of the whole block opened."""
-        return self.order.full
+        return self.record.full
 
     def group(self, thread: int) -> int:
         """The group of cp.async that a thread has closed last."""
