@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ptxlab.emulate.jit import lane_by_lane
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Address
 from ptxlab.emulate.jit.checked_registers import THERE, CheckedRegisters
@@ -235,11 +236,9 @@ class CheckedAccesses(CheckedRegisters):
             given = *THERE, self.mask_bits, "%addrs", str(extra), str(size), str(code.index), str(action)
             self.t.do(call(local_memory.accessed_anywhere, *given))
         flags = rules.strong(code) << records.STRONG
-        self.t.do(
-            f"call void @check.each(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, i64 {extra}, "
-            f"i64 {size}, i64 {size.bit_length() - 1}, i32 {S.SPACES[space or code.space]}, i32 {kind}, "
-            f"i64 {code.index}, i64 {flags})"
-        )
+        given = "%addrs", str(extra), str(size), str(size.bit_length() - 1), str(S.SPACES[space or code.space])
+        access = str(code.index << records.CODE | flags)
+        self.t.do(call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.mask_bits, *given, str(kind), access))
 
     def _local(
         self, address: Address, lane: str, count: int, size: int, values: tuple[Value, ...] | None
