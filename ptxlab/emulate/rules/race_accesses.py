@@ -66,7 +66,9 @@ def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_bool:
 @rule(inline=True)
 def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_bool:
     """The same for 32 records."""
-    fine: lanes_bool = (record == 0) | (record - low < span) | ((record ^ me) & ID == 0)
+    fine: lanes_bool = (record == 0) | (record - low < span)
+    if not all_of(fine):
+        fine |= (record ^ me) & ID == 0
     return fine
 
 
@@ -264,10 +266,9 @@ def at_addresses(
     mine = me(block, warp, 0)
     low = u64(offsets[0])
     high = u64(offsets[16])
-    near = max(low, high) - min(low, high) < members[2] * 16
     if pattern == IN_A_ROW:
         from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
-    elif pattern == HALVES_IN_A_ROW and not (write and near):
+    elif pattern == HALVES_IN_A_ROW and not (write and max(low, high) - min(low, high) < members[2] * 16):
         if low == high:
             mine |= OF_MANY
         from_a_row(launch, block, records, stride, low, start, members, 16, mine, write)
@@ -309,8 +310,6 @@ def collided(
 def same_values(launch: Launch, lane: u32, other: u32) -> boolean:
     """Whether two lanes store the same. Of what is no plain store it is not known, and taken to be so."""
     store = launch.store
-    if store.values is None:
-        return True
     for component in range(store.components):
         for k in range(store.width):
             row = component * 32

@@ -43,9 +43,9 @@ class Published(Record):
 class Store(Record):
     """A plain store while it is looked at: what it stores, and where. A vector store has several components."""
 
-    values: Pointer[u8] | None  # of each component 32 lanes; null if nothing is stored, or no plain store stores it
+    components: u64  # 0: no plain store is looked at
     width: u64  # bytes of a component
-    components: u64
+    values: Pointer[u8]  # of each component 32 lanes
     memory: Pointer[u8]  # what is there before, from the start of the allocation or of the one lane's place
     memory_start: u64  # the address of its first byte
     start: u64  # the address that each lane stores to; what is added to it, if anything

@@ -13,11 +13,10 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
-from ptxlab.emulate.rules.instructions import releases, strong
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import LANES, mask_bits
-from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import Form
 
@@ -56,7 +55,7 @@ class CheckedWarp(Warp):
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
         """An access of an instruction that goes to memory by itself."""
-        copied = code.name == "cp" and touch.what == "store"
+        copied = code.action is Action.COPY and touch.what == "store"
         found: dict[int, tuple[Region, np.ndarray, np.ndarray]] = {}
         for lane in np.flatnonzero(touch.mask).tolist():
             at = int(touch.address[lane])
@@ -85,7 +84,7 @@ class CheckedWarp(Warp):
         checker: Checker = self.machine.checker
         block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
-        if race is not None and releases(code):
+        if race is not None and checker.releases[code.index]:
             races.fence(checker.record, block, self.warp)
         lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
         if checker.init and region.lane_offset is not None:
@@ -94,12 +93,12 @@ class CheckedWarp(Warp):
             offsets.array[:] = start - low if low else start
             if written is not None:
                 self._initialised(code, written, region, low, some, size, what)
-            if block.copies and what != "atomic" and code.name != "cp" and region.name == "shared memory":
+            if block.copies and what != "atomic" and code.action is not Action.COPY and region.name == "shared memory":
                 members, base = checker.members(code, size), int(region.base)
                 in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
             if race is not None:
                 self._raced(code, race, region, low, some, size, values, write=what != "load")
-        if race is not None and strong(code) and not is_mbarrier(code):
+        if race is not None and checker.acquires[code.index]:
             races.acquire(checker.record, block, self.warp)
 
     def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:
@@ -135,11 +134,7 @@ class CheckedWarp(Warp):
         pieces, members = checker.pieces(code, size), checker.members(code, size)
         records = race.records + low // checker.granule if low else race.records
         if values is not None:
-            octets = np.stack(values).view(np.uint8).reshape(-1)
-            races.storing(
-                launch, Pointer(octets), size // len(values), len(values), Pointer(region.data), base, base + low,
-                offsets, None,
-            )  # fmt: skip
+            checker.storing(region, values, base + low)
         where = launch, block, self.warp, lanes, records, race.stride
         first = offsets[lowest(lanes)]
         if not write and bits(offsets.array == first) & lanes == lanes:
