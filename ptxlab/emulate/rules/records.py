@@ -84,10 +84,12 @@ class Block(Record):
     stride: u64
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy that is on its way to them
     shared_size: u64
-    local: Pointer[u8]  # initcheck: of each byte of local memory whether it was written, one thread after the other
-    local_size: u64
-    registers: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
-    register_count: u64  # of all warps together
+    local: Pointer[u8]  # initcheck: of each byte of local memory whether it was written, thread by thread
+    local_size: u64  # of all threads together
+    local_stride: u64  # of one thread
+    values: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
+    followed: u64  # registers of a warp that are followed
+    value_count: u64  # masks in `values`
     fenced: Array[u32] = array(32, align=64)  # of each warp: its last fence
     covered: Array[u32] = array(32, 32, align=64)  # [w, v]: w's last fence comes after what v did before this time
     acquired: Array[u32] = array(32, 32, align=64)  # [w, v]: so does w's last strong access, after what was released
