@@ -308,7 +308,7 @@ class CheckedAccesses(Control):
         if not seen.write and not rules.strong(code) and code.guard is None:
             mine = {index for index, _, _ in group.members}
             for other in self.program.codes[code.index + 1 : self.program.blocks[code.block].last]:
-                if other.index in mine and other.name != "st" and not rules.strong(other):
+                if other.index in mine and not other.properties.stores and not rules.strong(other):
                     found.append((other.index, offset_of(other) - group.low, access_shape(other)[2]))
                 elif rules.cuts(other):
                     break

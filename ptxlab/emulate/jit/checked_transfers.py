@@ -14,9 +14,9 @@ from ptxlab.emulate.jit.values import Value, constant
 from ptxlab.emulate.program.model import Code, Literal, Mem
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, race_accesses
-from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.isa import fragments
+from ptxlab.isa.actions import Action
 
 _DONE = """
   %stuck = call i32 @phases.done(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %action, i32 %code, ptr %addrs, ptr %xs, \
@@ -33,14 +33,13 @@ class CheckedTransfers(CheckedAccesses):
     """Asynchronous copies, mbarriers, ldmatrix, stmatrix, wmma."""
 
     def asynchronous(self, code: Code) -> None:
-        words = rules.words_of(code)
         if copies(code):
             self._copy_checked(code)
             return
         elif self.sync:
-            if "commit_group" in words:
+            if code.action is Action.COMMIT:
                 self._of_copies(in_flight.commit)
-            elif "wait_all" in words:
+            elif code.action is Action.WAIT_ALL:
                 self._of_copies(in_flight.wait_all)
             else:
                 left = next(int(s.value) for s in code.sources if isinstance(s, Literal))
@@ -49,8 +48,8 @@ class CheckedTransfers(CheckedAccesses):
 
     def mbarrier(self, code: Code) -> None:
         self._wide_addresses(code, "a")
-        self._each(0, 8, code, 1 if "init" in rules.words_of(code) else 2)
-        if code.name == "cp" and self.sync:
+        self._each(0, 8, code, 1 if code.action is Action.MBARRIER_INIT else 2)
+        if code.action is Action.COPIES_ARRIVE and self.sync:
             self._of_copies(in_flight.commit)  # who waits for the mbarrier waits for these copies
         self.mbarrier_done, self.mbarrier_refused = _DONE, _REFUSED
         self.helpers_needed.setdefault("phases", fill("phases.ll", **CONSTANTS))
@@ -118,13 +117,13 @@ class CheckedTransfers(CheckedAccesses):
     def matrix(self, code: Code) -> None:
         form = code.form
         assert form is not None
-        if code.name in ("ldmatrix", "stmatrix"):
+        if code.properties.rows:
             f = next(iter(fragments.operands(form).values()))
             to = self._in_shared(self._address_of(code, "a"))
             offsets = self.vector(self.sub(to, self.const("i32", self.program.shared_start)))
             super().matrix(code)
             self._rows_checked(code, offsets, (1 << f.rows) - 1)
-        elif code.name == "wmma" and form.matrix:
+        elif code.properties.touches:
             self._tile_checked(code)
             super().matrix(code)
         else:
@@ -132,7 +131,7 @@ class CheckedTransfers(CheckedAccesses):
 
     def _rows_checked(self, code: Code, offsets: str, lanes: int) -> None:
         """Rows of 16 bytes in shared memory, one for each of the first lanes."""
-        t, write = self.t, code.name == "stmatrix"
+        t, write = self.t, code.properties.stores
         mask = t.let(f"and i32 {self.mask_bits}, {lanes - (1 << 32) if lanes >> 31 else lanes}")
         t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
         members = [(code.index, 0, 16)]
@@ -182,7 +181,7 @@ class CheckedTransfers(CheckedAccesses):
             there = t.let(f"icmp ne i32 {mask}, 0")
             lanes = -1 if len(some) == W else (1 << len(some)) - 1
             self.mask_bits = t.let(f"select i1 {there}, i32 {lanes}, i32 0")
-            self._each(0, some[0].size, code, int(form.matrix == "d"))
+            self._each(0, some[0].size, code, int(code.properties.stores))
             if self._may_be_copied(code):
                 self._copied(code, places, some[0].size)
         self.mask_bits = mask

@@ -10,7 +10,7 @@ from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Re
 from ptxlab.emulate.program.wide_registers import Wide
 from ptxlab.errors import PtxError
 from ptxlab.isa import types
-from ptxlab.isa.modifiers import SPECIAL
+from ptxlab.isa.special import SPECIAL
 from ptxlab.text import declared, model
 from ptxlab.text.model import Function, Module, Variable
 

@@ -78,7 +78,7 @@ def granule(program: Program) -> int:
     widths = [
         types.width(code.form.type) // 8
         for code in program.codes
-        if code.form is not None and code.name in ("ld", "st", "ldu", "atom", "red") and code.form.type in types.WIDTH
+        if code.form is not None and code.properties.scalar_memory and code.form.type in types.WIDTH
     ]
     return min([4, *widths])
 
@@ -86,7 +86,7 @@ def granule(program: Program) -> int:
 def compares(program: Program) -> frozenset[int]:
     """The code indices of compare-and-swap."""
     codes = program.codes
-    return frozenset(c.index for c in codes if c.name == "atom" and c.form is not None and c.form.operation == "cas")
+    return frozenset(c.index for c in codes if c.form is not None and c.properties.atomic and c.form.operation == "cas")
 
 
 class Shadow:

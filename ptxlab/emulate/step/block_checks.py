@@ -11,10 +11,10 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.blocks import started
-from ptxlab.emulate.rules.instructions import words_of
 from ptxlab.emulate.rules.mbarrier_phases import Phases
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.step.access import Touch
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.step.checked_warp import CheckedWarp
@@ -39,7 +39,7 @@ class BlockChecks:
     def touched(self, w: CheckedWarp, code: Code, touch: Touch) -> None:
         """A warp goes to mbarriers, if they are there."""
         w.machine.checker.begin()
-        w.look(code, touch, "store" if "init" in words_of(code) else touch.what)
+        w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
 
     def operated(
         self, w: Warp, code: Code, addresses: np.ndarray, state: np.ndarray | None, words: list[tuple[int, int]]

@@ -16,6 +16,7 @@ from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import LANES, mask_bits
 from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import Form
 
@@ -27,13 +28,6 @@ def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
     """Each lane's offset, and the lane as a mask: for an allocation in which 32 bits do not reach everything."""
     for lane in lanes_of(lanes):
         yield int(start[lane]), 1 << lane
-
-
-def _offsets(start: np.ndarray, lanes: np.ndarray) -> tuple[int, Pointer[int]]:
-    """A mask of some lanes, and their offsets in shared memory in an array of 32."""
-    offsets = np.zeros(LANES, np.uint32)
-    offsets[lanes] = start
-    return int((1 << lanes).sum()), Pointer(offsets)
 
 
 class CheckedWarp(Warp):
@@ -61,7 +55,7 @@ class CheckedWarp(Warp):
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
         """An access of an instruction that goes to memory by itself."""
-        copied = code.name == "cp" and touch.what == "store"
+        copied = code.action is Action.COPY and touch.what == "store"
         found: dict[int, tuple[Region, np.ndarray, np.ndarray]] = {}
         for lane in np.flatnonzero(touch.mask).tolist():
             at = int(touch.address[lane])
@@ -77,8 +71,8 @@ class CheckedWarp(Warp):
             start[lane], mask[lane] = first, True
         for region, start, mask in found.values():
             if copied and self.machine.checker.sync:
-                lanes, offsets = _offsets(start[mask], np.flatnonzero(mask))
-                in_flight.start(self.spaces.check.record, self.warp, lanes, offsets, touch.size, code.index)
+                offsets = Pointer[int](start.astype(np.uint32))
+                in_flight.start(self.spaces.check.record, self.warp, mask_bits(mask), offsets, touch.size, code.index)
             self._accessed(code, what, region, start, mask, touch.size, None)
 
     def _accessed(
@@ -97,13 +91,7 @@ class CheckedWarp(Warp):
             offsets.array[:] = start - low if low else start
             if written is not None:
                 self._initialised(code, written, region, low, some, size, what)
-            if (
-                checker.sync
-                and what != "atomic"
-                and code.name != "cp"
-                and region.name == "shared memory"
-                and block.copies
-            ):
+            if block.copies and what != "atomic" and code.action is not Action.COPY and region.name == "shared memory":
                 members, base = checker.members(code, size), int(region.base)
                 in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
             if race is not None:

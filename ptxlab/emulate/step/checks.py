@@ -17,13 +17,14 @@ from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong, words_of
+from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong
 from ptxlab.emulate.rules.notes import note, noted, serial
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import LANES, mask_bits
 from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa.actions import Action, AsyncGroup
 
 if TYPE_CHECKING:
     from ptxlab.emulate.runtime.report import Launch
@@ -127,7 +128,7 @@ class Checker:
 
     def _wrapped(self, code: Code, step: Step) -> Step:
         look: list[Callable[[Warp, np.ndarray], None]] = []
-        if code.name in ("bar", "barrier") and code.form is not None and not code.form.warp and code.name != "%reduced":
+        if code.properties.barrier:
             if self.sync:
                 look.append(self._at_barrier(code))
         elif meets(code):
@@ -139,7 +140,7 @@ class Checker:
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp))
         if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
-        if code.name == "cp" and self.sync:
+        if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
         if not look:
             return step
@@ -170,22 +171,22 @@ class Checker:
             assert isinstance(w, CheckedWarp)
             self.begin()
             for touch in touches:
-                w.look(code, touch, "store" if "init" in words_of(code) else touch.what)
+                w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
             return result
 
         return run
 
     def _at_copy(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        words = words_of(code)
+        action = code.action
         left = next((int(s.value) for s in code.sources if isinstance(s, Literal)), 0)
 
         def look(w: Warp, mask: np.ndarray) -> None:
             block, lanes = w.spaces.check.record, mask_bits(mask)
-            if "commit_group" in words or "mbarrier" in words:  # who waits for the mbarrier waits for these copies
+            if action in (Action.COMMIT, Action.COPIES_ARRIVE):  # who waits for the mbarrier waits for these copies
                 in_flight.commit(block, w.warp, lanes)
-            elif "wait_all" in words:
+            elif action is Action.WAIT_ALL:
                 in_flight.wait_all(block, w.warp, lanes)
-            elif "wait_group" in words:
+            elif action is Action.WAIT_GROUP:
                 in_flight.wait_group(block, w.warp, lanes, left)
 
         return look
@@ -194,7 +195,7 @@ class Checker:
 
     def _at_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         sources = [s for s in code.sources if s is not None]
-        if "red" in words_of(code):
+        if code.form is not None and code.form.red:
             sources = sources[:-1]
         numbers = [self.translator.read(s, "u32", code) for s in sources]
         whole, behind = aligned(code), 2 * self.translator.following[code.index]
@@ -254,7 +255,7 @@ class Checker:
         if code.form is not None and code.form.warp:
             members = self.translator.read(code.sources[0], "b32", code)
         assert members is not None
-        shuffle = self._at_shuffle(code) if code.name == "shfl" else None
+        shuffle = self._at_shuffle(code) if code.action is Action.SHUFFLE else None
 
         def look(w: Warp, mask: np.ndarray) -> None:
             named, lanes = np.broadcast_to(members(w), LANES), mask_bits(mask)
