@@ -63,7 +63,6 @@ class Launch(Record):
     racecheck: boolean
     synccheck: boolean
     granule: u64  # bytes that one record of accesses covers
-    shared_start: u64  # where the kernel's shared memory begins
     published: Pointer[Published]  # of each block, by its number in a record
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
     compares: Pointer[u8]  # for each code index whether it is a compare-and-swap
