@@ -73,7 +73,7 @@ def matrix(rng: np.random.Generator, f: Fragment, kind: str) -> Array:
 
 def multiply(w: Any, found: Form, n: int) -> None:
     """mma and mma.sp: once with small whole numbers, once with normal ones (of dense products of floats)."""
-    programs, sparse = corpus.module("matrix_programs"), corpus.module("test_emulate_sparse")
+    programs, sparse = corpus.module("matrix_programs"), corpus.module("sparse_matrices")
     p, rng = product(found), np.random.default_rng(n)
     item = w.item(found)
     depth = p.b.rows

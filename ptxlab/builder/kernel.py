@@ -119,7 +119,7 @@ class KernelFunction:
         return self.built.spans
 
     def __repr__(self) -> str:
-        signature = re.sub(r"ptxlab\.build\.\w+\.", "", str(inspect.signature(self.function)))
+        signature = re.sub(r"ptxlab\.builder\.\w+\.", "", str(inspect.signature(self.function)))
         return f"<kernel function {self._name}{signature}>"
 
 

@@ -22,9 +22,7 @@ import traitlets
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording, open_trace
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
-from ptxlab.lab import assets, saved
-from ptxlab.lab import debug_subjects as traced
-from ptxlab.lab import trace_events as moments
+from ptxlab.lab import assets, debug_subjects, saved, trace_events
 from ptxlab.text import Module
 
 BUDGET = 10_000_000
@@ -48,7 +46,7 @@ class Debugger(anywidget.AnyWidget):
                 "less of it: trace=pl.Trace(blocks=0, warps=0, steps=20000)"
             )
         self.recording, self.note, self.at = recording, note, list[int]()
-        super().__init__(trace=bytes(recording.data), info=moments.page_info(recording, note))
+        super().__init__(trace=bytes(recording.data), info=trace_events.page_info(recording, note))
 
     def open_at(self, at: int | str) -> None:
         """Opens at the first step of a PTX line, its number or words that it has, in the first warp that was there.
@@ -65,7 +63,7 @@ class Debugger(anywidget.AnyWidget):
         if not all(1 <= n <= len(lines) for n in found) or not found:
             raise TraceError(f"at: {self.recording.kernel} has no line {at!r}; name a PTX line or words that it has")
         self.at = found
-        self.info = {**self.info, **moments.opening(self.recording, found)}
+        self.info = {**self.info, **trace_events.opening(self.recording, found)}
 
     def save(self, path: str | Path) -> None:
         """Writes a page that shows this debugger in any browser, without Python: `pl.debug(run).save("run.html")`."""
@@ -123,8 +121,8 @@ def debug(
 
 def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace, options: Any) -> Debugger:
     """The debugger on whatever was asked for."""
-    if isinstance(what, str) and what in traced.names():
-        return _watched(lambda: traced.library(what, options, trace))
+    if isinstance(what, str) and what in debug_subjects.names():
+        return _watched(lambda: debug_subjects.library(what, options, trace))
     if grid is not None:
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own
         if block is None:
@@ -135,7 +133,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
         return _watched(lambda: launch(what, grid, block, *args, trace=trace, **options).trace)
     if isinstance(what, str) and "\n" not in what and not Path(what).is_file():
         raise LaunchError(
-            f"{what!r} is no trace file, and no kernel of the library; those are {', '.join(traced.names())}"
+            f"{what!r} is no trace file, and no kernel of the library; those are {', '.join(debug_subjects.names())}"
         )
     for name in options:
         raise LaunchError(f"{name}: belongs to a launch; write pl.debug(kernel, grid, block, ..., {name}=...)")
@@ -160,7 +158,7 @@ def _carried(what: Any, trace: Trace) -> Debugger:
     note = str(what) if isinstance(what, DeviceFault) else ""
     found = getattr(what, "trace", None) or getattr(getattr(what, "run", None), "trace", None)
     if not isinstance(found, Recording):
-        found = traced.again(what, trace)
+        found = debug_subjects.again(what, trace)
     if not isinstance(found, Recording):
         kind = type(what).__name__
         raise TraceError(f"this {kind} carries no trace; write pl.launch(kernel, grid, block, ..., trace=pl.Trace())")
@@ -172,7 +170,7 @@ def _watched(record: Callable[[], Recording]) -> Debugger:
     try:
         return Debugger(record())
     except DeviceFault as fault:
-        found = traced.stopped(fault)
+        found = debug_subjects.stopped(fault)
         if found is None:
             raise
         return Debugger(found, str(fault))

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, TargetError, UnavailableError
-from ptxlab.lab import counters_pane as tallies
-from ptxlab.lab import dataflow, highlight, hover, roofline, sass_pane
+from ptxlab.lab import counters_pane, dataflow, highlight, hover, roofline, sass_pane
 from ptxlab.lab.diff import Row, compare
 from ptxlab.lab.subject import DEVICES, MACHINES, Ran, Subject, Way
 
@@ -244,7 +243,7 @@ def show_run(ran: Ran | None, request: Request, version: Version) -> dict[str, A
         "ways": [_way(way) for way in (judged.ways if judged else ran.kept or ())],
         "findings": [str(f) for f in launched.findings],
         "map": error_map(ran, request),
-        "counters": tallies.show(counts, launched),
+        "counters": counters_pane.show(counts, launched),
         "roofline": roofline.show(counts, values.get("arch", ""), _least(ran), launched),
         "arrays": [[name, _described(array)] for name, array in ran.arrays.items()],
         "tiles": tiles,

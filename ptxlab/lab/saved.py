@@ -16,8 +16,7 @@ from typing import Any
 
 from ptxlab.emulate.trace.excerpt import excerpt
 from ptxlab.emulate.trace.recording import Recording
-from ptxlab.lab import assets
-from ptxlab.lab import trace_events as moments
+from ptxlab.lab import assets, trace_events
 
 BYTES = 24_000
 """Bytes of the trace that a saved notebook keeps: a whole notebook with explorer and debugger stays below 300 KB."""
@@ -61,17 +60,19 @@ def copy_html(
     )
     data = [_packed(packed.encode()), _packed(bytes(part.data))]
     live = _LOADER.replace("DATA", json.dumps(data))
-    tables = moments.debugger_html(recording, note, moments.first_step(recording, at))
+    tables = trace_events.debugger_html(recording, note, trace_events.first_step(recording, at))
     return f'<div class="ptxlab-copy">{tables}{live}</div>'
 
 
 def copy_part(
     recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = ()
 ) -> tuple[Recording, dict[str, Any]]:
-    """The part of a trace that a copy keeps, and what the viewer is given beside it: that of `moments.page_info`, where
-    it opens, `copy` (what is kept, in words) and `kept`: "block:warp" -> [steps before the part, steps in all]."""
-    part, begins = (recording, {}) if limit is None else excerpt(recording, limit, moments.first_step(recording, at))
-    info = {**moments.page_info(part, note), **moments.opening(recording, at)}
+    """The part of a trace that a copy keeps, and what the viewer is given beside it: that of
+    `trace_events.page_info`, where it opens, `copy` (what is kept, in words) and `kept`: "block:warp" -> [steps before
+    the part, steps in all]."""
+    first = trace_events.first_step(recording, at)
+    part, begins = (recording, {}) if limit is None else excerpt(recording, limit, first)
+    info = {**trace_events.page_info(part, note), **trace_events.opening(recording, at)}
     if part.steps < recording.steps:
         whole = {key: len(recording.walk(*key)) for key in begins}
         info["kept"] = {f"{b}:{w}": [begins[b, w], total] for (b, w), total in whole.items()}

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from ptxlab.errors import PtxlabError
-from ptxlab.lab import explorer_views as stages
+from ptxlab.lab import explorer_views
 from ptxlab.lab.explorer_views import Request, Version
 from ptxlab.lab.subject import Ran
 
@@ -116,7 +116,7 @@ class Session:
                 traceback.print_exc()
             failed = True
             version = self.version if times else None
-            ready["problem"] = {**stages.problem(error, version), "seq": seq}
+            ready["problem"] = {**explorer_views.problem(error, version), "seq": seq}
         if seq == self.seq:
             text = "stopped: see the message" if failed else f"done in {time.perf_counter() - start:.2f} s"
             status = {"text": text, "busy": False, "failed": failed, "times": times, "seq": seq}
@@ -130,7 +130,7 @@ class Session:
         if new and self._building > WORTH_SAYING:
             yield "status", {"text": "building", "busy": True}
         begun = time.perf_counter()
-        version = self._kept(self._versions, request.version_key, lambda: stages.build(request))
+        version = self._kept(self._versions, request.version_key, lambda: explorer_views.build(request))
         if new:
             self._building = time.perf_counter() - begun
         if seq != self.seq:
@@ -142,13 +142,13 @@ class Session:
         yield "code", version.code
         yield "problem", None
         if version.compared is None or version.compared[0] is not self.pinned:
-            version.compared = self.pinned, stages.diff(self.pinned, version)
+            version.compared = self.pinned, explorer_views.diff(self.pinned, version)
         yield "diff", version.compared[1]
         if version.error is not None:
             raise version.error
         if new:
             yield "status", {"text": "assembling", "busy": True}
-        assembly = stages.assemble(version, request)
+        assembly = explorer_views.assemble(version, request)
         refused = assembly.pop("error", None)
         yield "assembly", assembly
         if refused is not None:
@@ -158,18 +158,18 @@ class Session:
             cached = request.result_key in self._outcomes
             if not cached:
                 yield "status", {"text": "running", "busy": True}
-            ran = self._kept(self._outcomes, request.result_key, lambda: stages.run(version, request))
-            yield "run", {**stages.show_run(ran, request, version), "cached": cached}
+            ran = self._kept(self._outcomes, request.result_key, lambda: explorer_views.run(version, request))
+            yield "run", {**explorer_views.show_run(ran, request, version), "cached": cached}
             view = replace(request, sass=False)
             if view not in self._states:
                 yield "status", {"text": "recording the softmax", "busy": True}
-            shown = self._kept(self._states, view, lambda: stages.state(version, request, ran))
+            shown = self._kept(self._states, view, lambda: explorer_views.state(version, request, ran))
             yield "state", shown
         except PtxlabError as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:
             yield "status", {"text": "disassembling", "busy": True}
-            yield "sass", stages.sass(version, request)
+            yield "sass", explorer_views.sass(version, request)
         if fault is not None:
             raise fault
 
@@ -184,4 +184,4 @@ class Session:
 
 
 def _pinned(version: Version) -> dict[str, Any]:
-    return {"label": stages.label(version), "ptx": version.code["ptx"]}
+    return {"label": explorer_views.label(version), "ptx": version.code["ptx"]}

@@ -184,7 +184,7 @@ def test_lab_passes_its_options_on(monkeypatch):
 def test_lab_without_notebooks_says_where_they_come_from(monkeypatch, tmp_path, capsys):
     started = []
     monkeypatch.setattr(os, "execv", lambda path, argv: started.append(argv))
-    monkeypatch.setattr(cli, "__file__", str(tmp_path / "lib" / "ptxlab" / "cli.py"))
+    monkeypatch.setattr(cli, "__file__", str(tmp_path / "lib" / "ptxlab" / "cli" / "main.py"))
     monkeypatch.chdir(tmp_path)
     cli.main(["lab"])
     assert started.pop()[1:] == ["-m", "jupyterlab", "."]

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, find, names, score, solution
-from ptxlab.course import feedback as check
+from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, check, find, names, score, solution
 from ptxlab.course.exercise_checks import same
 from ptxlab.course.feedback import judge
 

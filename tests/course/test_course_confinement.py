@@ -331,7 +331,7 @@ def test_what_bubblewrap_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_test_that_the_documentation_names_is_there() -> None:
     text = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-    named = re.findall(r"`(tests/\w+\.py)::(\w+)`", text)
+    named = re.findall(r"`(tests/\w+/\w+\.py)::(\w+)`", text)
     assert len(named) >= 10
     for path, name in named:
         assert f"\ndef {name}(" in (ROOT / path).read_text(encoding="utf-8"), f"{path} has no {name}"
@@ -343,7 +343,7 @@ def test_each_test_that_the_documentation_names_is_there() -> None:
         elif not last:
             last = cells[-1]
         elif last == "test" and not cells[-1].startswith("---"):
-            assert re.fullmatch(r"`tests/\w+\.py::\w+`", cells[-1]), line
+            assert re.fullmatch(r"`tests/\w+/\w+\.py::\w+`", cells[-1]), line
 
 
 def test_an_answer_whose_judge_has_ended_ends_too(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ import course_answers as answers
 import numpy as np
 import pytest
 
-from ptxlab.course import catalogue
-from ptxlab.course import exercise_checks as grading
+from ptxlab.course import catalogue, exercise_checks
 from ptxlab.course.exercise import Exercise, Feedback
 from ptxlab.course.feedback import judge
 from ptxlab.launch.buffers import Const, Out
@@ -70,7 +69,7 @@ def test_every_exercise_has_three_wrong_answers() -> None:
 def remembered(exercise: Exercise) -> Any:
     """A function that has by heart what the solution returns in the cases shown; None where the answer is a kernel."""
     solution = answers.run(exercise, exercise.solution)
-    if grading.is_kernel(solution) or not callable(solution):
+    if exercise_checks.is_kernel(solution) or not callable(solution):
         return None
     known: dict[str, Any] = {}
 
@@ -97,7 +96,7 @@ def test_full_marks_cannot_be_had_by_heart(name: str, monkeypatch: pytest.Monkey
         assert judge(exercise, answer, seed=SEED, graded=True).score < 1.0
         return
     launches = ByHeart()
-    monkeypatch.setattr(grading, "launch", launches)
+    monkeypatch.setattr(exercise_checks, "launch", launches)
     solution = answers.run(exercise, exercise.solution)
     assert judge(exercise, solution), "the shown cases"
     assert launches.known, "the answer is never launched"

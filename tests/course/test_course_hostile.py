@@ -87,7 +87,7 @@ class Place:
                 pytest.skip(f"other users cannot read {real}, and there is no {other}")
             self.python = str(other)
         packages = Path(sysconfig.get_paths()["purelib"])
-        if not open_to_others(ROOT / "ptxlab" / "cli.py") or not open_to_others(packages / "numpy" / "__init__.py"):
+        if not open_to_others(ROOT / "ptxlab/cli/main.py") or not open_to_others(packages / "numpy" / "__init__.py"):
             copied = self.folder / "packages"
             for name in ("numpy", "numpy.libs", "llvmlite", "ml_dtypes", "tqdm"):
                 if (packages / name).exists():

@@ -7,7 +7,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel
-from ptxlab.course import source_excerpt as passage
+from ptxlab.course import passage
 from ptxlab.course.writers import stores
 
 

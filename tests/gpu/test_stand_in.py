@@ -78,13 +78,13 @@ def gpu_tests(log: Path, *files: str) -> str:
 
 
 def test_the_gpu_tests_of_the_launcher_pass(log: Path) -> None:
-    assert re.match(r"\d+ passed", gpu_tests(log, "test_gpu_device.py", "test_launch_run.py"))
+    assert re.match(r"\d+ passed", gpu_tests(log, "gpu/test_gpu_device.py", "launch/test_launch_run.py"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["attention", "decode", "decode_systems", "prefill"])
 def test_the_gpu_tests_of_the_kernels_pass(log: Path, name: str) -> None:
-    assert re.match(r"\d+ passed", gpu_tests(log, f"test_kernels_{name}.py"))
+    assert re.match(r"\d+ passed", gpu_tests(log, f"kernels/test_kernels_{name}.py"))
 
 
 @pytest.mark.slow

@@ -11,8 +11,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
-from ptxlab.lab import debugger, exchange
-from ptxlab.lab import trace_events as moments
+from ptxlab.lab import debugger, exchange, trace_events
 
 pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
 
@@ -155,13 +154,13 @@ def step_of(recording: Any, word: str, key: tuple[int, int] = (0, 0)) -> int:
 
 def test_events() -> None:
     recording = opened().recording
-    found = moments.events(recording, (0, 0))
+    found = trace_events.events(recording, (0, 0))
     assert found == {
         "barrier": [step_of(recording, "bar.sync")],
         "divergence": [step_of(recording, "max.f32")],
         "maximum": [step_of(recording, "mov.f32"), step_of(recording, "max.f32")],
     }
-    assert moments.events(recording, (0, 1))["divergence"] == []
+    assert trace_events.events(recording, (0, 1))["divergence"] == []
 
 
 def test_the_largest_steps_across_pages() -> None:
@@ -177,7 +176,7 @@ LOOP:
     text = PTX[: PTX.index("    ld.param.u64")] + body + "\n}\n"
     recording = pl.debug(text, 1, 32, np.zeros(1, np.float32)).recording
     assert len(recording.pages[0, 0]) > 1
-    found = moments.events(recording, (0, 0))["maximum"]
+    found = trace_events.events(recording, (0, 0))["maximum"]
     assert found == [1 + 4 * k for k in range(1, 1500)]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.lab import explorer_views as stages
+from ptxlab.lab import explorer_views
 from ptxlab.lab.explorer_views import Request, request
 from ptxlab.lab.session import Session
 from ptxlab.lab.subject import Judgement, Ran
@@ -133,14 +133,14 @@ def test_the_garbage_collector_runs_again_when_the_answer_is_out(session: Sessio
 def test_stale_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, session: Session, page: Page) -> None:
     """While the first request is held up in its run, three more arrive: only the last is answered, the first stops."""
     running, go_on = threading.Event(), threading.Event()
-    run = stages.run
+    run = explorer_views.run
 
     def slow_run(version: Any, asked: Request) -> Any:
         running.set()
         assert go_on.wait(30)
         return run(version, asked)
 
-    monkeypatch.setattr(stages, "run", slow_run)
+    monkeypatch.setattr(explorer_views, "run", slow_run)
     first = session.ask(request(**SMALL, seq_q=3, seq_k=3, device="step"))
     assert running.wait(30)
     skipped = [session.ask(request(**SMALL, seq_q=n, seq_k=3, device="step")) for n in (4, 5)]
@@ -181,7 +181,7 @@ def test_a_fault_is_shown_at_its_ptx_and_python_line(
         line, _ = version.code["links"][5]
         raise pl.DeviceFault("memcheck", "a load outside every allocation", kernel="k", line=line, source="ld ...")
 
-    monkeypatch.setattr(stages, "run", faulty)
+    monkeypatch.setattr(explorer_views, "run", faulty)
     session.ask(request(**SMALL, seq_q=2, seq_k=2))
     assert session.wait()
     line, python_line = page.now["code"]["links"][5]
@@ -244,7 +244,7 @@ def test_the_error_map_keeps_the_worst_of_each_cell_and_nan() -> None:
     error[0, 1, 1000, 2] = np.nan
     error[0, 1, 5, 1] = 0.25
     ran = Ran(None, judged=Judgement(None, error, 4 * error), kept=(error,))
-    shown = stages.error_map(ran, request("scalar", head=(0, 1)))
+    shown = explorer_views.error_map(ran, request("scalar", head=(0, 1)))
     assert shown is not None
     assert (shown["rows"], shown["cols"], shown["step"], shown["label"]) == (367, 4, [3, 1], "head 1")
     values = np.frombuffer(shown["values"], np.float32).reshape(367, 4)

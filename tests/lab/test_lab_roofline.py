@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 import ptxlab as pl
-from ptxlab.lab import counters_pane as tallies
-from ptxlab.lab import roofline
+from ptxlab.lab import counters_pane, roofline
 
 
 def run_of(kernel: str, **more: Any) -> Any:
@@ -18,7 +17,7 @@ def run_of(kernel: str, **more: Any) -> Any:
 
 def test_counters_say_what_is_counted_and_what_is_modelled() -> None:
     counts = run_of("tiled").counters
-    shown = tallies.show(counts)
+    shown = counters_pane.show(counts)
     assert shown is not None
     assert sum(warps for _, warps, _ in shown["opcodes"]) == shown["instructions"]["warps"] == counts.warp_instructions
     memory = {row["name"].strip(): row for row in shown["memory"]}
@@ -30,7 +29,7 @@ def test_counters_say_what_is_counted_and_what_is_modelled() -> None:
     assert work["FLOP, f32"]["value"] == counts.flops["f32"]
     worst = shown["lines"][0]
     assert worst[2] > worst[3] or worst[4] > worst[5]
-    assert tallies.show(None) is None
+    assert counters_pane.show(None) is None
 
 
 def test_a_roofline_bounds_by_memory_below_the_ridge_and_by_arithmetic_above() -> None:

@@ -10,8 +10,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab import kernels
-from ptxlab.lab import dataflow
-from ptxlab.lab import explorer_views as stages
+from ptxlab.lab import dataflow, explorer_views
 from ptxlab.lab.attention_subject import named
 from ptxlab.lab.explorer_views import request
 from ptxlab.lab.kernel_subject import subject_of
@@ -53,12 +52,12 @@ __global__ void half_of(const float *x, float *y, int n) {
 """
 
 
-def answer(asked: stages.Request) -> tuple[Any, Any, Any, Any]:
+def answer(asked: explorer_views.Request) -> tuple[Any, Any, Any, Any]:
     """Version, assembly, what is shown of the run, and the state."""
-    version = stages.build(asked)
-    ran = stages.run(version, asked)
-    shown = stages.show_run(ran, asked, version)
-    return version, stages.assemble(version, asked), shown, stages.state(version, asked, ran)
+    version = explorer_views.build(asked)
+    ran = explorer_views.run(version, asked)
+    shown = explorer_views.show_run(ran, asked, version)
+    return version, explorer_views.assemble(version, asked), shown, explorer_views.state(version, asked, ran)
 
 
 # -- decode ------------------------------------------------------------------------------------------------------------
@@ -151,8 +150,8 @@ def test_of_several_kernels_one_is_chosen_and_the_block_is_what_the_text_says() 
     subject = subject_of(two, None, None, ())
     assert [p.name for p in subject.parameters] == ["arch", "entry", "threads"]
     assert subject.problem[0].default == 96
-    assert stages.build(request(subject)).code["name"] == "scale"
-    assert stages.build(request(subject, entry="again")).code["name"] == "again"
+    assert explorer_views.build(request(subject)).code["name"] == "scale"
+    assert explorer_views.build(request(subject, entry="again")).code["name"] == "again"
     x = np.ones(4, np.float32)
     asked = request(subject_of(two, 1, 32, (x, np.float32(3), 4)), entry="again", device="step")
     assert answer(asked)[2]["arrays"] == [["x", "float32 [4]: 3 3 3 3"]]
@@ -239,7 +238,7 @@ def test_cuda_is_compiled_again_for_another_target_and_with_other_options() -> N
     assert any(row == 4 for _, row in [(p, version.code["python"]["numbers"][r - 1]) for p, r in version.code["links"]])
     assert shown["arrays"][0][1].startswith("float32 [40]: 0.333333")
     fast, _, again, _ = answer(request(subject, device="step", fast_math=True, arch="sm_90"))
-    change = stages.diff(version, fast)
+    change = explorer_views.diff(version, fast)
     assert change["summary"] != "no instruction changed"
     assert again["arrays"][0][1].startswith("float32 [40]: 0.333333")
     assert not y.any()
@@ -307,8 +306,8 @@ def test_numpy_as_one_writes_it_is_close_to_float64() -> None:
 @pytest.mark.assembler
 def test_machine_code_is_linked_to_ptx_lines() -> None:
     asked = request("scalar", head_dim=8, sass=True)
-    version = stages.build(asked)
-    sass = stages.sass(version, asked)
+    version = explorer_views.build(asked)
+    sass = explorer_views.sass(version, asked)
     if sass["state"] == "missing":
         assert sass["note"].startswith("needs ptxlab[sass]: ")
         pytest.skip(sass["note"])
@@ -331,7 +330,7 @@ def test_without_the_disassembler_one_line_says_what_to_install(monkeypatch: pyt
 
     monkeypatch.setattr("ptxlab.gpu.sass", missing)
     asked = request("scalar", head_dim=8, seq_q=2, seq_k=2, device="step", sass=True)
-    assert stages.sass(stages.build(asked), asked) == {
+    assert explorer_views.sass(explorer_views.build(asked), asked) == {
         "state": "missing",
         "note": "needs ptxlab[sass]: NVIDIA's disassembler nvdisasm is not installed: pip install ...",
     }

@@ -9,9 +9,9 @@ from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.helpers import RULES, fill, grid, helpers
+from ptxlab.emulate.jit.helpers import fill, grid, helpers
 from ptxlab.emulate.jit.instruments import Instruments, emitters, instrument_helpers
-from ptxlab.emulate.jit.rulecode import object_code
+from ptxlab.emulate.jit.linked_rules import rules_objects
 from ptxlab.emulate.jit.tracing import start
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program.model import Program
@@ -49,11 +49,8 @@ class Loaded:
         else:
             notes, blob = recalled
         self.state_size, self.sites, self.level = notes["state_size"], notes["sites"], notes["level"]
-        self.fast = self._load(blob)
-
-    def _load(self, blob: bytes) -> native.Code:
-        """The program's code with that of the rules that it calls."""
-        return native.load((blob, object_code(RULES, {}, self.cpu)), self.cpu)
+        self.rules = rules_objects(program, instruments, cpu)
+        self.fast = native.load(blob, cpu, *self.rules)
 
     def _build(self, half: str, level: int) -> tuple[bytes, dict[str, int]]:
         """Builds one of the two functions and keeps it on disk."""
@@ -69,7 +66,7 @@ class Loaded:
             if self._slow is None:
                 recalled = native.recall(f"{self.entry}-slow")
                 blob = self._build("slow", QUICK)[0] if recalled is None else recalled[1]
-                self._slow = self._load(blob)
+                self._slow = native.load(blob, self.cpu, *self.rules)
             return self._slow
 
     def spent(self, seconds: float) -> None:
@@ -86,7 +83,7 @@ class Loaded:
         """Builds GOOD code now and lets later launches use it. Warps that have split keep QUICK code: they are few, and
         their function takes longest to build."""
         self.level = GOOD
-        self.fast = self._load(self._build("fast", GOOD)[0])
+        self.fast = native.load(self._build("fast", GOOD)[0], self.cpu, *self.rules)
 
 
 _recent: OrderedDict[str, Loaded] = OrderedDict()

@@ -1,140 +1,28 @@
 ; What the checks do out of line: notes, written bytes, barriers, masks. Races are in races.ll.
 
-; Another warp-instruction, executed by the lanes in %mask: what is noted twice in it counts once.
-define internal void @serial(ptr %ctx, i32 %mask) noinline nounwind {
+; Another warp-instruction: see ptxlab.emulate.rules.notes.
+define internal void @serial(ptr %ctx, i32 %mask) nounwind {
   %g.p = getelementptr i8, ptr %ctx, i64 ${CHECK}
   %g = load ptr, ptr %g.p
-  %s.p = getelementptr i8, ptr %g, i64 ${SERIAL}
-  %s = load i64, ptr %s.p
-  %s1 = add i64 %s, 1
-  store i64 %s1, ptr %s.p
-  %m.p = getelementptr i8, ptr %g, i64 ${MASK}
-  %m = zext i32 %mask to i64
-  store i64 %m, ptr %m.p
+  call void @"notes.serial"(ptr %g, i32 %mask)
   ret void
 }
 
-; Something is wrong: its kind, the record of the one that noticed, that of the other (0: none), address, a number.
 define internal void @note(ptr %ctx, ptr %cta, i64 %kind, i64 %me, i64 %other, i64 %address, i64 %value) noinline nounwind {
-entry:
   %g.p = getelementptr i8, ptr %ctx, i64 ${CHECK}
   %g = load ptr, ptr %g.p
-  %s.p = getelementptr i8, ptr %g, i64 ${SERIAL}
-  %serial = load i64, ptr %s.p
-  %c0 = lshr i64 %me, ${CODE}
-  %c = and i64 %c0, 262143
-  %d0 = lshr i64 %other, ${CODE}
-  %d1 = and i64 %d0, 262143
-  %d2 = add i64 %d1, 1
-  %d.no = icmp eq i64 %other, 0
-  %d = select i1 %d.no, i64 0, i64 %d2
-  %k0 = shl i64 %kind, 40
-  %k1 = shl i64 %c, 20
-  %k2 = or i64 %k0, %k1
-  %key = or i64 %k2, %d
-  %mixed = mul i64 %key, -7046029254386353131
-  %hash = lshr i64 %mixed, 54
-  %entries = getelementptr i8, ptr %g, i64 ${ENTRIES}
-  br label %probe
-probe:
-  %i = phi i64 [0, %entry], [%i1, %next]
-  %at0 = add i64 %hash, %i
-  %at = and i64 %at0, 1023
-  %o = mul i64 %at, ${ENTRY}
-  %e = getelementptr i8, ptr %entries, i64 %o
-  %held = load i64, ptr %e
-  %count.p = getelementptr i8, ptr %e, i64 8
-  %serial.p = getelementptr i8, ptr %e, i64 56
-  %found = icmp eq i64 %held, %key
-  br i1 %found, label %again, label %free
-again:
-  %last = load i64, ptr %serial.p
-  %fresh = icmp ne i64 %last, %serial
-  %n = load i64, ptr %count.p
-  %one = zext i1 %fresh to i64
-  %n1 = add i64 %n, %one
-  store i64 %n1, ptr %count.p
-  store i64 %serial, ptr %serial.p
-  ret void
-free:
-  %empty = icmp eq i64 %held, 0
-  br i1 %empty, label %fill, label %next
-fill:
-  store i64 %key, ptr %e
-  store i64 1, ptr %count.p
-  store i64 %serial, ptr %serial.p
-  %me.p = getelementptr i8, ptr %e, i64 16
-  store i64 %me, ptr %me.p
-  %other.p = getelementptr i8, ptr %e, i64 24
-  store i64 %other, ptr %other.p
-  %address.p = getelementptr i8, ptr %e, i64 32
-  store i64 %address, ptr %address.p
-  %linear.p = getelementptr i8, ptr %cta, i64 ${LINEAR}
-  %linear = load i64, ptr %linear.p
-  %block.p = getelementptr i8, ptr %e, i64 40
-  store i64 %linear, ptr %block.p
-  %value.p = getelementptr i8, ptr %e, i64 48
-  store i64 %value, ptr %value.p
-  ret void
-next:
-  %i1 = add i64 %i, 1
-  %full = icmp ugt i64 %i1, 1023
-  br i1 %full, label %lost, label %probe
-lost:
-  %l.p = getelementptr i8, ptr %g, i64 ${LOST}
-  %l = load i64, ptr %l.p
-  %l1 = add i64 %l, 1
-  store i64 %l1, ptr %l.p
-  ret void
-}
-
-; A CTA begins: nothing is known of it or of its shared memory.
-define internal void @check.started(ptr %ctx, ptr %cta) noinline nounwind {
-entry:
   %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
   %ck = load ptr, ptr %ck.p
-  call void @llvm.memset.p0.i64(ptr %ck, i8 0, i64 ${CTA_RECORD}, i1 false)
+  call void @"notes.note"(ptr %g, ptr %ck, i64 %kind, i64 %me, i64 %other, i64 %address, i64 %value)
+  ret void
+}
+
+define internal void @check.started(ptr %ctx, ptr %cta) noinline nounwind {
+  %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
+  %ck = load ptr, ptr %ck.p
   %linear.p = getelementptr i8, ptr %cta, i64 ${LINEAR}
   %linear = load i64, ptr %linear.p
-  %b0 = urem i64 %linear, 65535
-  %b1 = add i64 %b0, 1
-  %b2 = shl i64 %b1, 48
-  %now = or i64 %b2, ${ONE_TICK}
-  store i64 %now, ptr %ck
-  %full.p = getelementptr i8, ptr %ck, i64 ${FULL}
-  store i64 %now, ptr %full.p
-  %simple.p = getelementptr i8, ptr %ck, i64 ${SIMPLE}
-  store i64 -1, ptr %simple.p
-  %size.p = getelementptr i8, ptr %cta, i64 ${SHARED_SIZE}
-  %size = load i64, ptr %size.p
-  %init.p = getelementptr i8, ptr %cta, i64 ${INIT_SHARED}
-  %init = load ptr, ptr %init.p
-  %init.no = icmp eq ptr %init, null
-  br i1 %init.no, label %records, label %unwritten
-unwritten:
-  call void @llvm.memset.p0.i64(ptr %init, i8 0, i64 %size, i1 false)
-  br label %records
-records:
-  %race.p = getelementptr i8, ptr %cta, i64 ${RACE_SHARED}
-  %race = load ptr, ptr %race.p
-  %race.no = icmp eq ptr %race, null
-  br i1 %race.no, label %finish, label %forget
-forget:
-  %stride.p = getelementptr i8, ptr %cta, i64 ${RACE_SHARED_STRIDE}
-  %stride = load i64, ptr %stride.p
-  %all = mul i64 %stride, 3
-  call void @llvm.memset.p0.i64(ptr %race, i8 0, i64 %all, i1 false)
-  br label %finish
-finish:
-  %pending.p = getelementptr i8, ptr %cta, i64 ${PENDING_SHARED}
-  %pending = load ptr, ptr %pending.p
-  %pending.no = icmp eq ptr %pending, null
-  br i1 %pending.no, label %end, label %no.copies
-no.copies:
-  %words = shl i64 %size, 1
-  call void @llvm.memset.p0.i64(ptr %pending, i8 0, i64 %words, i1 false)
-  br label %end
-end:
+  call void @"blocks.started"(ptr %ck, i64 %linear)
   ret void
 }
 

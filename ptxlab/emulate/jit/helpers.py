@@ -8,13 +8,11 @@ from typing import Any
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.fields import Filled, Placeholders, offset
+from ptxlab.emulate.jit.linked_rules import ALWAYS
 from ptxlab.emulate.jit.rulecode import declaration
-from ptxlab.emulate.rules.memcheck import access_lanes, forget, mark_lanes, miss, miss_lanes, resolve, stop
 from ptxlab.emulate.runtime import memory
 from ptxlab.emulate.runtime.state import Allocation, Context, Cta, MemoryMap, Site, Warp
 
-RULES = (stop, resolve, miss, miss_lanes, access_lanes, mark_lanes, forget)
-"""The rules that every program's code calls."""
 _RECORDS = {record.__name__: record for record in (Allocation, Context, Cta, MemoryMap, Site, Warp)}
 
 
@@ -59,7 +57,7 @@ def fill(name: str, **values: object) -> str:
 
 def helpers() -> str:
     """The functions that all programs call, and declarations of the rules that they call."""
-    return "\n".join([*map(declaration, RULES), fill("helpers.ll")])
+    return "\n".join([*map(declaration, ALWAYS), fill("helpers.ll")])
 
 
 def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bool = False, traced: str = "") -> str:

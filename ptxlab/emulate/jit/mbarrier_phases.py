@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit import shadows as H
 from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.findings import Note
@@ -26,48 +25,43 @@ CALL = ctypes.CFUNCTYPE(
     *[ctypes.c_void_p] * 4,
 )  # fmt: skip
 _WORDS = ctypes.c_uint64 * 32
-_ONE_TICK = 1 << races.TIME
 
 
 class CheckedSlot:
     """What `Phases` asks about the CTA in a slot."""
 
     def __init__(self, slot: Slot) -> None:
-        record = slot.checked
-        assert record is not None
-        self.now = record[H.NOW : H.NOW + 8].view(np.uint64)
-        self.full = record[H.FULL : H.FULL + 8].view(np.uint64)
-        self.simple = record[H.SIMPLE : H.SIMPLE + 8].view(np.int64)
-        self.sync = record[H.SYNC : H.SYNC + 4096].view(np.int32).reshape(32, 32)
-        self.committed = record[H.COMMITTED : H.COMMITTED + 4096].view(np.int32)
-        self.finished = record[H.FINISHED : H.FINISHED + 4096].view(np.int32)
+        assert slot.checked is not None
+        self.block = slot.checked
+        self.sync = self.block.sync.array.reshape(32, 32)
         self.warps = slot.warps
 
     def release(self, warp: int) -> np.ndarray:
         """What a warp knows, with all that it has done."""
-        time = int(self.now[0]) >> races.TIME & races.LAST_TIME
+        block = self.block
+        time = block.now >> races.TIME & races.LAST_TIME
         if time < races.LAST_TIME:
-            self.now[0] += np.uint64(_ONE_TICK)
+            block.now += 1 << races.TIME
         known: np.ndarray = self.sync[warp].astype(np.int64)
         known[warp] = min(time + 1, races.LAST_TIME)
         return known
 
     def acquire(self, warp: int, known: np.ndarray) -> None:
         """The warp has learnt that."""
-        self.simple[0] = 0
+        self.block.simple = 0
         self.sync[warp] = np.maximum(self.sync[warp], known)
 
     def era(self) -> int:
         """When the last barrier of the whole block opened."""
-        return int(self.full[0])
+        return self.block.full
 
     def group(self, thread: int) -> int:
         """The group of cp.async that a thread has closed last."""
-        return int(self.committed[thread])
+        return self.block.committed[thread]
 
     def finish(self, thread: int, group: int) -> None:
         """A thread's copies have been waited for."""
-        self.finished[thread] = max(group, int(self.finished[thread]))
+        self.block.finished[thread] = max(group, self.block.finished[thread])
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The lanes that wait for nothing."""
@@ -116,7 +110,9 @@ class Callback:
         if found is None or found.block != slot.cta.linear:
             if found is not None:
                 found.ended()
-            found = Phases(self.program, slot.cta.linear, CheckedSlot(slot), self.notes, race="racecheck" in self.launch.checks)
+            found = Phases(
+                self.program, slot.cta.linear, CheckedSlot(slot), self.notes, race="racecheck" in self.launch.checks
+            )
             self.blocks[cta] = found
         return found
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.expressions import llvm_type
+from ptxlab.emulate.jit.translation.kinds import llvm_type
 from ptxlab.emulate.jit.translator import SLOT, Translator, signature
 from ptxlab.emulate.language.records import Record, address_of, zeroed
 from ptxlab.emulate.language.rules import rule_of
@@ -85,7 +85,7 @@ class Compiled:
 
     def __init__(self, functions: Sequence[Function], known: Mapping[str, int] | None = None) -> None:
         self.text = module_of(functions, known or {}, entries=True)
-        self.code = native.load([build(self.text, native.host())], native.host())
+        self.code = native.load(build(self.text, native.host()), native.host())
 
     def __call__(self, function: Function, *arguments: Any) -> Any:
         """What a rule gives; numbers, lanes, pointers and records go in and come out as in Python."""

@@ -13,11 +13,12 @@ from typing import Any
 
 import llvmlite.ir as ir
 
-from ptxlab.emulate.jit.expressions import (
+from ptxlab.emulate.jit.translation.folding import MISSING
+from ptxlab.emulate.jit.translation.intrinsics import Intrinsics
+from ptxlab.emulate.jit.translation.kinds import (
     I1,
     I32,
     I64,
-    MISSING,
     PTR,
     U32,
     U64,
@@ -29,7 +30,6 @@ from ptxlab.emulate.jit.expressions import (
     kind_of_annotation,
     llvm_type,
 )
-from ptxlab.emulate.jit.intrinsics import Intrinsics
 from ptxlab.emulate.language import vectors as L
 from ptxlab.emulate.language.rules import Rule, rule_of
 from ptxlab.emulate.language.types import Vector

@@ -6,6 +6,7 @@ A mask of lanes is a u32, lane 0 in its lowest bit; `lanes(mask)` and `bits(lane
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -48,14 +49,23 @@ def count(mask: int) -> int:
     return mask.bit_count()
 
 
+@functools.lru_cache(maxsize=4096)
 def lanes(mask: int) -> np.ndarray:
     """lanes_bool: which lanes a mask has."""
-    return np.unpackbits(np.frombuffer(mask.to_bytes(4, "little"), np.uint8), bitorder="little").view(np.bool_)
+    found = np.unpackbits(np.frombuffer(mask.to_bytes(4, "little"), np.uint8), bitorder="little").view(np.bool_)
+    found.flags.writeable = False
+    return found
 
 
 def bits(chosen: np.ndarray) -> int:
     """u32: the mask of the lanes, or of the words of a row, that are true."""
-    return int.from_bytes(np.packbits(chosen, bitorder="little").tobytes(), "little")
+    return _packed(chosen.tobytes())
+
+
+@functools.lru_cache(maxsize=4096)
+def _packed(chosen: bytes) -> int:
+    """The mask whose lanes are one byte each."""
+    return sum(1 << lane for lane, taken in enumerate(chosen) if taken)
 
 
 def any_of(chosen: np.ndarray) -> bool:
@@ -140,6 +150,11 @@ def insert(values: np.ndarray, lane: int, value: int) -> np.ndarray:
 def reversed_lanes(values: np.ndarray) -> np.ndarray:
     """Lane 31 first."""
     return values[::-1]
+
+
+def distinct(values: np.ndarray, mask: int) -> int:
+    """u32: how many different values the lanes of a mask have."""
+    return len(set(values[lanes(mask)].tolist()))
 
 
 # -- memory -----------------------------------------------------------------------------------------------------------

@@ -32,11 +32,11 @@ import numpy as np
 
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.findings import RAW, SAME, WAR, WAW
+from ptxlab.emulate.rules.notes import another
+from ptxlab.emulate.rules.records import BLOCK, CODE, LANE, LAST_TIME, MANY, STRONG, TIME, WARP
 from ptxlab.isa import types
 
-LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
-"""Where each field of a record begins."""
-BLOCKS, LAST_TIME = 65535, (1 << 18) - 1
+BLOCKS = 65535
 _ID = np.uint64(0xFFFF << BLOCK | 0x7FF)
 _MANY = np.uint64(1 << MANY)
 _ZERO = np.uint64(0)
@@ -59,12 +59,6 @@ def compares(program: Program) -> frozenset[int]:
     """The code indices of compare-and-swap."""
     codes = program.codes
     return frozenset(c.index for c in codes if c.name == "atom" and c.form is not None and c.form.operation == "cas")
-
-
-def another(mask: int, lane: int) -> int:
-    """A lane that made an access together with `lane`, the lowest of them; `mask`: which they were, 0 for all."""
-    above = (mask or 0xFFFFFFFF) >> lane + 1 << lane + 1
-    return (above & -above).bit_length() - 1 if above & 0xFFFFFFFF else lane
 
 
 class Shadow:
@@ -248,4 +242,7 @@ class Order:
             shadow.other[at] = me
 
 
-__all__ = ["RAW", "SAME", "WAR", "WAW", "Order", "Published", "Shadow", "granule"]
+__all__ = [
+    "BLOCK", "CODE", "LANE", "LAST_TIME", "MANY", "RAW", "SAME", "STRONG", "TIME", "WAR", "WARP", "WAW", "Order",
+    "Published", "Shadow", "another", "granule",
+]  # fmt: skip

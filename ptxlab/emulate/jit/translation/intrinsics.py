@@ -8,7 +8,8 @@ from typing import Any
 
 import llvmlite.ir as ir
 
-from ptxlab.emulate.jit.expressions import (
+from ptxlab.emulate.jit.translation.expressions import Expressions
+from ptxlab.emulate.jit.translation.kinds import (
     I1,
     I8,
     I32,
@@ -17,7 +18,6 @@ from ptxlab.emulate.jit.expressions import (
     U32,
     U64,
     VECTORS,
-    Expressions,
     Pointing,
     Val,
     is_record,
@@ -153,6 +153,28 @@ class Intrinsics(Expressions):
         order = ir.Constant(ir.VectorType(I32, width), list(range(width - 1, -1, -1)))
         return Val(values.kind, self.b.shuffle_vector(values.ir, ir.Constant(values.ir.type, ir.Undefined), order))
 
+    def _distinct(self, node: ast.Call) -> Val:
+        """A loop: a lane that is left counts, and all that have its value are left no more."""
+        values, mask = self.vector(node.args[0]), self.mask(node.args[1])
+        before = self.b.block
+        again, inside, after = (self.b.append_basic_block(name) for name in ("lanes", "do", "after"))
+        self.b.branch(again)
+        self.b.position_at_end(again)
+        left, found = self.b.phi(I32), self.b.phi(I32)
+        self.b.cbranch(self.b.icmp_unsigned("!=", left, ir.Constant(I32, 0)), inside, after)
+        self.b.position_at_end(inside)
+        zeros = self.named("llvm.cttz.i32", I32, [I32, I1])
+        one = self.b.extract_element(values.ir, self.b.call(zeros, [left, ir.Constant(I1, 1)]))
+        same = self.b.icmp_unsigned("==", values.ir, self.broadcast(one, values.kind))
+        rest = self.b.and_(left, self.b.not_(self.b.bitcast(same, I32)))
+        more = self.b.add(found, ir.Constant(I32, 1))
+        self.b.branch(again)
+        for phi, first, next_ in ((left, mask, rest), (found, ir.Constant(I32, 0), more)):
+            phi.add_incoming(first, before)
+            phi.add_incoming(next_, inside)
+        self.b.position_at_end(after)
+        return Val(U32, found)
+
     # -- memory
 
     def _loaded(self, node: ast.Call, width: int) -> Val:
@@ -279,6 +301,7 @@ _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
     L.maximum: Intrinsics._larger,
     L.extract: Intrinsics._extract,
     L.insert: Intrinsics._insert,
+    L.distinct: Intrinsics._distinct,
     L.reversed_lanes: Intrinsics._reversed,
     L.load_lanes: Intrinsics._load_lanes,
     L.load_row: Intrinsics._load_row,

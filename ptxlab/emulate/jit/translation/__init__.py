@@ -1,0 +1,1 @@
+"""The parts of `ptxlab.emulate.jit.translator`: kinds of values, constants, conversions, expressions, intrinsics."""

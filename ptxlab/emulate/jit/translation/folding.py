@@ -1,0 +1,121 @@
+"""What an expression of a rule is before any code runs: a constant, a thing outside of the rule, a kind of record."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from ptxlab.emulate.jit.translation.kinds import BOOLEAN, RuleError, Val, is_record
+from ptxlab.emulate.language.types import Scalar
+
+FOLD: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod, ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+}  # fmt: skip
+FOLD_ONE: dict[type, Callable[[Any], Any]] = {
+    ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+}  # fmt: skip
+COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Eq: ("==", operator.eq), ast.NotEq: ("!=", operator.ne), ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le), ast.Gt: (">", operator.gt), ast.GtE: (">=", operator.ge),
+}  # fmt: skip
+MISSING: Any = object()
+
+
+class Folding:
+    """The part of the translator that looks at expressions without writing code."""
+
+    names: dict[str, Any]  # the rule's globals
+    known: dict[str, int]
+    where: Callable[[ast.AST], str]
+    locals: dict[str, Val]  # kind, and the stack slot in `ir`
+
+    def fail(self, node: ast.AST, message: str) -> NoReturn:
+        """Refuses what a rule says."""
+        raise RuleError(f"{self.where(node)}: {message}")
+
+    def fixed(self, node: ast.expr) -> Any:
+        """The number that an expression always is, or MISSING."""
+        match node:
+            case ast.Constant(value=value) if isinstance(value, int):
+                return value
+            case ast.Name(id=name) if name not in self.locals:
+                return self._outside(self.names.get(name, MISSING))
+            case ast.Attribute(value=base, attr=name):
+                return self._fixed_attribute(base, name)
+            case ast.UnaryOp(op=op, operand=inner):
+                inside = self.fixed(inner)
+                return MISSING if inside is MISSING else FOLD_ONE[type(op)](inside)
+            case ast.BinOp(left=left, op=op, right=right):
+                a, c = self.fixed(left), self.fixed(right)
+                return MISSING if a is MISSING or c is MISSING or type(op) not in FOLD else FOLD[type(op)](a, c)
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARE:
+                a, c = self.fixed(left), self.fixed(right)
+                return MISSING if a is MISSING or c is MISSING else COMPARE[type(op)][1](a, c)
+            case ast.BoolOp(op=op, values=values):
+                return self._fixed_logic(isinstance(op, ast.And), values)
+            case ast.Call(func=function, args=[argument], keywords=[]):
+                kind = self.global_value(function)
+                given = self.fixed(argument) if isinstance(kind, Scalar) else MISSING
+                return MISSING if given is MISSING else kind(given)
+            case ast.Call(func=ast.Attribute(value=base, attr="offset"), args=[ast.Constant(value=str(field))]):
+                record = self.global_value(base)
+                return record.offset(field) if is_record(record) else MISSING
+        return MISSING
+
+    def _outside(self, value: Any) -> Any:
+        return value if isinstance(value, int) else MISSING
+
+    def _fixed_attribute(self, base: ast.expr, name: str) -> Any:
+        owner = self.global_value(base)
+        if owner is not MISSING:
+            return self._outside(getattr(owner, name, MISSING))
+        kind = self.record_of(base)
+        if kind is None or f"{kind.__name__}.{name}" not in self.known:
+            return MISSING
+        value = self.known[f"{kind.__name__}.{name}"]
+        return bool(value) if kind.fields[name].kind is BOOLEAN else value
+
+    def _fixed_logic(self, conjunction: bool, values: list[ast.expr]) -> Any:
+        found = [self.fixed(value) for value in values]
+        if any(value is not MISSING and bool(value) is not conjunction for value in found):
+            return not conjunction
+        return MISSING if MISSING in found else conjunction
+
+    def global_value(self, node: ast.expr) -> Any:
+        """The module, class or function outside of the rule that an expression names, or MISSING."""
+        if isinstance(node, ast.Name) and node.id not in self.locals:
+            builtin = {"min": min, "max": max, "range": range, "bool": bool, "int": int, "len": len}.get(node.id)
+            return self.names.get(node.id, MISSING if builtin is None else builtin)
+        if isinstance(node, ast.Attribute):
+            owner = self.global_value(node.value)
+            if inspect.ismodule(owner) or inspect.isclass(owner):
+                return getattr(owner, node.attr, MISSING)
+        return MISSING
+
+    def record_of(self, node: ast.expr) -> Any:
+        """The class of the record that an expression leads to, found without code; None if it is no such thing."""
+        if isinstance(node, ast.Name) and node.id in self.locals:
+            kind = self.locals[node.id].kind
+            return kind if is_record(kind) else None
+        many = isinstance(node, ast.Subscript)
+        place = node.value if isinstance(node, ast.Subscript) else node
+        if isinstance(place, ast.Attribute):
+            owner = self.record_of(place.value)
+            field = owner.fields.get(place.attr) if owner is not None else None
+            if field is not None and is_record(field.kind) and many == (field.pointer or field.shape is not None):
+                return field.kind
+        return None
+
+    def typed_inside(self, node: ast.expr) -> bool:
+        """Whether a constant expression has a type: a cast is in it, or a field that is known."""
+        return any(
+            isinstance(self.global_value(one.func), Scalar)
+            if isinstance(one, ast.Call)
+            else isinstance(one, ast.Attribute) and self.record_of(one.value) is not None
+            for one in ast.walk(node)
+        )

@@ -1,0 +1,96 @@
+"""The kinds of values in the rules' language, and their types in LLVM IR."""
+
+from __future__ import annotations
+
+import types
+import typing
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.ir as ir
+
+from ptxlab.emulate.language import types as language
+from ptxlab.emulate.language.records import Record
+from ptxlab.emulate.language.types import Pointer, Scalar, Vector
+
+I1, I8, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
+PTR = ir.PointerType()
+BOOLEAN: Any = language.boolean
+U32: Any = language.u32
+U64: Any = language.u64
+VECTORS: dict[tuple[str, int], Any] = {
+    (vector.element.name, vector.width): vector for vector in vars(language).values() if isinstance(vector, Vector)
+}
+
+
+class RuleError(TypeError):
+    """A rule says what the language does not have."""
+
+
+@dataclass(frozen=True)
+class Pointing:
+    """The kind of a pointer: to numbers or to records, and how many make a row if it is an array of rows."""
+
+    target: Any
+    columns: int = 0
+
+    def __repr__(self) -> str:
+        return f"Pointer[{kind_name(self.target)}]"
+
+
+class Null:
+    """The kind of `None`."""
+
+
+@dataclass
+class Val:
+    """A value: its kind, and its IR or, of a constant, the Python number."""
+
+    kind: Any
+    ir: Any = None
+    const: Any = None
+
+    @property
+    def constant(self) -> bool:
+        """Whether it has no type of its own yet."""
+        return self.kind is int
+
+
+def kind_of_annotation(told: Any) -> Any:
+    """The kind of a parameter, result or local annotated so."""
+    origin, arguments = typing.get_origin(told), typing.get_args(told)
+    if origin in (typing.Union, types.UnionType):
+        (told,) = (one for one in arguments if one is not type(None))
+        return kind_of_annotation(told)
+    if origin is typing.Annotated:
+        return arguments[0]
+    if origin is tuple:
+        return tuple(kind_of_annotation(one) for one in arguments)
+    if isinstance(origin, type) and issubclass(origin, Pointer):
+        return Pointing(arguments[0])
+    if told is None or isinstance(told, Scalar | Vector) or is_record(told):
+        return told
+    if told is bool:
+        return BOOLEAN
+    raise RuleError(f"{told!r} is no type of the rules; write u32, u64, lanes_u64, Pointer[u64], a record")
+
+
+def is_record(kind: Any) -> bool:
+    """Whether a kind is a class of records."""
+    return isinstance(kind, type) and issubclass(kind, Record)
+
+
+def kind_name(kind: Any) -> str:
+    """How the language spells a kind."""
+    return kind.__name__ if isinstance(kind, type) else repr(kind)
+
+
+def llvm_type(kind: Any) -> Any:
+    """The IR type of a kind."""
+    if isinstance(kind, Scalar):
+        return ir.IntType(kind.bits)
+    if isinstance(kind, Vector):
+        return ir.VectorType(ir.IntType(kind.element.bits), kind.width)
+    if isinstance(kind, tuple):
+        return ir.LiteralStructType([llvm_type(one) for one in kind])
+    return ir.VoidType() if kind is None else PTR

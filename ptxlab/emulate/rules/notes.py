@@ -1,0 +1,98 @@
+"""How the checks keep what they notice: a table of notes, each with a count, until the launch has ended.
+
+The same instruction often does the same wrong thing thousands of times, so notes of one kind at the same instructions
+are one entry. What several lanes or words of one warp-instruction do wrong counts once: `serial` tells those apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ptxlab.emulate.language import rule, u32, u64
+from ptxlab.emulate.rules.findings import Note
+from ptxlab.emulate.rules.records import (
+    BLOCK,
+    CODE,
+    ENTRIES,
+    LANE,
+    LAST_CODE,
+    MANY,
+    WARP,
+    Block,
+    Entry,
+    Launch,
+)
+
+KIND, MINE = 40, 20
+"""Where the kind of a note begins in its key, and the code index of the one that noticed; the other's + 1 is at 0."""
+NOWHERE = (1 << 64) - 1
+"""The address of a note that is about no place in memory."""
+
+
+@rule
+def serial(launch: Launch, mask: u32) -> None:
+    """Another warp-instruction, executed by the lanes of the mask: what is noted twice in it counts once."""
+    launch.serial += 1
+    launch.mask = mask
+
+
+@rule(cold=True)
+def note(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: u64, value: u64) -> None:
+    """Something is wrong: the record of the access that noticed it, that of the other one (0: there is none), where,
+    and a number that the kind explains."""
+    theirs: u64 = 0
+    if other != 0:
+        theirs = (other >> CODE & LAST_CODE) + 1
+    key = kind << KIND | (me >> CODE & LAST_CODE) << MINE | theirs
+    at = u64(key * 0x9E3779B97F4A7C15) >> 54
+    for _ in range(ENTRIES):
+        entry = launch.notes[at]
+        if entry.key == key:
+            if entry.serial != launch.serial:
+                entry.count += 1
+                entry.serial = launch.serial
+            return
+        if entry.key == 0:
+            entry.key = key
+            entry.count = 1
+            entry.serial = launch.serial
+            entry.me = me
+            entry.other = other
+            entry.address = address
+            entry.block = block.linear
+            entry.value = value
+            return
+        at = (at + 1) % ENTRIES
+    launch.lost += 1
+
+
+def noted(launch: Launch) -> Iterator[Note]:
+    """The notes of a launch."""
+    for k in range(ENTRIES):
+        if launch.notes[k].key:
+            yield _read(launch, launch.notes[k])
+
+
+def _read(launch: Launch, entry: Entry) -> Note:
+    me, other = entry.me, entry.other
+    has_other = bool(entry.key & (1 << MINE) - 1)
+    same_block, same_warp = me >> BLOCK == other >> BLOCK, not (me ^ other) >> WARP & 31
+    other_code, other_warp, other_lane = other >> CODE & LAST_CODE, other >> WARP & 31, other >> LANE & 31
+    lane = me >> LANE & 31
+    if me >> MANY & 1 and same_warp and lane == other_lane and entry.value & ~(1 << lane):
+        others = entry.value & ~(1 << lane)  # the record speaks of its first lane, which is the other party
+        lane = (others & -others).bit_length() - 1
+    if has_other and other >> MANY & 1 and same_block and same_warp and lane == other_lane:
+        other_lane = another(launch.masks[32 * other_code + other_warp], lane)
+    return Note(
+        entry.key >> KIND, me >> CODE & LAST_CODE, entry.block, me >> WARP & 31, lane,
+        other_code if has_other else -1, entry.block if same_block else (other >> BLOCK) - 1, other_warp, other_lane,
+        entry.address if entry.address != NOWHERE else -1, entry.value, entry.count,
+    )  # fmt: skip
+
+
+def another(mask: int, lane: int) -> int:
+    """A lane that made an access together with `lane`, the lowest of those above it; `mask`: which they were, 0 for
+    all."""
+    above = (mask or 0xFFFFFFFF) >> lane + 1 << lane + 1
+    return (above & -above).bit_length() - 1 if above & 0xFFFFFFFF else lane

@@ -1,0 +1,88 @@
+"""What the checks remember: of a launch, of each block at work, and, in one number, of an access.
+
+The rules, both engines and their tests share these records. That of an access is described in `races`.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, i64, u8, u32, u64
+
+LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
+"""Where each field of the record of an access begins."""
+LAST_TIME, LAST_CODE = (1 << 18) - 1, (1 << 18) - 1
+"""The largest time and the largest code index."""
+
+ENTRIES = 1024
+"""Notes that a launch keeps; how many more there are is counted."""
+
+
+class Entry(Record):
+    """A note: what is wrong, `count` times; see `notes`."""
+
+    key: u64
+    count: u64
+    me: u64  # the record of the access that noticed it, of the other one (0: there is none)
+    other: u64
+    address: u64
+    block: u64
+    value: u64  # a number that the kind of note explains
+    serial: u64  # the warp-instruction that noted it last
+
+
+class Published(Record):
+    """What a block has made known to the others, by the clock of the launch, but `fenced` by its own."""
+
+    fenced: u32
+    first: u32  # its first fence
+    acquired: u32  # its last strong access
+    padding: u32
+
+
+class Launch(Record):
+    """What the checks know of a launch."""
+
+    now: u32  # the clock of the launch: how many fences there have been
+    serial: u64  # how many warp-instructions have been looked at
+    lost: u64  # notes that found no room
+    mask: u64  # the lanes of the warp-instruction that is looked at
+    initcheck: boolean
+    racecheck: boolean
+    synccheck: boolean
+    granule: u64  # bytes that one record of accesses covers
+    shared_start: u64  # where the kernel's shared memory begins
+    published: Pointer[Published]  # of each block, by its number in a record
+    masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
+    notes: Array[Entry] = array(ENTRIES, align=64)
+
+
+class Block(Record):
+    """What the checks know of a block. Warps are counted in the block, times are those of its clock."""
+
+    now: u64  # the block's number and its clock, as in a record of an access
+    full: u64  # the same when all its warps last came to a barrier
+    simple: u64  # whether no barrier of a part of the block, and no mbarrier, has ordered anything yet
+    linear: u64  # the block's number in the grid
+    written: Pointer[u8]  # initcheck: of each byte of shared memory whether it was written
+    records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers
+    stride: u64
+    pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy that is on its way to them
+    shared_size: u64
+    local: Pointer[u8]  # initcheck: of each byte of local memory whether it was written, one thread after the other
+    local_size: u64
+    registers: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
+    register_count: u64  # of all warps together
+    acquired: Array[u32] = array(32, align=64)  # of each warp: its last strong access, its last and its first fence
+    fenced: Array[u32] = array(32)
+    first_fence: Array[u32] = array(32)
+    came: Array[u32] = array(16, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
+    sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
+    parts: Array[u32] = array(32, 16, align=64)  # of each warp 8 pairs: lanes that met without the others, and when
+    bar_code: Array[u32] = array(32, align=64)  # of each warp: code index + 1 of the `.aligned` barrier it came to last
+    expected: Array[u32] = array(16)  # of each barrier: the count it was given + 1, by which instruction and thread
+    expected_code: Array[u32] = array(16)
+    expected_by: Array[u32] = array(16)
+    committed: Array[i32] = array(1024, align=64)  # of each thread: its groups of cp.async, those it has waited for
+    finished: Array[i32] = array(1024, align=64)
+    copies: u64  # whether there was a cp.async
+    polled: Array[i64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
+    updates: i64  # operations on mbarriers other than waits
