@@ -107,8 +107,8 @@ class Worker:
             context.check = address_of(run.checks.record)
         if run.callback is not None:
             context.phases = run.callback.address
-        for k in range(3):
-            context.grid[k], context.block[k] = launch.grid[k], launch.block[k]
+        context.grid_x, context.grid_y, context.grid_z = launch.grid
+        context.block_x, context.block_y, context.block_z = launch.block
         self.add_slot()
 
     def add_slot(self) -> None:

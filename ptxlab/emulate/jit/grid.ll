@@ -147,10 +147,10 @@ start:
   %n = phi i64 [%ticket, %pick], [%drawn.n, %drawn]
   %linear.p = getelementptr i8, ptr %cta, i64 ${Cta.linear}
   store i64 %n, ptr %linear.p
-  %gx.p = getelementptr i8, ptr %ctx, i64 ${Context.grid.0}
+  %gx.p = getelementptr i8, ptr %ctx, i64 ${Context.grid_x}
   %gx32 = load i32, ptr %gx.p
   %gx = zext i32 %gx32 to i64
-  %gy.p = getelementptr i8, ptr %ctx, i64 ${Context.grid.1}
+  %gy.p = getelementptr i8, ptr %ctx, i64 ${Context.grid_y}
   %gy32 = load i32, ptr %gy.p
   %gy = zext i32 %gy32 to i64
   %x = urem i64 %n, %gx
@@ -160,11 +160,11 @@ start:
   %x32 = trunc i64 %x to i32
   %y32 = trunc i64 %y to i32
   %z32 = trunc i64 %z to i32
-  %cx = getelementptr i8, ptr %cta, i64 ${Cta.ctaid.0}
+  %cx = getelementptr i8, ptr %cta, i64 ${Cta.ctaid_x}
   store i32 %x32, ptr %cx
-  %cy = getelementptr i8, ptr %cta, i64 ${Cta.ctaid.1}
+  %cy = getelementptr i8, ptr %cta, i64 ${Cta.ctaid_y}
   store i32 %y32, ptr %cy
-  %cz = getelementptr i8, ptr %cta, i64 ${Cta.ctaid.2}
+  %cz = getelementptr i8, ptr %cta, i64 ${Cta.ctaid_z}
   store i32 %z32, ptr %cz
   %shared.p = getelementptr i8, ptr %cta, i64 ${Cta.shared}
   %shared = load ptr, ptr %shared.p

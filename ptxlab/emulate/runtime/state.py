@@ -114,8 +114,12 @@ class Context(Record, align=64):
     threads: i64
     order: Pointer[i32]  # the warps in the order in which they have their turns
     block_order: Pointer[i64] | None  # the CTAs in the order in which they begin; None: as they are
-    grid: Array[u32] = array(3)
-    block: Array[u32] = array(3)
+    grid_x: u32
+    grid_y: u32
+    grid_z: u32
+    block_x: u32
+    block_y: u32
+    block_z: u32
     cta: u64  # the one at work
     slots: Pointer[u64]  # the CTAs that are resident
     slot_count: i64
@@ -138,7 +142,9 @@ class Cta(Record, align=64):
     """What the warps of a CTA share."""
 
     active: u32
-    ctaid: Array[u32] = array(3)
+    ctaid_x: u32
+    ctaid_y: u32
+    ctaid_z: u32
     linear: u64  # its index in the grid
     shared: Pointer[u8]
     shared_size: u64
