@@ -87,7 +87,7 @@ class Prepared:
         def once() -> float:
             start = time.perf_counter()
             text, _, _ = build.module_text(self.program, cpu, Instruments(), slow=False)
-            native.load(native.build(text, cpu, level), cpu, *rules_objects(self.program, Instruments(), cpu))
+            native.load((native.build(text, cpu, level), *rules_objects(self.program, Instruments(), cpu)), cpu)
             return time.perf_counter() - start
 
         return best(once, 3) * 1e3 / len(self.program.codes)

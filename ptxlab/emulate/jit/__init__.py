@@ -19,7 +19,7 @@ import numpy as np
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
-from ptxlab.emulate.jit.counting import RECORD, tally
+from ptxlab.emulate.jit.counting import tally
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.mbarrier_phases import Callback
@@ -31,6 +31,7 @@ from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
+from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.runtime.counters import collect
 from ptxlab.emulate.runtime.faults import fault
 from ptxlab.emulate.runtime.memory import Memory
@@ -83,7 +84,7 @@ class Worker:
         self.slots: list[Slot] = []
         self.sites = zeroed(Site.size * built.sites)
         self.counts = np.zeros(len(program.blocks), Executions.dtype)
-        self.tally = zeroed(RECORD * len(program.codes) if built.instruments.counters else 0)
+        self.tally = zeroed(Counted.size * len(program.codes) if built.instruments.counters else 0)
         self.tape = None if run.chosen is None else Tape(launch.trace, *run.chosen)
         self.result = S.DONE
         self.began = self.ended = 0.0
@@ -104,7 +105,7 @@ class Worker:
         if self.tape is not None:
             context.trace = address_of(self.tape.record)
         if run.checks is not None:
-            context.check = address_of(run.checks.record)
+            context.check = Pointer(run.checks.record.buffer)
         if run.callback is not None:
             context.phases = run.callback.address
         context.grid_x, context.grid_y, context.grid_z = launch.grid
@@ -244,7 +245,7 @@ class Run:
                     lines[code.line] = a + warps, b + threads
         counters = None
         if self.launch.counters:
-            records = np.sum([w.tally.view(np.int64).reshape(-1, RECORD // 8) for w in self.workers], axis=0)
+            records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
             counters = collect(self.program, tally(self.program, counts, records))
             lines = counters.lines
         return Report(

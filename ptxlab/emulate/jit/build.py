@@ -11,7 +11,8 @@ from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.helpers import fill, grid, helpers
 from ptxlab.emulate.jit.instruments import Instruments, emitters, instrument_helpers
-from ptxlab.emulate.jit.linked_rules import rules_objects
+from ptxlab.emulate.jit.linked_rules import linked, rules_objects
+from ptxlab.emulate.jit.rulecode import declaration
 from ptxlab.emulate.jit.tracing import start
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program.model import Program
@@ -50,7 +51,11 @@ class Loaded:
             notes, blob = recalled
         self.state_size, self.sites, self.level = notes["state_size"], notes["sites"], notes["level"]
         self.rules = rules_objects(program, instruments, cpu)
-        self.fast = native.load(blob, cpu, *self.rules)
+        self.fast = self._load(blob)
+
+    def _load(self, blob: bytes) -> native.Code:
+        """The program's code with that of the rules that it calls."""
+        return native.load((blob, *self.rules), self.cpu)
 
     def _build(self, half: str, level: int) -> tuple[bytes, dict[str, int]]:
         """Builds one of the two functions and keeps it on disk."""
@@ -66,7 +71,7 @@ class Loaded:
             if self._slow is None:
                 recalled = native.recall(f"{self.entry}-slow")
                 blob = self._build("slow", QUICK)[0] if recalled is None else recalled[1]
-                self._slow = native.load(blob, self.cpu, *self.rules)
+                self._slow = self._load(blob)
             return self._slow
 
     def spent(self, seconds: float) -> None:
@@ -83,7 +88,7 @@ class Loaded:
         """Builds GOOD code now and lets later launches use it. Warps that have split keep QUICK code: they are few, and
         their function takes longest to build."""
         self.level = GOOD
-        self.fast = native.load(self._build("fast", GOOD)[0], self.cpu, *self.rules)
+        self.fast = self._load(self._build("fast", GOOD)[0])
 
 
 _recent: OrderedDict[str, Loaded] = OrderedDict()
@@ -129,7 +134,7 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
     parts = [
-        _ALWAYS, declared, helpers(),
+        _ALWAYS, declared, *map(declaration, linked(instruments)), helpers(),
         *warp.helpers_needed.values(), *instrument_helpers(instruments, program), function,
     ]  # fmt: skip
     if cpu.without_halves and any(" half" in part for part in parts):

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Address
-from ptxlab.emulate.jit.control import Control
+from ptxlab.emulate.jit.checked_registers import THERE, CheckedRegisters
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules import initcheck, races
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules import races
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
 
@@ -36,11 +38,10 @@ _DECLARED = (
 )  # fmt: skip
 
 
-class CheckedAccesses(Control):
+class CheckedAccesses(CheckedRegisters):
     """Loads, stores and atomics. `init`, `race`, `sync`: what is checked."""
 
-    init = race = sync = False
-    tables: list[str]
+    race = sync = False
 
     def _fields(self) -> None:
         super()._fields()
@@ -141,7 +142,7 @@ class CheckedAccesses(Control):
             look, bad, on = t.label("look"), t.label("bad"), t.label("on")
             t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
             t.at(look)
-            good = t.let(f"call i1 @init.ranges(ptr {written}, i64 {off}, ptr {self._ranges(members)})")
+            good = t.let(call(initcheck.all_written, written, off, self._ranges(members)))
             t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
             t.at(bad)
             self._spread(off)
@@ -248,10 +249,8 @@ class CheckedAccesses(Control):
             look, bad, on = t.label("look"), t.label("bad"), t.label("on")
             t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
             t.at(look)
-            good = t.let(
-                f"call i1 @init.group(i32 {self.mask_bits}, ptr {written}, ptr %addrs, i32 {group.pattern}, "
-                f"ptr {self._ranges(members)}, ptr {self._members(members)})"
-            )
+            tables = self._ranges(members), self._members(members)
+            good = t.let(call(initcheck.group_written, self.mask_bits, written, "%addrs", group.pattern, *tables))
             t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
             t.at(bad)
             self._report(written, start, members)
@@ -259,15 +258,18 @@ class CheckedAccesses(Control):
             t.at(on)
         elif self.init and seen.code.space == "shared":
             t.do(
-                f"call void @init.mark(i32 {self.mask_bits}, ptr %init.shared, ptr %addrs, i32 {group.pattern}, "
-                f"i64 {seen.offset}, i64 {seen.size})"
-            )
+                call(
+                    initcheck.mark, self.mask_bits, "%init.shared", "%addrs", group.pattern, str(seen.offset),
+                    str(seen.size),
+                )
+            )  # fmt: skip
 
     def _report(self, written: str, start: str, members: list[tuple[int, int, int]]) -> None:
-        self.t.do(
-            f"call void @init.report(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {written}, ptr %addrs, "
-            f"i64 {start}, ptr {self._members(members)})"
-        )
+        self._unwritten(self.mask_bits, written, start, self._members(members))
+
+    def _unwritten(self, mask: str, written: str, start: str, members: str) -> None:
+        """Notes what lanes read that was not written; %addrs holds their offsets."""
+        self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
 
     def _each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
         """The addresses in %addrs, lane by lane. kind: 0 reads, 1 writes, 2 does both."""
@@ -302,7 +304,9 @@ class CheckedAccesses(Control):
         return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
 
     def _reads(self, mask: str, members: str) -> None:
-        self.t.do(f"call void @copy.reads(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %addrs, ptr {members})")
+        """Accesses to shared memory may touch what a cp.async is still copying; %addrs holds the offsets."""
+        start = self.program.shared_start + (SHARED_WINDOW if self.code.space == "generic" else 0)
+        self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
 
     def _copied(self, code: Code, places: Value, size: int) -> None:
         """Accesses anywhere: those that lie in shared memory may touch what a cp.async is still copying."""

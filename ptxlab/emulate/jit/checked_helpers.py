@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.jit import linked_rules, rulecode, shadows
+from ptxlab.emulate.jit import shadows
 from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.program.model import Program
@@ -50,7 +50,6 @@ def check_helpers(program: Program, checks: frozenset[str]) -> str:
         f"@compares = internal constant [{len(program.codes)} x i8] [{compares}]",
     ]
     values["RANGE"] = fill("range.ll", **values)
-    heads += [rulecode.declaration(function) for function in linked_rules.CHECKS]
     return "\n".join([*heads, fill("races.ll", **values), fill("checking.ll", **values)])
 
 

@@ -8,10 +8,14 @@ from ptxlab.emulate.jit.checked_accesses import COLD, CheckedAccesses
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.rulecode import Function, call
 from ptxlab.emulate.jit.shadows import CONSTANTS
 from ptxlab.emulate.jit.values import Value, constant
 from ptxlab.emulate.program.model import Code, Literal, Mem
+from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules import initcheck
 from ptxlab.emulate.rules import instructions as rules
+from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.isa import fragments
 
 _DONE = """
@@ -21,6 +25,8 @@ ptr %out, ptr %before, ptr %after)
 _REFUSED = """
   call void @phases.refused(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %lane, i64 %which, i32 %code, \
 ptr %addrs, ptr %xs, ptr %before, ptr %after)"""
+
+ANYWHERE = str(IN_ONE_ALLOCATION)
 
 
 class CheckedTransfers(CheckedAccesses):
@@ -32,22 +38,27 @@ class CheckedTransfers(CheckedAccesses):
             self._copy_checked(code)
             return
         elif self.sync:
-            given = next((s for s in code.sources if isinstance(s, Literal)), None)
-            left = "-2" if "commit_group" in words else "-1" if given is None else str(int(given.value))
-            self._wait(left)
+            if "commit_group" in words:
+                self._of_copies(in_flight.commit)
+            elif "wait_all" in words:
+                self._of_copies(in_flight.wait_all)
+            else:
+                left = next(int(s.value) for s in code.sources if isinstance(s, Literal))
+                self._of_copies(in_flight.wait_group, str(left))
         super().asynchronous(code)
 
     def mbarrier(self, code: Code) -> None:
         self._wide_addresses(code, "a")
         self._each(0, 8, code, 1 if "init" in rules.words_of(code) else 2)
         if code.name == "cp" and self.sync:
-            self._wait("-2")  # who waits for the mbarrier waits for these copies
+            self._of_copies(in_flight.commit)  # who waits for the mbarrier waits for these copies
         self.mbarrier_done, self.mbarrier_refused = _DONE, _REFUSED
         self.helpers_needed.setdefault("phases", fill("phases.ll", **CONSTANTS))
         super().mbarrier(code)
 
-    def _wait(self, left: str) -> None:
-        self.t.do(f"call void @copy.wait(ptr %cta, ptr %ws, i32 {self.mask_bits}, i32 {left})")
+    def _of_copies(self, rule: Function, *arguments: str) -> None:
+        """A rule about the copies in flight that these lanes have asked for."""
+        self.t.do(call(rule, "%check.block", "%check.warp", self.mask_bits, *arguments))
 
     def _address_of(self, code: Code, name: str) -> Value:
         assert code.form is not None
@@ -88,9 +99,9 @@ class CheckedTransfers(CheckedAccesses):
                 f"ptr {self._pieces(members)}, ptr {self._members(members)}, i1 true)"
             )
         if self.init:
-            t.do(f"call void @init.mark(i32 {all_lanes}, ptr %init.shared, ptr %addrs, i32 2, i64 0, i64 {size})")
+            t.do(call(initcheck.mark, all_lanes, "%init.shared", "%addrs", ANYWHERE, "0", str(size)))
         if self.sync:
-            t.do(f"call void @copy.start(ptr %cta, ptr %ws, i32 {all_lanes}, ptr %addrs, i64 {size}, i64 {code.index})")
+            self._of_copies(in_flight.start, "%addrs", str(size), str(code.index))
 
     def _complete(self, code: Code, size: int) -> str:
         """i32: the lanes that copy all their bytes, and not zeros."""
@@ -133,18 +144,13 @@ class CheckedTransfers(CheckedAccesses):
                 f"ptr {self._pieces(members)}, ptr {rows}, i1 {int(write)})"
             )
         if self.init and write:
-            t.do(f"call void @init.mark(i32 {mask}, ptr %init.shared, ptr %addrs, i32 2, i64 0, i64 16)")
+            t.do(call(initcheck.mark, mask, "%init.shared", "%addrs", ANYWHERE, "0", "16"))
         elif self.init:
-            good = t.let(
-                f"call i1 @init.group(i32 {mask}, ptr %init.shared, ptr %addrs, i32 2, ptr {rows}, ptr {rows})"
-            )
+            good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
             bad, on = t.label("bad"), t.label("on")
             t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
             t.at(bad)
-            t.do(
-                f"call void @init.report(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %init.shared, ptr %addrs, "
-                f"i64 {start}, ptr {rows})"
-            )
+            self._unwritten(mask, "%init.shared", str(start), rows)
             t.do(f"br label %{on}")
             t.at(on)
         if self.sync and any(copies(c) for c in self.program.codes):

@@ -19,26 +19,31 @@ from ptxlab.emulate.jit.access import Address
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
-from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import Value, constant
 from ptxlab.emulate.program.model import Block, Code, Literal, Mem, Program
-from ptxlab.emulate.rules.counting import TALLY, moves_pairs
+from ptxlab.emulate.rules.counting import NEEDED, TALLY, moves_pairs
+from ptxlab.emulate.rules.memory_model import (
+    SECTOR,
+    WORD,
+    Counted,
+    count_access,
+    differ,
+    groups,
+    remembered_wavefronts,
+    sectors,
+    wavefronts,
+)  # fmt: skip
+from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.isa import fragments
 
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form
 
-# A record of an instruction: pairs of i64 at these offsets, and the memo of `@count.banks`.
-ON, FAST, SLOW, DIVERGED = 0, 16, 32, 48
-GLOBAL, SHARED, LOCAL, AFTER, MEMO = 64, 96, 128, 144, 192
-RECORD = 384
-"""ON: warps and threads whose guard held. FAST: what is needed beyond one, and at best beyond one, in the fast
-function, for all accesses of a class; SLOW: the same in the slow function. GLOBAL and SHARED: requests, bytes, needed,
-at best, for accesses whose space is found at run time and for atomics; LOCAL: requests, bytes. AFTER: of an instruction
-that lanes wait at, by how much the rest of its block was run more or less often than its beginning, by warps and
-threads."""
+FULL = 0xFFFFFFFF
+"""All lanes."""
 
 
 def leaders(program: Program) -> dict[int, int]:
@@ -68,18 +73,12 @@ class Counting(Control):
     def _fields(self) -> None:
         super()._fields()
         self._held(S.Context, "tally", "ptr")
-        t = self.t
-        for what in ("gather", "scatter"):
-            t.declared.add(_DECLARED[what])
-        self.helpers_needed["counting"] = fill(
-            "counting.ll", TALLY_GLOBAL=GLOBAL, TALLY_SHARED=SHARED, TALLY_LOCAL=LOCAL, TALLY_MEMO=MEMO,
-            LANES=_vector(range(W)), SWAP1=_vector(k ^ 1 for k in range(W)), SWAP2=_vector(k ^ 2 for k in range(W)),
-        )  # fmt: skip
 
-    def _record(self, index: int, field: int) -> str:
-        return self.t.let(f"getelementptr i8, ptr %tally, i64 {index * RECORD + field}")
+    def _record(self, index: int, field: str) -> str:
+        """A pointer to a field of an instruction's record, which is a `Counted`."""
+        return self.t.let(f"getelementptr i8, ptr %tally, i64 {index * Counted.size + Counted.offset(field)}")
 
-    def _add(self, index: int, field: int, pair: str) -> None:
+    def _add(self, index: int, field: str, pair: str) -> None:
         """Adds a pair of i64 to a record."""
         p = self._record(index, field)
         old = self.t.let(f"load <2 x i64>, ptr {p}, align 16")
@@ -88,6 +87,11 @@ class Counting(Control):
     def _pair(self, a: str, b: str) -> str:
         first = self.t.let(f"insertelement <2 x i64> poison, i64 {a}, i64 0")
         return self.t.let(f"insertelement <2 x i64> {first}, i64 {b}, i64 1")
+
+    def _need(self, function: Callable[..., Any], *arguments: str) -> str:
+        """What a rule of the memory model answers, as a pair of i64."""
+        found = self.t.let(call(function, *arguments))
+        return self._pair(*(self.t.let(f"extractvalue {{i64, i64}} {found}, {k}") for k in range(2)))
 
     # -- guards and branches -------------------------------------------------------------------------------------------
 
@@ -98,7 +102,7 @@ class Counting(Control):
         t = self.t
         some = t.let(f"zext i1 {t.let(f'icmp ne i32 {self.mask_bits}, 0')} to i64")
         lanes = t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', self.mask_bits)])} to i64")
-        self._add(code.index, ON, self._pair(some, lanes))
+        self._add(code.index, "on", self._pair(some, lanes))
 
     def control(self, block: Block, code: Code) -> None:
         if code.name == "bra" and not self.slow and self._leaves(code.target):
@@ -119,10 +123,10 @@ class Counting(Control):
             all_ = t.let(f"icmp ne i32 {self.mask_bits}, {self._block_bits}")
             parted = t.let(f"zext i1 {t.let(f'and i1 {some}, {all_}')} to i64")
         if target is not None and not target.uniform:
-            spread = t.let(f"call i64 @count.differ(<{W} x i32> {target.text}, i32 {self.mask_bits})")
+            spread = t.let(f"zext i1 {t.let(call(differ, target.text, self.mask_bits))} to i64")
             parted = t.let(f"or i64 {parted}, {spread}") if parted else spread
         if parted:
-            t.bump(self._record(self.code.index, DIVERGED), "add i64", parted)
+            t.bump(self._record(self.code.index, "diverged"), "add i64", parted)
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
@@ -141,18 +145,25 @@ class Counting(Control):
                 need = "" if seen.uniform else self._sectors(seen)
             if need:
                 beyond = self.t.let(f"sub <2 x i64> {need}, splat (i64 1)")
-                self._add(code.index, SLOW if self.slow else FAST, beyond)
+                self._add(code.index, "slow" if self.slow else "fast", beyond)
 
     def _anywhere(
         self, index: int, addresses: str, offset: int, size: int, space: str = "", mask: str = ""
     ) -> None:  # fmt: skip
         """Counts an access in full, out of line."""
         code = self.program.codes[index]
-        self.t.do(
-            f"call void @count.anywhere(ptr {self._record(index, 0)}, <{W} x i64> {addresses}, i64 {offset}, "
-            f"i32 {mask or self.mask_bits}, i64 {size}, i32 {S.SPACES[space or code.space]}, "
-            f"i32 {int(moves_pairs(code))})"
-        )
+        pairs = str(moves_pairs(code)).lower()
+        at = self._moved("i64", addresses, offset)
+        space = str(SPACES[space or code.space])
+        record = self.t.let(f"getelementptr i8, ptr %tally, i64 {index * Counted.size}")
+        self.t.do(call(count_access, record, at, mask or self.mask_bits, str(size), space, pairs))
+
+    def _moved(self, type_: str, addresses: str, offset: int) -> str:
+        """A vector of addresses and an offset."""
+        if not offset:
+            return addresses
+        step = self.t.splat(type_, self.t.let(f"add {type_} {offset}, 0"))
+        return self.t.let(f"add <{W} x {type_}> {addresses}, {step}")
 
     def _sectors(self, seen: Seen) -> str:
         """The pair of sectors needed and sectors at best, for a vector of addresses."""
@@ -163,18 +174,17 @@ class Counting(Control):
             f"i32 1, label %{names['one']}]"
         )
         t.at(names["row"])
+        straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
         first = t.let(f"extractelement <{W} x i64> {group.address}, i64 0")
-        low = t.let(f"and i64 {t.let(f'add i64 {first}, {seen.offset}')}, 31")
-        count = t.let(f"lshr i64 {t.let(f'add i64 {low}, {W * size + 31}')}, 5")
-        row = self._pair(count, str(size))
+        low = t.let(f"and i64 {t.let(f'add i64 {first}, {seen.offset}')}, {SECTOR - 1}")
+        askew = t.let(f"zext i1 {t.let(f'icmp ne i64 {low}, 0')} to i64")  # then the row ends in one sector more
+        row = self._pair(t.let(f"add i64 {straight}, {askew}"), str(best))
         t.do(f"br label %{names['end']}")
         t.at(names["one"])
         t.do(f"br label %{names['end']}")
         t.at(names["any"])
-        any_ = t.let(
-            f"call <2 x i64> @count.sectors(<{W} x i64> {group.address}, i64 {seen.offset}, i32 {self.mask_bits}, "
-            f"i64 {size})"
-        )
+        at = self._moved("i64", group.address, seen.offset)
+        any_ = self._need(sectors, at, self.mask_bits, str(size))
         t.do(f"br label %{names['end']}")
         t.at(names["end"])
         return t.let(
@@ -184,12 +194,14 @@ class Counting(Control):
     def _banks(self, seen: Seen) -> str:
         """The pair of wavefronts needed and wavefronts at best; nothing where both are 1."""
         t, group, size, pairs = self.t, seen.group, seen.size, moves_pairs(seen.code)
-        lanes = min(W, 128 // size) * (2 if pairs and size > 4 else 1)
-        one = lanes >= W
+        # of all lanes, at addresses that follow each other, and at one address
+        row, one = (
+            wavefronts(np.arange(W, dtype=np.uint32) * np.uint32(step), FULL, size, pairs) for step in (size, 0)
+        )
         if seen.uniform:
-            if one:
+            if one == (1, 1):
                 return ""
-            same = t.let(f"call i64 @count.groups(i32 {self.mask_bits}, i32 {lanes})")
+            same = t.let(call(groups, self.mask_bits, str(W // one[0])))
             return self._pair(same, same)
         names = {k: t.label(k) for k in ("row", "one", "any", "end")}
         t.do(
@@ -200,21 +212,15 @@ class Counting(Control):
             t.at(names[name])
             t.do(f"br label %{names['end']}")
         t.at(names["any"])
-        address = group.offsets
-        if size < 4 and seen.offset:
-            step = t.splat("i32", t.let(f"add i32 {seen.offset}, 0"))
-            address = t.let(f"add <{W} x i32> {group.offsets}, {step}")
-        any_ = t.let(
-            f"call <2 x i64> @count.banks(ptr {self._record(seen.code.index, MEMO)}, <{W} x i32> {address}, "
-            f"i32 {self.mask_bits}, i32 {size}, i32 {int(pairs)})"
-        )
+        at = self._moved("i32", group.offsets, seen.offset if size < WORD else 0)  # whole words change nothing
+        memo = self._record(seen.code.index, "memo")
+        any_ = self._need(remembered_wavefronts, memo, at, self.mask_bits, str(size), str(pairs).lower())
         t.do(f"br label %{names['end']}")
         t.at(names["end"])
-        row, broadcast = max(1, W * size // 128), W // min(W, lanes)
-        return t.let(
-            f"phi <2 x i64> [splat (i64 {row}), %{names['row']}], [splat (i64 {broadcast}), %{names['one']}], "
-            f"[{any_}, %{names['any']}]"
-        )
+        listed = [
+            f"[<i64 {needed}, i64 {best}>, %{names[name]}]" for name, (needed, best) in (("row", row), ("one", one))
+        ]
+        return t.let(f"phi <2 x i64> {', '.join(listed)}, [{any_}, %{names['any']}]")
 
     def matrix(self, code: Code) -> None:
         form = code.form
@@ -298,17 +304,7 @@ class CountingSlow(Counting):
 
     def _after(self, index: int, bits: str, sign: int) -> None:
         lanes = self.t.let(f"zext i32 {self.t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64")
-        self._add(index, AFTER, self._pair(str(sign), self.t.let(f"mul i64 {lanes}, {sign}")))
-
-
-def _vector(numbers: Any) -> str:
-    return "<" + ", ".join(f"i32 {n}" for n in numbers) + ">"
-
-
-_DECLARED = {
-    "gather": f"declare <{W} x i32> @llvm.masked.gather.v{W}i32.v{W}p0(<{W} x ptr>, <{W} x i1>, <{W} x i32>)",
-    "scatter": f"declare void @llvm.masked.scatter.v{W}i32.v{W}p0(<{W} x i32>, <{W} x ptr>, <{W} x i1>)",
-}
+        self._add(index, "after", self._pair(str(sign), self.t.let(f"mul i64 {lanes}, {sign}")))
 
 
 # -- what a launch leaves ----------------------------------------------------------------------------------------------
@@ -316,35 +312,30 @@ _DECLARED = {
 
 def tally(program: Program, counts: np.ndarray, records: np.ndarray) -> np.ndarray:
     """The tally of a launch: `counts` (int64, shape (blocks, 2)) are warps and threads of each basic block, `records`
-    (int64, shape (codes, RECORD / 8)) what counted code has added up."""
+    (a `Counted` for each instruction) what counted code has added up."""
     out = np.zeros(len(program.codes), TALLY)
     leader = leaders(program)
-    at = records[:, : MEMO // 8].tolist()
     ran = [0, 0]
     for code in program.codes:
-        row, own = out[code.index], at[code.index]
+        row, own = out[code.index], records[code.index]
         if code.index == program.blocks[code.block].first:
             ran = counts[code.block].tolist()
         row["warps"], row["threads"] = ran
-        row["on_warps"], row["on_threads"] = own[0:2] if code.guard is not None else ran
-        ran = [n + more for n, more in zip(ran, own[AFTER // 8 :], strict=False)]
-        row["divergent"] = own[DIVERGED // 8]
+        row["on_warps"], row["on_threads"] = own["on"] if code.guard is not None else ran
+        ran = [n + more for n, more in zip(ran, own["after"].tolist(), strict=True)]
+        row["divergent"] = own["diverged"]
         if code.index in leader and code.space in ("global", "shared"):
-            needed, best = ("sectors", "ideal") if code.space == "global" else ("wavefronts", "ideal")
-            shared = at[leader[code.index]][FAST // 8 :]
-            beyond = own[SLOW // 8 :]
+            beyond = records[leader[code.index]]["fast"] + own["slow"]
             row[f"{code.space}_requests"] = row["on_warps"]
-            row[f"{code.space}_{needed}"] = row["on_warps"] + shared[0] + beyond[0]
-            row[f"{code.space}_{best}"] = row["on_warps"] + shared[1] + beyond[1]
+            row[f"{code.space}_{NEEDED[code.space]}"] = row["on_warps"] + beyond[0]
+            row[f"{code.space}_ideal"] = row["on_warps"] + beyond[1]
             row[f"{code.space}_bytes"] = row["on_threads"] * access_shape(code)[2]
         elif code.name in ("ld", "st", "ldu") and code.space == "local":
             row["local_requests"], row["local_bytes"] = row["on_warps"], row["on_threads"] * access_shape(code)[2]
         else:
-            for space, where, names in (
-                ("global", GLOBAL, ("requests", "bytes", "sectors", "ideal")),
-                ("shared", SHARED, ("requests", "bytes", "wavefronts", "ideal")),
-                ("local", LOCAL, ("requests", "bytes")),
-            ):
-                for k, name in enumerate(names):
-                    row[f"{space}_{name}"] = own[where // 8 + k]
+            for space in ("global", "shared", "local"):
+                traffic = own[f"in_{space}"]
+                row[f"{space}_requests"], row[f"{space}_bytes"] = traffic["requests"], traffic["bytes"]
+                if space != "local":
+                    row[f"{space}_{NEEDED[space]}"], row[f"{space}_ideal"] = traffic["needed"], traffic["ideal"]
     return out

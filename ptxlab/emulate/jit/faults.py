@@ -11,6 +11,7 @@ from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.matrix_operands import disagree, incomplete
 from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.memcheck import FINE, judge, memory_map, space_of
 from ptxlab.emulate.rules.spinning import Spin, in_words
 from ptxlab.emulate.runtime.faults import access_fault, fault
@@ -164,12 +165,3 @@ def spinning(program: Program, shared: np.ndarray, warps: np.ndarray) -> list[tu
             at, asked = int(warp["spin_at"][lane]) + start, int(warp["spin_for"][lane])
             waits.append((32 * index + lane, int(warp["spin_code"][lane]), at, asked))
     return list(in_words(program, waits, word))
-
-
-def barrier_before(program: Program, pc: int) -> int:
-    """The code index of the barrier behind which a program counter stands."""
-    for b in program.blocks:
-        follows = b.next >= 0 and 2 * program.blocks[b.next].first == pc
-        if follows and program.codes[b.last - 1].name in ("bar", "barrier"):
-            return b.last - 1
-    return 0

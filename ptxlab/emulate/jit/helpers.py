@@ -7,9 +7,9 @@ from importlib import resources
 from typing import Any
 
 from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.barrier_checks import opened
 from ptxlab.emulate.jit.fields import Filled, Placeholders, offset
-from ptxlab.emulate.jit.linked_rules import ALWAYS
-from ptxlab.emulate.jit.rulecode import declaration
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.runtime import memory
 from ptxlab.emulate.runtime.state import Allocation, Context, Cta, MemoryMap, Site, Warp
 
@@ -56,8 +56,8 @@ def fill(name: str, **values: object) -> str:
 
 
 def helpers() -> str:
-    """The functions that all programs call, and declarations of the rules that they call."""
-    return "\n".join([*map(declaration, ALWAYS), fill("helpers.ll")])
+    """The functions that all programs call."""
+    return fill("helpers.ll")
 
 
 def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bool = False, traced: str = "") -> str:
@@ -70,8 +70,7 @@ def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bo
         for k, (offset, size) in enumerate(start_registers)
     )
     started = "  call void @check.started(ptr %ctx, ptr %cta)" if checked else ""
-    arguments = f"i64 {state_size}, i64 %b, i32 %came, i32 %alive, i1 %b.over"
-    opened = f"  call void @check.opened(ptr %ctx, ptr %cta, ptr %states, {arguments})"
+    opening = call(opened, "%ctx", "%cta", "%states", str(state_size), "%b", "%came", "%alive", "%b.over")
     return fill(
         "grid.ll",
         BARRIERS=4 * Cta.fields["bar_count"].bytes,
@@ -79,6 +78,6 @@ def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bo
         STATE_SIZE=state_size,
         ZERO_REGISTERS=zeros,
         STARTED=started,
-        OPENED=opened if checked else "",
+        OPENED=f"  {opening}" if checked else "",
         TRACED=traced,
     )

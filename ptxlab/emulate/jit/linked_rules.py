@@ -4,25 +4,55 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import rulecode
+from ptxlab.emulate.jit import barrier_checks, rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import blocks, notes
-from ptxlab.emulate.rules.memcheck import access_lanes, forget, mark_lanes, miss, miss_lanes, resolve, stop
+from ptxlab.emulate.rules import (
+    blocks,
+    copies_in_flight,
+    initcheck,
+    lane_masks,
+    memcheck,
+    memory_model,
+    notes,
+    register_values,
+)
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
 
-ALWAYS: tuple[rulecode.Function, ...] = (stop, resolve, miss, miss_lanes, access_lanes, mark_lanes, forget)
+ALWAYS: tuple[rulecode.Function, ...] = (
+    memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
+    memcheck.forget,
+)  # fmt: skip
 """Of every build."""
-CHECKS: tuple[rulecode.Function, ...] = (notes.serial, notes.note, blocks.started)
+COUNTERS: tuple[rulecode.Function, ...] = (
+    memory_model.sectors, memory_model.groups, memory_model.remembered_wavefronts, memory_model.count_access,
+    memory_model.differ,
+)  # fmt: skip
+"""Of a build with counters."""
+CHECKS: tuple[rulecode.Function, ...] = (
+    notes.serial, notes.note, blocks.started, initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
+    initcheck.report, initcheck.mark,
+    barrier_checks.arrived, barrier_checks.opened,
+    copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
+    copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
+    register_values.executed,
+)  # fmt: skip
 """Of a build with checks."""
 
 
+def linked(instruments: Instruments) -> tuple[rulecode.Function, ...]:
+    """The rules that a build with these instruments may call."""
+    return ALWAYS + (COUNTERS if instruments.counters else ()) + (CHECKS if instruments.checks else ())
+
+
 def rules_objects(program: Program, instruments: Instruments, cpu: Cpu) -> tuple[bytes, ...]:
-    """The object codes of the rules that a build with these instruments calls."""
-    always = rulecode.object_code(ALWAYS, {}, cpu)
-    if not instruments.checks:
-        return (always,)
-    return always, rulecode.object_code(CHECKS, known(program, instruments.checks), cpu)
+    """Their object codes: that of every build is built once, that of a build with checks once for what they know."""
+    codes = [rulecode.object_code(ALWAYS, {}, cpu)]
+    if instruments.counters:
+        codes.append(rulecode.object_code(COUNTERS, {}, cpu))
+    if instruments.checks:
+        codes.append(rulecode.object_code(CHECKS, known(program, instruments.checks), cpu))
+    return tuple(codes)

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ptxlab.emulate.jit.faults import barrier_before
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules import notes, races, records
-from ptxlab.emulate.rules.findings import DIVERGENT, Note
+from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch
@@ -43,11 +42,12 @@ class Watched:
         self.init, self.race = "initcheck" in launch.checks, "racecheck" in launch.checks
         self.granule = races.granule(program)
         self.record = records.Launch.new()
-        self.record.published = records.Published.many(min(launch.blocks, races.BLOCKS) + 2)
+        self.record.published = records.Published.many(min(launch.blocks, records.BLOCKS) + 2)
         # lanes of a warp that made an access, if not all
         self.record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
         for name, value in known(program, frozenset(launch.checks)).items():
             setattr(self.record, name.partition(".")[2], value)
+        self.followed = len(register_flow(program).registers) if self.init else 0
 
     def _records(self, size: int) -> tuple[Pointer[int], int]:
         """Fresh records for `size` bytes, and their stride; the room behind each is for whole vectors."""
@@ -67,7 +67,10 @@ class Watched:
         """What a CTA at work needs; gives its record."""
         block = Block.new()
         block.shared_size = shared
-        cta.checks = address_of(block)
+        cta.checks = Pointer(block.buffer)
+        if self.followed:
+            block.followed, block.value_count = self.followed, self.followed * self.launch.warps
+            block.values = Pointer(np.zeros(block.value_count, np.uint32))
         if self.init:
             block.written = cta.init_shared = Pointer(np.zeros(shared + 64, np.uint8))
         if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them
@@ -79,10 +82,7 @@ class Watched:
 
     def notes(self) -> Iterator[Note]:
         """What was noted."""
-        for note in notes.noted(self.record):
-            if note.kind == DIVERGENT and note.value:  # it waits at the barrier in front of where it goes on
-                note.other = barrier_before(self.program, 2 * note.other)
-            yield note
+        return notes.noted(self.record, self.program)
 
 
 def known(program: Program, checks: frozenset[str]) -> dict[str, int]:

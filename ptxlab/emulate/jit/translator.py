@@ -17,6 +17,7 @@ from ptxlab.emulate.jit.translation.folding import MISSING
 from ptxlab.emulate.jit.translation.intrinsics import Intrinsics
 from ptxlab.emulate.jit.translation.kinds import (
     I1,
+    I8,
     I32,
     I64,
     PTR,
@@ -339,7 +340,14 @@ class Statements(Intrinsics):
             self.fail(node, f"{function.__name__} takes ({', '.join(rule.parameters)}), all of them")
         found = {name: self.value(one) for name, one in arguments.items()}  # computed in the order of the call
         given = [self.to(found[name], kind, node) for name, kind in zip(rule.parameters, kinds, strict=True)]
-        return Val(result, self.b.call(self.translator.function(rule), given))
+        called = self._pointed(rule, kinds, result, given) if rule.pointer else self.translator.function(rule)
+        return Val(result, self.b.call(called, given))
+
+    def _pointed(self, rule: Rule, kinds: list[Any], result: Any, given: list[Any]) -> Any:
+        """The function that a field of the first argument points to."""
+        kind = ir.FunctionType(llvm_type(result), [llvm_type(one) for one in kinds])
+        offset = ir.Constant(I64, kinds[0].offset(rule.pointer))
+        return self.b.load(self.b.gep(given[0], [offset], source_etype=I8), typ=kind.as_pointer(), align=8)
 
 
 __all__ = ["SLOT", "U64", "RuleError", "Translator", "is_record", "signature"]

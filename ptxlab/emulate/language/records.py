@@ -235,7 +235,7 @@ class Records(Pointer[R]):
     def __add__(self, by: int) -> Pointer[R]:
         moved: Records[R] = object.__new__(Records)
         moved.array, moved.view, moved.kind, moved.made = self.array, self.view, self.kind, self.made
-        moved.start = self.start + by
+        moved.start, moved.casts = self.start + by, {}
         return moved
 
     @property

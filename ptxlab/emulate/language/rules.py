@@ -15,8 +15,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Rule:
     """A function of the rules' language: what the translator reads."""
 
-    def __init__(self, function: Callable[..., Any], symbol: str, inline: bool, cold: bool, external: bool) -> None:
-        self.function, self.inline, self.cold, self.external = function, inline, cold, external
+    def __init__(
+        self, function: Callable[..., Any], symbol: str, inline: bool, cold: bool, external: bool, pointer: str
+    ) -> None:
+        self.function, self.inline, self.cold, self.external, self.pointer = function, inline, cold, external, pointer
         self.symbol = symbol or f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
 
     @functools.cached_property
@@ -51,21 +53,30 @@ def rule(function: F) -> F: ...
 
 
 @overload
-def rule(*, symbol: str = "", inline: bool = False, cold: bool = False, external: bool = False) -> Callable[[F], F]: ...
+def rule(
+    *, symbol: str = "", inline: bool = False, cold: bool = False, external: bool = False, pointer: str = ""
+) -> Callable[[F], F]: ...
 
 
 def rule(
-    function: F | None = None, *, symbol: str = "", inline: bool = False, cold: bool = False, external: bool = False
+    function: F | None = None,
+    *,
+    symbol: str = "",
+    inline: bool = False,
+    cold: bool = False,
+    external: bool = False,
+    pointer: str = "",
 ) -> F | Callable[[F], F]:
     """Marks a function as a rule and gives it back as it is.
 
     symbol: the name of the compiled function, otherwise "module.function". inline: it is written out where it is
     called. cold: it runs seldom. external: other code has a function of that symbol, which compiled rules call; the
-    Python body is what rules in Python call.
+    Python body is what rules in Python call. pointer: so is the function that this field (a u64) of the first argument,
+    a record, points to.
     """
 
     def mark(function: F) -> F:
-        _rules[function] = Rule(function, symbol, inline, cold, external)
+        _rules[function] = Rule(function, symbol, inline, cold, external, pointer)
         return function
 
     return mark if function is None else mark(function)

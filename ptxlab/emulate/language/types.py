@@ -84,11 +84,15 @@ class Pointer(Generic[T]):
     The data type of the numpy array says what the elements are. A null pointer is `None`.
     """
 
-    __slots__ = ("array", "start", "view")
+    __slots__ = ("array", "casts", "start", "view")
 
     def __init__(self, array: np.ndarray, start: int = 0) -> None:
         self.array, self.start = array, start
         self.view: Any = memoryview(array.data)
+        if not array.flags.aligned:  # numpy's view of such an array cannot be read element by element
+            octets: Any = memoryview(array.view(np.uint8).data)
+            self.view = octets.cast(array.dtype.char)
+        self.casts: dict[Any, Any] = {}  # those asked for so far
 
     def __getitem__(self, at: int) -> T:
         found: T = self.view[self.start + at]
@@ -100,12 +104,15 @@ class Pointer(Generic[T]):
     def __add__(self, by: int) -> Pointer[T]:
         moved: Pointer[T] = object.__new__(Pointer)
         moved.array, moved.view, moved.start = self.array, self.view, self.start + by
+        moved.casts = {}
         return moved
 
     def cast(self, kind: type[U]) -> Pointer[U]:
         """The same place, its memory read as elements of another type."""
-        octets = self.array.view(np.uint8)[self.start * self.array.itemsize :]
-        made: Pointer[U] = pointer_to(kind, octets)
+        if kind not in self.casts:
+            octets = self.array.view(np.uint8)[self.start * self.array.itemsize :]
+            self.casts[kind] = pointer_to(kind, octets)
+        made: Pointer[U] = self.casts[kind]
         return made
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.runtime.faults import unravel
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.findings import Finding, Party
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
+NO_VALUE, OVERRUN = range(32, 34)
+DIVERGENT_BLOCK = 22
 """The kinds of note an engine takes. SAME: two lanes in one store."""
 
 RULES: dict[int, tuple[str, str]] = {
-    UNINITIALISED: ("initcheck", "uninitialised read"),
+    UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
+    OVERRUN: ("initcheck", "array overrun"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
-    DIVERGENT: ("synccheck", "divergent barrier"), EXITED: ("synccheck", "barrier after exit"),
+    DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
+    EXITED: ("synccheck", "barrier after exit"),
     COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
     GONE_LANE: ("synccheck", "mask names exited lane"), SOURCE: ("synccheck", "shuffle source"),
     RANGE: ("synccheck", "shuffle range"), PENDING: ("synccheck", "asynchronous copy"),
@@ -96,8 +101,8 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
         second = _party(program, launch, other, note.other_block, note.other_warp, note.other_lane)
     space, where = _where(program, memory, code, note.address)
     return Finding(
-        check, _sentence(note, code, other, space), kind, first, second, space, note.address if space else None, where,
-        note.value if note.kind in (COUNTS, SOURCE, RANGE) else None, note.count,
+        check, _sentence(program, note, code, other, space), kind, first, second, space,
+        note.address if space else None, where, note.value if note.kind in (COUNTS, SOURCE, RANGE) else None, note.count,
     )  # fmt: skip
 
 
@@ -176,10 +181,12 @@ _MBARRIERS = {
 }
 
 
-def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
+def _sentence(program: Program, note: Note, code: Code, other: Code | None, space: str) -> str:
     kind, memory = note.kind, f"{space} memory" if space else "memory"
     if kind == UNINITIALISED:
         return f"a thread reads {memory} that nobody has written"
+    if kind == NO_VALUE:
+        return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:
         if note.block != note.other_block:
             advice = "threads of two blocks can be ordered only by atomics with fences"
@@ -192,6 +199,12 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
         return f"WAW hazard in {memory}: two lanes of one store write different values to the same place"
     if kind == DIVERGENT:
         return "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere"
+    if kind == DIVERGENT_BLOCK:
+        return (
+            "the warps of a block have come to two different barrier instructions: all threads of a block must "
+            "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
+            "bar.sync 1, 64"
+        )
     if kind == EXITED:
         return "a warp arrives at a barrier for all its lanes after some of them have exited"
     if kind == COUNTS:
@@ -226,3 +239,14 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
             f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
         )
     return _MBARRIERS[kind].format(phase=note.value)
+
+
+def _without_value(program: Program, register: int) -> str:
+    """A register that initcheck follows, by its number there, and why it has no value."""
+    flow = register_flow(program)
+    names = [program.registers[r].name for r in flow.origins[flow.registers[register]]]
+    name = program.registers[flow.registers[register]].name
+    if names == [name]:
+        return f"{name}, to which nothing has been written"
+    listed = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
+    return f"{name}, which is computed from {listed}, to which nothing has been written"

@@ -177,14 +177,10 @@ def may_come(program: Program, barrier: Code) -> list[bool]:
     return [code.block in comes for code in codes]
 
 
-def shuffle_source(mode: str, lane: int, by: int, clamp: int) -> tuple[int, bool, int]:
-    """The lane that `shfl` reads, whether that is in range, and the last lane in range; as the PTX manual has it."""
-    by, segment, last = by & 31, clamp >> 8 & 31, clamp & 31
-    highest = lane & segment | last & ~segment
-    lowest = lane & segment
-    if mode == "up":
-        return lane - by, lane - by >= highest, highest
-    if mode == "down":
-        return lane + by, lane + by <= highest, highest
-    source = lane ^ by if mode == "bfly" else lowest | by & ~segment
-    return source, source <= highest, highest
+def barrier_before(program: Program, pc: int) -> int:
+    """The code index of the barrier behind which a program counter stands."""
+    for b in program.blocks:
+        follows = b.next >= 0 and 2 * program.blocks[b.next].first == pc
+        if follows and program.codes[b.last - 1].name in ("bar", "barrier"):
+            return b.last - 1
+    return 0

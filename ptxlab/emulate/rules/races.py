@@ -33,10 +33,9 @@ import numpy as np
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.findings import RAW, SAME, WAR, WAW
 from ptxlab.emulate.rules.notes import another
-from ptxlab.emulate.rules.records import BLOCK, CODE, LANE, LAST_TIME, MANY, STRONG, TIME, WARP
+from ptxlab.emulate.rules.records import BLOCK, BLOCKS, CODE, LANE, LAST_TIME, MANY, STRONG, TIME, WARP
 from ptxlab.isa import types
 
-BLOCKS = 65535
 _ID = np.uint64(0xFFFF << BLOCK | 0x7FF)
 _MANY = np.uint64(1 << MANY)
 _ZERO = np.uint64(0)

@@ -5,12 +5,14 @@ The rules, both engines and their tests share these records. That of an access i
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, i64, u8, u32, u64
+from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, u8, u32, u64
 
 LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
 """Where each field of the record of an access begins."""
 LAST_TIME, LAST_CODE = (1 << 18) - 1, (1 << 18) - 1
 """The largest time and the largest code index."""
+BLOCKS = 65535
+"""Blocks have numbers from 1 on in records; those of larger grids share them."""
 
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
@@ -67,10 +69,12 @@ class Block(Record):
     stride: u64
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy that is on its way to them
     shared_size: u64
-    local: Pointer[u8]  # initcheck: of each byte of local memory whether it was written, one thread after the other
-    local_size: u64
-    registers: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
-    register_count: u64  # of all warps together
+    local: Pointer[u8]  # initcheck: of each byte of local memory whether it was written, thread by thread
+    local_size: u64  # of all threads together
+    local_stride: u64  # of one thread
+    values: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
+    followed: u64  # registers of a warp that are followed
+    value_count: u64  # masks in `values`
     acquired: Array[u32] = array(32, align=64)  # of each warp: its last strong access, its last and its first fence
     fenced: Array[u32] = array(32)
     first_fence: Array[u32] = array(32)
@@ -78,11 +82,17 @@ class Block(Record):
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
     parts: Array[u32] = array(32, 16, align=64)  # of each warp 8 pairs: lanes that met without the others, and when
     bar_code: Array[u32] = array(32, align=64)  # of each warp: code index + 1 of the `.aligned` barrier it came to last
+    whole_code: Array[u32] = array(32)  # the same, 0 unless that barrier was for all threads of the block
     expected: Array[u32] = array(16)  # of each barrier: the count it was given + 1, by which instruction and thread
     expected_code: Array[u32] = array(16)
     expected_by: Array[u32] = array(16)
     committed: Array[i32] = array(1024, align=64)  # of each thread: its groups of cp.async, those it has waited for
     finished: Array[i32] = array(1024, align=64)
     copies: u64  # whether there was a cp.async
-    polled: Array[i64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
-    updates: i64  # operations on mbarriers other than waits
+    polled: Array[u64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
+    updates: u64  # operations on mbarriers other than waits
+
+
+def access(block: int, code: int, warp: int, lane: int, time: int = 0) -> int:
+    """The record of an access; `block` is the block's number in the grid."""
+    return (block % BLOCKS + 1) << BLOCK | time << TIME | code << CODE | warp << WARP | lane << LANE

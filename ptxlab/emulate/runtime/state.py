@@ -130,7 +130,7 @@ class Context(Record, align=64):
     clock: i64  # warp-instructions before this quantum
     random: u64  # state of the random numbers that shuffle warps, 0 without
     tally: Pointer[u8]  # what counted code adds up
-    check: u64  # what the checks know of the launch
+    check: Pointer[u8]  # what the checks know of the launch
     phases: u64  # the function that the checks tell of operations on mbarriers
     trace: u64  # where recorded warps write their steps
     fault: Fault
@@ -157,8 +157,8 @@ class Cta(Record, align=64):
     bar_arrived: Array[u32] = array(16)
     bar_yes: Array[u32] = array(16)
     bar_asked: Array[u32] = array(16)
-    # of the checks, 0 and None without
-    checks: u64  # what they know of the block
+    # of the checks, null without
+    checks: Pointer[u8]  # what they know of the block
     init_shared: Pointer[u8] | None
     race_shared: Pointer[u64] | None
     race_shared_stride: u64

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import races as R
+from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.instructions import words_of
 from ptxlab.emulate.rules.mbarrier_phases import Phases
+from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.step.access import Touch
 
 if TYPE_CHECKING:
@@ -22,11 +25,18 @@ if TYPE_CHECKING:
 class BlockChecks:
     """What the checks know of one block."""
 
-    def __init__(self, checker: Checker, run: Any) -> None:
+    def __init__(self, checker: Checker, run: Any, shared_size: int) -> None:
         self.run, self.block = run, run.index
+        self.record = Block.new()
+        self.record.shared_size = shared_size
+        if checker.sync:
+            self.record.pending = Pointer(np.zeros(shared_size // 4 + 1, np.uint64))
+        if checker.flow.registers:
+            warps, record = checker.launch.warps, self.record
+            record.followed, record.value_count = len(checker.flow.registers), len(checker.flow.registers) * warps
+            record.values = Pointer(np.zeros(record.value_count, np.uint32))
+        started(self.record, run.index)
         self.order = R.Order(run.index, checker.published, checker.compares)
-        self.expected: dict[int, tuple[int, Code, int, int]] = {}
-        self.copies = Copies()
         self.phases = Phases(checker.program, run.index, self, checker.notes, race=checker.race)
 
     # -- mbarriers
@@ -63,48 +73,12 @@ class BlockChecks:
 
     def group(self, thread: int) -> int:
         """The group of cp.async that a thread has closed last."""
-        return self.copies.committed.get(thread, 0)
+        return self.record.committed[thread]
 
     def finish(self, thread: int, group: int) -> None:
         """A thread's copies have been waited for."""
-        self.copies.finished[thread] = max(group, self.copies.finished.get(thread, 0))
+        self.record.finished[thread] = max(group, self.record.finished[thread])
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The lanes that wait for nothing."""
         yield from self.run.can_run()
-
-
-class Copies:
-    """What `cp.async` is still copying: for each byte of shared memory the thread that asked for it, and in which of
-    its groups; for each thread the groups committed and those that it has waited for."""
-
-    def __init__(self) -> None:
-        self.pending: dict[int, tuple[int, int, int]] = {}  # byte -> code index, thread, group
-        self.committed: dict[int, int] = {}
-        self.finished: dict[int, int] = {}
-
-    def start(self, code: Code, thread: int, first: int, size: int) -> None:
-        """A thread asks for bytes."""
-        group = self.committed.get(thread, 0) + 1
-        self.pending.update(dict.fromkeys(range(first, first + size), (code.index, thread, group)))
-
-    def commit(self, thread: int) -> None:
-        """What a thread has asked for so far is a group."""
-        self.committed[thread] = self.committed.get(thread, 0) + 1
-
-    def wait(self, thread: int, left: int | None) -> None:
-        """A thread waits until `left` groups at most are under way; None: for all, committed or not."""
-        done = self.committed.get(thread, 0)
-        self.finished[thread] = done + 1 if left is None else max(done - left, self.finished.get(thread, 0))
-        if left is None:
-            self.committed[thread] = done + 1
-
-    def unfinished(self, first: int, size: int) -> tuple[int, int] | None:
-        """The copy (code index, thread) that has not been waited for and touches these bytes."""
-        for byte in range(first, first + size):
-            found = self.pending.get(byte)
-            if found is not None:
-                if self.finished.get(found[1], 0) < found[2]:
-                    return found[0], found[1]
-                del self.pending[byte]
-        return None

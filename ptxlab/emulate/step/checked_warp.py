@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import findings as F
+from ptxlab.emulate.rules import initcheck
 from ptxlab.emulate.rules import races as R
+from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.instructions import releases, strong
 from ptxlab.emulate.step.access import Region, Touch
-from ptxlab.emulate.step.lanes import LANES
+from ptxlab.emulate.step.lanes import LANES, mask_bits
 from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.machine import Value
@@ -31,6 +36,12 @@ def _leaves(stored: Stored, lane: int, word: int, granule: int) -> bool:
     first = int(start[np.flatnonzero(lanes == lane)[0]])
     new = b"".join(v[lane].tobytes() for v in values)[word * granule - first :][:granule]
     return data[word * granule : word * granule + granule].tobytes() == new
+
+
+def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
+    """Each lane's offset, and the lane as a mask: for an allocation in which 32 bits do not reach everything."""
+    for lane in lanes_of(lanes):
+        yield int(start[lane]), 1 << lane
 
 
 class CheckedWarp(Warp):
@@ -53,15 +64,13 @@ class CheckedWarp(Warp):
         site, touches, self.touches = self.site, self.touches, None
         self.machine.checker.begin()
         for region, index, mask in self._located(site, address, what):
-            lanes = np.flatnonzero(self.mask if mask is None else mask)
-            start = index[lanes] << site.shift
-            self._accessed(site.code, what, region, start, lanes, site.size, address, values)
+            self._accessed(site.code, what, region, index << site.shift, mask, site.size, address, values)
         self.touches = touches
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
         """An access of an instruction that goes to memory by itself."""
         copied = code.name == "cp" and touch.what == "store"
-        found: dict[int, tuple[Region, list[int], list[int]]] = {}
+        found: dict[int, tuple[Region, np.ndarray, np.ndarray]] = {}
         for lane in np.flatnonzero(touch.mask).tolist():
             at = int(touch.address[lane])
             region = self._region(touch.space, at)
@@ -70,35 +79,34 @@ class CheckedWarp(Warp):
             first = at - int(region.base)
             if not 0 <= first <= region.size - touch.size:
                 continue  # the access itself says so
-            _, firsts, lanes = found.setdefault(id(region), (region, [], []))
-            firsts.append(first)
-            lanes.append(lane)
+            _, start, mask = found.setdefault(
+                id(region), (region, np.zeros(LANES, np.int64), np.zeros(LANES, np.bool_))
+            )
+            start[lane], mask[lane] = first, True
+        for region, start, mask in found.values():
             if copied and self.machine.checker.sync:
-                self.spaces.check.copies.start(code, self.warp * LANES + lane, first, touch.size)
-        for region, firsts, lanes in found.values():
-            starts, who = np.array(firsts), np.array(lanes)
-            self._accessed(code, what, region, starts, who, touch.size, touch.address, None)
+                offsets = Pointer[int](start.astype(np.uint32))
+                in_flight.start(self.spaces.check.record, self.warp, mask_bits(mask), offsets, touch.size, code.index)
+            self._accessed(code, what, region, start, mask, touch.size, touch.address, None)
 
     def _accessed(
-        self, code: Code, what: str, region: Region, start: np.ndarray, lanes: np.ndarray, size: int, address: Value,
-        values: tuple[Any, ...] | None,
+        self, code: Code, what: str, region: Region, start: np.ndarray, mask: np.ndarray | None, size: int,
+        address: Value, values: tuple[Any, ...] | None,
     ) -> None:  # fmt: skip
-        """Lanes have accessed `size` bytes each of a region, from byte `start` on."""
+        """The lanes of a mask, None for all, access `size` bytes each of a region, from byte `start` on."""
         checker: Checker = self.machine.checker
-        is_strong, order = strong(code), self.spaces.check.order
         race, written = checker.shadow(region)
+        block, who = self.spaces.check.record, 0xFFFFFFFF if mask is None else mask_bits(mask)
         if written is not None:
-            self._initialised(code, written, start, lanes, size, what, address)
-        if (
-            checker.sync
-            and what != "atomic"
-            and code.name != "cp"
-            and region.name == "shared memory"
-            and self.spaces.check.copies.pending
-        ):
-            self._copied(code, start, lanes, size, address)
+            self._initialised(code, written, region, start, who, size, what)
+        if block.copies and what != "atomic" and code.name != "cp" and region.name == "shared memory":
+            offsets, members = Pointer[int](start.astype(np.uint32)), checker.members(code, size)
+            in_flight.touched(checker.record, block, self.warp, who, offsets, members, int(region.base))
         if race is None:
             return
+        lanes = np.arange(LANES) if mask is None else np.flatnonzero(mask)
+        start = start[lanes]
+        is_strong, order = strong(code), self.spaces.check.order
         if releases(code):
             order.fence(self.warp)
         me = np.uint64(
@@ -113,14 +121,6 @@ class CheckedWarp(Warp):
             self._same(code, race, start, lanes, collide, values, size, address)
         if is_strong and not is_mbarrier(code):
             order.acquire(self.warp)
-
-    def _copied(self, code: Code, start: np.ndarray, lanes: np.ndarray, size: int, address: Value) -> None:
-        for first, lane in zip(start.tolist(), lanes.tolist(), strict=True):
-            found = self.spaces.check.copies.unfinished(first, size)
-            if found is not None:
-                party = self.block_index, found[1] // LANES, found[1] % LANES
-                place = int(address[lane])
-                self.machine.checker.note(F.PENDING, code, self, lane, found[0], at=party, address=place)
 
     def _hazard(self, code: Code, address: Value, stored: Stored | None) -> R.Noted:
         checker = self.machine.checker
@@ -141,25 +141,19 @@ class CheckedWarp(Warp):
         return note
 
     def _initialised(
-        self,
-        code: Code,
-        written: np.ndarray,
-        start: np.ndarray,
-        lanes: np.ndarray,
-        size: int,
-        what: str,
-        address: Value,
+        self, code: Code, written: Pointer[int], region: Region, start: np.ndarray, lanes: int, size: int, what: str
     ) -> None:
         """What is read must have been written; what is written is."""
-        bytes_ = start[:, None] + np.arange(size)
-        if what != "store" and self.machine.checker.init:
-            missing = ~written[bytes_].all(axis=1)
-            for k in np.flatnonzero(missing)[:1].tolist():
-                lane = int(lanes[k])
-                place = int(address[lane]) + int(np.argmin(written[bytes_[k]]))
-                self.machine.checker.note(F.UNINITIALISED, code, self, lane, address=place)
-        if what != "load":
-            written[bytes_] = 255
+        checker = self.machine.checker
+        offsets: Pointer[int] = checker.offsets
+        for low, mask in ((0, lanes),) if region.size < 1 << 31 else _one_by_one(start, lanes):
+            offsets.array[:] = start - low if low else start
+            at = written + low if low else written
+            if what != "store" and checker.init and not initcheck.lanes_written(mask, at, offsets, 0, size):
+                members, block = checker.members(code, size), self.spaces.check.record
+                initcheck.report(checker.record, block, self.warp, mask, at, offsets, int(region.base) + low, members)
+            if what != "load":
+                initcheck.mark(mask, at, offsets, IN_ONE_ALLOCATION, 0, size)
 
     def _same(
         self, code: Code, race: R.Shadow, start: np.ndarray, lanes: np.ndarray, collide: np.ndarray,

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ptxlab.emulate.program.model import Group, Reg
-from ptxlab.emulate.rules.counting import Watch
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.runtime.counters import collect
@@ -28,6 +27,7 @@ from ptxlab.emulate.runtime.report import Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.emulate.step.access import Region, Touch, region_of
 from ptxlab.emulate.step.checks import Checker
+from ptxlab.emulate.step.counting import Watch
 from ptxlab.emulate.step.lanes import DTYPE, LANES
 from ptxlab.emulate.step.schedule import BlockRun
 from ptxlab.emulate.step.translate import Translator
@@ -214,7 +214,7 @@ class Machine:
         for block, _ in self.working if stopped else ():
             if block.check is not None:
                 block.check.phases.unfinished()
-        return findings(self.program, self.launch, self.memory, self.checker.notes.values())
+        return findings(self.program, self.launch, self.memory, self.checker.found())
 
     def report(self, seconds: float) -> Report:
         """The counts, by PTX line. What lowering added (the copies around a call) does not count."""

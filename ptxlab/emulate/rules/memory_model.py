@@ -1,0 +1,219 @@
+"""The model of the memory system that accesses are counted by, on both engines.
+
+- Global memory is moved in sectors of 32 bytes. One instruction asks once for each sector that its lanes touch.
+- Shared memory has 32 banks of 4 bytes. The lanes of an instruction are served in groups that ask for 128 bytes
+  together: all 32 lanes for up to 4 bytes per lane, halves of the warp for 8 bytes, quarters for 16. (`ldmatrix` is the
+  last case: each 8 rows of 16 bytes are a group.) Lanes of a group that want the same word share it. A bank that is
+  asked for k different words needs k wavefronts, and the group needs as many as its worst bank.
+- A load of 8 or 16 bytes in which all lane pairs n, n^1 or all pairs n, n^2 agree on their addresses is served in
+  groups twice as large: a broadcast of 8 bytes is one wavefront, of 16 bytes two.
+
+Each answer is a pair: what the access needs, and the fewest that could do.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import (
+    Array,
+    Record,
+    Ref,
+    array,
+    bits,
+    boolean,
+    count,
+    distinct,
+    extract,
+    first,
+    gather,
+    i64,
+    lane_ids,
+    lanes,
+    lanes_u32,
+    lanes_u64,
+    load_lanes,
+    local,
+    narrow,
+    rule,
+    scatter,
+    select,
+    store_lanes,
+    u32,
+    u64,
+)
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, LOCAL, SHARED
+
+WARP = 32
+SECTOR = 32
+"""Bytes of a sector."""
+BANKS = 32
+WORD = 4
+"""Bytes that a bank serves in one wavefront."""
+
+
+@rule
+def sectors(at: lanes_u64, mask: u32, size: u64) -> tuple[u64, u64]:
+    """The sectors that the lanes of a mask touch with `size` (a power of two up to 32) aligned bytes each."""
+    needed = u64(distinct(at // SECTOR, mask))
+    return needed, min(needed, (count(mask) * size + SECTOR - 1) // SECTOR)
+
+
+@rule
+def groups(mask: u32, size: u32) -> u64:
+    """How many groups of so many lanes (8, 16 or 32) have a lane in the mask."""
+    firsts = u32(1)
+    if size == 8:
+        firsts = u32(0x01010101)
+    elif size == 16:
+        firsts = u32(0x00010001)
+    some = mask  # in the first bit of each group in the end: whether one of the group is there
+    step = size // 2
+    while step != 0:
+        some |= some >> step
+        step //= 2
+    return u64(count(some & firsts))
+
+
+@rule
+def wavefronts(offset: lanes_u32, mask: u32, size: u32, pairs: boolean) -> tuple[u64, u64]:
+    """The wavefronts of an access to shared memory, `size` aligned bytes per lane. pairs: groups may be twice as large
+    where pairs of lanes agree, which is so for loads."""
+    size = max(size, WORD)
+    place = offset >> first(size)  # the word, or the aligned 8 or 16 bytes, that a lane asks for
+    banks = u32(BANKS * WORD) // size
+    group = banks
+    if pairs and size > WORD and (_partners_agree(place, mask, 1) or _partners_agree(place, mask, 2)):
+        group *= 2
+    # In each round every bank serves one place per group: the last lane to write its place into the bank's cell. Lanes
+    # that find their own place there are served with it.
+    cell = (lane_ids() & u32(0 - group)) | (place & (banks - 1))
+    table = local(u32, WARP)
+    needed = u64(0)
+    left = mask
+    while left != 0:
+        needed += groups(left, group)
+        asking = lanes(left)
+        scatter(table, cell, place, asking)
+        left &= ~bits(gather(table, cell, asking) == place)
+    return needed, groups(mask, group)
+
+
+@rule(inline=True)
+def _partners_agree(place: lanes_u32, mask: u32, distance: u32) -> boolean:
+    """Whether lanes n and n ^ distance (1 or 2) have the same place wherever both are in the mask."""
+    table = local(u32, WARP)
+    store_lanes(table, place)
+    differ = bits(gather(table, lane_ids() ^ distance, lanes(u32(0xFFFFFFFF))) != place)
+    lower = u32(0x55555555) if distance == 1 else u32(0x33333333)  # the lower lane of each pair
+    both = mask & (mask >> distance) & lower
+    return differ & both == 0
+
+
+# -- which space an address is in --------------------------------------------------------------------------------------
+
+
+@rule
+def in_spaces(at: lanes_u64, mask: u32, space: u32) -> tuple[u32, u32, u32]:
+    """The lanes of a mask that access global, shared and local memory, given the space that the instruction names."""
+    if space == GLOBAL:
+        return mask, u32(0), u32(0)
+    if space == SHARED:
+        return u32(0), mask, u32(0)
+    if space == LOCAL:
+        return u32(0), u32(0), mask
+    if space != GENERIC:
+        return u32(0), u32(0), u32(0)
+    shared = _in_window(at, mask, SHARED_WINDOW)
+    own = _in_window(at, mask, LOCAL_WINDOW)
+    return mask & ~(shared | own | _in_window(at, mask, PARAM_WINDOW)), shared, own
+
+
+@rule(inline=True)
+def _in_window(at: lanes_u64, mask: u32, start: u64) -> u32:
+    """The lanes of a mask whose generic addresses lie in the window that begins there."""
+    return bits(at - start < WINDOW_SIZE) & mask
+
+
+# -- what an instruction has asked for ---------------------------------------------------------------------------------
+
+
+class Traffic(Record, align=16):
+    """What an instruction asked of one space. needed, ideal: sectors or wavefronts; see this module's first lines."""
+
+    requests: u64
+    bytes: u64
+    needed: u64
+    ideal: u64
+
+
+class Memo(Record, align=64):
+    """The last access whose wavefronts were counted, and the answer. Addresses are relative to the lowest lane's."""
+
+    relative: Array[u32] = array(WARP, align=64)
+    mask: u32
+    needed: u64
+    ideal: u64
+
+
+class Counted(Record, align=64):
+    """What compiled code adds up for one instruction, besides how often its block runs.
+
+    on: warps and threads for which the guard held. fast, slow: what is needed beyond one, and at best beyond one, added
+    by either function for all accesses of a class. diverged: branches that split the warp. in_global, in_shared,
+    in_local: accesses whose space is found at run time, and atomics. after: of an instruction that lanes wait at, by
+    how much the rest of its block ran more or less often than its beginning, by warps and threads.
+    """
+
+    on: Array[i64] = array(2, align=16)
+    fast: Array[i64] = array(2, align=16)
+    slow: Array[i64] = array(2, align=16)
+    diverged: u64
+    in_global: Traffic
+    in_shared: Traffic
+    in_local: Traffic
+    after: Array[i64] = array(2, align=16)
+    memo: Memo
+
+
+@rule(inline=True)
+def request(traffic: Ref[Traffic], mask: u32, size: u64, needed: u64, ideal: u64) -> None:
+    """Adds one request of the lanes of a mask."""
+    traffic.requests += 1
+    traffic.bytes += count(mask) * size
+    traffic.needed += needed
+    traffic.ideal += ideal
+
+
+@rule
+def remembered_wavefronts(
+    memo: Ref[Memo], offset: lanes_u32, mask: u32, size: u32, pairs: boolean
+) -> tuple[u64, u64]:  # fmt: skip
+    """`wavefronts`, not computed again where all lanes have moved together since the last time. One instruction always
+    asks with the same size and `pairs`."""
+    start = extract(offset, first(mask)) & u32(-WORD)  # bytes within a word do not matter
+    relative = select(lanes(mask), offset - start, 0)
+    if memo.mask != mask or bits(load_lanes(memo.relative) != relative) != 0:
+        memo.needed, memo.ideal = wavefronts(relative, mask, size, pairs)
+        memo.mask = mask
+        store_lanes(memo.relative, relative)
+    return memo.needed, memo.ideal
+
+
+@rule
+def count_access(counted: Ref[Counted], at: lanes_u64, mask: u32, size: u64, space: u32, pairs: boolean) -> None:
+    """Counts an access in full, whatever its space."""
+    in_global, in_shared, in_local = in_spaces(at, mask, space)
+    if in_global != 0:
+        needed, ideal = sectors(at, in_global, size)
+        request(counted.in_global, in_global, size, needed, ideal)
+    if in_shared != 0:
+        needed, ideal = remembered_wavefronts(counted.memo, narrow(at), in_shared, u32(size), pairs)
+        request(counted.in_shared, in_shared, size, needed, ideal)
+    if in_local != 0:
+        request(counted.in_local, in_local, size, 0, 0)
+
+
+@rule
+def differ(values: lanes_u32, mask: u32) -> boolean:
+    """Whether the lanes of a mask, which is not empty, have different values: they branch apart."""
+    return bits(values != extract(values, first(mask))) & mask != 0

@@ -1,0 +1,148 @@
+"""Counters of the stepping engine: wraps the steps that need more than how often they ran.
+
+What an access needs is said in `ptxlab.emulate.rules.memory_model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.emulate.language import bits, count, first, lanes, narrow
+from ptxlab.emulate.program.model import Code, Literal, Program, Reg
+from ptxlab.emulate.rules.counting import FIELDS, TALLY, is_branch, moves_pairs
+from ptxlab.emulate.rules.memory_model import SECTOR, in_spaces, sectors, wavefronts
+from ptxlab.emulate.runtime.state import SPACES
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.step.access import Touch
+    from ptxlab.emulate.step.warp import Warp
+
+_AT = {name: k for k, name in enumerate(FIELDS)}
+_TRAFFIC = {
+    space: [_AT[f"{space}_{what}"] for what in ("requests", "bytes", *needed)]
+    for space, needed in (("global", ("sectors", "ideal")), ("shared", ("wavefronts", "ideal")))
+} | {"local": [_AT["local_requests"], _AT["local_bytes"], -1, -1]}
+"""Where a request to a space is added to: requests, bytes, what it needs, what it would need at best."""
+_SECTOR_START, _ZERO = np.uint64(-SECTOR & (1 << 64) - 1), np.uint64(0)
+
+
+class Watch:
+    """Counts one launch."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.rows = [[0] * len(FIELDS) for _ in program.codes]
+        self.known: list[dict[Any, tuple[int, int]]] = [{} for _ in program.codes]
+
+    def wrap(self, steps: list[Callable[[Warp], int | None]]) -> list[Callable[[Warp], int | None]]:
+        """The steps of the program, counted."""
+        out = []
+        for code, step in zip(self.program.codes, steps, strict=True):
+            if code.space in ("global", "shared", "local", "generic"):
+                step = self._accessing(code, step)
+            if is_branch(code):
+                step = self._branching(code, step)
+            out.append(step if code.guard is None else self._guarded(code, step))
+        return out
+
+    def tally(self, issued: list[int], threads: list[int]) -> np.ndarray:
+        """The counts, given how often each instruction ran, for how many threads."""
+        out = np.zeros(len(self.rows), TALLY)
+        for k, row in enumerate(self.rows):
+            row[_AT["warps"]], row[_AT["threads"]] = issued[k], threads[k]
+            if self.program.codes[k].guard is None:
+                row[_AT["on_warps"]], row[_AT["on_threads"]] = issued[k], threads[k]
+            out[k] = tuple(row)
+        return out
+
+    def _guarded(self, code: Code, step: Callable[[Warp], int | None]) -> Callable[[Warp], int | None]:
+        assert code.guard is not None
+        row, (register, negated) = self.rows[code.index], code.guard
+        warps, threads = _AT["on_warps"], _AT["on_threads"]
+
+        def run(w: Warp) -> int | None:
+            p = w.regs[register]
+            held = int(np.count_nonzero(np.greater(w.mask, p) if negated else w.mask & p))
+            row[warps] += held > 0
+            row[threads] += held
+            return step(w)
+
+        return run
+
+    def _branching(self, code: Code, step: Callable[[Warp], int | None]) -> Callable[[Warp], int | None]:
+        row, at, guard, program = self.rows[code.index], _AT["divergent"], code.guard, self.program
+        register = code.register if code.name == "ret" else -1
+        places: np.ndarray | None = None
+        if code.name == "brx" and isinstance(code.sources[0], Reg):
+            register = code.sources[0].index
+            places = np.array([program.blocks[b].first for b in code.targets])
+        if guard is None and register < 0:
+            return step
+        assert code.name != "brx" or isinstance(code.sources[0], Reg | Literal)
+
+        def run(w: Warp) -> int | None:
+            mask = w.mask
+            if guard is not None:
+                p = w.regs[guard[0]]
+                mask = np.greater(mask, p) if guard[1] else mask & p
+                if mask.any() and (mask != w.mask).any():
+                    row[at] += 1
+                    return step(w)
+            if register >= 0 and mask.any():
+                chosen = w.regs[register][mask]
+                if places is not None:
+                    chosen = places[np.minimum(chosen, places.size - 1)]
+                row[at] += bool((chosen != chosen[0]).any())
+            return step(w)
+
+        return run
+
+    def _accessing(self, code: Code, step: Callable[[Warp], int | None]) -> Callable[[Warp], int | None]:
+        def run(w: Warp) -> int | None:
+            before: list[Touch] | None = w.touches
+            seen: list[Touch] = []
+            w.touches = seen
+            following = step(w)
+            w.touches = before
+            if before is not None:
+                before += seen
+            for touch in seen:
+                self._touch(code, touch)
+            return following
+
+        return run
+
+    def _touch(self, code: Code, touch: Touch) -> None:
+        mask = bits(touch.mask)
+        in_global, in_shared, in_local = in_spaces(touch.address, mask, SPACES[touch.space])
+        if in_global:
+            self._request(code, "global", touch, in_global, touch.mask if in_global == mask else lanes(in_global))
+        if in_shared:
+            self._request(code, "shared", touch, in_shared, touch.mask if in_shared == mask else lanes(in_shared))
+        if in_local:
+            self._request(code, "local", touch, in_local, touch.mask)
+
+    def _request(self, code: Code, space: str, touch: Touch, mask: int, chosen: np.ndarray) -> None:
+        row, requests, bytes_, needed, ideal = self.rows[code.index], *_TRAFFIC[space]
+        row[requests] += 1
+        row[bytes_] += count(mask) * touch.size
+        if space == "local":
+            return
+        start = touch.address[first(mask)] & _SECTOR_START  # nothing changes when all lanes move by whole sectors
+        relative = np.where(chosen, touch.address - start, _ZERO)
+        key = space, touch.size, mask, relative.tobytes()
+        known = self.known[code.index]
+        found = known.get(key)
+        if found is None:
+            if len(known) > 4096:
+                known.clear()
+            if space == "global":
+                found = sectors(relative, mask, touch.size)
+            else:
+                found = wavefronts(narrow(relative), mask, touch.size, moves_pairs(code))
+            known[key] = found
+        row[needed] += found[0]
+        row[ideal] += found[1]
