@@ -9,7 +9,7 @@ from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.helpers import fill, grid, helpers
+from ptxlab.emulate.jit.helpers import fill, grid
 from ptxlab.emulate.jit.instruments import Instruments, emitters, instrument_helpers
 from ptxlab.emulate.jit.linked_rules import linked, rules_objects
 from ptxlab.emulate.jit.rulecode import declaration
@@ -134,7 +134,7 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
     parts = [
-        _ALWAYS, declared, *map(declaration, linked(instruments)), helpers(),
+        _ALWAYS, declared, *map(declaration, linked(instruments)),
         *warp.helpers_needed.values(), *instrument_helpers(instruments, program), function,
     ]  # fmt: skip
     if cpu.without_halves and any(" half" in part for part in parts):

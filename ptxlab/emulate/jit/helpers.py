@@ -55,11 +55,6 @@ def fill(name: str, **values: object) -> str:
     return _template(name).substitute(Placeholders(_RECORDS, _constants() | values))
 
 
-def helpers() -> str:
-    """The functions that all programs call."""
-    return fill("helpers.ll")
-
-
 def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bool = False, traced: str = "") -> str:
     """`@grid(ctx)`, the loop over CTAs, for warps with so many bytes of state. `start_registers`: (offset, bytes) of
     registers that may be read before they are written; they start as zeros. checked: tells the checks of CTAs that

@@ -11,6 +11,7 @@ from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
     blocks,
     copies_in_flight,
+    diverging,
     initcheck,
     lane_masks,
     memcheck,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 ALWAYS: tuple[rulecode.Function, ...] = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.forget,
+    memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet,
 )  # fmt: skip
 """Of every build."""
 COUNTERS: tuple[rulecode.Function, ...] = (

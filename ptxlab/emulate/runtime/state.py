@@ -59,6 +59,14 @@ class Site(Record):
     stride: u64
 
 
+class UniformRegister(Record, align=4):
+    """Where a register that is uniform while its warp is converged lies: bytes from the start of the warp's state."""
+
+    vector: u32  # its lanes
+    scalar: u32
+    width: u32  # bytes of a lane's value; 0: the lanes are bits of one word
+
+
 class Executions(Record):
     """How often a basic block has run."""
 
