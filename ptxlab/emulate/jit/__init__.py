@@ -65,8 +65,14 @@ class Slot:
         """The warps' states without their registers, a numpy array of records."""
         x, y, _ = launch.block
         threads = np.arange(32 * launch.warps, dtype=np.uint32).reshape(-1, 32)
-        self.warps["tid_x"], self.warps["tid_y"], self.warps["tid_z"] = threads % x, threads // x % y, threads // (x * y)
-        self.warps["first_live"] = np.packbits(threads < launch.threads, axis=1, bitorder="little").view(np.uint32)[:, 0]
+        self.warps["tid_x"], self.warps["tid_y"], self.warps["tid_z"] = (
+            threads % x,
+            threads // x % y,
+            threads // (x * y),
+        )
+        self.warps["first_live"] = np.packbits(threads < launch.threads, axis=1, bitorder="little").view(np.uint32)[
+            :, 0
+        ]
         self.warps["warp_id"] = np.arange(launch.warps)
         self.warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
 

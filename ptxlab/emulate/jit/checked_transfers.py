@@ -6,21 +6,11 @@ import numpy as np
 
 from ptxlab.emulate.jit.checked_accesses import COLD, CheckedAccesses
 from ptxlab.emulate.jit.copies import copies
-from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.shadows import CONSTANTS
 from ptxlab.emulate.jit.values import Value, constant
 from ptxlab.emulate.program.model import Code, Literal, Mem
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.isa import fragments
-
-_DONE = """
-  %stuck = call i32 @phases.done(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %action, i32 %code, ptr %addrs, ptr %xs, \
-ptr %out, ptr %before, ptr %after)
-  ret i32 %stuck"""
-_REFUSED = """
-  call void @phases.refused(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %lane, i64 %which, i32 %code, \
-ptr %addrs, ptr %xs, ptr %before, ptr %after)"""
 
 
 class CheckedTransfers(CheckedAccesses):
@@ -42,8 +32,6 @@ class CheckedTransfers(CheckedAccesses):
         self._each(0, 8, code, 1 if "init" in rules.words_of(code) else 2)
         if code.name == "cp" and self.sync:
             self._wait("-2")  # who waits for the mbarrier waits for these copies
-        self.mbarrier_done, self.mbarrier_refused = _DONE, _REFUSED
-        self.helpers_needed.setdefault("phases", fill("phases.ll", **CONSTANTS))
         super().mbarrier(code)
 
     def _wait(self, left: str) -> None:

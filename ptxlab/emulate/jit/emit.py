@@ -10,7 +10,6 @@ from __future__ import annotations
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.groups import Group, plan_groups
-from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program.model import Block, Program
 

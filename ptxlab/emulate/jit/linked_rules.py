@@ -8,14 +8,14 @@ from ptxlab.emulate.jit import rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import blocks, memcheck, memory_model, notes
+from ptxlab.emulate.rules import blocks, mbarriers, memcheck, memory_model, notes
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
 
 ALWAYS: tuple[rulecode.Function, ...] = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.forget,
+    memcheck.forget, mbarriers.operate, mbarriers.still_spinning,
 )  # fmt: skip
 """Of every build."""
 COUNTERS: tuple[rulecode.Function, ...] = (

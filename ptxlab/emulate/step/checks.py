@@ -17,11 +17,11 @@ from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import races as R
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, shuffle_source, words_of
+from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.block_checks import Copies
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import LANES, mask_bits
-from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
 
 if TYPE_CHECKING:

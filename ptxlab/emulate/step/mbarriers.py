@@ -1,17 +1,14 @@
-"""mbarriers in the stepping engine, lane by lane in lane order; what they hold is in `ptxlab.isa.mbarrier`.
-
-A wait never blocks: `try_wait` answers at once, which the manual allows, and the loop around it lets others run.
-"""
+"""mbarriers in the stepping engine: each lane's is found, then changed by `ptxlab.emulate.rules.mbarriers.operated`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.instructions import spins
+from ptxlab.emulate.rules.mbarriers import FINE, WAIT, operated, operation
 from ptxlab.emulate.runtime.faults import access_fault, fault
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.report import Launch
@@ -25,55 +22,8 @@ if TYPE_CHECKING:
     from ptxlab.emulate.step.translate import Step, Translator
     from ptxlab.emulate.step.warp import Warp
 
-INIT, INVAL, UPDATE, WAIT = range(4)
 
-
-@dataclass(frozen=True)
-class Operation:
-    """What a form does. action: one of the four above. arrivals, bytes: how many, the name of the operand that says
-    it, or "-" and the name for its negative. state: the operand that a wait compares."""
-
-    action: int
-    arrivals: int | str = 0
-    bytes: int | str = 0
-    state: str = ""
-    drop: bool = False
-    incomplete: bool = False
-
-    @property
-    def flags(self) -> int:
-        """As the compiled function wants them."""
-        return int(self.drop) | int(self.incomplete) << 1
-
-
-def is_mbarrier(code: Code) -> bool:
-    """Whether an instruction works on an mbarrier."""
-    return code.form is not None and code.form.op.kind == "async" and "mbarrier" in code.form.opcode.split(".")
-
-
-def operation(code: Code) -> Operation:
-    """What an instruction does to an mbarrier."""
-    assert code.form is not None
-    words = code.form.opcode.split(".")
-    if words[0] == "cp":  # the copies have arrived; without .noinc this arrival has just been added to the pending ones
-        return Operation(UPDATE, arrivals=int("noinc" in words))
-    action = words[1]
-    if action == "init":
-        return Operation(INIT, arrivals="count")
-    if action == "inval":
-        return Operation(INVAL)
-    if action in ("test_wait", "try_wait"):
-        return Operation(WAIT, state="parity" if "parity" in words else "state")
-    if action in ("expect_tx", "complete_tx"):
-        return Operation(UPDATE, bytes="bytes" if action == "expect_tx" else "-bytes")
-    drop, names = action == "arrive_drop", [s.name for s in code.form.op.operands]
-    if "expect_tx" in words:
-        return Operation(UPDATE, arrivals=1, bytes="bytes", drop=drop)
-    given = dict(zip(names[len(code.dests) :], code.sources, strict=True)).get("count")
-    return Operation(UPDATE, "count" if given is not None else 1, drop=drop, incomplete="noComplete" in words)
-
-
-def problem(program: Program, launch: Launch, code: Code, *, which: int, block: int, thread: int) -> DeviceFault:
+def refused(program: Program, launch: Launch, code: Code, *, which: int, block: int, thread: int) -> DeviceFault:
     """The fault of an operation that cannot be done."""
     assert code.form is not None
     message = f"{code.form.opcode}: {mbarrier.Problem(which).words}"
@@ -115,36 +65,23 @@ def translate(t: Translator, code: Code) -> Step:
         for lane in np.flatnonzero(w.mask).tolist():
             region, at = _find(w, code, int(addresses[lane]), lane)
             cell = region.data[at : at + 8].view(np.uint64)
-            before = int(cell[0])
-            out[lane] = before
-            after: int = before
-            if what.action == INIT:
-                after = mbarrier.new(int(arrivals[lane]))
-            elif what.action == UPDATE:
-                after = mbarrier.update(before, int(arrivals[lane]), int(bytes_[lane]), drop=what.drop,
-                                        may_complete=not what.incomplete)  # fmt: skip
-            elif before >> mbarrier.TAG_SHIFT & 3 != mbarrier.TAG:
-                after = mbarrier.Problem.NOT_INITIALISED
-            elif what.action == INVAL:
-                after = 0
-            else:
-                out[lane] = over = mbarrier.phase(before) ^ mbarrier.phase(int(state[lane]))
-                if spinning and not over:
-                    failed = True
-                    place = at + int(region.base)
-                    w.spaces.spins.waits[w.warp * LANES + lane] = (
-                        w.warp * LANES + lane, code.index, place, int(state[lane])
-                    )  # fmt: skip
-                else:
-                    w.spaces.spins.waits.pop(w.warp * LANES + lane, None)
-            if isinstance(after, mbarrier.Problem):
+            before, x = int(cell[0]), int(state[lane] if state is not None else arrivals[lane])
+            problem, after, out[lane] = operated(before, what.action, what.flags, x, int(bytes_[lane]))
+            if problem != FINE:
                 machine, thread = w.machine, w.warp * LANES + lane
                 if check is not None:
                     check.operated(w, code, addresses, state, words)
-                    check.phases.refused(code, thread, int(addresses[lane]), after)
-                raise problem(machine.program, machine.launch, code, which=after, block=w.block_index, thread=thread)
+                    check.phases.refused(code, thread, int(addresses[lane]), problem)
+                raise refused(machine.program, machine.launch, code, which=problem, block=w.block_index, thread=thread)
             cell[0] = after
             words.append((before, after))
+            if spinning:
+                thread = w.warp * LANES + lane
+                if out[lane]:
+                    w.spaces.spins.waits.pop(thread, None)
+                else:
+                    failed = True
+                    w.spaces.spins.waits[thread] = thread, code.index, at + int(region.base), x
         if code.dests:
             write(w, out.astype(np.bool_) if what.action == WAIT else out)
         if check is not None and words:
