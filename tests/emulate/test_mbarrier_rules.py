@@ -123,14 +123,16 @@ class Place:
         self.memory.shared_start, self.memory.shared_size = START, BYTES
         self.context.memory, self.warp.warp_id = self.memory, 3
         self.shared = np.zeros(BYTES, np.uint8)
-        self.block = Block.new()
-        self.cta.shared, self.cta.checks = Pointer(self.shared), Pointer(self.block.buffer)
+        self.block: Block | None = None
+        self.cta.shared = Pointer(self.shared)
         self.results = Pointer(np.zeros(32, np.uint64))
 
     def operate(self, rule: Any, at: Any, xs: Any, action: int, mask: int = FULL, ys: Any = 0, **more: int) -> bool:
         words = [Pointer(np.broadcast_to(np.asarray(v, np.uint64), 32).copy()) for v in (at, xs, ys)]
         flags, space, code = more.get("flags", 0), more.get("space", SHARED), more.get("code", 7)
-        stops: bool = rule(self.context, self.cta, self.warp, mask, *words, self.results, action, flags, space, code)
+        stops: bool = rule(
+            self.context, self.cta, self.warp, self.block, mask, *words, self.results, action, flags, space, code
+        )  # fmt: skip
         return stops
 
     def left(self) -> tuple[Any, ...]:
@@ -281,6 +283,7 @@ def test_compiled_code_tells_the_checks(compiled: Any) -> None:
 
     function = CALL(tell)
     place = Place()
+    place.block = Block.new()
     place.context.phases = ctypes.cast(function, ctypes.c_void_p).value or 0
 
     def operate(*arguments: Any) -> Any:

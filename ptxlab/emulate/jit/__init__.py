@@ -61,20 +61,18 @@ class Slot:
         self.cta.states = Pointer(states)
         self.cta.local, self.cta.local_size = Pointer(local), local.size
         self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size)
-        self.warps = states.reshape(launch.warps, -1)[:, : Warp.size].view(Warp.dtype)[:, 0]
+        warps = self.warps = states.reshape(launch.warps, -1)[:, : Warp.size].view(Warp.dtype)[:, 0]
         """The warps' states without their registers, a numpy array of records."""
         x, y, _ = launch.block
         threads = np.arange(32 * launch.warps, dtype=np.uint32).reshape(-1, 32)
-        self.warps["tid_x"], self.warps["tid_y"], self.warps["tid_z"] = (
+        warps["tid_x"], warps["tid_y"], warps["tid_z"] = (
             threads % x,
             threads // x % y,
             threads // (x * y),
         )
-        self.warps["first_live"] = np.packbits(threads < launch.threads, axis=1, bitorder="little").view(np.uint32)[
-            :, 0
-        ]
-        self.warps["warp_id"] = np.arange(launch.warps)
-        self.warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
+        warps["first_live"] = np.packbits(threads < launch.threads, axis=1, bitorder="little").view(np.uint32)[:, 0]
+        warps["warp_id"] = np.arange(launch.warps)
+        warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
 
 
 class Worker:
@@ -107,7 +105,7 @@ class Worker:
         if self.tape is not None:
             context.trace = address_of(self.tape.record)
         if run.checks is not None:
-            context.check = Pointer(run.checks.record.buffer)
+            context.check = address_of(run.checks.record)
         if run.callback is not None:
             context.phases = run.callback.address
         for k in range(3):

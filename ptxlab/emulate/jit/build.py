@@ -11,7 +11,7 @@ from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.helpers import fill, grid, helpers
 from ptxlab.emulate.jit.instruments import Instruments, emitters, instrument_helpers
-from ptxlab.emulate.jit.linked_rules import linked, rules_object
+from ptxlab.emulate.jit.linked_rules import linked, rules_objects
 from ptxlab.emulate.jit.rulecode import declaration
 from ptxlab.emulate.jit.tracing import start
 from ptxlab.emulate.jit.values import BITS
@@ -50,12 +50,8 @@ class Loaded:
         else:
             notes, blob = recalled
         self.state_size, self.sites, self.level = notes["state_size"], notes["sites"], notes["level"]
-        self.rules = rules_object(program, instruments, cpu)
-        self.fast = self._load(blob)
-
-    def _load(self, blob: bytes) -> native.Code:
-        """The program's code with that of the rules that it calls."""
-        return native.load((blob, self.rules), self.cpu)
+        self.rules = rules_objects(program, instruments, cpu)
+        self.fast = native.load(blob, cpu, *self.rules)
 
     def _build(self, half: str, level: int) -> tuple[bytes, dict[str, int]]:
         """Builds one of the two functions and keeps it on disk."""
@@ -71,7 +67,7 @@ class Loaded:
             if self._slow is None:
                 recalled = native.recall(f"{self.entry}-slow")
                 blob = self._build("slow", QUICK)[0] if recalled is None else recalled[1]
-                self._slow = self._load(blob)
+                self._slow = native.load(blob, self.cpu, *self.rules)
             return self._slow
 
     def spent(self, seconds: float) -> None:
@@ -88,7 +84,7 @@ class Loaded:
         """Builds GOOD code now and lets later launches use it. Warps that have split keep QUICK code: they are few, and
         their function takes longest to build."""
         self.level = GOOD
-        self.fast = self._load(self._build("fast", GOOD)[0])
+        self.fast = native.load(self._build("fast", GOOD)[0], self.cpu, *self.rules)
 
 
 _recent: OrderedDict[str, Loaded] = OrderedDict()

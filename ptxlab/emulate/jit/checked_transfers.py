@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.checked_accesses import COLD, CheckedAccesses
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.irtext import W
@@ -33,6 +34,9 @@ class CheckedTransfers(CheckedAccesses):
         if code.name == "cp" and self.sync:
             self._wait("-2")  # who waits for the mbarrier waits for these copies
         super().mbarrier(code)
+
+    def checks_of_block(self) -> str:
+        return self.t.let(f"load ptr, ptr {self.t.field(S.Cta, 'checks')}")
 
     def _wait(self, left: str) -> None:
         self.t.do(f"call void @copy.wait(ptr %cta, ptr %ws, i32 {self.mask_bits}, i32 {left})")

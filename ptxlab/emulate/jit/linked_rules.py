@@ -1,4 +1,4 @@
-"""Which rules emitted code calls, and their object code for a program: what is loaded beside the program's own code."""
+"""Which rules emitted code calls, and their object code: what is loaded beside a program's own code."""
 
 from __future__ import annotations
 
@@ -13,26 +13,32 @@ from ptxlab.emulate.rules import blocks, mbarriers, memcheck, memory_model, note
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
 
-ALWAYS: tuple[rulecode.Function, ...] = (
+Functions = tuple[rulecode.Function, ...]
+
+ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.forget, mbarriers.operate, mbarriers.still_spinning,
 )  # fmt: skip
 """Of every build."""
-COUNTERS: tuple[rulecode.Function, ...] = (
+COUNTERS: Functions = (
     memory_model.sectors, memory_model.groups, memory_model.remembered_wavefronts, memory_model.count_access,
     memory_model.differ,
 )  # fmt: skip
 """Of a build with counters."""
-CHECKS: tuple[rulecode.Function, ...] = (notes.serial, notes.note, blocks.started)
+CHECKS: Functions = (notes.serial, notes.note, blocks.started)
 """Of a build with checks."""
 
 
-def linked(instruments: Instruments) -> tuple[rulecode.Function, ...]:
+def linked(instruments: Instruments) -> Functions:
     """The rules that a build with these instruments may call."""
     return ALWAYS + (COUNTERS if instruments.counters else ()) + (CHECKS if instruments.checks else ())
 
 
-def rules_object(program: Program, instruments: Instruments, cpu: Cpu) -> bytes:
-    """Their object code."""
-    constants = known(program, instruments.checks) if instruments.checks else {}
-    return rulecode.object_code(linked(instruments), constants, cpu)
+def rules_objects(program: Program, instruments: Instruments, cpu: Cpu) -> tuple[bytes, ...]:
+    """Their object codes."""
+    objects = [rulecode.object_code(ALWAYS, {}, cpu)]
+    if instruments.counters:
+        objects.append(rulecode.object_code(COUNTERS, {}, cpu))
+    if instruments.checks:
+        objects.append(rulecode.object_code(CHECKS, known(program, instruments.checks), cpu))
+    return tuple(objects)

@@ -85,7 +85,7 @@ class Compiled:
 
     def __init__(self, functions: Sequence[Function], known: Mapping[str, int] | None = None) -> None:
         self.text = module_of(functions, known or {}, entries=True)
-        self.code = native.load([build(self.text, native.host())], native.host())
+        self.code = native.load(build(self.text, native.host()), native.host())
 
     def __call__(self, function: Function, *arguments: Any) -> Any:
         """What a rule gives; numbers, lanes, pointers and records go in and come out as in Python."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.faults import barrier_before
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import notes, races, records
 from ptxlab.emulate.rules.findings import DIVERGENT, Note
@@ -66,7 +67,7 @@ class Watched:
         """What a CTA at work needs; gives its record."""
         block = Block.new()
         block.shared_size = shared
-        cta.checks = Pointer(block.buffer)
+        cta.checks = address_of(block)
         if self.init:
             block.written = cta.init_shared = Pointer(np.zeros(shared + 64, np.uint8))
         if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
@@ -75,6 +76,8 @@ class Field:
         self.name, self.kind, self.shape = name, annotation, None
         self.offset = self.count = 0
         self.pointer = self.ref = False
+        if get_origin(annotation) in (Union, UnionType):  # a pointer that may be null
+            (annotation,) = (told for told in get_args(annotation) if told is not type(None))
         if get_origin(annotation) is Array:
             (self.kind,) = get_args(annotation)
             if not isinstance(default, Shape):

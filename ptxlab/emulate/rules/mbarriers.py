@@ -132,10 +132,11 @@ def operated(word: u64, action: u32, flags: u32, x: u64, y: u64) -> tuple[u32, u
 
 @rule
 def operate(
-    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], xs: Pointer[u64], ys: Pointer[u64],
-    results: Pointer[u64], action: u32, flags: u32, space: u32, code: u32,
+    context: Context, cta: Cta, warp: Warp, block: Block | None, mask: u32, addresses: Pointer[u64], xs: Pointer[u64],
+    ys: Pointer[u64], results: Pointer[u64], action: u32, flags: u32, space: u32, code: u32,
 ) -> boolean:  # fmt: skip
-    """Lane by lane in lane order. Whether the kernel must stop: a fault is noted then."""
+    """Lane by lane in lane order. block: where there are checks, what they know of it. Whether the kernel must stop: a
+    fault is noted then."""
     before = local(u64, 32)
     after = local(u64, 32)
     done = u32(0)
@@ -153,7 +154,7 @@ def operate(
         before[lane] = cell[0]
         problem, after[lane], results[lane] = operated(cell[0], action, flags, xs[lane], ys[lane])
         if problem != FINE:
-            if context.phases != 0:
+            if block is not None:
                 tell(context, cta, warp.warp_id, done, code, lane, problem, addresses, xs, before, after)
             stop(context, warp, BAD_MBARRIER, code, lane, problem)
             return True
@@ -161,7 +162,7 @@ def operate(
         if action == WAIT:
             spin(warp, lane, flags & SPIN != 0 and results[lane] == 0, address, xs[lane], code)
         done |= u32(1 << lane)
-    if context.phases != 0 and worth_telling(cta.checks.cast(Block)[0], warp.warp_id, mask, action, code, results):
+    if block is not None and worth_telling(block, warp.warp_id, mask, action, code, results):
         if tell(context, cta, warp.warp_id, mask, code, 0, FINE, addresses, xs, before, after) != 0:
             stop(context, warp, DEADLOCK, code, first(mask), 0)
             return True

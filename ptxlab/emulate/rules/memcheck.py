@@ -194,7 +194,7 @@ def known(site: Site, address: u64, log2: u64) -> boolean:
 
 
 REMEMBERED, WRONG, SCATTERED = 0, 1, 2
-"""What `miss` says: the site now knows the allocation; a fault is noted; all is right, but the site does not know it."""
+"""What `miss` says: the site now knows the allocation; a fault is noted; all is right, but the site does not know."""
 FAR = (1 << 31) - 1
 """Bytes of an allocation from which on offsets in it may not fit the 32 bits that code keeps them in."""
 

@@ -31,9 +31,9 @@ class Allocation(Record):
     room: u64  # its bytes
     writable: u64
     host: Pointer[u8]
-    written: Pointer[u8]  # a byte for each byte, 255 once stored to; None if nobody asks
-    accesses: Pointer[u64]  # racecheck's records: last writers, a stride further on readers, and again other readers
-    stride: u64
+    written: Pointer[u8] | None  # a byte for each byte, 255 once stored to; None if nobody asks
+    accesses: Pointer[u64] | None  # racecheck's records: of last writers, then of readers, then of other readers
+    stride: u64  # bytes from one kind of record to the next
 
 
 class MemoryMap(Record):
@@ -54,8 +54,8 @@ class Site(Record):
     base: u64
     places: u64  # how many addresses an access may begin at; 0: the site knows no allocation, whatever the address
     host: Pointer[u8]
-    written: Pointer[u8]
-    accesses: Pointer[u64]
+    written: Pointer[u8] | None
+    accesses: Pointer[u64] | None
     stride: u64
 
 
@@ -79,8 +79,8 @@ class Fault(Record):
 class Found(Record):
     """What the lookup of an address leaves beside the pointer to it."""
 
-    written: Pointer[u8]
-    accesses: Pointer[u64]
+    written: Pointer[u8] | None
+    accesses: Pointer[u64] | None
     stride: u64
     at: u64  # bytes from the start of the allocation
 
@@ -88,8 +88,8 @@ class Found(Record):
 class Stored(Record):
     """A store while it is checked: its values, and where they go."""
 
-    values: Pointer[u8]
-    addresses: Pointer[u8]
+    values: Pointer[u8] | None
+    addresses: Pointer[u8] | None
     start: u64  # is added to each address
     step: u64  # bytes of one component of the value
     how: u64  # 0: the only address is `start`; 1: addresses are 32 u32; 2: 32 u64
@@ -113,7 +113,7 @@ class Context(Record, align=64):
     warps: i64  # of a CTA
     threads: i64
     order: Pointer[i32]  # the warps in the order in which they have their turns
-    block_order: Pointer[i64]  # the CTAs in the order in which they begin; None: as they are
+    block_order: Pointer[i64] | None  # the CTAs in the order in which they begin; None: as they are
     grid: Array[u32] = array(3)
     block: Array[u32] = array(3)
     cta: u64  # the one at work
@@ -126,7 +126,7 @@ class Context(Record, align=64):
     clock: i64  # warp-instructions before this quantum
     random: u64  # state of the random numbers that shuffle warps, 0 without
     tally: Pointer[u8]  # what counted code adds up
-    check: Pointer[u8]  # what the checks note
+    check: u64  # what the checks know of the launch
     phases: u64  # the function that the checks tell of operations on mbarriers
     trace: u64  # where recorded warps write their steps
     fault: Fault
@@ -151,12 +151,12 @@ class Cta(Record, align=64):
     bar_arrived: Array[u32] = array(16)
     bar_yes: Array[u32] = array(16)
     bar_asked: Array[u32] = array(16)
-    # of the checks, None without
-    checks: Pointer[u8]
-    init_shared: Pointer[u8]
-    race_shared: Pointer[u64]
+    # of the checks, 0 and None without
+    checks: u64  # what they know of the block
+    init_shared: Pointer[u8] | None
+    race_shared: Pointer[u64] | None
     race_shared_stride: u64
-    pending_shared: Pointer[u64]
+    pending_shared: Pointer[u64] | None
 
 
 class Warp(Record, align=64):

@@ -260,8 +260,10 @@ class Access(Lanes):
         if where == LOCAL:
             return self.local_window if generic else self.local
         if where == PARAM:
-            return self.machine.parameters_window if generic else self.machine.parameters
-        return self.machine.region_of(index)
+            held: Region = self.machine.parameters_window if generic else self.machine.parameters
+        else:
+            held = self.machine.region_of(index)
+        return held
 
 
 def _whole(view: np.ndarray, index: np.ndarray, lanes: list[int], old: list[Value], parts: list[Any]) -> None:
