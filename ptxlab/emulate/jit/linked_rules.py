@@ -8,7 +8,7 @@ from ptxlab.emulate.jit import rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import blocks, mbarriers, memcheck, memory_model, notes
+from ptxlab.emulate.rules import blocks, copies, mbarriers, memcheck, memory_model, notes
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
@@ -17,7 +17,7 @@ Functions = tuple[rulecode.Function, ...]
 
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.forget, mbarriers.operate, mbarriers.still_spinning,
+    memcheck.forget, mbarriers.operate, mbarriers.still_spinning, *copies.COPY.values(),
 )  # fmt: skip
 """Of every build."""
 COUNTERS: Functions = (

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 from ptxlab.emulate.language import Pointer, boolean, first, lanes_of, local, rule, u32, u64
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
+from ptxlab.emulate.rules.memcheck import in_shared, resolve, stop
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.state import (
     BAD_MBARRIER,
     DEADLOCK,
-    GENERIC,
     OUT_OF_MEMORY_RANGE,
     SHARED,
     Context,
@@ -141,11 +140,7 @@ def operate(
     after = local(u64, 32)
     done = u32(0)
     for lane in lanes_of(mask):
-        address = addresses[lane]
-        if space == GENERIC:
-            where, offset = space_of(space, address)
-            if where == SHARED:
-                address = offset
+        address = in_shared(space, addresses[lane])
         place = resolve(context, cta, warp, lane, address, 8, 3, SHARED, 1, None)
         if place is None:
             stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, addresses[lane])

@@ -9,10 +9,11 @@ import numpy as np
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarriers import FINE, WAIT, operated, operation
-from ptxlab.emulate.runtime.faults import access_fault, fault
-from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.rules.memcheck import in_shared
+from ptxlab.emulate.runtime.faults import fault
 from ptxlab.emulate.runtime.report import Launch
-from ptxlab.emulate.step.access import Region, Touch
+from ptxlab.emulate.runtime.state import SPACES
+from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.lanes import LANES
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import mbarrier
@@ -63,7 +64,8 @@ def translate(t: Translator, code: Code) -> Step:
         words: list[tuple[int, int]] = []
         failed = False
         for lane in np.flatnonzero(w.mask).tolist():
-            region, at = _find(w, code, int(addresses[lane]), lane)
+            address = in_shared(SPACES[code.space], int(addresses[lane]))
+            region, at = w.place(code, "atomic", "shared", address, lane, 8)
             cell = region.data[at : at + 8].view(np.uint64)
             before, x = int(cell[0]), int(state[lane] if state is not None else arrivals[lane])
             problem, after, out[lane] = operated(before, what.action, what.flags, x, int(bytes_[lane]))
@@ -81,7 +83,7 @@ def translate(t: Translator, code: Code) -> Step:
                     w.spaces.spins.waits.pop(thread, None)
                 else:
                     failed = True
-                    w.spaces.spins.waits[thread] = thread, code.index, at + int(region.base), x
+                    w.spaces.spins.waits[thread] = thread, code.index, address, x
         if code.dests:
             write(w, out.astype(np.bool_) if what.action == WAIT else out)
         if check is not None and words:
@@ -91,17 +93,3 @@ def translate(t: Translator, code: Code) -> Step:
         return None
 
     return run
-
-
-def _find(w: Warp, code: Code, address: int, lane: int) -> tuple[Region, int]:
-    if code.space == "generic" and 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
-        address -= SHARED_WINDOW
-    region = w._region("shared", address)
-    offset = -1 if region is None else address - int(region.base)
-    if region is None or not 0 <= offset <= region.size - 8 or address % 8:
-        machine = w.machine
-        raise access_fault(
-            machine.program, machine.launch, machine.memory, line=code.line, block=w.block_index,
-            thread=w.warp * LANES + lane, what="atomic", space="shared", address=address, size=8,
-        )  # fmt: skip
-    return region, offset
