@@ -10,46 +10,20 @@
 ; has one CTA at work, until that does not end by itself: then more are admitted and take turns, so that a block which
 ; waits for a later one gets to see it.
 
-; Whether the phase that each spinning lane asks for has still not ended; lanes that wait for something else do not count.
-define internal i1 @stuck(ptr %states, i64 %warps) noinline nounwind {
+; Whether every lane of the CTA that could run waits for an mbarrier whose phase has still not ended.
+define internal i1 @stuck(ptr %ctx, ptr %cta, ptr %states, i64 %warps) noinline nounwind {
 entry:
   br label %warp
 warp:
-  %w = phi i64 [0, %entry], [%w1, %warp.next]
+  %w = phi i64 [0, %entry], [%w1, %look]
   %more = icmp ult i64 %w, %warps
   br i1 %more, label %look, label %yes
 look:
   %ws.o = mul i64 %w, ${STATE_SIZE}
   %ws = getelementptr i8, ptr %states, i64 %ws.o
-  %live.p = getelementptr i8, ptr %ws, i64 ${Warp.live}
-  %live = load i32, ptr %live.p
-  %wait.p = getelementptr i8, ptr %ws, i64 ${Warp.wait}
-  %wait = load i32, ptr %wait.p
-  %wait.not = xor i32 %wait, -1
-  %spins = and i32 %live, %wait.not
-  %ats = getelementptr i8, ptr %ws, i64 ${Warp.spin_at}
-  %fors = getelementptr i8, ptr %ws, i64 ${Warp.spin_for}
-  br label %lane
-lane:
-  %left = phi i32 [%spins, %look], [%rest, %ask]
-  %none = icmp eq i32 %left, 0
-  br i1 %none, label %warp.next, label %ask
-ask:
-  %k = call i32 @llvm.cttz.i32(i32 %left, i1 false)
-  %left1 = sub i32 %left, 1
-  %rest = and i32 %left, %left1
-  %k64 = zext i32 %k to i64
-  %at.p = getelementptr ptr, ptr %ats, i64 %k64
-  %at = load ptr, ptr %at.p
-  %for.p = getelementptr i64, ptr %fors, i64 %k64
-  %for = load i64, ptr %for.p
-  %word = load i64, ptr %at
-  %differ = xor i64 %word, %for
-  %over = icmp slt i64 %differ, 0
-  br i1 %over, label %no, label %lane
-warp.next:
+  %spins = call i1 @mbarriers.still_spinning(ptr %ctx, ptr %cta, ptr %ws)
   %w1 = add i64 %w, 1
-  br label %warp
+  br i1 %spins, label %warp, label %no
 yes:
   ret i1 true
 no:
@@ -515,7 +489,7 @@ quiet:
   %calm = icmp eq i32 %free, 0
   br i1 %calm, label %spinning, label %pass
 spinning:
-  %endless = call i1 @stuck(ptr %states, i64 %warps)
+  %endless = call i1 @stuck(ptr %ctx, ptr %cta, ptr %states, i64 %warps)
   br i1 %endless, label %deadlock, label %pass
 deadlock:
   call void @record(ptr %ctx, ptr %states, i32 ${DEADLOCK}, i32 0, i32 0, i64 0)

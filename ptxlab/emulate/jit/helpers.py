@@ -34,11 +34,11 @@ def _constants() -> dict[str, Any]:
 _FIELDS = {
     "BAR": "Warp.bar", "CHECK": "Context.check", "CHECKS": "Cta.checks", "FIRST_LIVE": "Warp.first_live",
     "INIT_SHARED": "Cta.init_shared", "LINEAR": "Cta.linear", "LIVE": "Warp.live", "MEETING": "Warp.meeting",
-    "PENDING_SHARED": "Cta.pending_shared", "PHASES": "Context.phases", "RACE": "Context.found.accesses",
+    "PENDING_SHARED": "Cta.pending_shared", "RACE": "Context.found.accesses",
     "RACE_OFFSET": "Context.found.at", "RACE_SHARED": "Cta.race_shared", "RACE_STRIDE": "Context.found.stride",
     "RACE_SHARED_STRIDE": "Cta.race_shared_stride", "SHADOW": "Context.found.written", "SHARED": "Cta.shared",
-    "SHARED_SIZE": "Cta.shared_size", "SPINS": "Warp.spins", "SPIN_AT": "Warp.spin_at", "SPIN_CODE": "Warp.spin_code",
-    "SPIN_FOR": "Warp.spin_for", "STORED": "Context.stored.values", "STORE_ADDRS": "Context.stored.addresses",
+    "SHARED_SIZE": "Cta.shared_size",
+    "STORED": "Context.stored.values", "STORE_ADDRS": "Context.stored.addresses",
     "STORE_HOW": "Context.stored.how", "STORE_START": "Context.stored.start", "STORE_STEP": "Context.stored.step",
     "WAIT": "Warp.wait", "WARPS": "Context.warps", "WARP_ID": "Warp.warp_id",
 }  # fmt: skip

@@ -10,10 +10,12 @@ from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
     blocks,
+    copies,
     copies_in_flight,
     diverging,
     initcheck,
     lane_masks,
+    mbarriers,
     memcheck,
     memory_model,
     notes,
@@ -23,17 +25,20 @@ from ptxlab.emulate.rules import (
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
 
-ALWAYS: tuple[rulecode.Function, ...] = (
+Functions = tuple[rulecode.Function, ...]
+
+ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet,
+    memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, mbarriers.operate,
+    mbarriers.still_spinning, *copies.COPY.values(),
 )  # fmt: skip
 """Of every build."""
-COUNTERS: tuple[rulecode.Function, ...] = (
+COUNTERS: Functions = (
     memory_model.sectors, memory_model.groups, memory_model.remembered_wavefronts, memory_model.count_access,
     memory_model.differ,
 )  # fmt: skip
 """Of a build with counters."""
-CHECKS: tuple[rulecode.Function, ...] = (
+CHECKS: Functions = (
     notes.serial, notes.note, blocks.started, initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.mark,
     barrier_checks.arrived, barrier_checks.opened,
@@ -44,7 +49,7 @@ CHECKS: tuple[rulecode.Function, ...] = (
 """Of a build with checks."""
 
 
-def linked(instruments: Instruments) -> tuple[rulecode.Function, ...]:
+def linked(instruments: Instruments) -> Functions:
     """The rules that a build with these instruments may call."""
     return ALWAYS + (COUNTERS if instruments.counters else ()) + (CHECKS if instruments.checks else ())
 

@@ -18,8 +18,8 @@ from ptxlab.emulate.jit.values import BITS, LLVM, Value, constant
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code, Inverted, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.program.model import Group as Elements
+from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.runtime.faults import unsupported
-from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.isa import types
 from ptxlab.isa.convert import unpack
 

@@ -102,7 +102,8 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
     space, where = _where(program, memory, code, note.address)
     return Finding(
         check, _sentence(program, note, code, other, space), kind, first, second, space,
-        note.address if space else None, where, note.value if note.kind in (COUNTS, SOURCE, RANGE) else None, note.count,
+        note.address if space else None, where, note.value if note.kind in (COUNTS, SOURCE, RANGE) else None,
+        note.count,
     )  # fmt: skip
 
 

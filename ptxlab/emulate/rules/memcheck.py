@@ -72,6 +72,13 @@ def space_of(space: u32, address: u64) -> tuple[u32, u64]:
 
 
 @rule(inline=True)
+def in_shared(space: u32, address: u64) -> u64:
+    """The address in shared memory of an operand that must lie there; any other stays as it is, and is found wrong."""
+    where, offset = space_of(space, address)
+    return offset if where == SHARED else address
+
+
+@rule(inline=True)
 def fits(offset: u64, size: u64, room: u64) -> boolean:
     """Whether `size` bytes from an offset on lie within `room` bytes."""
     return size <= room and offset <= room - size

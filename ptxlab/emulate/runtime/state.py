@@ -208,7 +208,7 @@ class Warp(Record, align=64):
     offered: Array[u64] = array(3, 32, align=64)
     given_members: Array[u32] = array(32, align=64)
     given: Array[u64] = array(3, 32, align=64)
-    # of each lane that spins: where the mbarrier lies, the word whose phase it asks for, the wait's code index
+    # of each lane that spins: where in shared memory the mbarrier is, the word whose phase it asks for, the wait
     spin_at: Array[u64] = array(32, align=64)
     spin_for: Array[u64] = array(32, align=64)
     spin_code: Array[u32] = array(32, align=64)

@@ -248,6 +248,23 @@ class Access(Lanes):
             index = index + region.lane_offset
         return index >> site.shift
 
+    def place(
+        self, code: Code, what: str, space: str, address: int, lane: int, size: int, align: int = 0,
+        *, together: bool = False,
+    ) -> tuple[Region, int]:  # fmt: skip
+        """Where one lane's access is: the region and the offset in it. align: if it is not `size`. together: it is an
+        access of the whole warp, to memory that all lanes see."""
+        verdict, where, index, offset = judge(
+            self.machine.map, SPACES[space], address, size, align or size, what != "load"
+        )  # fmt: skip
+        if verdict != FINE or (together and where == LOCAL):
+            raise access_fault(
+                self.machine.program, self.machine.launch, self.machine.memory, line=code.line, block=self.spaces.block,
+                thread=self.warp * LANES + lane, what=what, space=space, address=address, size=align or size,
+                together=together,
+            )  # fmt: skip
+        return self._held(space, where, index), offset
+
     def _region(self, space: str, address: int) -> Region | None:
         """The region that holds this address of a space, or None."""
         verdict, where, index, _ = judge(self.machine.map, SPACES[space], address, 1, 1, False)

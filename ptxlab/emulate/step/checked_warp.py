@@ -15,9 +15,9 @@ from ptxlab.emulate.rules import initcheck
 from ptxlab.emulate.rules import races as R
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.instructions import releases, strong
+from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import LANES, mask_bits
-from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import Form

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
+from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.runtime.faults import unsupported
 from ptxlab.emulate.step import copies, flow, matrix, mbarriers
 from ptxlab.emulate.step.access import Site
@@ -70,7 +71,7 @@ class Translator:
         elif code.form.op.kind == "warp":
             return matrix.translate(self, code)
         elif code.form.op.kind == "async":
-            step = (mbarriers if mbarriers.is_mbarrier(code) else copies).translate(self, code)
+            step = (mbarriers if is_mbarrier(code) else copies).translate(self, code)
         elif code.form.op.sem is None:
             raise unsupported(self.program, code)
         elif (members := self.members(code)) is not None:
