@@ -17,15 +17,6 @@ define internal void @note(ptr %ctx, ptr %cta, i64 %kind, i64 %me, i64 %other, i
   ret void
 }
 
-define internal void @check.started(ptr %ctx, ptr %cta) noinline nounwind {
-  %ck.p = getelementptr i8, ptr %cta, i64 ${CHECKS}
-  %ck = load ptr, ptr %ck.p
-  %linear.p = getelementptr i8, ptr %cta, i64 ${LINEAR}
-  %linear = load i64, ptr %linear.p
-  call void @"blocks.started"(ptr %ck, i64 %linear)
-  ret void
-}
-
 ; Lane by lane, where 32 addresses lie here and there, and for atomics: %kind 0 reads, 1 writes, 2 does both. Out of
 ; range it does nothing: the access itself will say so.
 define internal void @check.each(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, i64 %extra, i64 %n, i64 %lg, i32 %space, i32 %kind, i64 %code, i64 %flags) noinline nounwind {

@@ -7,9 +7,7 @@ from importlib import resources
 from typing import Any
 
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.barrier_checks import opened
 from ptxlab.emulate.jit.fields import Filled, Placeholders, offset
-from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.runtime import memory
 from ptxlab.emulate.runtime.state import Allocation, Context, Cta, MemoryMap, Site, Warp
 
@@ -53,26 +51,3 @@ def _offset(path: str) -> int:
 def fill(name: str, **values: object) -> str:
     """The text of an `.ll` file beside this one, its names in braces filled in; see `Filled`."""
     return _template(name).substitute(Placeholders(_RECORDS, _constants() | values))
-
-
-def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bool = False, traced: str = "") -> str:
-    """`@grid(ctx)`, the loop over CTAs, for warps with so many bytes of state. `start_registers`: (offset, bytes) of
-    registers that may be read before they are written; they start as zeros. checked: tells the checks of CTAs that
-    start and of barriers that open. traced: code for the start of a warp (`%i`, `%i.ws`) of a block (`%n`)."""
-    zeros = "\n".join(
-        f"  %reg.{k} = getelementptr i8, ptr %i.ws, i64 {offset}\n"
-        f"  call void @llvm.memset.p0.i64(ptr %reg.{k}, i8 0, i64 {size}, i1 false)"
-        for k, (offset, size) in enumerate(start_registers)
-    )
-    started = "  call void @check.started(ptr %ctx, ptr %cta)" if checked else ""
-    opening = call(opened, "%ctx", "%cta", "%states", str(state_size), "%b", "%came", "%alive", "%b.over")
-    return fill(
-        "grid.ll",
-        BARRIERS=4 * Cta.fields["bar_count"].bytes,
-        AT_START=Warp.offset("first_live") - Warp.offset("wait"),
-        STATE_SIZE=state_size,
-        ZERO_REGISTERS=zeros,
-        STARTED=started,
-        OPENED=f"  {opening}" if checked else "",
-        TRACED=traced,
-    )

@@ -9,7 +9,6 @@ from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
-    blocks,
     copies,
     copies_in_flight,
     diverging,
@@ -20,6 +19,7 @@ from ptxlab.emulate.rules import (
     memory_model,
     notes,
     register_values,
+    scheduling,
 )
 
 if TYPE_CHECKING:
@@ -39,14 +39,18 @@ COUNTERS: Functions = (
 )  # fmt: skip
 """Of a build with counters."""
 CHECKS: Functions = (
-    notes.serial, notes.note, blocks.started, initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
+    notes.serial, notes.note, initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.mark,
-    barrier_checks.arrived, barrier_checks.opened,
+    barrier_checks.arrived,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
     register_values.executed,
 )  # fmt: skip
 """Of a build with checks."""
+
+
+GRID: Functions = (scheduling.run_grid,)
+"""The scheduler, which calls the fast function."""
 
 
 def linked(instruments: Instruments) -> Functions:
@@ -62,3 +66,9 @@ def rules_objects(program: Program, instruments: Instruments, cpu: Cpu) -> tuple
     if instruments.checks:
         codes.append(rulecode.object_code(CHECKS, known(program, instruments.checks), cpu))
     return tuple(codes)
+
+
+def scheduler(instruments: Instruments, cpu: Cpu) -> bytes:
+    """The object code of the scheduler for such a build."""
+    constants = {"Context.checked": bool(instruments.checks), "Context.traced": instruments.trace}
+    return rulecode.object_code(GRID, constants, cpu)
