@@ -13,16 +13,16 @@ from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules import lane_masks
+from ptxlab.emulate.rules import lane_masks, races
+from ptxlab.isa.actions import Action
 
 
 class Checking(CheckedTransfers):
     """The mixin. Both functions of a checked program are written with it."""
 
     def plain(self, code: Code) -> None:
-        if self.race and code.name in ("fence", "membar"):
-            self._if_any(["call void @race.fence(ptr %ctx, ptr %cta, ptr %ws)",
-                          "call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)"])  # fmt: skip
+        if self.race and code.action is Action.FENCE:
+            self._if_any([call(races.fence, *THERE), call(races.acquire, *THERE)])
         elif rules.meets(code):
             self._meeting(code)
             if self.sync:
@@ -49,10 +49,11 @@ class Checking(CheckedTransfers):
         given = self._members_of(code)
         whole = given is None or (isinstance(given, Literal) and int(given.value) & 0xFFFFFFFF == 0xFFFFFFFF)
         if self.race and whole:
-            self._if_any(["call void @race.together(ptr %cta, ptr %ws)"])
+            self._if_any([call(races.together, "%check.block", "%check.warp")])
         elif self.race:
             named = self.vector(self._read(given, "b32"))
-            self.t.do(f"call void @race.meet(ptr %cta, ptr %ws, i32 {self.mask_bits}, <{W} x i32> {named})")
+            live = self.t.let("load i32, ptr %live.at")
+            self.t.do(call(races.meet, "%check.block", "%check.warp", live, self.mask_bits, named))
 
     def _named(self, code: Code, sources: list[Any] | None = None) -> None:
         """Lanes of a warp have met: whom do they name? `sources`: what they have brought, if they came one by one."""
@@ -62,7 +63,9 @@ class Checking(CheckedTransfers):
         if sources is None:
             members = self._read(given, "b32")
             sources = (
-                [self._read(code.sources[k], code.source_types[k]) for k in (0, 1, 2)] if code.name == "shfl" else []
+                [self._read(code.sources[k], code.source_types[k]) for k in (0, 1, 2)]
+                if code.action is Action.SHUFFLE
+                else []
             )
         else:
             p = self.t.field(S.Warp, "members")
@@ -72,7 +75,7 @@ class Checking(CheckedTransfers):
         gone = self.t.let(f"and i32 {first}, {self.t.let(f'xor i32 {live}, -1')}")
         named = self.vector(members)
         self.t.do(call(lane_masks.named, *THERE, self.mask_bits, gone, named, str(code.index)))
-        if code.name == "shfl":
+        if code.action is Action.SHUFFLE:
             assert code.form is not None
             asked = len(code.dests) > 1 and code.dests[1] is not None
             self.t.do(
@@ -88,7 +91,7 @@ class Checking(CheckedTransfers):
     def _barrier(self, block: Block, code: Code) -> None:
         if self.sync:
             given = [(s, ty) for s, ty in zip(code.sources, code.source_types, strict=True) if s is not None]
-            if "red" in rules.words_of(code):
+            if code.form is not None and code.form.red:
                 given.pop()
             numbers = [self._first(self._read(s, "u32")) for s, _ in given]
             count = numbers[1] if len(numbers) > 1 else "0"
@@ -110,8 +113,8 @@ class Checking(CheckedTransfers):
 
     def _arrive(self, offset: str) -> None:
         if self.race:
-            barrier = self.t.let(f"lshr i64 {offset}, 2")
-            self.t.do(f"call void @race.arrived(ptr %cta, ptr %ws, i64 {barrier})")
+            barrier = self.t.let(f"trunc i64 {self.t.let(f'lshr i64 {offset}, 2')} to i32")
+            self.t.do(call(races.arrived, "%check.block", "%check.warp", barrier))
         super()._arrive(offset)
 
 

@@ -36,8 +36,6 @@ _FIELDS = {
     "RACE_OFFSET": "Context.found.at", "RACE_SHARED": "Cta.race_shared", "RACE_STRIDE": "Context.found.stride",
     "RACE_SHARED_STRIDE": "Cta.race_shared_stride", "SHADOW": "Context.found.written", "SHARED": "Cta.shared",
     "SHARED_SIZE": "Cta.shared_size",
-    "STORED": "Context.stored.values", "STORE_ADDRS": "Context.stored.addresses",
-    "STORE_HOW": "Context.stored.how", "STORE_START": "Context.stored.start", "STORE_STEP": "Context.stored.step",
     "WAIT": "Warp.wait", "WARPS": "Context.warps", "WARP_ID": "Warp.warp_id",
 }  # fmt: skip
 """Short names of fields in the `.ll` files of checks, copies and mbarriers."""

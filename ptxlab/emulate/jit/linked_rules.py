@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import barrier_checks, rulecode
+from ptxlab.emulate.jit import barrier_checks, lane_by_lane, rulecode
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
     copies,
@@ -14,13 +13,16 @@ from ptxlab.emulate.rules import (
     diverging,
     initcheck,
     lane_masks,
+    local_memory,
     mbarriers,
     memcheck,
     memory_model,
-    notes,
+    race_accesses,
+    races,
     register_values,
     scheduling,
 )
+from ptxlab.emulate.rules.launches import known
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
@@ -39,12 +41,15 @@ COUNTERS: Functions = (
 )  # fmt: skip
 """Of a build with counters."""
 CHECKS: Functions = (
-    notes.serial, notes.note, initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
-    initcheck.report, initcheck.mark,
     barrier_checks.arrived,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
-    register_values.executed,
+    races.fence, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored,
+    race_accesses.at_one_address, race_accesses.at_addresses,
+    lane_by_lane.each, initcheck.all_written, initcheck.group_written,
+    initcheck.report, initcheck.mark,
+    register_values.executed, local_memory.loaded, local_memory.stored, local_memory.copied,
+    local_memory.accessed_anywhere,
 )  # fmt: skip
 """Of a build with checks."""
 

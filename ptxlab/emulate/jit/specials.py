@@ -11,7 +11,7 @@ from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
-from ptxlab.isa.modifiers import SPECIAL
+from ptxlab.isa.special import SPECIAL
 
 _LANES = np.arange(W, dtype=np.uint64)
 _LANE_MASKS = {

@@ -29,6 +29,7 @@ from ptxlab.emulate.runtime.state import Reel, Step
 from ptxlab.emulate.step.lanes import DTYPE
 from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder
 from ptxlab.isa import types
+from ptxlab.isa.actions import Action
 
 
 @dataclass(frozen=True)
@@ -44,25 +45,22 @@ class Layout:
 def layout(program: Program, code: Code) -> Layout:
     """The layout of an instruction's data."""
     at, registers, touches = 0, [], []
-    for r in dict.fromkeys(writes(code)) if code.name != "call" else ():
+    for r in dict.fromkeys(writes(code)) if code.action is not Action.CALL else ():
         registers.append((r, at))
         lane = program.registers[r].lane
         at += 64 if lane == "i1" else W * BITS[lane] // 8
     form = code.form
     if form is not None:
         whole = (1 << W) - 1
-        places = [s for s in code.sources if isinstance(s, Mem)]
-        if form.op.kind == "async" and len(places) == 2:
+        properties = form.properties
+        if properties.action is Action.COPY:
             size = next(int(s.value) for s, t in zip(code.sources, code.source_types, strict=True) if t == "int")  # type: ignore[union-attr]
             touches = [("store", "shared", size, whole, at), ("load", "global", size, whole, at + 8 * W)]
-        elif places and form.op.kind != "none":
-            kind = {"ld": "load", "ldu": "load", "ldmatrix": "load", "st": "store", "stmatrix": "store"}.get(code.name)
-            if code.name == "wmma":
-                kind = "store" if form.matrix == "d" else "load"
+        elif properties.touches:
             count = int(form.vec[1:]) if form.vec else 1
             size = 16 if form.op.kind == "warp" else count * types.width(str(form.type)) // 8
-            lanes = (1 << 8 * int(form.num[1:])) - 1 if code.name in ("ldmatrix", "stmatrix") else whole
-            touches = [(kind or "atomic", code.space, size, lanes, at)]
+            lanes = (1 << 8 * int(form.num[1:])) - 1 if properties.rows else whole
+            touches = [(properties.touches, code.space, size, lanes, at)]
         at += 8 * W * len(touches)
     return Layout(tuple(registers), tuple(touches), at)
 

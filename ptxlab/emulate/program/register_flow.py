@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxlab.emulate.program.liveness import live_in, registers_of
-from ptxlab.emulate.program.model import Code, Group, Inverted, Mem, Program, Reg, Source
+from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source
 
 FOLLOWED, USED, USED_BY_WARP = range(3)
 """What an instruction does with its sources: its result depends on them; each lane uses them; the warp does."""
@@ -112,6 +112,8 @@ def _groups(code: Code) -> list[tuple[int, ...]]:
         return []
     if form.op.name in ("xor", "sub") and len(sources) == 2 and sources[0] == sources[1]:
         return []  # zero, whatever the register holds
+    if form.op.name in ("and", "mul") and any(isinstance(s, Literal) and s.value == 0 for s in sources):
+        return []  # zero as well
     if form.op.name == "st" and code.space in ("local", "frame"):
         sources = [s for s in sources if isinstance(s, Mem)]
     if form.op.name in _CHOICES:

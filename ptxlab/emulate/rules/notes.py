@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from ptxlab.emulate.language import rule, u32, u64
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.findings import DIVERGENT, Note
@@ -70,12 +72,11 @@ def note(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: 
 
 def noted(launch: Launch, program: Program) -> Iterator[Note]:
     """The notes of a launch."""
-    for k in range(ENTRIES):
-        if launch.notes[k].key:
-            found = _read(launch, launch.notes[k])
-            if found.kind == DIVERGENT and found.value:  # it waits at the barrier in front of where it goes on
-                found.other = barrier_before(program, 2 * found.other)
-            yield found
+    for k in np.flatnonzero(launch.notes.array.view(Entry.dtype)["key"]).tolist():
+        found = _read(launch, launch.notes[k])
+        if found.kind == DIVERGENT and found.value:  # it waits at the barrier in front of where it goes on
+            found.other = barrier_before(program, 2 * found.other)
+        yield found
 
 
 def _read(launch: Launch, entry: Entry) -> Note:

@@ -40,6 +40,19 @@ class Published(Record):
     padding: u32
 
 
+class Store(Record):
+    """A plain store while it is looked at: what it stores, and where. A vector store has several components."""
+
+    components: u64  # 0: no plain store is looked at
+    width: u64  # bytes of a component
+    values: Pointer[u8]  # of each component 32 lanes
+    memory: Pointer[u8]  # what is there before, from the start of the allocation or of the one lane's place
+    memory_start: u64  # the address of its first byte
+    start: u64  # the address that each lane stores to; what is added to it, if anything
+    narrow: Pointer[u32] | None
+    wide: Pointer[u64] | None
+
+
 class Launch(Record):
     """What the checks know of a launch."""
 
@@ -54,6 +67,9 @@ class Launch(Record):
     shared_start: u64  # where the kernel's shared memory begins
     published: Pointer[Published]  # of each block, by its number in a record
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
+    compares: Pointer[u8]  # for each code index whether it is a compare-and-swap
+    no_codes: Array[u64] = array(16)  # zeros
+    store: Store
     notes: Array[Entry] = array(ENTRIES, align=64)
 
 

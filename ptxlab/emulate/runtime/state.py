@@ -38,7 +38,7 @@ class Allocation(Record):
     host: Pointer[u8]
     written: Pointer[u8] | None  # a byte for each byte, 255 once stored to; None if nobody asks
     accesses: Pointer[u64] | None  # racecheck's records: of last writers, then of readers, then of other readers
-    stride: u64  # bytes from one kind of record to the next
+    stride: u64  # how many there are of each of the three
 
 
 class MemoryMap(Record):
@@ -96,16 +96,6 @@ class Found(Record):
     accesses: Pointer[u64] | None
     stride: u64
     at: u64  # bytes from the start of the allocation
-
-
-class Stored(Record):
-    """A store while it is checked: its values, and where they go."""
-
-    values: Pointer[u8] | None
-    addresses: Pointer[u8] | None
-    start: u64  # is added to each address
-    step: u64  # bytes of one component of the value
-    how: u64  # 0: the only address is `start`; 1: addresses are 32 u32; 2: 32 u64
 
 
 class Cta(Record, align=64):
@@ -207,7 +197,6 @@ class Context(Record, align=64):
     traced: boolean
     fault: Fault
     found: Found
-    stored: Stored
 
 
 class Warp(Record, align=64):

@@ -9,12 +9,12 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import races as R
+from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.blocks import started
-from ptxlab.emulate.rules.instructions import words_of
 from ptxlab.emulate.rules.mbarrier_phases import Phases
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.step.access import Touch
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.step.checked_warp import CheckedWarp
@@ -31,12 +31,15 @@ class BlockChecks:
         self.record.shared_size = shared_size
         if checker.sync:
             self.record.pending = Pointer(np.zeros(shared_size // 4 + 1, np.uint64))
+        if checker.init and checker.program.local_size:
+            self.record.local_stride = checker.program.local_stride
+            self.record.local_size = 32 * checker.launch.warps * self.record.local_stride
+            self.record.local = Pointer(np.zeros(self.record.local_size, np.uint8))
         if checker.flow.registers:
             warps, record = checker.launch.warps, self.record
             record.followed, record.value_count = len(checker.flow.registers), len(checker.flow.registers) * warps
             record.values = Pointer(np.zeros(record.value_count, np.uint32))
         started(self.record, run.index)
-        self.order = R.Order(run.index, checker.published, checker.compares)
         self.phases = Phases(checker.program, run.index, self, checker.notes, race=checker.race)
 
     # -- mbarriers
@@ -44,7 +47,7 @@ class BlockChecks:
     def touched(self, w: CheckedWarp, code: Code, touch: Touch) -> None:
         """A warp goes to mbarriers, if they are there."""
         w.machine.checker.begin()
-        w.look(code, touch, "store" if "init" in words_of(code) else touch.what)
+        w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
 
     def operated(
         self, w: Warp, code: Code, addresses: np.ndarray, state: np.ndarray | None, words: list[tuple[int, int]]
@@ -61,15 +64,15 @@ class BlockChecks:
 
     def release(self, warp: int) -> np.ndarray:
         """What a warp knows, with all that it has done."""
-        return self.order.release(warp)
+        return races.release(self.record, warp)
 
     def acquire(self, warp: int, known: np.ndarray) -> None:
         """The warp has learnt that."""
-        self.order.learn(warp, known)
+        races.learn(self.record, warp, known)
 
     def era(self) -> int:
         """When the last barrier of the whole block opened."""
-        return self.order.full
+        return self.record.full
 
     def group(self, thread: int) -> int:
         """The group of cp.async that a thread has closed last."""

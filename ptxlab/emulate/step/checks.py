@@ -15,17 +15,18 @@ import numpy as np
 from ptxlab.emulate.language import Pointer, u64
 from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
-from ptxlab.emulate.rules import barriers, lane_masks, records, register_values
+from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules import races as R
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, words_of
+from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong
+from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.rules.notes import note, noted, serial
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import LANES, mask_bits
 from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa.actions import Action, AsyncGroup
 
 if TYPE_CHECKING:
     from ptxlab.emulate.runtime.report import Launch
@@ -38,17 +39,20 @@ class Checker:
     def __init__(self, program: Program, launch: Launch, translator: Translator) -> None:
         self.program, self.launch = program, launch
         self.init, self.race, self.sync = (f"{c}check" in launch.checks for c in ("init", "race", "sync"))
-        self.granule = R.granule(program)
-        self.published, self.compares = R.Published(), R.compares(program)
-        self.record = records.Launch.new()
-        self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {})
+        self.granule = races.granule(program)
+        self.record = launches.begin(program, launch)
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
-        self.record.synccheck = self.sync
+        self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {})
+        self.releases = [releases(code) for code in program.codes]
+        self.acquires = [strong(code) and not is_mbarrier(code) for code in program.codes]
+        self._values = np.zeros(LANES * 64, np.uint8)
+        self._stored: Region | None = None  # where a store went last
+        self.record.store.values, self.record.store.narrow = Pointer(self._values), self.offsets
         self._members: dict[tuple[int, int], Pointer[int]] = {}
+        self._pieces: dict[tuple[int, int], Pointer[int]] = {}
         self.notes: dict[tuple[int, int, int], Note] = {}  # those of mbarriers
         self.translator = translator
-        self._shadows: dict[int, tuple[np.ndarray, R.Shadow | None, Pointer[int] | None]] = {}
-        self.masks: dict[tuple[int, int], int] = {}  # code index, warp: the lanes that made an access last
+        self._shadows: dict[int, tuple[np.ndarray, races.Shadow | None, Pointer[int] | None]] = {}
 
     @staticmethod
     def wanted(launch: Launch) -> bool:
@@ -74,22 +78,42 @@ class Checker:
         """All notes."""
         return [*noted(self.record, self.program), *self.notes.values()]
 
+    def storing(self, region: Region, values: tuple[Any, ...], start: int) -> None:
+        """A plain store is looked at next: `values` to `start` and the offsets."""
+        store = self.record.store
+        if self._stored is not region:
+            store.memory, store.memory_start = Pointer(region.data), int(region.base)
+            self._stored = region
+        width = values[0].itemsize
+        store.components, store.width, store.start = len(values), width, start
+        for k, value in enumerate(values):
+            self._values[k * LANES * width : (k + 1) * LANES * width].view(value.dtype)[:] = value
+
     def members(self, code: Code, size: int) -> Pointer[int]:
         """The table of one access, as the rules want it."""
         found = self._members.get((code.index, size))
         if found is None:
-            found = self._members[code.index, size] = Pointer(np.array([1, 0, size, code.index << R.CODE], np.uint64))
+            found = self._members[code.index, size] = Pointer(np.array([1, 0, size, _flags(code)], np.uint64))
+        return found
+
+    def pieces(self, code: Code, size: int) -> Pointer[int]:
+        """The words of one access, as the rules of races want them."""
+        found = self._pieces.get((code.index, size))
+        if found is None:
+            words = -(-size // self.granule)
+            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % race_accesses.ROW)]
+            found = self._pieces[code.index, size] = Pointer(np.array(table, np.uint64))
         return found
 
     # -- what is remembered of memory ----------------------------------------------------------------------------------
 
-    def shadow(self, region: Region) -> tuple[R.Shadow | None, Pointer[int] | None]:
+    def shadow(self, region: Region) -> tuple[races.Shadow | None, Pointer[int] | None]:
         """The accesses remembered of a region and, where its bytes may be unwritten, which are written."""
         found = self._shadows.get(id(region.data))
         if found is None or found[0] is not region.data:
             shared = region.name == "shared memory"
-            words = -(-region.data.size // self.granule)
-            race = R.Shadow(words) if self.race and region.name not in ("local memory", "parameters") else None
+            raced = self.race and region.name not in ("local memory", "parameters")
+            race = races.Shadow(region.data.size, self.granule) if raced else None
             written = np.zeros(region.data.size, np.uint8) if shared and self.init else region.written
             found = region.data, race, None if written is None else Pointer[int](written)
             self._shadows[id(region.data)] = found
@@ -107,7 +131,7 @@ class Checker:
 
     def _wrapped(self, code: Code, step: Step) -> Step:
         look: list[Callable[[Warp, np.ndarray], None]] = []
-        if code.name in ("bar", "barrier") and code.form is not None and not code.form.warp and code.name != "%reduced":
+        if code.properties.barrier:
             if self.sync:
                 look.append(self._at_barrier(code))
         elif meets(code):
@@ -116,11 +140,14 @@ class Checker:
             if self.race:
                 look.append(self._meets(code))
         elif releases(code) and self.race:
-            look.append(lambda w, mask: w.spaces.check.order.fence(w.warp))
+            look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp))
         if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
-        if code.name == "cp" and self.sync:
+        if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
+        if code.copy is not None and self.init:
+            source, dest, size = code.copy
+            look.append(lambda w, mask: copied(w.spaces.check.record, w.warp, mask_bits(mask), source, dest, size))
         if code.index in self.flow.flows:
             look.append(self._follow(self.flow.flows[code.index], code))
         guards = self._follow(self.flow.guards[code.index], code) if code.index in self.flow.guards else None
@@ -165,22 +192,22 @@ class Checker:
             assert isinstance(w, CheckedWarp)
             self.begin()
             for touch in touches:
-                w.look(code, touch, "store" if "init" in words_of(code) else touch.what)
+                w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
             return result
 
         return run
 
     def _at_copy(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        words = words_of(code)
+        action = code.action
         left = next((int(s.value) for s in code.sources if isinstance(s, Literal)), 0)
 
         def look(w: Warp, mask: np.ndarray) -> None:
             block, lanes = w.spaces.check.record, mask_bits(mask)
-            if "commit_group" in words or "mbarrier" in words:  # who waits for the mbarrier waits for these copies
+            if action in (Action.COMMIT, Action.COPIES_ARRIVE):  # who waits for the mbarrier waits for these copies
                 in_flight.commit(block, w.warp, lanes)
-            elif "wait_all" in words:
+            elif action is Action.WAIT_ALL:
                 in_flight.wait_all(block, w.warp, lanes)
-            elif "wait_group" in words:
+            elif action is Action.WAIT_GROUP:
                 in_flight.wait_group(block, w.warp, lanes, left)
 
         return look
@@ -189,7 +216,7 @@ class Checker:
 
     def _at_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         sources = [s for s in code.sources if s is not None]
-        if "red" in words_of(code):
+        if code.form is not None and code.form.red:
             sources = sources[:-1]
         numbers = [self.translator.read(s, "u32", code) for s in sources]
         whole, behind = aligned(code), 2 * self.translator.following[code.index]
@@ -213,8 +240,6 @@ class Checker:
     def opened(self, run: Any, barrier: int, warps: list[Warp], *, overfull: bool) -> None:
         """A barrier lets these warps go."""
         checks = run.check
-        if self.race or self.sync:
-            checks.order.opened(barrier, [w.warp for w in warps], len(warps) == len(run.running))
         began, live = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
         for w in run.warps:
             threads = min(LANES, self.launch.threads - LANES * w.warp)
@@ -228,7 +253,7 @@ class Checker:
     def arrived(self, block: Any, barrier: int, warp: Warp) -> None:
         """A warp has passed `bar.arrive`."""
         if self.race:
-            block.check.order.arrive(warp.warp, barrier)
+            races.arrived(block.check.record, warp.warp, barrier)
 
     def _meets(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         """Lanes of a warp come to an instruction that they meet at: who is ordered by it."""
@@ -237,12 +262,12 @@ class Checker:
         names = [s.name for s in form.op.operands if s.role != "dst"]
         given = code.sources[names.index("membermask")] if "membermask" in names else None
         if given is None or form.op.kind == "warp":
-            return lambda w, mask: w.spaces.check.order.together(w.warp)
+            return lambda w, mask: races.together(w.spaces.check.record, w.warp)
         members = self.translator.read(given, "b32", code)
 
         def look(w: Warp, mask: np.ndarray) -> None:
             named = np.broadcast_to(members(w), LANES)
-            w.spaces.check.order.meet(w.warp, [int(m) for m in named[mask]], mask_bits(w.live))
+            races.meet(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
 
         return look
 
@@ -251,7 +276,7 @@ class Checker:
         if code.form is not None and code.form.warp:
             members = self.translator.read(code.sources[0], "b32", code)
         assert members is not None
-        shuffle = self._at_shuffle(code) if code.name == "shfl" else None
+        shuffle = self._at_shuffle(code) if code.action is Action.SHUFFLE else None
 
         def look(w: Warp, mask: np.ndarray) -> None:
             named, lanes = np.broadcast_to(members(w), LANES), mask_bits(mask)
@@ -278,6 +303,11 @@ class Checker:
             )  # fmt: skip
 
         return look
+
+
+def _flags(code: Code) -> int:
+    """What the record of an access says of its instruction."""
+    return code.index << records.CODE | strong(code) << records.STRONG
 
 
 def _standing(w: Warp, code: Code) -> tuple[Pointer[int], int, int]:
