@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 
 from ptxlab.errors import PtxError
@@ -159,7 +159,7 @@ class _Validator:
         if instruction.name != "call":
             yield from self.count(instruction, scope)
 
-    def reworded(self, opcode: str, tokens: tuple[Token, ...], at: int, length: int) -> str:
+    def reworded(self, opcode: str, tokens: Sequence[Token], at: int, length: int) -> str:
         """The line with an opcode that the table has, where one is close."""
         fixed = corrected(opcode, at, length)
         written = tokens[-1].column + len(tokens[-1].text) - tokens[0].column
@@ -311,7 +311,7 @@ class _Validator:
 # -- what a statement holds
 
 
-def _opcode_tokens(instruction: Instruction) -> tuple[Token, ...]:
+def _opcode_tokens(instruction: Instruction) -> Sequence[Token]:
     """The token of the opcode; several where it is written with white space in it, `ld .global .f32`."""
     tokens = instruction.tokens
     start = next(k for k, t in enumerate(tokens) if (t.line, t.column) == (instruction.line, instruction.column))
@@ -321,7 +321,7 @@ def _opcode_tokens(instruction: Instruction) -> tuple[Token, ...]:
     return tokens[start:end]
 
 
-def _inside(opcode: tuple[Token, ...], at: int) -> tuple[Token, int]:
+def _inside(opcode: Sequence[Token], at: int) -> tuple[Token, int]:
     """The token that holds character `at` of an opcode, and where in it; the last character where it ends before."""
     for token in opcode:
         if at < len(token.text):
