@@ -10,7 +10,7 @@ import pytest
 from ptxlab.errors import PtxError, Span
 from ptxlab.isa import table
 from ptxlab.text import Instruction, parse, spelling
-from ptxlab.text.scope import Scope
+from ptxlab.text.fits import Find
 from ptxlab.text.validate import _Validator, explained, validate
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -305,15 +305,16 @@ def test_what_stops_a_launch_is_explained_by_its_line_alone(monkeypatch: pytest.
     """Of a file with many mistakes, the launch explains the one that it met."""
     module = parse(HEAD + "fma.zz.f32 %f1, %f1, %f1, %f1;\n" * 30 + "}", "k.ptx")
     refused = validate(module)[7]
+    shown = str(refused)
     judged: list[str] = []
     whole = _Validator.modifiers_and_count
 
-    def counted(self: _Validator, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
+    def counted(self: _Validator, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         judged.append(instruction.opcode)
-        return whole(self, instruction, scope)
+        return whole(self, instruction, find)
 
     monkeypatch.setattr(_Validator, "modifiers_and_count", counted)
-    assert str(explained(module, refused)) == str(refused)
+    assert str(explained(module, refused)) == shown
     assert judged == ["fma.zz.f32"]
 
 

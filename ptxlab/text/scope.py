@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from itertools import islice
 
 from ptxlab.text.model import Variable
+
+Declared = tuple[int, ...]
 
 
 class Scope:
@@ -12,23 +15,24 @@ class Scope:
 
     def __init__(self, outer: Scope | None = None) -> None:
         self.outer = outer
-        self.names: set[str] = set()
+        self.names: dict[str, None] = {}
         self.variables: dict[str, Variable] = {}
         self.ranges: dict[str, Variable] = {}
+        self._listed: dict[Hashable, tuple[str, ...]] = {}
         # What was asked for, until something is declared here: no scope changes while one inside it is looked at.
-        self._listed: dict[frozenset[str], tuple[str, ...]] = {}
         self._found: dict[str, Variable | None] = {}
         self._ranges: dict[str, Variable | None] = {}
+        self.parts: dict[int, tuple[Hashable, bool] | None] = {}  # of the operands in these braces, see `shape`
 
     def declare(self, variable: Variable) -> None:
         """Adds a variable, or a range of registers."""
-        self._listed.clear()
         self._found.clear()
         self._ranges.clear()
+        self.parts.clear()
         if variable.count:
             self.ranges[variable.name] = variable
         else:
-            self.names.add(variable.name)
+            self.names[variable.name] = None
             self.variables[variable.name] = variable
 
     def find(self, name: str) -> Variable | None:
@@ -63,20 +67,24 @@ class Scope:
         digits = len(name) - len(name.rstrip("0123456789"))
         for k in range(len(name) - min(digits, 9), len(name)):
             variable = self.ranges.get(name[:k])
-            number = name[k:]
-            if variable is not None and (not within or int(number) < variable.count):
+            if variable is not None and (not within or int(name[k:]) < variable.count):
                 return variable
         return None
 
-    def all_names(self, more: frozenset[str] = frozenset()) -> tuple[str, ...]:
-        """Every name that could be meant here, and `more`, sorted; of a range the first eight."""
-        if more not in self._listed:
-            self._listed[more] = tuple(sorted({*self._names(), *more}))
-        return self._listed[more]
+    def declared(self) -> Declared:
+        """How many names and ranges are declared by now, here and in each scope around."""
+        return (len(self.names), len(self.ranges), *(self.outer.declared() if self.outer is not None else ()))
 
-    def _names(self) -> Iterator[str]:
-        yield from self.names
-        for name, variable in self.ranges.items():
+    def names_of(self, declared: Declared, more: frozenset[str] = frozenset()) -> tuple[str, ...]:
+        """Every name that could be meant where so much was declared, and `more`, sorted; of a range the first eight."""
+        if (declared, more) not in self._listed:
+            self._listed[declared, more] = tuple(sorted({*self._names(declared), *more}))
+        return self._listed[declared, more]
+
+    def _names(self, declared: Declared) -> Iterator[str]:
+        names, ranges, *outer = declared
+        yield from islice(self.names, names)
+        for name, variable in islice(self.ranges.items(), ranges):
             yield from (f"{name}{i}" for i in range(min(variable.count, 8)))
         if self.outer is not None:
-            yield from self.outer._names()
+            yield from self.outer._names(tuple(outer))
