@@ -18,7 +18,7 @@ from ptxlab.errors import PtxError
 from ptxlab.isa.types import WIDTH, width
 from ptxlab.targets import LOCAL_PER_THREAD
 from ptxlab.text.initial import mistake
-from ptxlab.text.model import Block, Declaration, Directive, Function, Label, Module, Token, Variable
+from ptxlab.text.model import Block, Declaration, Directive, Function, Instruction, Label, Module, Token, Variable
 
 OPAQUE = ("texref", "samplerref", "surfref")
 VALUES = (*(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)), "b128", "f16", "f16x2", "f32", "f64")
@@ -207,6 +207,8 @@ class _Declared:
     def block(self, block: Block, names: _Names) -> Iterator[PtxError]:
         """The mistakes in one pair of braces."""
         for statement in block.statements:
+            if isinstance(statement, Instruction):
+                continue  # most are, and none declares anything
             if isinstance(statement, Declaration):
                 for variable in statement.variables:
                     yield from self.declared(variable, names)

@@ -82,6 +82,8 @@ def labels_in(section: Directive) -> Iterator[str]:
 
 def all_labels(block: Block) -> Iterator[str]:
     for statement in block.statements:
+        if isinstance(statement, Instruction):
+            continue  # most are
         if isinstance(statement, Label):
             yield statement.name
         elif isinstance(statement, Directive) and statement.label:

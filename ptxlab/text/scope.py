@@ -37,13 +37,14 @@ class Scope:
 
     def find(self, name: str) -> Variable | None:
         """The innermost declaration of a name, or of the vector that it is an element of; None without one."""
-        if name not in self._found:
-            base = name.partition(".")[0]
-            found = self.variables.get(base) or self._spelt(base, within=True)
-            if found is None and self.outer is not None:
-                found = self.outer.find(name)
-            self._found[name] = found
-        return self._found[name]
+        if name in self._found:
+            return self._found[name]
+        base = name.partition(".")[0]
+        found = self.variables.get(base) or self._spelt(base, within=True)
+        if found is None and self.outer is not None:
+            found = self.outer.find(name)
+        self._found[name] = found
+        return found
 
     def has(self, name: str) -> bool:
         """Whether the name is declared here or further out."""
@@ -64,8 +65,8 @@ class Scope:
         """The same in these braces alone; `within` asks for its number to be in the range."""
         if not self.ranges:
             return None
-        digits = len(name) - len(name.rstrip("0123456789"))
-        for k in range(len(name) - min(digits, 9), len(name)):
+        length = len(name)
+        for k in range(max(len(name.rstrip("0123456789")), length - 9), length):
             variable = self.ranges.get(name[:k])
             if variable is not None and (not within or int(name[k:]) < variable.count):
                 return variable

@@ -123,15 +123,16 @@ class _Validator:
         """The errors of one pair of braces."""
         scope = Scope(outer)
         for statement in block.statements:
-            if isinstance(statement, Declaration):
+            if isinstance(statement, Instruction):
+                if self.line in (0, statement.line):
+                    yield from self.instruction(statement, scope, function)
+            elif isinstance(statement, Declaration):
                 for variable in statement.variables:
                     scope.declare(variable)
             elif isinstance(statement, Block):
                 yield from self.block(statement, scope, function)
             elif isinstance(statement, Directive):
                 yield from self.targets(statement, function)
-            elif isinstance(statement, Instruction) and self.line in (0, statement.line):
-                yield from self.instruction(statement, scope, function)
 
     def instruction(self, instruction: Instruction, scope: Scope, function: Function) -> list[PtxError]:
         """The errors of one instruction, in the order of its words."""
