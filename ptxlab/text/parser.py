@@ -323,8 +323,7 @@ class _Parser(Declarations):
     def _line(self, line: Token) -> Statement:
         """A statement that fills a line."""
         self.at += 1
-        following = self.tokens[self.at].text
-        if following == "," or following in LABELLED:  # a `.loc` that goes on; `targets: .branchtargets a, b;`
+        if line.text[-1] != ";" and self.text() in (",", *LABELLED):  # a `.loc` that goes on; `t: .branchtargets a, b;`
             raise self.error("more than a line")
         return self.whole.statement(line)
 

@@ -20,13 +20,13 @@ class Scope:
         self.ranges: dict[str, Variable] = {}
         self._listed: dict[Hashable, tuple[str, ...]] = {}
         # What was asked for, until something is declared here: no scope changes while one inside it is looked at.
-        self._found: dict[str, Variable | None] = {}
+        self.found: dict[str, Variable | None] = {}
         self._ranges: dict[str, Variable | None] = {}
         self.parts: dict[int, tuple[Hashable, bool] | None] = {}  # of the operands in these braces, see `shape`
 
     def declare(self, variable: Variable) -> None:
         """Adds a variable, or a range of registers."""
-        self._found.clear()
+        self.found = {}  # another one: who holds the old one knows what the names meant before
         self._ranges.clear()
         self.parts.clear()
         if variable.count:
@@ -37,13 +37,13 @@ class Scope:
 
     def find(self, name: str) -> Variable | None:
         """The innermost declaration of a name, or of the vector that it is an element of; None without one."""
-        if name in self._found:
-            return self._found[name]
+        if name in self.found:
+            return self.found[name]
         base = name.partition(".")[0]
         found = self.variables.get(base) or self._spelt(base, within=True)
         if found is None and self.outer is not None:
             found = self.outer.find(name)
-        self._found[name] = found
+        self.found[name] = found
         return found
 
     def has(self, name: str) -> bool:

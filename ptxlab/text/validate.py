@@ -137,13 +137,15 @@ class _Validator:
     def instruction(self, instruction: Instruction, scope: Scope, function: Function) -> list[PtxError]:
         """The errors of one instruction, in the order of its words."""
         shape, known = shape_of(instruction, scope)
-        errors: list[PtxError] = []
-        if shape not in self.shapes:
-            errors += self.modifiers_and_count(instruction, scope.find)
+        if known and self.shapes.get(shape) == 0:
+            return []
+        if shape in self.shapes:  # as many errors as before; `shape_of` has found all names
+            again = [functools.partial(self.again, instruction, scope.found.get, k) for k in range(self.shapes[shape])]
+            errors = [self.later(instruction, made) for made in again]
+        else:
+            errors = list(self.modifiers_and_count(instruction, scope.find))
             if shape is not None:
                 self.shapes[shape] = len(errors)
-        elif self.shapes[shape]:
-            errors += self.same_as_before(instruction, scope, self.shapes[shape])
         if known:
             return errors
         names = list(self.names(instruction, scope, function))
@@ -163,15 +165,9 @@ class _Validator:
         file, few are read."""
         return PtxError.later(instruction.line, made) if isinstance(instruction.tokens, Words) else made()
 
-    def same_as_before(self, instruction: Instruction, scope: Scope, count: int) -> Iterator[PtxError]:
-        """The errors of an instruction of a shape that had so many before."""
-        guard = [instruction.guard.name] if instruction.guard else []
-        declared = {name: scope.find(name) for name in chain(guard, *map(names_in, instruction.operands))}
-
-        def error(k: int) -> PtxError:
-            return list(self.modifiers_and_count(instruction, declared.get))[k]
-
-        return (self.later(instruction, functools.partial(error, k)) for k in range(count))
+    def again(self, instruction: Instruction, find: Find, which: int) -> PtxError:
+        """One of the errors of an instruction."""
+        return list(self.modifiers_and_count(instruction, find))[which]
 
     def modifiers_and_count(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """An unknown opcode, modifiers that no table entry has, a number of operands that none takes."""
