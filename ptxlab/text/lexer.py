@@ -27,7 +27,8 @@ _TOKEN = r"""
     | \Z ) )
 """
 # A whole line: an instruction, a label or a place in the source. Its operands hold commas in braces only, and blanks in
-# braces and brackets only. A word alone is not one: it may be the end of `.reg .b32 a, x;`.
+# braces and brackets only, and nothing that is no token: a dot stands in a word. A word alone is not a line: it may be
+# the end of `.reg .b32 a, x;`.
 _LINE = r"""
       (?: @!?NAME [ \t]+ )? [a-z]\w* (?: (?:\.|::) \w+ )* [ \t]+ OPERAND (?: ,[ \t]* OPERAND )* [ \t]* ;
     | (?: @!?NAME [ \t]+ )? (?: ret | exit | trap | [a-z]\w* (?: \.\w+ )+ ) ;
@@ -35,7 +36,9 @@ _LINE = r"""
     | \. (?: reg | param ) [ \t]+ \.\w+ [ \t]+ NAME (?: < [1-9][0-9]{0,6} > )? ;
     | \.loc PLACE (?: ,[ \t]* function_name [ \t]+ [A-Za-z_$][\w$]* ,[ \t]* inlined_at PLACE )? (?! [\w.$] | [ \t]* , )
 """
-_OPERAND = r"(?: [\w$%.!|+-]+ | \[ [\w$%.+ \t-]+ \] | \{ [\w$%.,+ \t-]+ \} )"
+_OPERAND = r"""(?:
+      [\w$%!|+-]+ (?: (?<=[\w$]) \. (?=\w) [\w$%!|+-]+ )*
+    | \[ [\w$%+ \t-]+ \] | \{ [\w$%,+ \t-]+ \} )"""
 _PLACE = r"[ \t]+ [0-9]+ [ \t]+ [0-9]+ [ \t]+ [0-9]+"
 _NAME = r"(?: %[\w$] | [A-Za-z_$] ) [\w$]*"
 _NOTHING = "(?!)"
