@@ -120,14 +120,18 @@ def test_lines_are_whole_until_their_words_are_wanted() -> None:
     assert [t.text for t in add.tokens] == ["add.s32", "%r1", ",", "%r2", ",", "4", ";"]
     assert (add.tokens[0].before, add.tokens[1].line, add.tokens[1].column) == ("\n\t// sum\n\t", 8, 10)
     assert str(add) == str(add.tokens) == "\n\t// sum\n\tadd.s32 %r1, %r2, 4;"
-    assert len(add.tokens) == 7 and add.tokens[1:2] == (add.tokens[1],)
+    assert len(add.tokens) == 7
+    assert add.tokens[1:2] == (add.tokens[1],)
 
 
 def test_a_line_is_as_frozen_as_the_rest() -> None:
     first, second = (next(parse(HEAD + "add.s32 %r1, %r2, 4;\n}").kernels[0].instructions()) for _ in range(2))
-    assert first == second and hash(first) == hash(second)
+    assert first == second
+    assert hash(first) == hash(second)
     by_word = Instruction(None, first.opcode, first.operands, tuple(first.tokens), first.line, first.column)
-    assert first == by_word and by_word == first and hash(first) == hash(by_word)
+    assert first == by_word
+    assert by_word == first
+    assert hash(first) == hash(by_word)
     assert first != next(parse(HEAD + "add.s32 %r1, %r2, 5;\n}").kernels[0].instructions())
 
 
