@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,15 @@ class PtxError(PtxlabError):
         error.__dict__.update(line=line, _made=made)
         return error
 
-    def __getattr__(self, name: str) -> Any:
-        """What is not there yet."""
-        made = self.__dict__.pop("_made", None)
-        if made is None:
-            raise AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
-        self.__dict__.update(made().__dict__)
-        return getattr(self, name)
+    if not TYPE_CHECKING:  # or no misspelt attribute would be noticed
+
+        def __getattr__(self, name: str) -> Any:
+            """What is not there yet."""
+            made = self.__dict__.pop("_made", None)
+            if made is None:
+                raise AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
+            self.__dict__.update(made().__dict__)
+            return getattr(self, name)
 
     @property
     def message(self) -> str:
