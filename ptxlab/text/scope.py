@@ -65,8 +65,16 @@ class Scope:
         """The same in these braces alone; `within` asks for its number to be in the range."""
         if not self.ranges:
             return None
+        stem = name.rstrip("0123456789")
+        first = self.ranges.get(stem)
+        if (
+            first is not None
+            and 0 < len(name) - len(stem) < 10
+            and (not within or int(name[len(stem) :]) < first.count)
+        ):
+            return first  # `%r` of `%r12`, as most are
         length = len(name)
-        for k in range(max(len(name.rstrip("0123456789")), length - 9), length):
+        for k in range(max(len(stem), length - 9), length):
             variable = self.ranges.get(name[:k])
             if variable is not None and (not within or int(name[k:]) < variable.count):
                 return variable

@@ -68,7 +68,10 @@ def _place(error: PtxError) -> tuple[int, int]:
 
 
 class _Validator:
-    """Judges every statement of a module, or those of one `line` alone: every declaration is read all the same."""
+    """Judges every statement of a module, or those of one `line` alone: every declaration is read all the same.
+
+    Of many errors in a file few are read, so an error is made when it is (`PtxError.later`), if its line is known.
+    """
 
     def __init__(self, module: Module, line: int = 0) -> None:
         self.module = module
@@ -141,7 +144,8 @@ class _Validator:
             return []
         if shape in self.shapes:  # as many errors as before; `shape_of` has found all names
             again = [functools.partial(self.again, instruction, scope.found.get, k) for k in range(self.shapes[shape])]
-            errors = [self.later(instruction, made) for made in again]
+            one_line = isinstance(instruction.tokens, Words)
+            errors = [PtxError.later(instruction.line, made) if one_line else made() for made in again]
         else:
             errors = list(self.modifiers_and_count(instruction, scope.find))
             if shape is not None:
@@ -160,11 +164,6 @@ class _Validator:
 
     # -- opcodes
 
-    def later(self, instruction: Instruction, made: Callable[[], PtxError]) -> PtxError:
-        """The error that `made` gives, which is not made before it is read if its line is known: of many errors in a
-        file, few are read."""
-        return PtxError.later(instruction.line, made) if isinstance(instruction.tokens, Words) else made()
-
     def again(self, instruction: Instruction, find: Find, which: int) -> PtxError:
         """One of the errors of an instruction."""
         return list(self.modifiers_and_count(instruction, find))[which]
@@ -173,9 +172,9 @@ class _Validator:
         """An unknown opcode, modifiers that no table entry has, a number of operands that none takes."""
         if instruction.name not in TABLE:
             if instruction.name not in OPCODES:
-                yield self.later(instruction, functools.partial(self.unknown, instruction))
+                yield PtxError.later(instruction.line, functools.partial(self.unknown, instruction))
         elif found(instruction.opcode) is None:
-            yield self.later(instruction, functools.partial(self.refused, instruction))
+            yield PtxError.later(instruction.line, functools.partial(self.refused, instruction))
         elif instruction.name != "call":
             yield from self.count(instruction, find)
 
@@ -229,7 +228,7 @@ class _Validator:
         guard = guard_misfit(instruction, find)
         if guard and instruction.guard is not None:
             name = instruction.guard.name
-            yield self.error(guard, next(t for t in instruction.tokens if t.text == name))
+            yield self.error(guard, self.token(instruction, name))
         used = form(instruction.opcode)
         least, most = operand_count(used.op)
         wrong = misfit(instruction, used, find) if least <= len(instruction.operands) <= most else None
@@ -271,11 +270,19 @@ class _Validator:
             else:
                 names = functools.partial(scope.names_of, scope.declared())
                 error = functools.partial(self.undeclared, instruction, scope.range_of(base), names)
-            yield self.later(instruction, functools.partial(self.under, instruction, name, error))
+            if isinstance(instruction.tokens, Words):
+                yield PtxError.later(instruction.line, functools.partial(self.under, instruction, name, error))
+            else:
+                token = self.token(instruction, name)
+                yield PtxError.later(token.line, functools.partial(error, token))
+
+    def token(self, instruction: Instruction, name: str) -> Token:
+        """Where a name stands in an instruction."""
+        return next(t for t in instruction.tokens if t.text == name)
 
     def under(self, instruction: Instruction, name: str, error: Callable[[Token], PtxError]) -> PtxError:
         """An error under a name in an instruction."""
-        return error(next(t for t in instruction.tokens if t.text == name))
+        return error(self.token(instruction, name))
 
     def elements(self, name: str, base: str, scope: Scope) -> str:
         """Why a declared register has no such element; empty where it has one, or is none that is declared."""
