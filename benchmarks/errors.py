@@ -91,6 +91,8 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     "every modifier": lambda t: _all(t, lambda m: _joined(m, modifiers=".zz" + m[3])),
     "every opcode": lambda t: _all(t, lambda m: _joined(m, name=m[2] + "q")),
     "one kind of register": lambda t: re.sub(r"\.reg \.b32\s+%r<.*", "", t),
+    "another kind of register": lambda t: re.sub(r"(\.reg) \.b32(\s+%r<)", r"\1 .f64\2", t),
+    "all commas missing": lambda t: _all(t, lambda m: _joined(m, operands=(m[4] or "").replace(",", " "))),
 }
 """What is done to a text -> how."""
 
@@ -109,8 +111,8 @@ def _several_of(text: str, change: Callable[[re.Match[str], int], str], most: in
 
 def forget() -> None:
     """Drops the answers that are kept."""
-    for kept in (table.form, table.found, table._refusal, spelling.nearest, spelling.corrected, spelling.counts,
-                 _parsed):  # fmt: skip
+    for kept in (table.form, table.found, table._refusal, table._vocabulary, spelling.nearest, spelling.corrected,
+                 spelling.counts, spelling._choices, _parsed):  # fmt: skip
         kept.cache_clear()
 
 

@@ -20,17 +20,26 @@ from ptxlab.text.model import (
     Sum,
     Token,
     Vector,
+    Words,
 )
 
 
 def opcode_tokens(instruction: Instruction) -> Sequence[Token]:
     """The token of the opcode; several where it is written with white space in it, `ld .global .f32`."""
-    tokens = instruction.tokens
-    start = next(k for k, t in enumerate(tokens) if (t.line, t.column) == (instruction.line, instruction.column))
+    if isinstance(instruction.tokens, Words):  # one word, which needs no splitting
+        return (Token("word", instruction.opcode, "", instruction.line, instruction.column),)
+    start, end = _opcode(instruction)
+    return instruction.tokens[start:end]
+
+
+def _opcode(instruction: Instruction) -> tuple[int, int]:
+    """Which of an instruction's tokens are its opcode: from, to."""
+    place = instruction.line, instruction.column
+    start = next(k for k, t in enumerate(instruction.tokens) if (t.line, t.column) == place)
     end = start + 1
-    while tokens[end].kind == "directive":
+    while instruction.tokens[end].kind == "directive":
         end += 1
-    return tokens[start:end]
+    return start, end
 
 
 def inside(opcode: Sequence[Token], at: int) -> tuple[Token, int]:
@@ -44,8 +53,7 @@ def inside(opcode: Sequence[Token], at: int) -> tuple[Token, int]:
 
 def operand_starts(instruction: Instruction) -> list[Token]:
     """The first token of each operand."""
-    tokens = instruction.tokens
-    k = tokens.index(opcode_tokens(instruction)[-1]) + 1
+    tokens, (_, k) = instruction.tokens, _opcode(instruction)
     starts, depth = [tokens[k]], 0
     for token, following in pairwise(tokens[k:]):
         depth += (token.text in "[{(") - (token.text in "]})")

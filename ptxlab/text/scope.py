@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+import functools
+from collections.abc import Callable, Hashable, Iterator
 from itertools import islice
 
 from ptxlab.text.model import Variable
 
 Declared = tuple[int, ...]
+Names = Callable[[frozenset[str]], tuple[str, ...]]
+"""Gives the names that could be meant, and more that it is given."""
 
 
 class Scope:
@@ -22,12 +25,14 @@ class Scope:
         # What was asked for, until something is declared here: no scope changes while one inside it is looked at.
         self.found: dict[str, Variable | None] = {}
         self._ranges: dict[str, Variable | None] = {}
+        self._by_now: Names | None = None
         self.parts: dict[int, tuple[Hashable, bool] | None] = {}  # of the operands in these braces, see `shape`
 
     def declare(self, variable: Variable) -> None:
         """Adds a variable, or a range of registers."""
         self.found = {}  # another one: who holds the old one knows what the names meant before
         self._ranges.clear()
+        self._by_now = None
         self.parts.clear()
         if variable.count:
             self.ranges[variable.name] = variable
@@ -80,12 +85,17 @@ class Scope:
                 return variable
         return None
 
-    def declared(self) -> Declared:
-        """How many names and ranges are declared by now, here and in each scope around."""
-        return (len(self.names), len(self.ranges), *(self.outer.declared() if self.outer is not None else ()))
+    def names_by_now(self) -> Names:
+        """What gives every name that could be meant at this place, and more, sorted; of a range the first eight."""
+        if self._by_now is None:
+            self._by_now = functools.partial(self._sorted, self._declared())
+        return self._by_now
 
-    def names_of(self, declared: Declared, more: frozenset[str] = frozenset()) -> tuple[str, ...]:
-        """Every name that could be meant where so much was declared, and `more`, sorted; of a range the first eight."""
+    def _declared(self) -> Declared:
+        """How many names and ranges are declared by now, here and in each scope around."""
+        return (len(self.names), len(self.ranges), *(self.outer._declared() if self.outer is not None else ()))
+
+    def _sorted(self, declared: Declared, more: frozenset[str]) -> tuple[str, ...]:
         if (declared, more) not in self._listed:
             self._listed[declared, more] = tuple(sorted({*self._names(declared), *more}))
         return self._listed[declared, more]

@@ -27,7 +27,7 @@ from ptxlab.text.model import (
     Words,
 )
 from ptxlab.text.parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
-from ptxlab.text.scope import Scope
+from ptxlab.text.scope import Names, Scope
 from ptxlab.text.shape import shape_of
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 from ptxlab.text.words import OPCODES, SPECIAL_REGISTERS
@@ -57,10 +57,6 @@ def explained(module: Module, refused: PtxError) -> PtxError:
     found = chain(misdeclared(module), _Validator(module, refused.line).findings())
     there = (error for error in found if error.line == refused.line)
     return min(there, key=lambda error: error.column, default=refused)
-
-
-Names = Callable[[frozenset[str]], tuple[str, ...]]
-"""Gives the names that could be meant, and more that it is given."""
 
 
 def _place(error: PtxError) -> tuple[int, int]:
@@ -268,8 +264,7 @@ class _Validator:
             elif branch and not name.startswith("%"):
                 error = functools.partial(self.no_label, function, self.labels)
             else:
-                names = functools.partial(scope.names_of, scope.declared())
-                error = functools.partial(self.undeclared, instruction, scope.range_of(base), names)
+                error = functools.partial(self.undeclared, instruction, scope.range_of(base), scope.names_by_now())
             if isinstance(instruction.tokens, Words):
                 yield PtxError.later(instruction.line, functools.partial(self.under, instruction, name, error))
             else:
