@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 
 from ptxlab.errors import PtxError
-from ptxlab.isa import TABLE, FormError, form, found
+from ptxlab.isa import TABLE, Form, FormError, form, found
 from ptxlab.text.collection import uncollected
 from ptxlab.text.declared import misdeclared
-from ptxlab.text.fits import Find, agreeing, guard_misfit, misfit
+from ptxlab.text.fits import Find, Misfit, agreeing, guard_misfit, misfit
 from ptxlab.text.model import (
     Address,
     Block,
@@ -140,8 +140,7 @@ class _Validator:
             return []
         if shape in self.shapes:  # as many errors as before; `shape_of` has found all names
             again = [functools.partial(self.again, instruction, scope.found.get, k) for k in range(self.shapes[shape])]
-            one_line = isinstance(instruction.tokens, Words)
-            errors = [PtxError.later(instruction.line, made) if one_line else made() for made in again]
+            errors = [self.later(instruction, made) for made in again]
         else:
             errors = list(self.modifiers_and_count(instruction, scope.find))
             if shape is not None:
@@ -159,6 +158,10 @@ class _Validator:
                     yield self.no_label(function, self.labels, token)
 
     # -- opcodes
+
+    def later(self, instruction: Instruction, made: Callable[[], PtxError]) -> PtxError:
+        """The error that `made` gives somewhere in an instruction."""
+        return PtxError.later(instruction.line, made) if isinstance(instruction.tokens, Words) else made()
 
     def again(self, instruction: Instruction, find: Find, which: int) -> PtxError:
         """One of the errors of an instruction."""
@@ -223,13 +226,17 @@ class _Validator:
         """The errors for a guard that is no predicate and for the first operand of a type that cannot be there."""
         guard = guard_misfit(instruction, find)
         if guard and instruction.guard is not None:
-            name = instruction.guard.name
-            yield self.error(guard, self.token(instruction, name))
+            error = functools.partial(self.error, guard)
+            yield self.later(instruction, functools.partial(self.under, instruction, instruction.guard.name, error))
         used = form(instruction.opcode)
         least, most = operand_count(used.op)
         wrong = misfit(instruction, used, find) if least <= len(instruction.operands) <= most else None
-        if wrong is None:
-            return
+        if wrong is not None:
+            declared = {name: find(name) for name in chain.from_iterable(map(names_in, instruction.operands))}
+            yield self.later(instruction, functools.partial(self.mistyped, instruction, used, wrong, declared.get))
+
+    def mistyped(self, instruction: Instruction, used: Form, wrong: Misfit, find: Find) -> PtxError:
+        """The error for an operand of a type that cannot be there."""
         token, hint = operand_starts(instruction)[wrong.index], wrong.before
         if wrong.literal:
             number = str(instruction.operands[wrong.index])
@@ -240,7 +247,7 @@ class _Validator:
             written = opcode[-1].column + len(opcode[-1].text) - opcode[0].column
             other = agreeing(instruction, wrong.type, find)
             hint = self.replaced(opcode[0], 0, written, other) if other else ""
-        yield self.error(wrong.message, token, hint, used.op.syntax)
+        return self.error(wrong.message, token, hint, used.op.syntax)
 
     # -- names
 
@@ -265,19 +272,12 @@ class _Validator:
                 error = functools.partial(self.no_label, function, self.labels)
             else:
                 error = functools.partial(self.undeclared, instruction, scope.range_of(base), scope.names_by_now())
-            if isinstance(instruction.tokens, Words):
-                yield PtxError.later(instruction.line, functools.partial(self.under, instruction, name, error))
-            else:
-                token = self.token(instruction, name)
-                yield PtxError.later(token.line, functools.partial(error, token))
-
-    def token(self, instruction: Instruction, name: str) -> Token:
-        """Where a name stands in an instruction."""
-        return next(t for t in instruction.tokens if t.text == name)
+            yield self.later(instruction, functools.partial(self.under, instruction, name, error))
 
     def under(self, instruction: Instruction, name: str, error: Callable[[Token], PtxError]) -> PtxError:
         """An error under a name in an instruction."""
-        return error(self.token(instruction, name))
+        token = next(t for t in instruction.tokens if t.text == name)
+        return PtxError.later(token.line, functools.partial(error, token))
 
     def elements(self, name: str, base: str, scope: Scope) -> str:
         """Why a declared register has no such element; empty where it has one, or is none that is declared."""
