@@ -16,8 +16,9 @@ R = TypeVar("R")
 def resting() -> Iterator[None]:
     """A stretch of work with the collector of cycles off.
 
-    A parsed file of 90 kB is some 10,000 small objects. While they are made, the collector looks through all that the
-    process holds, now and then through everything: half a second in a large notebook, for nothing that it could free.
+    A parsed file of 90 kB is 10,000 to 20,000 small objects. While they are made, the collector looks through all that
+    the process holds, now and then through everything: half a second in a large notebook, for nothing that it could
+    free.
     """
     if not gc.isenabled():
         yield
