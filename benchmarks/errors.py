@@ -21,6 +21,7 @@ from ptxlab.isa import table
 from ptxlab.lab import language
 from ptxlab.plan import _parsed
 from ptxlab.text import spelling
+from ptxlab.text.collection import resting
 from ptxlab.text.validate import validate
 
 CORPUS = Path(__file__).parent.parent / "tests/corpus"
@@ -143,10 +144,11 @@ def launches(text: str) -> Callable[[str], int]:
 
 
 def edited(text: str) -> int:
-    """What the editor asks after a key: its marks."""
-    errors = language.read(text)[0]
-    language.marks(errors)
-    return len(errors)
+    """What the editor does after a key, until its marks are sent."""
+    with resting():
+        errors = language.read(text)[0]
+        language.marks(errors)
+        return len(errors)
 
 
 def milliseconds(task: Callable[[str], int], text: str, runs: int) -> float:
