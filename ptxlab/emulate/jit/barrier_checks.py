@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import Pointer, bits, boolean, load_lanes, local, rule, u8, u32, u64
-from ptxlab.emulate.rules import barriers
+from ptxlab.emulate.rules import barriers, blocks
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
+
+
+@rule
+def started(cta: Cta) -> None:
+    """A block begins."""
+    blocks.started(cta.checks.cast(Block)[0], cta.linear)
 
 
 @rule

@@ -10,7 +10,7 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.helpers import fill, grid, helpers
-from ptxlab.emulate.jit.instruments import Instruments, emitters, instrument_helpers
+from ptxlab.emulate.jit.instruments import Instruments, emitters
 from ptxlab.emulate.jit.linked_rules import linked, rules_object
 from ptxlab.emulate.jit.rulecode import declaration
 from ptxlab.emulate.jit.tracing import start
@@ -135,7 +135,7 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
     parts = [
         _ALWAYS, declared, *map(declaration, linked(instruments)), helpers(),
-        *warp.helpers_needed.values(), *instrument_helpers(instruments, program), function,
+        *warp.helpers_needed.values(), function,
     ]  # fmt: skip
     if cpu.without_halves and any(" half" in part for part in parts):
         parts.append(fill("half.ll"))

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ptxlab.emulate.jit import lane_by_lane
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Address
-from ptxlab.emulate.jit.control import Control
+from ptxlab.emulate.jit.checked_registers import THERE, CheckedRegisters
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import W
@@ -20,8 +21,9 @@ from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules import initcheck, race_accesses, races, records
+from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races, records
 from ptxlab.emulate.rules import instructions as rules
+from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
 
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
     from ptxlab.isa.table import Form
 
 COLD = "!prof !0"
-THERE = "%check.launch", "%check.block", "%check.warp"
-"""What rules about a warp are handed first."""
 _DECLARED = (
     "declare i32 @llvm.ctlz.i32(i32, i1)", "declare i64 @llvm.cttz.i64(i64, i1)",
     "declare i32 @llvm.bitreverse.i32(i32)",
@@ -40,18 +40,14 @@ _DECLARED = (
 )  # fmt: skip
 
 
-class CheckedAccesses(Control):
+class CheckedAccesses(CheckedRegisters):
     """Loads, stores and atomics. `init`, `race`, `sync`: what is checked."""
 
-    init = race = sync = False
-    tables: list[str]
+    race = sync = False
 
     def _fields(self) -> None:
         super()._fields()
         self.t.declared.update(_DECLARED)
-        self._held(S.Context, "check", "ptr", "check.launch")
-        self._held(S.Cta, "checks", "ptr", "check.block")
-        self._held(S.Warp, "warp_id", "i32", "check.warp")
         self._held(S.Cta, "init_shared", "ptr")
         self._held(S.Cta, "race_shared", "ptr")
         self._held(S.Cta, "race_shared_stride", "i64", "race.stride")
@@ -96,7 +92,7 @@ class CheckedAccesses(Control):
         if seen.code.space == "const":
             return
         if self.race and rules.releases(seen.code):
-            self.t.do(call(races.fence, *THERE))
+            self._if_any([call(races.fence, *THERE[1:])])
         if self.race and seen.write:
             self._spill(seen)
         if seen.uniform:
@@ -106,7 +102,7 @@ class CheckedAccesses(Control):
         if self.race and seen.write:
             self.t.do(call(races.stored, "%check.launch"))
         if self.race and rules.strong(seen.code):
-            self.t.do(call(races.acquire, *THERE))
+            self._if_any([call(races.publish, *THERE)] * seen.write + [call(races.acquire, *THERE)])
 
     def _spill(self, seen: Seen) -> None:
         """What a store stores, into the buffer for data."""
@@ -233,24 +229,48 @@ class CheckedAccesses(Control):
         self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
 
     def _each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
-        """The addresses in %addrs, lane by lane. kind: 0 reads, 1 writes, 2 does both."""
+        """The addresses in %addrs, lane by lane. kind: READS, WRITES or CHANGES."""
+        action = WRITES if code.instruction is None and kind != READS else kind  # lowering may save what is unwritten
+        looks = code.instruction is not None or kind != READS
+        if self.init and looks and code.space == "generic" and self.program.local_size:
+            given = *THERE, self.mask_bits, "%addrs", str(extra), str(size), str(code.index), str(action)
+            self.t.do(call(local_memory.accessed_anywhere, *given))
         flags = rules.strong(code) << records.STRONG
-        self.t.do(
-            f"call void @check.each(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, i64 {extra}, "
-            f"i64 {size}, i64 {size.bit_length() - 1}, i32 {S.SPACES[space or code.space]}, i32 {kind}, "
-            f"i64 {code.index}, i64 {flags})"
-        )
+        given = "%addrs", str(extra), str(size), str(size.bit_length() - 1), str(S.SPACES[space or code.space])
+        access = str(code.index << records.CODE | flags)
+        self.t.do(call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.mask_bits, *given, str(kind), access))
+
+    def _local(
+        self, address: Address, lane: str, count: int, size: int, values: tuple[Value, ...] | None
+    ) -> tuple[Value, ...]:
+        out = super()._local(address, lane, count, size, values)
+        lowered = self.code.instruction is None  # saves and restores registers, say, that may be unwritten
+        if self.init and (values is not None or not lowered):
+            base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
+            at = self.trunc("i32", self.add(base, self.const("i64", address.offset)))
+            self.t.do(f"store <{W} x i32> {self.vector(at)}, ptr %addrs, align 64")
+            if values is None:
+                given = *THERE, self.mask_bits, "%addrs", str(size), str(self.code.index), "0"
+                self.t.do(call(local_memory.loaded, *given))
+            else:
+                self.t.do(call(local_memory.stored, *THERE[1:], self.mask_bits, "%addrs", str(size)))
+        return out
+
+    def _copy(self, source: int, dest: int, size: int) -> None:
+        super()._copy(source, dest, size)
+        if self.init:
+            self.t.do(call(local_memory.copied, *THERE[1:], self.mask_bits, str(source), str(dest), str(size)))
 
     def atom(self, i: Form, address: Address, *values: Any) -> Value:
         if self.race and rules.releases(self.code):
-            self.t.do(call(races.fence, *THERE))
+            self._if_any([call(races.fence, *THERE[1:])])
         base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
         at = self.vector(self.add(base, self.const("i64", address.offset)))
         self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
         self._each(0, types.width(i.type) // 8 * (int(i.vec[1:]) if i.vec else 1), self.code, 2)
         old: Value = super().atom(i, address, *values)
         if self.race:
-            self.t.do(call(races.acquire, *THERE))
+            self._if_any([call(races.publish, *THERE), call(races.acquire, *THERE)])
         return old
 
     def _may_be_copied(self, code: Code) -> bool:

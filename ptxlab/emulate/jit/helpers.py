@@ -7,7 +7,7 @@ from importlib import resources
 from typing import Any
 
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.barrier_checks import opened
+from ptxlab.emulate.jit.barrier_checks import opened, started
 from ptxlab.emulate.jit.fields import Filled, Placeholders, offset
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.runtime import memory
@@ -68,7 +68,6 @@ def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bo
         f"  call void @llvm.memset.p0.i64(ptr %reg.{k}, i8 0, i64 {size}, i1 false)"
         for k, (offset, size) in enumerate(start_registers)
     )
-    started = "  call void @check.started(ptr %ctx, ptr %cta)" if checked else ""
     opening = call(opened, "%ctx", "%cta", "%states", str(state_size), "%b", "%came", "%alive", "%b.over")
     return fill(
         "grid.ll",
@@ -76,7 +75,7 @@ def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bo
         AT_START=Warp.offset("first_live") - Warp.offset("wait"),
         STATE_SIZE=state_size,
         ZERO_REGISTERS=zeros,
-        STARTED=started,
+        STARTED=f"  {call(started, '%cta')}" if checked else "",
         OPENED=f"  {opening}" if checked else "",
         TRACED=traced,
     )

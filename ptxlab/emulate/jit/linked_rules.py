@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import barrier_checks, rulecode
+from ptxlab.emulate.jit import barrier_checks, lane_by_lane, rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
-    blocks,
     copies_in_flight,
     initcheck,
     lane_masks,
+    local_memory,
     memcheck,
     memory_model,
-    notes,
     race_accesses,
     races,
+    register_values,
 )
 from ptxlab.emulate.rules.launches import known
 
@@ -34,13 +34,15 @@ COUNTERS: tuple[rulecode.Function, ...] = (
 )  # fmt: skip
 """Of a build with counters."""
 CHECKS: tuple[rulecode.Function, ...] = (
-    notes.serial, notes.note, blocks.started, barrier_checks.arrived, barrier_checks.opened,
+    barrier_checks.started, barrier_checks.arrived, barrier_checks.opened,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
-    races.fence, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored, races.hazard,
-    races.remember, race_accesses.at_one_address, race_accesses.at_addresses,
-    initcheck.first_unwritten, initcheck.all_written, initcheck.group_written,
+    races.fence, races.publish, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored,
+    race_accesses.at_one_address, race_accesses.at_addresses,
+    lane_by_lane.each, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.mark,
+    register_values.executed, local_memory.loaded, local_memory.stored, local_memory.copied,
+    local_memory.accessed_anywhere,
 )  # fmt: skip
 """Of a build with checks."""
 

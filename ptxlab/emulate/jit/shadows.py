@@ -12,6 +12,7 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules import launches, notes, races, records
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.records import Block
@@ -22,7 +23,7 @@ from ptxlab.emulate.runtime.state import Cta, MemoryMap
 CONSTANTS = {
     name.upper(): Block.offset(name)
     for name in (
-        "full", "simple", "bar_code", "acquired", "fenced", "first_fence", "expected", "expected_code", "expected_by",
+        "full", "simple", "bar_code", "expected", "expected_code", "expected_by",
         "came", "sync", "committed", "finished", "copies", "polled", "updates", "parts",
     )
 } | {
@@ -41,6 +42,7 @@ class Watched:
         self.init, self.race = "initcheck" in launch.checks, "racecheck" in launch.checks
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
+        self.followed = len(register_flow(program).registers) if self.init else 0
 
     def _records(self, size: int) -> races.Shadow:
         """Fresh records for `size` bytes."""
@@ -59,6 +61,13 @@ class Watched:
         block = Block.new()
         block.shared_size = shared
         cta.checks = Pointer(block.buffer)
+        if self.followed:
+            block.followed, block.value_count = self.followed, self.followed * self.launch.warps
+            block.values = Pointer(np.zeros(block.value_count, np.uint32))
+        if self.init and self.program.local_size:
+            block.local_stride = self.program.local_stride
+            block.local_size = 32 * self.launch.warps * block.local_stride
+            block.local = Pointer(np.zeros(block.local_size, np.uint8))
         if self.init:
             block.written = cta.init_shared = Pointer(np.zeros(shared + 64, np.uint8))
         if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them

@@ -249,6 +249,7 @@ class Program:
     entry: int = 0
     file: str = "<ptx>"
     shared_names: tuple[tuple[str, int, int], ...] = ()
+    local_names: tuple[tuple[str, int, int], ...] = ()
     system: System = System()
 
     @functools.cached_property

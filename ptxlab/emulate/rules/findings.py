@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.runtime.faults import unravel
-from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.findings import Finding, Party
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
 
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
+NO_VALUE, OVERRUN = range(32, 34)
 DIVERGENT_BLOCK = 22
 """The kinds of note an engine takes. SAME: two lanes in one store."""
 
 RULES: dict[int, tuple[str, str]] = {
-    UNINITIALISED: ("initcheck", "uninitialised read"),
+    UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
+    OVERRUN: ("initcheck", "array overrun"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
     DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
     EXITED: ("synccheck", "barrier after exit"),
@@ -99,8 +102,9 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
         second = _party(program, launch, other, note.other_block, note.other_warp, note.other_lane)
     space, where = _where(program, memory, code, note.address)
     return Finding(
-        check, _sentence(note, code, other, space), kind, first, second, space, note.address if space else None, where,
-        note.value if note.kind in (COUNTS, SOURCE, RANGE) else None, note.count,
+        check, _sentence(program, note, code, other, space), kind, first, second, space,
+        note.address if space else None, where, note.value if note.kind in (COUNTS, SOURCE, RANGE) else None,
+        note.count,
     )  # fmt: skip
 
 
@@ -141,7 +145,13 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
     """The space that an address lies in, and the place in words."""
     if address < 0:
         return "", ""
-    if code.space == "shared" or 0 <= address - SHARED_WINDOW < WINDOW_SIZE or address < WINDOW_SIZE:
+    if code.space in ("local", "frame") or 0 <= address - LOCAL_WINDOW < WINDOW_SIZE:
+        offset = address - LOCAL_WINDOW if address >= LOCAL_WINDOW else address
+        for name, at, size in program.local_names:
+            if at <= offset < at + size:
+                return "local", f"local memory, byte {offset - at} of {name!r} ({size} bytes)"
+        return "local", f"local memory, byte {offset}"
+    if 0 <= address - SHARED_WINDOW < WINDOW_SIZE or address < WINDOW_SIZE:
         offset = address - SHARED_WINDOW if address >= SHARED_WINDOW else address
         before = [v for v in program.shared_names if v[1] <= offset < v[1] + max(v[2], 1)]
         if before:
@@ -169,10 +179,12 @@ _MBARRIERS = {
 }
 
 
-def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
+def _sentence(program: Program, note: Note, code: Code, other: Code | None, space: str) -> str:
     kind, memory = note.kind, f"{space} memory" if space else "memory"
     if kind == UNINITIALISED:
         return f"a thread reads {memory} that nobody has written"
+    if kind == NO_VALUE:
+        return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:
         if note.block != note.other_block:
             advice = "threads of two blocks can be ordered only by atomics with fences"
@@ -226,3 +238,14 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
             f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
         )
     return _MBARRIERS[kind].format(phase=note.value)
+
+
+def _without_value(program: Program, register: int) -> str:
+    """A register that initcheck follows, by its number there, and why it has no value."""
+    flow = register_flow(program)
+    names = [program.registers[r].name for r in flow.origins[flow.registers[register]]]
+    name = program.registers[flow.registers[register]].name
+    if names == [name]:
+        return f"{name}, to which nothing has been written"
+    listed = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
+    return f"{name}, which is computed from {listed}, to which nothing has been written"

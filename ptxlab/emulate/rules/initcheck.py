@@ -1,7 +1,8 @@
 """initcheck: a thread reads bytes that nobody has written.
 
 Beside memory lies a byte for each of its bytes: `WRITTEN` once a store has reached it, 0 before. Shared memory begins
-unwritten with every block; global memory is followed where the launch knows that a buffer has no contents yet.
+unwritten with every block; global memory is followed where the launch knows that a buffer has no contents yet. Local
+memory has a module of its own, `local_memory`, and so have registers, `register_values`.
 
 `offsets` are the distances of 32 lanes from the start of that memory; `members` is a count, then a `Member` for each
 access of a group; `ranges` is a count, then offset and size of each stretch that the group covers.

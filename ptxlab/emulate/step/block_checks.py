@@ -31,6 +31,14 @@ class BlockChecks:
         self.record.shared_size = shared_size
         if checker.sync:
             self.record.pending = Pointer(np.zeros(shared_size // 4 + 1, np.uint64))
+        if checker.init and checker.program.local_size:
+            self.record.local_stride = checker.program.local_stride
+            self.record.local_size = 32 * checker.launch.warps * self.record.local_stride
+            self.record.local = Pointer(np.zeros(self.record.local_size, np.uint8))
+        if checker.flow.registers:
+            warps, record = checker.launch.warps, self.record
+            record.followed, record.value_count = len(checker.flow.registers), len(checker.flow.registers) * warps
+            record.values = Pointer(np.zeros(record.value_count, np.uint32))
         started(self.record, run.index)
         self.phases = Phases(checker.program, run.index, self, checker.notes, race=checker.race)
 

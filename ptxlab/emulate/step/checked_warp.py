@@ -11,7 +11,7 @@ from ptxlab.emulate.language import Pointer, bits, lanes_of
 from ptxlab.emulate.language import first as lowest
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules import initcheck, race_accesses, races
+from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import LANES, mask_bits
@@ -85,8 +85,10 @@ class CheckedWarp(Warp):
         block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
         if race is not None and checker.releases[code.index]:
-            races.fence(checker.record, block, self.warp)
+            races.fence(block, self.warp)
         lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
+        if checker.init and region.lane_offset is not None:
+            self._local(code, region, start - region.lane_offset, lanes, size, what)
         for low, some in ((0, lanes),) if region.size < 1 << 31 else _one_by_one(start, lanes):
             offsets.array[:] = start - low if low else start
             if written is not None:
@@ -97,7 +99,19 @@ class CheckedWarp(Warp):
             if race is not None:
                 self._raced(code, race, region, low, some, size, values, write=what != "load")
         if race is not None and checker.acquires[code.index]:
+            if what != "load":
+                races.publish(checker.record, block, self.warp)
             races.acquire(checker.record, block, self.warp)
+
+    def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:
+        """Lanes access their local memory, which is followed as well."""
+        checker, block = self.machine.checker, self.spaces.check.record
+        checker.offsets.array[:] = start
+        if what != "store" and code.instruction is not None:
+            given = mask, checker.offsets, size, code.index, int(region.base)
+            local_memory.loaded(checker.record, block, self.warp, *given)
+        if what != "load":
+            local_memory.stored(block, self.warp, mask, checker.offsets, size)
 
     def _initialised(
         self, code: Code, written: Pointer[int], region: Region, low: int, lanes: int, size: int, what: str

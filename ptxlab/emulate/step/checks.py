@@ -14,10 +14,12 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer, u64
 from ptxlab.emulate.program.model import Code, Literal, Program
-from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records
+from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
+from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong
+from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.notes import note, noted, serial
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.checked_warp import CheckedWarp
@@ -40,6 +42,7 @@ class Checker:
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
+        self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {})
         self.releases = [releases(code) for code in program.codes]
         self.acquires = [strong(code) and not is_mbarrier(code) for code in program.codes]
         self._values = np.zeros(LANES * 64, np.uint8)
@@ -137,17 +140,25 @@ class Checker:
             if self.race:
                 look.append(self._meets(code))
         elif releases(code) and self.race:
-            look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp))
+            look.append(lambda w, mask: races.fence(w.spaces.check.record, w.warp))
         if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
-        if not look:
+        if code.copy is not None and self.init:
+            source, dest, size = code.copy
+            look.append(lambda w, mask: copied(w.spaces.check.record, w.warp, mask_bits(mask), source, dest, size))
+        if code.index in self.flow.flows:
+            look.append(self._follow(self.flow.flows[code.index], code))
+        guards = self._follow(self.flow.guards[code.index], code) if code.index in self.flow.guards else None
+        if not look and guards is None:
             return step
         guard = code.guard
 
         def run(w: Warp) -> int | None:
             mask = w.mask
+            if guards is not None:
+                guards(w, mask)
             if guard is not None:
                 p = w.regs[guard[0]]
                 mask = np.greater(mask, p) if guard[1] else mask & p
@@ -158,6 +169,16 @@ class Checker:
             return step(w)
 
         return run
+
+    def _follow(self, flow: Flow, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        """What an instruction does to the registers that are followed."""
+        table = Pointer[int](np.array(flow.table(), np.uint32))
+
+        def look(w: Warp, mask: np.ndarray) -> None:
+            block = w.spaces.check.record
+            register_values.executed(self.record, block, w.warp, mask_bits(mask), code.index, table)
+
+        return look
 
     def _touching(self, code: Code, step: Step) -> Step:
         """A matrix instruction or asynchronous copy: its accesses are those that a recorder is told of."""
