@@ -24,8 +24,8 @@ from ptxlab.emulate.rules.notes import KIND
 from ptxlab.emulate.rules.records import CODE, STRONG, Block, Entry, Launch, Published
 
 RULES = [
-    races.together, races.meet, races.fence, races.acquire, races.arrived, races.release, races.learn, races.storing,
-    races.stored, barriers.order, race_accesses.at_one_address, race_accesses.at_addresses, started,
+    races.together, races.meet, races.fence, races.publish, races.acquire, races.arrived, races.release, races.learn,
+    races.storing, races.stored, barriers.order, race_accesses.at_one_address, race_accesses.at_addresses, started,
 ]  # fmt: skip
 WORDS, CODES, START = 96, 12, 0x1000
 Call = Callable[..., Any]
@@ -64,7 +64,9 @@ class World:
             named = np.where(np.arange(32) < 16, np.uint32(half), np.uint32(0xFFFFFFFF & ~half)).astype(np.uint32)
             self.call(races.meet, block, warp, 0xFFFFFFFF, 0xFFFFFFFF, named)
         elif what < 0.88:
-            self.call(races.fence, self.launch, block, warp)
+            self.call(races.fence, block, warp)
+        elif what < 0.9:
+            self.call(races.publish, self.launch, block, warp)
         elif what < 0.92:
             self.call(races.acquire, self.launch, block, warp)
         elif what < 0.94:
