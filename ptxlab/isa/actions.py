@@ -25,8 +25,12 @@ class Action(Enum):
     COMPARE = auto()
     CLASSIFY = auto()  # what kind of number, or of address
     SELECT = auto()
+    SELECT_BY_SIGN = auto()
     NOT = auto()
+    AND = auto()
     OR = auto()
+    EXCLUSIVE_OR = auto()
+    REARRANGE = auto()  # bits of several sources
     SPECIAL_FUNCTION = auto()
     EXPONENTIAL = auto()
     COUNT_PENDING = auto()  # of an mbarrier, from the state that an arrival gave back
@@ -118,7 +122,8 @@ COMPUTES: dict[str, Action] = {
         A.MOVE: "mov", A.CONVERT: "cvt", A.CONVERT_ADDRESS: "cvta mapa getctarank", A.ADD: "add", A.SUBTRACT: "sub",
         A.MULTIPLY: "mul mul24 dp4a dp2a", A.MULTIPLY_ADD: "fma mad mad24", A.DIVIDE: "div", A.MINIMUM: "min",
         A.MAXIMUM: "max", A.CHANGE_SIGN: "neg abs", A.COMPARE: "set setp", A.CLASSIFY: "testp isspacep",
-        A.SELECT: "selp", A.NOT: "not", A.OR: "or", A.EXPONENTIAL: "ex2",
+        A.SELECT: "selp", A.SELECT_BY_SIGN: "slct", A.NOT: "not", A.AND: "and", A.OR: "or", A.EXCLUSIVE_OR: "xor",
+        A.REARRANGE: "lop3 shf prmt bfi", A.EXPONENTIAL: "ex2",
         A.SPECIAL_FUNCTION: "lg2 sin cos tanh rcp rsqrt sqrt popc bfind brev clz rem",
     }.items()
     for name in names.split()

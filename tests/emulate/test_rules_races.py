@@ -65,9 +65,9 @@ class World:
             self.call(races.meet, block, warp, 0xFFFFFFFF, 0xFFFFFFFF, named)
         elif what < 0.88:
             self.call(races.fence, block, warp)
-        elif what < 0.9:
-            self.call(races.publish, self.launch, block, warp)
         elif what < 0.92:
+            if draw.random() < 0.5:
+                self.call(races.publish, self.launch, block, warp)
             self.call(races.acquire, self.launch, block, warp)
         elif what < 0.94:
             self.call(races.arrived, block, warp, 1)

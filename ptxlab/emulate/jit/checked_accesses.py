@@ -236,9 +236,9 @@ class CheckedAccesses(CheckedRegisters):
             given = *THERE, self.mask_bits, "%addrs", str(extra), str(size), str(code.index), str(action)
             self.t.do(call(local_memory.accessed_anywhere, *given))
         flags = rules.strong(code) << records.STRONG
-        given = "%addrs", str(extra), str(size), str(size.bit_length() - 1), str(S.SPACES[space or code.space])
+        places = "%addrs", str(extra), str(size), str(size.bit_length() - 1), str(S.SPACES[space or code.space])
         access = str(code.index << records.CODE | flags)
-        self.t.do(call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.mask_bits, *given, str(kind), access))
+        self.t.do(call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.mask_bits, *places, str(kind), access))
 
     def _local(
         self, address: Address, lane: str, count: int, size: int, values: tuple[Value, ...] | None

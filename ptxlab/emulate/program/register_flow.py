@@ -20,12 +20,15 @@ from dataclasses import dataclass
 
 from ptxlab.emulate.program.liveness import live_in, registers_of
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source
+from ptxlab.isa import Action
 
 FOLLOWED, USED, USED_BY_WARP = range(3)
 """What an instruction does with its sources: its result depends on them; each lane uses them; the warp does."""
 
-_BITWISE = frozenset({"and", "or", "xor", "not", "lop3", "shf", "prmt", "bfi"})
-_CHOICES = frozenset({"selp", "slct"})
+_BITWISE = frozenset({Action.AND, Action.OR, Action.EXCLUSIVE_OR, Action.NOT, Action.REARRANGE})
+_CHOICES = frozenset({Action.SELECT, Action.SELECT_BY_SIGN})
+_ZEROED = frozenset({Action.AND, Action.MULTIPLY})
+_CANCELLED = frozenset({Action.EXCLUSIVE_OR, Action.SUBTRACT})
 
 
 @dataclass(frozen=True)
@@ -110,17 +113,18 @@ def _groups(code: Code) -> list[tuple[int, ...]]:
     sources = [s for s in code.sources if s is not None]
     if form is None or form.op.kind == "none":
         return []
-    if form.op.name in ("xor", "sub") and len(sources) == 2 and sources[0] == sources[1]:
+    action = code.action
+    if action in _CANCELLED and len(sources) == 2 and sources[0] == sources[1]:
         return []  # zero, whatever the register holds
-    if form.op.name in ("and", "mul") and any(isinstance(s, Literal) and s.value == 0 for s in sources):
+    if action in _ZEROED and any(isinstance(s, Literal) and s.value == 0 for s in sources):
         return []  # zero as well
-    if form.op.name == "st" and code.space in ("local", "frame"):
+    if action is Action.STORE and code.space in ("local", "frame"):
         sources = [s for s in sources if isinstance(s, Mem)]
-    if form.op.name in _CHOICES:
+    if action in _CHOICES:
         return [*_one_of(sources[:2]), *_one_of(sources[2:])]
-    if form.op.name == "cvt" and len(sources) > 1:
+    if action is Action.CONVERT and len(sources) > 1:
         return _one_of(sources)
-    if form.op.name in _BITWISE or (form.op.name in ("set", "setp") and len(sources) > 2):
+    if action in _BITWISE or (action is Action.COMPARE and len(sources) > 2):
         together = tuple(r for s in sources for r in registers_of(s))
         return [together] if together else []
     return [group for s in sources for group in _one_of([s])]

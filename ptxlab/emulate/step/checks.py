@@ -20,11 +20,11 @@ from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong
 from ptxlab.emulate.rules.local_memory import copied
+from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.rules.notes import note, noted, serial
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import LANES, mask_bits
-from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action, AsyncGroup
 

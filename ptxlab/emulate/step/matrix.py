@@ -23,8 +23,8 @@ import numpy as np
 
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, disagree, elements, incomplete, metadata
 from ptxlab.emulate.program.model import Code, Literal, Reg, Source
-from ptxlab.emulate.runtime.faults import access_fault
-from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.rules.memcheck import in_shared
+from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.flow import parted
 from ptxlab.emulate.step.lanes import DTYPE, LANES, Lanes, mask_bits
@@ -239,28 +239,10 @@ def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], 
         places = address(w).astype(np.uint64)
         if w.touches is not None:
             w.touches.append(Touch(what, code.space, places, 16, lanes))
-        return [_place(w, code, what, int(places[lane]), 16, lane, shared=True) for lane in range(count)]
+        space = SPACES[code.space]
+        return [w.place(code, what, "shared", in_shared(space, int(places[k])), k, 16) for k in range(count)]
 
     return find
-
-
-def _place(w: Warp, code: Code, what: str, address: int, size: int, lane: int, *, shared: bool) -> tuple[Region, int]:
-    """Where so many bytes lie: an access, checked. `shared`: they must lie in shared memory."""
-    space = code.space
-    if shared and space == "generic" and 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
-        space, address = "shared", address - SHARED_WINDOW
-    region = w._region("shared" if shared else space, address)
-    offset = -1 if region is None else address - int(region.base)
-    if (
-        region is None or region.lane_offset is not None or not 0 <= offset <= region.size - size or address % size
-        or not (region.writable or what == "load")
-    ):  # fmt: skip
-        raise access_fault(
-            w.machine.program, w.machine.launch, w.machine.memory, line=code.line, block=w.block_index,
-            thread=w.warp * LANES + lane, what=what, space="shared" if shared else space, address=address, size=size,
-            together=not shared,
-        )  # fmt: skip
-    return region, offset
 
 
 def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
@@ -319,7 +301,8 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
                 some = np.array(at[first : first + LANES], np.uint64)
                 full = np.concatenate([some, np.zeros(LANES - some.size, np.uint64)])
                 w.touches.append(Touch(what, code.space, full, pieces[0].size, np.arange(LANES) < some.size))
-        return [_place(w, code, what, a, p.size, p.lane, shared=False) for a, p in zip(at, pieces, strict=True)]
+        found = zip(at, pieces, strict=True)
+        return [w.place(code, what, code.space or "generic", a, p.lane, p.size, together=True) for a, p in found]
 
     def load(w: Warp) -> None:
         assert write is not None
