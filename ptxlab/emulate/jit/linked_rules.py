@@ -44,7 +44,7 @@ CHECKS: Functions = (
     barrier_checks.arrived,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
-    races.fence, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored,
+    races.fence, races.publish, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses,
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.mark,

@@ -16,7 +16,6 @@ def known(program: Program, checks: frozenset[str]) -> dict[str, int]:
     return {
         "Launch.initcheck": "initcheck" in checks, "Launch.racecheck": "racecheck" in checks,
         "Launch.synccheck": "synccheck" in checks, "Launch.granule": races.granule(program),
-        "Launch.shared_start": program.shared_start,
     }  # fmt: skip
 
 

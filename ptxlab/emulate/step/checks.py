@@ -140,7 +140,7 @@ class Checker:
             if self.race:
                 look.append(self._meets(code))
         elif releases(code) and self.race:
-            look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp))
+            look.append(lambda w, mask: races.fence(w.spaces.check.record, w.warp))
         if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
