@@ -19,6 +19,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab import isa
+from ptxlab.isa import glossary
 from ptxlab.isa.accuracy import accuracy
 from ptxlab.isa.coverage import shown_by
 from ptxlab.isa.examples import line, opcodes
@@ -130,6 +131,9 @@ def isa_page(opcode: str, entries: list[Op]) -> str:
                 out += ["Shown by " + ", ".join(f"`{t}`" for t in tests) + ".", ""]
         out += ["---", ""]
     out = out[:-2]
+    words = dict.fromkeys(term for entry in entries for term in glossary.terms(entry.says))
+    if words:
+        out += ["", "In the glossary: " + ", ".join(f"{{term}}`{term}`" for term in words) + ".", ""]
     measured = accuracy(opcode)
     if measured:
         out += ["## Accuracy", "", *(f"- `{row.opcode}`: {row}" for row in measured), ""]

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const SOURCES = ["build.mjs", "editor.js", "package-lock.json", "package.json", "ptx.js"];
+const SOURCES = ["build.mjs", "editor.js", "package-lock.json", "package.json", "ptx.js", "words.js"];
 const hash = createHash("sha256");
 for (const name of SOURCES) hash.update(`${name}\0${readFileSync(join(here, name), "utf8")}\0`);
 

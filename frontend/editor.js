@@ -44,7 +44,8 @@ function docs(found) {
     element("p", {}, ...prose(found.says)),
     found.syntax ? element("pre", {}, found.syntax) : "",
     found.parts?.length ? element("dl", {}, ...rows(found.parts, "")) : "",
-    found.operands?.length ? element("dl", {}, ...rows(found.operands, "")) : "");
+    found.operands?.length ? element("dl", {}, ...rows(found.operands, "")) : "",
+    found.terms?.length ? element("dl", {}, ...found.terms.flatMap(([term, says]) => [element("dt", {}, term), element("dd", {}, ...prose(says))])) : "");
 }
 
 /** What the editor shows of one problem that Python has found. */

@@ -2,15 +2,17 @@
 
 import { HighlightStyle, StreamLanguage } from "@codemirror/language";
 import { Tag } from "@lezer/highlight";
+import * as words from "./words.js";
 
 const classes = {
   opcode: "o", modifier: "m", directive: "d", typename: "t", register: "r", special: "x", labelname: "l", number: "n", text: "s", note: "c",
 };
 const tags = Object.fromEntries(Object.keys(classes).map((name) => [name, Tag.define(name)]));
 
-const TYPES = /^\.(?:[busf](?:8|16|32|64|128)(?:x[24])?|f16x2|bf16(?:x2)?|tf32|pred|u?e\d+m\d+(?:x[24])?|v[248])(?![\w$])/;
-const SPECIAL = /^%(?:tid|ntid|ctaid|nctaid|laneid|warpid|nwarpid|smid|nsmid|gridid|cluster\w*|ncluster\w*|is_explicit_cluster|lanemask_\w+|clock\w*|globaltimer\w*|reserved_smem\w*|total_smem_size|aggr_smem_size|dynamic_smem_size|pm\d\w*|envreg\d+)(?:\.[xyzw])?(?![\w$])/;
-const UNDOTTED = /^(?:bra|call|ret|exit|trap|brkpt|discard|pmevent)(?![\w$])/;
+const END = "(?![\\w$])";
+const TYPES = new RegExp(`^\\.(?:${words.TYPES.join("|")})${END}`);
+const SPECIAL = new RegExp(`^%(?:${words.SPECIAL.join("|")})(?:\\.[xyzw])?${END}`);
+const UNDOTTED = new RegExp(`^(?:${words.UNDOTTED.join("|")})${END}`);
 
 /** One token. `state.opcode` says that modifiers may follow, `state.note` that a comment of several lines is open. */
 function token(stream, state) {

@@ -269,9 +269,16 @@ def online(
 
 @np.errstate(invalid="ignore", over="ignore")
 def online_half(
-    q: Array, k: Array, v: Array, half: Any, *, causal: bool = False, scale: float | None = None, tile: int = 64,
+    q: Array,
+    k: Array,
+    v: Array,
+    half: Any,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    tile: int = 64,
     round_output: bool = True,
-) -> tuple[Array, Array]:  # fmt: skip
+) -> tuple[Array, Array]:
     """(o, lse) by the algorithm of the tensor-core kernels, in float32, `tile` keys at a time.
 
     `half` is numpy's float16 or ml_dtypes' bfloat16. Rounded to it are only q, k and v, the weights P before they are
@@ -307,9 +314,17 @@ CAPS = {"float16": 2e-3, "bfloat16": 1.6e-2}
 
 
 def tolerance(
-    o: Array, q: Array, k: Array, v: Array, expected: Reference, *, causal: bool = False, scale: float | None = None,
-    tile: int = 64, precision: Any = None,
-) -> tuple[Array, Array]:  # fmt: skip
+    o: Array,
+    q: Array,
+    k: Array,
+    v: Array,
+    expected: Reference,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
+    tile: int = 64,
+    precision: Any = None,
+) -> tuple[Array, Array]:
     """The bounds on |o - expected.o| and |lse - expected.lse|, element by element, for o's dtype.
 
     float32: `max(1e-5 + 1e-5 |ref|, 2 x the largest error of the same algorithm in numpy float32)`, lse

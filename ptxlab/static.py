@@ -93,7 +93,6 @@ def inspect(
     `TargetError` where not even one block fits.
     """
     from ptxlab.emulate import lower
-    from ptxlab.emulate.program.instruction_mix import pipe_of
 
     if threads is not None:
         threads = options.whole("threads", threads, 1)
@@ -103,7 +102,7 @@ def inspect(
     program = lower(module, entry, arch)
     codes = [code for code in program.codes if code.instruction is not None and code.line > 0]
     mix = Counter(code.instruction.opcode for code in codes if code.instruction is not None)
-    pipes = Counter(pipe_of(code.form, code.space) for code in codes if code.form is not None)
+    pipes = Counter(code.properties.pipe_in(code.space) for code in codes)
     pressure = register_pressure(program)
     assembled = _assembled(module, program.name, arch)
     registers = max(pressure.values(), default=0) if assembled is None else assembled
@@ -111,9 +110,18 @@ def inspect(
     if threads is not None:
         found = targets.occupancy(program.arch, threads, registers, program.shared_static + shared)
     return Inspection(
-        program.name, program.arch, dict(mix.most_common()), dict(pipes.most_common()), pressure, registers,
-        assembled is not None, program.shared_static, program.local_size, found, tuple(program.lines),
-    )  # fmt: skip
+        program.name,
+        program.arch,
+        dict(mix.most_common()),
+        dict(pipes.most_common()),
+        pressure,
+        registers,
+        assembled is not None,
+        program.shared_static,
+        program.local_size,
+        found,
+        tuple(program.lines),
+    )
 
 
 def occupancy(

@@ -181,9 +181,17 @@ def compare_decode(
         name = kernel.spec.name if isinstance(kernel, DecodeBuilt) else kernel
         parts = splits if isinstance(name, str) and name in SPLITTING else None
         out = decode(
-            q, k_cache, v_cache, lengths, block_table,
-            kernel=kernel, scale=scale, splits=parts, device=device, counters=counted,
-        )  # fmt: skip
+            q,
+            k_cache,
+            v_cache,
+            lengths,
+            block_table,
+            kernel=kernel,
+            scale=scale,
+            splits=parts,
+            device=device,
+            counters=counted,
+        )
         title = " + ".join(built.name for built in out.kernels)
         entries.append(_entry(title, "", out, out.runs, out.kernel.launch_shape(1, 1, 1)[2]))
         ran_on = out.run.device

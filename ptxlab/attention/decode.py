@@ -100,9 +100,15 @@ class Decoded:
         worst = max(errors, key=lambda e: (not e.ok, e.max))
         mean = float(np.mean([e.mean for e in errors]))
         return Error(
-            max(e.max for e in errors), mean, max(e.ulp for e in errors), worst.tolerance, all(e.ok for e in errors),
-            max(e.lse for e in errors), worst.lse_tolerance, (errors.index(worst), *worst.worst[1:]),
-        )  # fmt: skip
+            max(e.max for e in errors),
+            mean,
+            max(e.ulp for e in errors),
+            worst.tolerance,
+            all(e.ok for e in errors),
+            max(e.lse for e in errors),
+            worst.lse_tolerance,
+            (errors.index(worst), *worst.worst[1:]),
+        )
 
     def expected(self) -> Array:
         """o in float64."""
@@ -243,9 +249,18 @@ def decode(
     if table is not None:
         key, value, table = caches.used_pages(key, value, table, counts)
     return Decoded(
-        o, lse, states, recorded.get("sums"), tuple(rows), tuple(runs), tuple(built_all), parts, scale, counts,
+        o,
+        lse,
+        states,
+        recorded.get("sums"),
+        tuple(rows),
+        tuple(runs),
+        tuple(built_all),
+        parts,
+        scale,
+        counts,
         (q, key, value, table),
-    )  # fmt: skip
+    )
 
 
 # -- what was asked for ------------------------------------------------------------------------------------------------
@@ -297,9 +312,15 @@ def _name(kernel: Any) -> str:
 
 
 def _kernel(
-    kernel: str | DecodeBuilt, name: str, key: Array, table: Array | None, dtype: str, by_value: bool, splits: int,
+    kernel: str | DecodeBuilt,
+    name: str,
+    key: Array,
+    table: Array | None,
+    dtype: str,
+    by_value: bool,
+    splits: int,
     arch: str,
-) -> DecodeBuilt:  # fmt: skip
+) -> DecodeBuilt:
     """The kernel to run: built here from a name, or the one given if it is of the right kind."""
     from ptxlab import kernels
 

@@ -65,9 +65,16 @@ class Result:
         q, k, v = self.inputs
         o, lse = self.o.reshape(q.shape), self.lse.reshape(q.shape[:3])
         return reference.measure(
-            o, lse, q, k, v, causal=self.causal, scale=self.scale, tile=self.kernel.tile_kv,
+            o,
+            lse,
+            q,
+            k,
+            v,
+            causal=self.causal,
+            scale=self.scale,
+            tile=self.kernel.tile_kv,
             precision=self.kernel.precision,
-        )  # fmt: skip
+        )
 
     def __repr__(self) -> str:
         e = self.error
@@ -151,9 +158,16 @@ def attention(
     args = built.arguments(const(q4), const(k4), const(v4), out(o), out(lse), scale, *extra)
     run = launch(built, grid, block, *args, shared=shared, device=device, checks=checks, counters=counters, trace=trace)
     return Result(
-        o.reshape(shape), lse.reshape(shape[:-1]), extra[1] if recorded else None, tuple(recorded), run, built,
-        causal, scale, (q4, k4, v4),
-    )  # fmt: skip
+        o.reshape(shape),
+        lse.reshape(shape[:-1]),
+        extra[1] if recorded else None,
+        tuple(recorded),
+        run,
+        built,
+        causal,
+        scale,
+        (q4, k4, v4),
+    )
 
 
 def _four_dimensions(q: Array, k: Array, v: Array) -> list[Array]:
@@ -201,7 +215,7 @@ def _rows(state: bool | Sequence[Row], batch: int, heads: int, rows: int) -> lis
 
 def _kernel(
     kernel: str | Built, shape: tuple[int, int, int], causal: bool, dtype: str, probes: bool, device: str
-) -> Built:  # fmt: skip
+) -> Built:
     """The kernel to run: built here from a name, or the one given if it is of the right kind."""
     from ptxlab import kernels
 

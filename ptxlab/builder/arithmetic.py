@@ -28,9 +28,10 @@ class Arithmetic(Emitter):
             self.usable(value, site)
             if value.type is not var.type:
                 raise traps.error(
-                    site, f"{self.shown(var)} is {var.type.ptx}, {self.shown(value)} is {value.type.ptx}",
+                    site,
+                    f"{self.shown(var)} is {var.type.ptx}, {self.shown(value)} is {value.type.ptx}",
                     f"{self.python(var)}.set(k.cvt({var.type.ptx}, {self.python(value)}))",
-                )  # fmt: skip
+                )
             if self.retarget(value, var):
                 return
         self.emit(self._mov(var.type), value, into=var, site=site)
@@ -137,9 +138,11 @@ class Arithmetic(Emitter):
         other = (aliases or others)[0]
         write = f"{other} = k.copy({site.owner or var.hint or 'variable'})"
         raise traps.error(
-            site, f"`{other}` is bound to the same variable {self.shown(var)}, so it would read the new value "
-            f"after this {how}; keep the old value in a register of its own", write,
-        )  # fmt: skip
+            site,
+            f"`{other}` is bound to the same variable {self.shown(var)}, so it would read the new value "
+            f"after this {how}; keep the old value in a register of its own",
+            write,
+        )
 
     def no_truth(self, r: Register[Any]) -> BuildError:
         """The error of `if register:`."""
@@ -158,22 +161,33 @@ class Arithmetic(Emitter):
         """The error of `register.name`."""
         site = self.source.here(sys._getframe(2))
         if name == "set":
-            return traps.BuildAttributeError(traps.message(
-                site, f"{self.shown(r)} is a value, not a variable; it has no .set()",
-                f"{r.hint or 'x'} = k.var({r.type.ptx}, ...)"))  # fmt: skip
+            return traps.BuildAttributeError(
+                traps.message(
+                    site,
+                    f"{self.shown(r)} is a value, not a variable; it has no .set()",
+                    f"{r.hint or 'x'} = k.var({r.type.ptx}, ...)",
+                )
+            )
         words = [n for n in dir(r) if not n.startswith("_")]
-        return traps.BuildAttributeError(traps.message(
-            site, f"{self.shown(r)} has no `{name}`{traps.close(name, words)}"))  # fmt: skip
+        return traps.BuildAttributeError(
+            traps.message(site, f"{self.shown(r)} has no `{name}`{traps.close(name, words)}")
+        )
 
     def no_iteration(self, r: Register[Any]) -> BuildError:
         """The error of `for x in register`."""
         site = self.source.here(sys._getframe(2))
-        return traps.type_error(site, f"{self.shown(r)} is one register; there is nothing to iterate over when the "
-                                "kernel is built", f"with k.loop({self.python(r)}) as i:")  # fmt: skip
+        return traps.type_error(
+            site,
+            f"{self.shown(r)} is one register; there is nothing to iterate over when the kernel is built",
+            f"with k.loop({self.python(r)}) as i:",
+        )
 
     def not_a_variable(self, r: Register[Any], op: str) -> BuildError:
         """The error of `+=` on a value."""
         site = self.source.here(sys._getframe(2))
         name = site.owner or r.hint or "x"
-        return traps.error(site, f"{self.shown(r)} is a value, not a variable; `{op}` would only rebind the Python "
-                           "name", f"{name} = k.var({r.type.ptx}, ...)")  # fmt: skip
+        return traps.error(
+            site,
+            f"{self.shown(r)} is a value, not a variable; `{op}` would only rebind the Python name",
+            f"{name} = k.var({r.type.ptx}, ...)",
+        )

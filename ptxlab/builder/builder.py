@@ -97,8 +97,11 @@ class Builder(Probes, Instructions):
         if isinstance(value, Register):
             self.usable(value, site)
             if value.type is not type:
-                raise traps.error(site, f"the variable is {type.ptx}, {self.shown(value)} is {value.type.ptx}",
-                                  f"k.var({type.ptx}, k.cvt({type.ptx}, {self.python(value)}))")  # fmt: skip
+                raise traps.error(
+                    site,
+                    f"the variable is {type.ptx}, {self.shown(value)} is {value.type.ptx}",
+                    f"k.var({type.ptx}, k.cvt({type.ptx}, {self.python(value)}))",
+                )
             if self.retarget(value, var):
                 return
         elif isinstance(value, Ptr):
@@ -130,9 +133,15 @@ class Builder(Probes, Instructions):
         return self.emit(self._mov(cls), value, result=cls, site=site)
 
     def cvt(
-        self, type: type[U], value: Register[Any], *, rnd: str | None = None, ftz: bool = False, sat: bool = False,
+        self,
+        type: type[U],
+        value: Register[Any],
+        *,
+        rnd: str | None = None,
+        ftz: bool = False,
+        sat: bool = False,
         relu: bool = False,
-    ) -> U:  # fmt: skip
+    ) -> U:
         """Converts to another type, with the rounding that C has: to nearest even, toward zero from float to integer.
 
         `rnd` is another rounding ("rn rz rm rp", to integers "rni rzi rmi rpi"); `sat` clamps; `ftz` flushes denormals.
@@ -140,12 +149,20 @@ class Builder(Probes, Instructions):
         site = self.source.here(sys._getframe(1))
         cls = self._type(type, site)
         if not isinstance(value, Register):
-            raise traps.error(site, f"k.cvt converts registers, found {value!r}; a number can be written in the type",
-                              f"k.mov({value!r}, {cls.ptx})")  # fmt: skip
+            raise traps.error(
+                site,
+                f"k.cvt converts registers, found {value!r}; a number can be written in the type",
+                f"k.mov({value!r}, {cls.ptx})",
+            )
         source = value.type
         if "pred" in (cls.ptx, source.ptx):
-            raise traps.error(site, "a predicate is not a number", f"k.select({self.python(value)}, 1, 0, type=u32)"
-                              if source.ptx == "pred" else f"{self.python(value)} != 0")  # fmt: skip
+            raise traps.error(
+                site,
+                "a predicate is not a number",
+                f"k.select({self.python(value)}, 1, 0, type=u32)"
+                if source.ptx == "pred"
+                else f"{self.python(value)} != 0",
+            )
         if rnd is None and cls.kind == "float" and source.kind in ("signed", "unsigned"):
             rnd = "rn"
         elif rnd is None and source.kind == "float" and cls.kind in ("signed", "unsigned"):
@@ -209,8 +226,11 @@ class Builder(Probes, Instructions):
             raise traps.error(site, "k.select of two numbers needs their type", "k.select(p, 1, 0, type=u32)")
         for v in (a, b):
             if isinstance(v, Register) and v.type is not cls:
-                raise traps.error(site, f"k.select gives one type, found {cls.ptx} and {v.type.ptx}",
-                                  f"k.cvt({cls.ptx}, {self.python(v)})")  # fmt: skip
+                raise traps.error(
+                    site,
+                    f"k.select gives one type, found {cls.ptx} and {v.type.ptx}",
+                    f"k.cvt({cls.ptx}, {self.python(v)})",
+                )
         word = f"b{cls.bits}" if cls.bits == 16 or cls.kind == "packed" else cls.ptx
         return self.emit(f"selp.{word}", a, b, condition, result=cls, site=site)
 
@@ -294,8 +314,10 @@ class Builder(Probes, Instructions):
     def thread_index(self) -> u32:
         """The thread's number in the grid along x, `ctaid.x * ntid.x + tid.x`: three `mov` and a `mad`."""
         site = self.source.here(sys._getframe(1))
-        parts = [self.emit("mov.u32", f"%{name}.x", result=u32, site=site, hint=f"{name}_x")
-                 for name in ("ctaid", "ntid", "tid")]  # fmt: skip
+        parts = [
+            self.emit("mov.u32", f"%{name}.x", result=u32, site=site, hint=f"{name}_x")
+            for name in ("ctaid", "ntid", "tid")
+        ]
         index: u32 = self.emit("mad.lo.u32", *parts, result=u32, site=site)
         return index
 

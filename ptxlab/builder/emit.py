@@ -21,22 +21,12 @@ from ptxlab.builder.registers import Register, Var
 from ptxlab.builder.source import Names, Site, Source
 from ptxlab.builder.types import IN_REGISTER, TYPES
 from ptxlab.errors import BuildError
-from ptxlab.isa import FormError
+from ptxlab.isa import Action, FormError
 from ptxlab.isa.examples import fragment_registers
+from ptxlab.isa.special import NAMES
 from ptxlab.isa.types import WIDTH
 
 T = TypeVar("T")
-
-SPECIAL = {
-    "tid", "ntid", "laneid", "warpid", "nwarpid", "ctaid", "nctaid", "smid", "nsmid", "gridid", "clock", "clock_hi",
-    "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi", "lanemask_eq", "lanemask_le", "lanemask_lt",
-    "lanemask_ge", "lanemask_gt", "is_explicit_cluster", "clusterid", "nclusterid", "cluster_ctaid",
-    "cluster_nctaid", "cluster_ctarank", "cluster_nctarank", "total_smem_size", "aggr_smem_size", "dynamic_smem_size",
-    "current_graph_exec", "reserved_smem_offset_begin", "reserved_smem_offset_end", "reserved_smem_offset_cap",
-    *(f"pm{n}" for n in range(8)), *(f"pm{n}_64" for n in range(8)), *(f"envreg{n}" for n in range(32)),
-    *(f"reserved_smem_offset_{n}" for n in range(2)),
-}  # fmt: skip
-"""Names of special registers: a register of ours may not be called so."""
 
 IDENTIFIER = re.compile(r"([A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+)\Z")
 """A PTX identifier."""
@@ -91,7 +81,7 @@ class Emitter:
         self.registers: list[Register[Any]] = []  # every register, in order of creation
         self.families: dict[str, tuple[type[Any], int]] = {}  # acc -> (f32, 64): declared as %acc<64>
         self.plans: set[Plan] = set()
-        self._taken: set[str] = set(SPECIAL)
+        self._taken: set[str] = set(NAMES)
         self._next: dict[str, int] = {}
         self._with: Any = None  # a `k.if_(...)` that was not entered yet
 
@@ -148,9 +138,11 @@ class Emitter:
         names = ", ".join(s.name for s, _ in p.sources)
         count = len(p.sources)
         return traps.error(
-            site, f"{p.opcode} takes {count or 'no'} operand{'s' if count != 1 else ''}"
-            f"{f' ({names})' if names else ''}, found {len(operands)}", syntax=p.form.op.syntax,
-        )  # fmt: skip
+            site,
+            f"{p.opcode} takes {count or 'no'} operand{'s' if count != 1 else ''}"
+            f"{f' ({names})' if names else ''}, found {len(operands)}",
+            syntax=p.form.op.syntax,
+        )
 
     # -- operands
     def _operand(self, p: Plan, ptx: str, value: Any, site: Site) -> Any:
@@ -168,11 +160,14 @@ class Emitter:
             if ptx == "addr":
                 return Mem(value.base, value.offset)
             if value.offset:
-                raise traps.error(site, f"{p.opcode} wants a register, the pointer carries an offset of {value.offset} "
-                                  "bytes", "k.address(pointer)")  # fmt: skip
+                raise traps.error(
+                    site,
+                    f"{p.opcode} wants a register, the pointer carries an offset of {value.offset} bytes",
+                    "k.address(pointer)",
+                )
             return value.base
         if isinstance(value, list | tuple):
-            element = str(p.form.type) if ptx == "vec" else "any" if p.form.op.name == "mov" else ptx
+            element = str(p.form.type) if ptx == "vec" else "any" if p.form.op.does is Action.MOVE else ptx
             return Vec([self._operand(p, element if element in WIDTH else "any", v, site) for v in value])
         if isinstance(value, str):
             return value
@@ -187,10 +182,16 @@ class Emitter:
         if ptx == "pred":
             return traps.error(site, f"{p.opcode} wants a predicate, {shown} is {found}", f"{self.python(value)} != 0")
         if found == "pred":
-            return traps.error(site, f"{p.opcode} wants {ptx}, {shown} is a predicate",
-                               f"k.select({self.python(value)}, 1, 0, type={ptx})")  # fmt: skip
-        return traps.error(site, f"{p.opcode} wants {ptx}, {shown} is {found}",
-                           f"k.cvt({ptx}, {self.python(value)})" if ptx in TYPES and ptx[0] != "b" else "")  # fmt: skip
+            return traps.error(
+                site,
+                f"{p.opcode} wants {ptx}, {shown} is a predicate",
+                f"k.select({self.python(value)}, 1, 0, type={ptx})",
+            )
+        return traps.error(
+            site,
+            f"{p.opcode} wants {ptx}, {shown} is {found}",
+            f"k.cvt({ptx}, {self.python(value)})" if ptx in TYPES and ptx[0] != "b" else "",
+        )
 
     def usable(self, value: Register[Any] | str, site: Site | None = None) -> None:
         """Raises where a register may not be read here: another kernel's, moved into a variable, out of scope."""
@@ -205,17 +206,20 @@ class Emitter:
             site = site or self.source.here(sys._getframe(1))
             text = value.site.text or "its expression"
             raise traps.error(
-                site, f"the value of `{text}` was written straight into {self.shown(value.dead)} by .set() and has no "
-                "register of its own; give it a name first", f"value = {text}\n{self.python(value.dead)}.set(value)",
-            )  # fmt: skip
+                site,
+                f"the value of `{text}` was written straight into {self.shown(value.dead)} by .set() and has no "
+                "register of its own; give it a name first",
+                f"value = {text}\n{self.python(value.dead)}.set(value)",
+            )
         if not value.scope.open:
             site = site or self.source.here(sys._getframe(1))
             name = value.hint or "x"
             raise traps.error(
-                site, f"{self.shown(value)} was computed inside `with k.{value.scope.what}(...)`, which may not "
+                site,
+                f"{self.shown(value)} was computed inside `with k.{value.scope.what}(...)`, which may not "
                 "have run; declare a variable before it and set that inside",
                 f"{name} = k.var({value.type.ptx}, 0)\nwith k.{value.scope.what}(...):\n    {name}.set(...)",
-            )  # fmt: skip
+            )
 
     # -- results
     def _result_class(self, p: Plan, operands: Sequence[Any]) -> type[Any] | None:
@@ -227,9 +231,16 @@ class Emitter:
         return None
 
     def _results(
-        self, p: Plan, node: Instr, cls: type[Any] | None, into: Any, hint: str | None, temporary: bool,
-        declares: type[Any] | None, both: bool,
-    ) -> Any:  # fmt: skip
+        self,
+        p: Plan,
+        node: Instr,
+        cls: type[Any] | None,
+        into: Any,
+        hint: str | None,
+        temporary: bool,
+        declares: type[Any] | None,
+        both: bool,
+    ) -> Any:
         site = node.site
         assert site is not None
         names: Names = hint
@@ -259,9 +270,15 @@ class Emitter:
         return answer
 
     def _fresh(
-        self, p: Plan, cls: type[Any] | None, names: Names, numbered: bool, declares: type[Any] | None, site: Site,
+        self,
+        p: Plan,
+        cls: type[Any] | None,
+        names: Names,
+        numbered: bool,
+        declares: type[Any] | None,
+        site: Site,
         both: bool,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         ptx = p.results[0][1]
         if ptx == "vec":
             word = p.form.vec
@@ -287,7 +304,7 @@ class Emitter:
         """How many registers of which type a matrix instruction's result takes in a lane."""
         if p.form.num:
             return int(str(p.form.num)[1:]), "b32"
-        if p.form.op.name not in ("mma", "wmma"):
+        if p.form.op.kind != "warp":
             raise traps.error(site, f"{p.form.op.name}: the registers of the result must be given", "into=accumulators")
         return fragment_registers(p.form, str(p.form.matrix or p.results[0][0].name))
 
@@ -336,7 +353,7 @@ class Emitter:
         if not numbered and hint not in taken:
             taken.add(hint)
             return hint
-        n = self._next.get(hint, 0 if numbered else 1 if hint in SPECIAL else 2)
+        n = self._next.get(hint, 0 if numbered else 1 if hint in NAMES else 2)
         join = "" if numbered else "_"
         while f"{hint}{join}{n}" in taken:
             n += 1
@@ -364,9 +381,11 @@ class Emitter:
             if isinstance(held, Var) and held.k is self and held.scope.open:
                 text = site.text or "..."
                 raise traps.error(
-                    site, f"`{name} = {text}` would rebind the Python name `{name}`; the variable {self.shown(held)} "
-                    "would keep its old value", f"{name}.set({text})",
-                )  # fmt: skip
+                    site,
+                    f"`{name} = {text}` would rebind the Python name `{name}`; the variable {self.shown(held)} "
+                    "would keep its old value",
+                    f"{name}.set({text})",
+                )
 
     def shown(self, r: Register[Any]) -> str:
         """How a message names a register: `%score`, or the expression of one without a name."""

@@ -89,11 +89,20 @@ class Flow(Memory):
         site = self.source.here(sys._getframe(1))
         node = self.scope.nodes[-1] if self.scope.nodes else None
         if not isinstance(node, If) or node.other is not None:
-            why = "this `if_` has its `else_` already" if isinstance(node, If) else (
-                "something was emitted between it and its `if_`" if any(isinstance(n, If) for n in self.scope.nodes)
-                else "there is no `if_` in this body")  # fmt: skip
-            raise traps.error(site, f"k.else_() must follow its `with k.if_(...)` directly; {why}",
-                              "with k.if_(p):\n    ...\nwith k.else_():\n    ...")  # fmt: skip
+            why = (
+                "this `if_` has its `else_` already"
+                if isinstance(node, If)
+                else (
+                    "something was emitted between it and its `if_`"
+                    if any(isinstance(n, If) for n in self.scope.nodes)
+                    else "there is no `if_` in this body"
+                )
+            )
+            raise traps.error(
+                site,
+                f"k.else_() must follow its `with k.if_(...)` directly; {why}",
+                "with k.if_(p):\n    ...\nwith k.else_():\n    ...",
+            )
 
         def enter() -> Scope:
             node.other = Scope("else_")
@@ -120,11 +129,17 @@ class Flow(Memory):
             if isinstance(value, Register):
                 self.usable(value, site)
                 if value.type.kind not in ("signed", "unsigned") or value.type.bits < 32:
-                    raise traps.error(site, f"a loop counts integers, {what} {self.shown(value)} is {value.type.ptx}",
-                                      f"k.cvt(u32, {self.python(value)})")  # fmt: skip
+                    raise traps.error(
+                        site,
+                        f"a loop counts integers, {what} {self.shown(value)} is {value.type.ptx}",
+                        f"k.cvt(u32, {self.python(value)})",
+                    )
                 if cls is not None and value.type is not cls:
-                    raise traps.error(site, f"a loop counts in one type, found {cls.ptx} and {value.type.ptx}",
-                                      f"k.cvt({cls.ptx}, {self.python(value)})")  # fmt: skip
+                    raise traps.error(
+                        site,
+                        f"a loop counts in one type, found {cls.ptx} and {value.type.ptx}",
+                        f"k.cvt({cls.ptx}, {self.python(value)})",
+                    )
                 cls = value.type
             elif not hasattr(value, "__index__"):
                 raise traps.error(site, f"a loop counts integers, {what} is {value!r}")
@@ -133,8 +148,11 @@ class Flow(Memory):
             raise traps.error(site, "a loop with step 0 never ends")
         down = not isinstance(step, Register) and step < 0
         if down and kind.kind != "signed":
-            raise traps.error(site, f"counting down needs a signed type, this loop counts in {kind.ptx}: below 0 it "
-                              "would wrap around", "k.loop(k.cvt(s32, stop), start, -1)")  # fmt: skip
+            raise traps.error(
+                site,
+                f"counting down needs a signed type, this loop counts in {kind.ptx}: below 0 it would wrap around",
+                "k.loop(k.cvt(s32, stop), start, -1)",
+            )
         made: list[Loop] = []
         index: list[Any] = []
 
@@ -145,8 +163,9 @@ class Flow(Memory):
             made.append(node)
             index.append(i)
             with Inside(self, node.head):
-                node.test = self.emit(f"setp.{'le' if down else 'ge'}.{kind.ptx}", i, stop, result=pred, site=site,
-                                      temporary=True)  # fmt: skip
+                node.test = self.emit(
+                    f"setp.{'le' if down else 'ge'}.{kind.ptx}", i, stop, result=pred, site=site, temporary=True
+                )
             self.scope.nodes.append(node)
             self._loops.append(node)
             return node.body
@@ -163,8 +182,11 @@ class Flow(Memory):
         site = self.source.here(sys._getframe(1))
         if not callable(condition):
             text = site.text[len("k.while_(") : -1] if site.text.startswith("k.while_(") else "condition"
-            raise traps.error(site, "a while loop computes its condition before every round, so it takes a function",
-                              f"with k.while_(lambda: {text}):")  # fmt: skip
+            raise traps.error(
+                site,
+                "a while loop computes its condition before every round, so it takes a function",
+                f"with k.while_(lambda: {text}):",
+            )
 
         def enter() -> Scope:
             node = self._new_loop("", site)
@@ -195,8 +217,9 @@ class Flow(Memory):
         if not self._loops:
             raise traps.error(site, f"k.{name} stands in no loop", "with k.loop(n) as j:")
         if self.guarded is not None:
-            raise traps.error(site, f"k.{name} inside `with k.guard(...)`: an instruction has one guard",
-                              f"k.{name}(a & b)")  # fmt: skip
+            raise traps.error(
+                site, f"k.{name} inside `with k.guard(...)`: an instruction has one guard", f"k.{name}(a & b)"
+            )
         node = self._loops[-1]
         node.continued |= where == "next"
         self.scope.nodes.append(Jump(node, where, condition, site))
@@ -226,8 +249,9 @@ class Flow(Memory):
         site = self.source.here(sys._getframe(1))
         self._predicate(condition, "return_if", site)
         if self.guarded is not None:
-            raise traps.error(site, "k.return_if inside `with k.guard(...)`: an instruction has one guard",
-                              "k.return_if(a & b)")  # fmt: skip
+            raise traps.error(
+                site, "k.return_if inside `with k.guard(...)`: an instruction has one guard", "k.return_if(a & b)"
+            )
         self.guarded = condition
         try:
             self.emit("ret", site=site)
@@ -244,14 +268,21 @@ class Flow(Memory):
 
     def _predicate(self, condition: Any, name: str, site: Site) -> None:
         if isinstance(condition, bool):
-            raise traps.error(site, f"k.{name} got {condition}, which Python knows when the kernel is built; a plain "
-                              "`if` chooses what is emitted", "if ...:")  # fmt: skip
+            raise traps.error(
+                site,
+                f"k.{name} got {condition}, which Python knows when the kernel is built; a plain "
+                "`if` chooses what is emitted",
+                "if ...:",
+            )
         if not isinstance(condition, Register):
             raise traps.error(site, f"k.{name} wants a predicate, found {condition!r}", f"k.{name}(x < y)")
         self.usable(condition, site)
         if condition.type.kind != "pred":
-            raise traps.error(site, f"k.{name} wants a predicate, {self.shown(condition)} is {condition.type.ptx}",
-                              f"k.{name}({self.python(condition)} != 0)")  # fmt: skip
+            raise traps.error(
+                site,
+                f"k.{name} wants a predicate, {self.shown(condition)} is {condition.type.ptx}",
+                f"k.{name}({self.python(condition)} != 0)",
+            )
 
 
 class Inside:
@@ -271,16 +302,24 @@ class Block(Generic[T]):
     """What `k.if_`, `k.loop`, ... return: it must be entered by `with`, and watches for rebound variables."""
 
     def __init__(
-        self, k: Flow, what: str, enter: Callable[[], Scope], site: Site, leave: Callable[[], None] | None = None,
+        self,
+        k: Flow,
+        what: str,
+        enter: Callable[[], Scope],
+        site: Site,
+        leave: Callable[[], None] | None = None,
         value: Callable[[], Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.k, self.what, self.site = k, what, site
         self._enter, self._leave, self._value = enter, leave, value
         if k._with is not None:
             raise k._with.not_entered()
         if what != "guard" and k.guarded is not None:
-            raise traps.error(site, f"k.{what} inside `with k.guard(...)`: a guard stands before single instructions",
-                              "with k.if_(p):")  # fmt: skip
+            raise traps.error(
+                site,
+                f"k.{what} inside `with k.guard(...)`: a guard stands before single instructions",
+                "with k.if_(p):",
+            )
         k._with = self
 
     def __enter__(self) -> T:
@@ -321,8 +360,9 @@ class Block(Generic[T]):
 
     def __bool__(self) -> NoReturn:
         self.k._with = None
-        raise traps.type_error(self.site, f"`if k.{self.what}(...):` would decide when the kernel is built",
-                               f"with {self.site.text}:")  # fmt: skip
+        raise traps.type_error(
+            self.site, f"`if k.{self.what}(...):` would decide when the kernel is built", f"with {self.site.text}:"
+        )
 
     def _not_rebound(self) -> None:
         """A name that held a variable before the body must hold it after: the next round reads the old register."""
@@ -345,18 +385,26 @@ class Block(Generic[T]):
         facts = self.k.source.facts(self._frame.f_code.co_filename)
         span = self.site.span
         last = facts.ends.get((span.line, span.column, span.end_line, span.end_column), 0)
-        found = [a for a in (facts.stored if element else facts.assigned).get(name, [])
-                 if span.line < a[0].lineno <= last]  # fmt: skip
+        found = [
+            a for a in (facts.stored if element else facts.assigned).get(name, []) if span.line < a[0].lineno <= last
+        ]
         return min(found, key=lambda a: a[0].lineno) if found else None
 
     def _rebound(self, name: str, var: Register[Any], found: tuple[ast.expr, ast.expr]) -> BuildError:
         target, value = found
-        span = Span(self._frame.f_code.co_filename, target.lineno, target.col_offset,
-                    value.end_lineno or target.lineno, value.end_col_offset or target.col_offset)  # fmt: skip
+        span = Span(
+            self._frame.f_code.co_filename,
+            target.lineno,
+            target.col_offset,
+            value.end_lineno or target.lineno,
+            value.end_col_offset or target.col_offset,
+        )
         return traps.error(
-            Site(span), f"inside `with k.{self.what}(...)` the Python name `{name}` was bound to something else; the "
-            f"variable {self.k.shown(var)} keeps its old value", f"{ast.unparse(target)}.set({ast.unparse(value)})",
-        )  # fmt: skip
+            Site(span),
+            f"inside `with k.{self.what}(...)` the Python name `{name}` was bound to something else; the "
+            f"variable {self.k.shown(var)} keeps its old value",
+            f"{ast.unparse(target)}.set({ast.unparse(value)})",
+        )
 
 
 def _held(frame: FrameType, k: Flow) -> dict[str, tuple[Any, list[Any] | None]]:

@@ -21,9 +21,10 @@ def immediate(value: Any, ptx: str, site: Site | None) -> str:
         return float_text(float(value), ptx, site)
     if is_float(ptx):
         raise traps.error(
-            site, f"{ptx} instructions take no immediates; put {value!r} into a register first",
+            site,
+            f"{ptx} instructions take no immediates; put {value!r} into a register first",
             f"number = k.var({ptx}, {value!r})",
-        )  # fmt: skip
+        )
     if isinstance(value, float):
         if ptx in WIDTH and ptx != "pred":
             raise traps.error(site, f"{value!r} is not a whole number, and the instruction works on {ptx}")

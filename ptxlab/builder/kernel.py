@@ -70,23 +70,40 @@ class KernelFunction:
     its plain Python parameters that builds another."""
 
     def __init__(
-        self, function: Callable[..., None], arch: str, probes: bool, name: str | None, loc: bool,
-        types_: Mapping[str, type[Any]], scope: Mapping[str, Any],
-    ) -> None:  # fmt: skip
+        self,
+        function: Callable[..., None],
+        arch: str,
+        probes: bool,
+        name: str | None,
+        loc: bool,
+        types_: Mapping[str, type[Any]],
+        scope: Mapping[str, Any],
+    ) -> None:
         self.function, self.arch, self.probes, self.loc = function, arch, probes, loc
         self._name = name or function.__name__
         self._types, self._scope = types_, scope
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
 
     def __call__(
-        self, *, arch: str | None = None, probes: bool | None = None, name: str | None = None, loc: bool | None = None,
+        self,
+        *,
+        arch: str | None = None,
+        probes: bool | None = None,
+        name: str | None = None,
+        loc: bool | None = None,
         **python: Any,
-    ) -> Kernel:  # fmt: skip
+    ) -> Kernel:
         """Builds the kernel. Keywords other than the four are the function's plain Python parameters."""
         return _build(
-            self.function, name or self._name, arch or self.arch, self.probes if probes is None else probes,
-            self.loc if loc is None else loc, self._types, self._scope, python,
-        )  # fmt: skip
+            self.function,
+            name or self._name,
+            arch or self.arch,
+            self.probes if probes is None else probes,
+            self.loc if loc is None else loc,
+            self._types,
+            self._scope,
+            python,
+        )
 
     @cached_property
     def built(self) -> Kernel:
@@ -131,9 +148,15 @@ def kernel(
     types: Mapping[str, type[Any]] | None = ...,
 ) -> Callable[[Callable[..., None]], KernelFunction]: ...  # fmt: skip
 def kernel(
-    function: Callable[..., None] | None = None, /, *, arch: str = DEFAULT_ARCH, probes: bool = False,
-    name: str | None = None, loc: bool = False, types: Mapping[str, type[Any]] | None = None,
-) -> KernelFunction | Callable[[Callable[..., None]], KernelFunction]:  # fmt: skip
+    function: Callable[..., None] | None = None,
+    /,
+    *,
+    arch: str = DEFAULT_ARCH,
+    probes: bool = False,
+    name: str | None = None,
+    loc: bool = False,
+    types: Mapping[str, type[Any]] | None = None,
+) -> KernelFunction | Callable[[Callable[..., None]], KernelFunction]:
     """Makes a kernel of a function whose first parameter is the builder.
 
     arch: the target; probes: whether `k.probe` stores (and the `probe` parameter exists); name: of the entry, the
@@ -150,16 +173,23 @@ def kernel(
 
 
 def _build(
-    function: Callable[..., None], name: str, arch: str, probes: bool, loc: bool, given: Mapping[str, type[Any]],
-    scope: Mapping[str, Any], python: dict[str, Any],
-) -> Kernel:  # fmt: skip
+    function: Callable[..., None],
+    name: str,
+    arch: str,
+    probes: bool,
+    loc: bool,
+    given: Mapping[str, type[Any]],
+    scope: Mapping[str, Any],
+    python: dict[str, Any],
+) -> Kernel:
     k = Builder(name, arch, probes=probes)
     k.doc = _summary(function)
     declared = list(inspect.signature(function).parameters.values())
     at = k.source.parameter(function.__code__, declared[0].name if declared else "")
     if not declared:
-        raise traps.error(at, f"{function.__name__} takes no parameters; the first is the builder",
-                          f"def {function.__name__}(k): ...")  # fmt: skip
+        raise traps.error(
+            at, f"{function.__name__} takes no parameters; the first is the builder", f"def {function.__name__}(k): ..."
+        )
     if not IDENTIFIER.match(name):
         raise traps.error(at, f"{name!r} is no PTX name; letters, digits, _ and $ are", f'name="{_ascii(name)}"')
     arguments: dict[str, Any] = {}
@@ -170,8 +200,11 @@ def _build(
             if p.name in python:
                 arguments[p.name] = python.pop(p.name)
             elif p.default is inspect.Parameter.empty:
-                raise traps.error(site, f"{name} needs its Python parameter `{p.name}`; a kernel parameter has a PTX "
-                                  "type", f"{function.__name__}({p.name}=...)")  # fmt: skip
+                raise traps.error(
+                    site,
+                    f"{name} needs its Python parameter `{p.name}`; a kernel parameter has a PTX type",
+                    f"{function.__name__}({p.name}=...)",
+                )
             continue
         if p.name in python:
             raise traps.error(site, f"`{p.name}` is a parameter of the kernel; its value is given at the launch")
@@ -185,8 +218,9 @@ def _build(
         arguments[p.name] = _loaded(k, k.parameters[-1], site)
     if python:
         unknown = next(iter(python))
-        raise traps.error(at, f"{name} has no Python parameter `{unknown}`" +
-                          traps.close(unknown, [p.name for p in declared[1:]]))  # fmt: skip
+        raise traps.error(
+            at, f"{name} has no Python parameter `{unknown}`" + traps.close(unknown, [p.name for p in declared[1:]])
+        )
     if probes:
         k.parameters.append(Param(PARAMETER, PointerType(f32)))
         k.probe_base = k.emit("ld.param.u64", f"[{PARAMETER}]", result=u64, hint=PARAMETER, site=at)
@@ -195,8 +229,11 @@ def _build(
         raise k._with.not_entered()
     if probes:
         if k.probe_type is None:
-            raise traps.error(at, f"{name} is built with probes=True and never calls k.probe",
-                              "k.probe(row, tile, tiles, row_max, row_sum, rescale)")  # fmt: skip
+            raise traps.error(
+                at,
+                f"{name} is built with probes=True and never calls k.probe",
+                "k.probe(row, tile, tiles, row_max, row_sum, rescale)",
+            )
         k.parameters[-1] = Param(PARAMETER, PointerType(k.probe_type))
     k.emit("ret", site=Site(at.span))
     _check_target(k)
@@ -260,8 +297,11 @@ def _check_target(k: Builder) -> None:
     for p in k.plans:
         if p.form.op.sm > k.target.number:
             node = _first_use(k.body.nodes, p.opcode)
-            raise traps.error(node, f"{p.opcode} needs sm_{p.form.op.sm} or later; this kernel is built for {k.arch}",
-                              f'@kernel(arch="sm_{p.form.op.sm}")')  # fmt: skip
+            raise traps.error(
+                node,
+                f"{p.opcode} needs sm_{p.form.op.sm} or later; this kernel is built for {k.arch}",
+                f'@kernel(arch="sm_{p.form.op.sm}")',
+            )
 
 
 def _first_use(nodes: list[Any], opcode: str) -> Site | None:

@@ -100,13 +100,20 @@ class Memory(Arithmetic):
         if not isinstance(pointer, Ptr):
             raise traps.error(site, f"a pointer is wanted, found {self._what(pointer)}")
         if vector not in (1, 2, 4) or vector * pointer.element.bits > 128:
-            raise traps.error(site, f"a vector of {vector} {pointer.element.ptx} is not one access; at most 4 elements "
-                              "and 16 bytes are", f"vector={min(4, 128 // pointer.element.bits)}")  # fmt: skip
+            raise traps.error(
+                site,
+                f"a vector of {vector} {pointer.element.ptx} is not one access; at most 4 elements and 16 bytes are",
+                f"vector={min(4, 128 // pointer.element.bits)}",
+            )
         if count is not None and count % vector:
             raise traps.error(site, f"{count} elements are not whole vectors of {vector}", "vector=1")
         if pointer.offset % (vector * pointer.size):
-            raise traps.error(site, f"the constant offset {pointer.offset} is not a multiple of the vector's "
-                              f"{vector * pointer.size} bytes; the access would be misaligned", "vector=1")  # fmt: skip
+            raise traps.error(
+                site,
+                f"the constant offset {pointer.offset} is not a multiple of the vector's "
+                f"{vector * pointer.size} bytes; the access would be misaligned",
+                "vector=1",
+            )
 
     def _opcode(self, name: str, pointer: Ptr[Any], vector: int, modifiers: dict[str, Any], site: Site) -> str:
         cls = pointer.element
@@ -137,11 +144,14 @@ class Memory(Arithmetic):
         if isinstance(value, Register):
             if value.type is not cls and value.type is not IN_REGISTER.get(cls.ptx):
                 raise traps.error(
-                    site, f"the pointer is Ptr[{cls.ptx}], {self.shown(value)} is {value.type.ptx}",
-                    f"k.cvt({cls.ptx}, {self.python(value)})" if cls.kind not in ("bits", "pred") and
-                    value.type.kind != "pred" else f"k.bitcast({cls.ptx}, {self.python(value)})"
-                    if value.type.kind != "pred" else f"k.select({self.python(value)}, 1, 0, type=u32)",
-                )  # fmt: skip
+                    site,
+                    f"the pointer is Ptr[{cls.ptx}], {self.shown(value)} is {value.type.ptx}",
+                    f"k.cvt({cls.ptx}, {self.python(value)})"
+                    if cls.kind not in ("bits", "pred") and value.type.kind != "pred"
+                    else f"k.bitcast({cls.ptx}, {self.python(value)})"
+                    if value.type.kind != "pred"
+                    else f"k.select({self.python(value)}, 1, 0, type=u32)",
+                )
             return value
         if isinstance(value, str | bytes) or not (isinstance(value, int | float) or hasattr(value, "__float__")):
             raise traps.error(site, f"a register or a number is stored, found {self._what(value)}")
@@ -157,26 +167,40 @@ class Memory(Arithmetic):
         return self._step(pointer, index, stride, self.source.here(sys._getframe(2)), shape)
 
     def _step(
-        self, pointer: Ptr[Any], index: Any, stride: int, site: Site, shape: tuple[int, ...] | None = None,
-        into: Any = None, temporary: bool = False,
-    ) -> Any:  # fmt: skip
+        self,
+        pointer: Ptr[Any],
+        index: Any,
+        stride: int,
+        site: Site,
+        shape: tuple[int, ...] | None = None,
+        into: Any = None,
+        temporary: bool = False,
+    ) -> Any:
         if not isinstance(index, Register):
             if hasattr(index, "__index__") and not isinstance(index, Ptr):
                 return pointer.moved(index.__index__() * stride, shape)
             raise traps.error(site, f"a pointer moves by a number of elements, found {self._what(index)}")
         if index.type.kind not in ("signed", "unsigned") or index.type.bits < 32:
-            raise traps.error(site, f"a pointer moves by an integer of 32 or 64 bits, {self.shown(index)} is "
-                              f"{index.type.ptx}", f"k.cvt(u32, {self.python(index)})")  # fmt: skip
+            raise traps.error(
+                site,
+                f"a pointer moves by an integer of 32 or 64 bits, {self.shown(index)} is {index.type.ptx}",
+                f"k.cvt(u32, {self.python(index)})",
+            )
         wide = pointer.base.type.bits == 64
         if not wide and index.type.bits == 64:
-            raise traps.error(site, f"{pointer.space} addresses have 32 bits, {self.shown(index)} is {index.type.ptx}",
-                              f"k.cvt(u32, {self.python(index)})")  # fmt: skip
+            raise traps.error(
+                site,
+                f"{pointer.space} addresses have 32 bits, {self.shown(index)} is {index.type.ptx}",
+                f"k.cvt(u32, {self.python(index)})",
+            )
         mad = f"mad.{'wide' if wide and index.type.bits == 32 else 'lo'}.{index.type.ptx}"
-        base = self.emit(mad, index, stride, pointer.base, result=u64 if wide else u32, site=site, into=into,
-                         temporary=temporary)  # fmt: skip
+        base = self.emit(
+            mad, index, stride, pointer.base, result=u64 if wide else u32, site=site, into=into, temporary=temporary
+        )
         kind = Shared if isinstance(pointer, Shared) else Ptr
-        return kind(self, base, pointer.element, pointer.offset, pointer.space,
-                    pointer.shape if shape is None else shape, "")  # fmt: skip
+        return kind(
+            self, base, pointer.element, pointer.offset, pointer.space, pointer.shape if shape is None else shape, ""
+        )
 
     def _at(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], site: Site) -> Ptr[Any]:
         """The address of `p[i]` or `p[i, j]`: what is constant goes into the offset, each register is one `mad`."""
@@ -185,8 +209,9 @@ class Memory(Arithmetic):
         if len(many) != dimensions:
             plural = "s" if dimensions > 1 else ""
             wanted = ", ".join("ijkl"[:dimensions])
-            raise traps.error(site, f"this pointer has {dimensions} dimension{plural}, the index "
-                              f"has {len(many)}", f"p[{wanted}]")  # fmt: skip
+            raise traps.error(
+                site, f"this pointer has {dimensions} dimension{plural}, the index has {len(many)}", f"p[{wanted}]"
+            )
         stride = pointer.size
         for n in pointer.shape[1:]:
             stride *= n
@@ -238,8 +263,9 @@ class Memory(Arithmetic):
         """`p.set(other)`."""
         site = self.source.here(sys._getframe(2))
         if not isinstance(other, Ptr) or other.element is not pointer.element or other.space != pointer.space:
-            raise traps.error(site, f"Ptr[{pointer.element.ptx}] in {pointer.space} memory is wanted, found "
-                              f"{self._what(other)}")  # fmt: skip
+            raise traps.error(
+                site, f"Ptr[{pointer.element.ptx}] in {pointer.space} memory is wanted, found {self._what(other)}"
+            )
         base = pointer.base
         if other.offset:
             self.emit(f"add.{base.type.ptx}", other.base, other.offset, into=base, site=site)
@@ -264,8 +290,12 @@ class Memory(Arithmetic):
         for n in shape:
             total *= n
         if total < 1:
-            raise traps.error(site, f"a shared array has at least one element, found {count}; k.dynamic_shared has its "
-                              "size from the launch", "k.dynamic_shared(f32)")  # fmt: skip
+            raise traps.error(
+                site,
+                f"a shared array has at least one element, found {count}; k.dynamic_shared has its "
+                "size from the launch",
+                "k.dynamic_shared(f32)",
+            )
         cls = element
         declared = cls.declared if cls.bits >= 16 else f"b{cls.bits}"
         return self._array(cls, declared, total, align, shape if len(shape) > 1 else (), site)

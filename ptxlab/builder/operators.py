@@ -65,21 +65,33 @@ def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site)
     """The error of an operator that its type has no instruction for."""
     ptx, text = r.type.ptx, k.python(r)
     if op == "/" and r.type.kind in ("signed", "unsigned"):
-        return traps.error(site, f"`/` divides floats, {k.shown(r)} is {ptx}; integer division is `//`",
-                           site.text.replace(" / ", " // ") if " / " in site.text else f"{text} // ...")  # fmt: skip
+        return traps.error(
+            site,
+            f"`/` divides floats, {k.shown(r)} is {ptx}; integer division is `//`",
+            site.text.replace(" / ", " // ") if " / " in site.text else f"{text} // ...",
+        )
     if op in ("//", "%") and r.type.kind == "float":
-        return traps.error(site, f"`{op}` is for integers, {k.shown(r)} is {ptx}; float division is `/`",
-                           site.text.replace(" // ", " / ") if " // " in site.text else f"{text} / ...")  # fmt: skip
+        return traps.error(
+            site,
+            f"`{op}` is for integers, {k.shown(r)} is {ptx}; float division is `/`",
+            site.text.replace(" // ", " / ") if " // " in site.text else f"{text} / ...",
+        )
     if ptx == "pred" and op in ("+", "-", "*"):
         return traps.error(
             site, f"`{op}` needs numbers, {k.shown(r)} is a predicate", f"k.select({text}, 1, 0, type=u32)"
         )
     if ptx == "pred" and op in ("==", "!="):
-        return traps.error(site, f"`{op}` has no instruction for predicates; `^` says where they differ",
-                           f"~({text} ^ other)" if op == "==" else f"{text} ^ other")  # fmt: skip
+        return traps.error(
+            site,
+            f"`{op}` has no instruction for predicates; `^` says where they differ",
+            f"~({text} ^ other)" if op == "==" else f"{text} ^ other",
+        )
     if r.type.kind == "bits":
-        return traps.error(site, f"`{op}` needs a number, {k.shown(r)} is {ptx}: bits without a meaning",
-                           f"k.bitcast(u{r.type.bits}, {text})")  # fmt: skip
+        return traps.error(
+            site,
+            f"`{op}` needs a number, {k.shown(r)} is {ptx}: bits without a meaning",
+            f"k.bitcast(u{r.type.bits}, {text})",
+        )
     if r.type.kind == "float" and op in ("&", "|", "^", "<<", ">>", "~"):
         return traps.error(site, f"`{op}` works on bits, {k.shown(r)} is {ptx}", f"k.bitcast(u{r.type.bits}, {text})")
     if ptx in ("f16", "bf16", "f16x2", "bf16x2"):
@@ -92,23 +104,31 @@ def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site)
 def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site) -> BuildError:
     """The error of an operator on two types: names both, and the conversion to write."""
     if not isinstance(other, Register):
-        return traps.error(site, f"`{op}` of {k.shown(r)} ({r.type.ptx}) and {other!r} ({type(other).__name__}): "
-                           "a register or a number is wanted")  # fmt: skip
+        return traps.error(
+            site,
+            f"`{op}` of {k.shown(r)} ({r.type.ptx}) and {other!r} ({type(other).__name__}): "
+            "a register or a number is wanted",
+        )
     if op in ("<<", ">>"):
-        return traps.error(site, f"a shift is by a 32-bit number, {k.shown(other)} is {other.type.ptx}",
-                           f"{k.python(r)} {op} k.cvt(u32, {k.python(other)})")  # fmt: skip
+        return traps.error(
+            site,
+            f"a shift is by a 32-bit number, {k.shown(other)} is {other.type.ptx}",
+            f"{k.python(r)} {op} k.cvt(u32, {k.python(other)})",
+        )
     a, b = k.python(r), k.python(other)
     both = f"{k.shown(r)} is {r.type.ptx}, {k.shown(other)} is {other.type.ptx}"
     if "pred" in (r.type.ptx, other.type.ptx):
-        return traps.error(site, f"{both}: a predicate is not "
-                           "a number", f"k.select({a if r.type.ptx == 'pred' else b}, 1, 0, type=u32)")  # fmt: skip
+        return traps.error(
+            site,
+            f"{both}: a predicate is not a number",
+            f"k.select({a if r.type.ptx == 'pred' else b}, 1, 0, type=u32)",
+        )
     left = _rank(r.type) < _rank(other.type)
     if left:
         a = f"k.cvt({other.type.ptx}, {a})"
     else:
         b = f"k.cvt({r.type.ptx}, {b})"
-    return traps.error(site, f"{both}: an instruction works "
-                       "on one type", f"{a} {op} {b}")  # fmt: skip
+    return traps.error(site, f"{both}: an instruction works on one type", f"{a} {op} {b}")
 
 
 def _rank(cls: type[Any]) -> tuple[bool, int, bool]:

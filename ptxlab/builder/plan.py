@@ -16,9 +16,6 @@ from ptxlab.isa import TABLE, Form, FormError, Op, form
 from ptxlab.isa.table import OperandSpec
 from ptxlab.isa.types import WIDTH
 
-WIDENING = {"ld", "ldu", "st", "cvt", "atom", "red"}
-"""Instructions whose integer register operands may be wider than the instruction's type."""
-
 DEFAULTS = {"rnd": "rn"}
 """What a slot that must be filled gets when the call does not say."""
 
@@ -26,7 +23,8 @@ DEFAULTS = {"rnd": "rn"}
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """A form with its operands: `results` and `sources` are (spec, PTX type); the type may be special ("pred",
-    "label", "any", "int", "addr"). `adopts`: a bit-typed result takes the type of the first operand of its width."""
+    "label", "any", "int", "addr"). `widening`: integer registers may be wider than the type. `adopts`: a bit-typed
+    result takes the type of the first operand of its width."""
 
     form: Form
     results: tuple[tuple[OperandSpec, str], ...]
@@ -67,7 +65,7 @@ def plan(opcode: str) -> Plan:
     sources = tuple((s, f.operand_type(s)) for s in f.op.operands if s.role != "dst")
     required = sum(not s.optional for s, _ in sources)
     adopts = bool(results) and results[0][1][0] == "b" and results[0][1][1:].isdigit()
-    return Plan(f, results, sources, required, f.op.name in WIDENING, adopts)
+    return Plan(f, results, sources, required, f.properties.wider_registers or f.properties.atomic, adopts)
 
 
 Kind = tuple[str, ...] | str
@@ -142,8 +140,11 @@ def _count(entry: Op, count: int) -> FormError | None:
     if least <= count <= len(sources):
         return None
     names = ", ".join(s.name for s in sources)
-    return FormError(f"{entry.name} takes {len(sources) or 'no'} operand{'s' if len(sources) != 1 else ''}"
-                     f"{f' ({names})' if names else ''}, found {count}", entry.syntax)  # fmt: skip
+    return FormError(
+        f"{entry.name} takes {len(sources) or 'no'} operand{'s' if len(sources) != 1 else ''}"
+        f"{f' ({names})' if names else ''}, found {count}",
+        entry.syntax,
+    )
 
 
 def _fill(entry: Op, kinds: tuple[Kind, ...], given: dict[str, Any]) -> tuple[list[str], str, int]:

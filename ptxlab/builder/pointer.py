@@ -44,9 +44,15 @@ class Ptr(Generic[T]):
     symbol: str
 
     def __init__(
-        self, k: Memory, base: Register[Any], element: type[Any], offset: int = 0, space: str = "global",
-        shape: tuple[int, ...] = (), symbol: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        k: Memory,
+        base: Register[Any],
+        element: type[Any],
+        offset: int = 0,
+        space: str = "global",
+        shape: tuple[int, ...] = (),
+        symbol: str = "",
+    ) -> None:
         self.k, self.base, self.element, self.offset = k, base, element, offset
         self.space, self.shape, self.symbol = space, shape, symbol
 
@@ -62,8 +68,15 @@ class Ptr(Generic[T]):
     def moved(self, offset: int, shape: tuple[int, ...] | None = None) -> Ptr[T]:
         """The pointer `offset` bytes on, with the same base register."""
         kind = Shared if isinstance(self, Shared) else Ptr
-        return kind(self.k, self.base, self.element, self.offset + offset, self.space,
-                    self.shape if shape is None else shape, self.symbol)  # fmt: skip
+        return kind(
+            self.k,
+            self.base,
+            self.element,
+            self.offset + offset,
+            self.space,
+            self.shape if shape is None else shape,
+            self.symbol,
+        )
 
     def __add__(self, index: Index) -> Ptr[T]:
         to: Ptr[T] = self.k.moved(self, index, self.size)
@@ -110,8 +123,9 @@ class Ptr(Generic[T]):
         raise self.k.pointer_error(self, "a pointer's value is known only when the kernel runs", "k.address(p) != 0")
 
     def __iadd__(self, index: Index) -> NoReturn:
-        raise self.k.pointer_error(self, "this pointer is a value, not a variable; `+=` would only rebind the Python "
-                                   "name", "p = k.var_ptr(p)")  # fmt: skip
+        raise self.k.pointer_error(
+            self, "this pointer is a value, not a variable; `+=` would only rebind the Python name", "p = k.var_ptr(p)"
+        )
 
 
 class Shared(Ptr[T]):

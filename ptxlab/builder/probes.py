@@ -32,9 +32,16 @@ class Probes(Base):
     probe_base: Register[Any] | None = None
 
     def probe(
-        self, row: Register[Any], tile: Register[Any] | int, tiles: Register[Any] | int, m: Register[Any],
-        l: Register[Any], rescale: Register[Any] | float, *, base: float | int | None = 2,
-    ) -> None:  # fmt: skip
+        self,
+        row: Register[Any],
+        tile: Register[Any] | int,
+        tiles: Register[Any] | int,
+        m: Register[Any],
+        l: Register[Any],
+        rescale: Register[Any] | float,
+        *,
+        base: float | int | None = 2,
+    ) -> None:
         """Stores the state of `row` after `tile` (of `tiles`): running maximum m, sum l, and the factor `rescale` that
         shrank what was summed before this tile.
 
@@ -47,8 +54,11 @@ class Probes(Base):
             if isinstance(value, Register):
                 self.usable(value, site)
                 if value.type is not cls or cls not in (f32, f64):
-                    raise traps.error(site, f"k.probe stores m, l and rescale in one float type, f32 or f64; {what} is "
-                                      f"{value.type.ptx}", f"k.cvt(f32, {self.python(value)})")  # fmt: skip
+                    raise traps.error(
+                        site,
+                        f"k.probe stores m, l and rescale in one float type, f32 or f64; {what} is {value.type.ptx}",
+                        f"k.cvt(f32, {self.python(value)})",
+                    )
             elif what == "m" or not isinstance(value, int | float):
                 raise traps.error(site, f"k.probe wants a register for {what}, found {value!r}")
         for what, value in (("row", row), ("tile", tile), ("tiles", tiles)):
@@ -63,8 +73,11 @@ class Probes(Base):
         if base not in (2, None):
             raise traps.error(site, f"k.probe: base is 2 or None (natural units), found {base!r}")
         if self.probe_type not in (None, cls):
-            raise traps.error(site, f"every k.probe of a kernel stores one type; an earlier one stored "
-                              f"{getattr(self.probe_type, 'ptx', '')}, this one {getattr(cls, 'ptx', '')}")  # fmt: skip
+            raise traps.error(
+                site,
+                f"every k.probe of a kernel stores one type; an earlier one stored "
+                f"{getattr(self.probe_type, 'ptx', '')}, this one {getattr(cls, 'ptx', '')}",
+            )
         self.probe_type = cls
         if not self.probes:
             return

@@ -157,10 +157,17 @@ class Source:
     def _make(self, file: str, facts: Facts, at: Position) -> Site:
         span = Span(file, *at)
         return Site(
-            span, facts.segment(span), facts.names.get(at), at in facts.indexed, at in facts.returned,
-            ast.unparse(facts.owners[at]) if at in facts.owners else "", facts.tests.get(at),
-            facts.comments.get(at[0]) or facts.comments.get(at[2], ""), facts.above.get(at[0], ()), facts.gap(at[0]),
-        )  # fmt: skip
+            span,
+            facts.segment(span),
+            facts.names.get(at),
+            at in facts.indexed,
+            at in facts.returned,
+            ast.unparse(facts.owners[at]) if at in facts.owners else "",
+            facts.tests.get(at),
+            facts.comments.get(at[0]) or facts.comments.get(at[2], ""),
+            facts.above.get(at[0], ()),
+            facts.gap(at[0]),
+        )
 
 
 _OURS: dict[str, bool] = {}

@@ -79,8 +79,10 @@ def _signature(entries: list[Op]) -> tuple[list[str], str]:
     longest = max(lists, key=len)
     agree = all((a.name, a.role) == (b.name, b.role) for specs in lists for a, b in zip(specs, longest, strict=False))
     typed = agree and any(s.type == "type" and s.role == "src" for specs in lists for s in specs)
-    typed = typed and all(s.type != "type" or all(specs[n].type == "type" for specs in lists if n < len(specs))
-                          for n, s in enumerate(longest))  # fmt: skip
+    typed = typed and all(
+        s.type != "type" or all(specs[n].type == "type" for specs in lists if n < len(specs))
+        for n, s in enumerate(longest)
+    )
     answers = {"type": "T" if typed else "Any", "pred": "pred", "none": "None"}
     answer = answers.get(next(iter(results)), "Any") if len(results) == 1 else "Any"
     if not agree:

@@ -101,8 +101,11 @@ def number(site: Site, shown: str, what: str) -> BuildTypeError:
     if word == "range" and isinstance(node, ast.Call):
         parts = [ast.unparse(a) for a in node.args]
         order = {1: "{0}", 2: "{1}, {0}", 3: "{1}, {0}, {2}"}.get(len(parts), "n")
-        return type_error(site, f"{has}; `range` needs a number when the kernel is built",
-                          f"with k.loop({order.format(*parts)}) as i:")  # fmt: skip
+        return type_error(
+            site,
+            f"{has}; `range` needs a number when the kernel is built",
+            f"with k.loop({order.format(*parts)}) as i:",
+        )
     if word == "index" and what == "index":
         return type_error(site, f"{has}; a Python list is indexed when the kernel is built", "tile = k.shared(f32, n)")
     if what == "float":

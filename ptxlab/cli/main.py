@@ -135,13 +135,18 @@ def _list(options: argparse.Namespace) -> int:
         print_json(
             [
                 {
-                    "name": s.name, "rung": s.rung, "title": s.title, "question": s.question, "idea": s.idea,
-                    "teaches": s.teaches, "phase": s.phase,
+                    "name": s.name,
+                    "rung": s.rung,
+                    "title": s.title,
+                    "question": s.question,
+                    "idea": s.idea,
+                    "teaches": s.teaches,
+                    "phase": s.phase,
                     "parameters": {p.name: _limits(p) for p in s.parameters.values()},
                 }
                 for s in specs
             ]
-        )  # fmt: skip
+        )
         return 0
     for s in specs:
         print(f"{s.rung:>2}  {s.name:<17} {s.title}\n{'':22}{s.question}")
@@ -175,10 +180,17 @@ def _check(options: argparse.Namespace) -> int:
 
     try:
         findings: Sequence[Any] = check(
-            options.file, options.arguments, options.grid, options.block, entry=options.entry, shared=options.shared,
-            checks=options.checks.split(",") if options.checks else ALL_CHECKS, seed=options.seed,
-            device=options.device, budget=options.budget,
-        ).findings  # fmt: skip
+            options.file,
+            options.arguments,
+            options.grid,
+            options.block,
+            entry=options.entry,
+            shared=options.shared,
+            checks=options.checks.split(",") if options.checks else ALL_CHECKS,
+            seed=options.seed,
+            device=options.device,
+            budget=options.budget,
+        ).findings
     except DeviceFault as stopped:
         findings = stopped.findings
     if options.json:
@@ -252,9 +264,13 @@ def _measure(name: str, length: int, head_dim: int, device: str) -> dict[str, An
         times.append(time.perf_counter() - started)
     flops = 4 * length * length * head_dim
     return {
-        "kernel": built.name, "seq_len": length, "device": best.run.device, "seconds": best.seconds,
-        "gflops": flops / best.seconds / 1e9, "numpy_seconds": min(times),
-    }  # fmt: skip
+        "kernel": built.name,
+        "seq_len": length,
+        "device": best.run.device,
+        "seconds": best.seconds,
+        "gflops": flops / best.seconds / 1e9,
+        "numpy_seconds": min(times),
+    }
 
 
 def _isa(options: argparse.Namespace) -> int:
@@ -270,10 +286,12 @@ def _isa(options: argparse.Namespace) -> int:
         except FormError as error:
             raise PtxlabError(error.what) from None
     if options.json:
-        print_json([
-            {"syntax": e.syntax, "executed": e.executed, "says": e.says, "sm": e.sm, "tests": shown_by(e)}
-            for e in entries
-        ])  # fmt: skip
+        print_json(
+            [
+                {"syntax": e.syntax, "executed": e.executed, "says": e.says, "sm": e.sm, "tests": shown_by(e)}
+                for e in entries
+            ]
+        )
     elif options.name is None:
         print(report())
     elif options.name in TABLE:

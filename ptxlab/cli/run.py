@@ -39,9 +39,16 @@ def run_kernel(options: argparse.Namespace) -> int:
     keys = options.seq_len if options.kv_len is None else options.kv_len
     heads_kv, rows = options.kv_heads or options.heads, 1 if decoding else options.seq_len
     q, k, v = reference.random_inputs(
-        options.batch, options.heads, heads_kv, rows, keys, options.head_dim, sigma=options.sigma,
-        dtype=kernels.DTYPES[built.config.dtype], seed=options.seed,
-    )  # fmt: skip
+        options.batch,
+        options.heads,
+        heads_kv,
+        rows,
+        keys,
+        options.head_dim,
+        sigma=options.sigma,
+        dtype=kernels.DTYPES[built.config.dtype],
+        seed=options.seed,
+    )
     where = {"device": options.device, "scale": options.scale, "kernel": built}
     where["counters"] = options.device in ("cpu", "step") or not has_gpu()
     if decoding:

@@ -38,11 +38,20 @@ ENTRIES = 20_000
 
 
 def grade(
-    folder: Path, *, exercises: Sequence[str] = (), seed: int | None = None, seconds: float = 120.0, each: float = 30.0,
-    memory: int = 3 << 30, jobs: int | None = None, progress: bool = True, unconfined: bool = False,
-    confined: confinement.Confinement | None = None, journal: Journal | None = None,
+    folder: Path,
+    *,
+    exercises: Sequence[str] = (),
+    seed: int | None = None,
+    seconds: float = 120.0,
+    each: float = 30.0,
+    memory: int = 3 << 30,
+    jobs: int | None = None,
+    progress: bool = True,
+    unconfined: bool = False,
+    confined: confinement.Confinement | None = None,
+    journal: Journal | None = None,
     after_each: Callable[[list[Graded]], None] | None = None,
-) -> list[Graded]:  # fmt: skip
+) -> list[Graded]:
     """The marks of every submission in a folder, by student.
 
     exercises: names, or beginnings such as "01"; by default all that some submission has a cell for. seed: hidden cases
@@ -106,18 +115,29 @@ class _Pool:
     """Runs submissions side by side; this process only reads what their graders tell."""
 
     def __init__(
-        self, work: Path, exercises: tuple[str, ...], seed: int, each: float, seconds: float, limits: isolation.Limits,
-        way: str, folder: Path,
-    ) -> None:  # fmt: skip
+        self,
+        work: Path,
+        exercises: tuple[str, ...],
+        seed: int,
+        each: float,
+        seconds: float,
+        limits: isolation.Limits,
+        way: str,
+        folder: Path,
+    ) -> None:
         self.work, self.exercises, self.seed, self.each, self.seconds = work, exercises, seed, each, seconds
         self.limits, self.way, self.folder = limits, way, folder
         self.selector = selectors.DefaultSelector()
         self.jobs: dict[int, _Job] = {}
 
     def run(
-        self, handed: list[Handed], jobs: int, progress: bool, journal: Journal | None = None,
+        self,
+        handed: list[Handed],
+        jobs: int,
+        progress: bool,
+        journal: Journal | None = None,
         after_each: Callable[[list[Graded]], None] | None = None,
-    ) -> list[Graded]:  # fmt: skip
+    ) -> list[Graded]:
         """Grades all of them."""
         from tqdm import tqdm
 
@@ -190,8 +210,18 @@ class _Pool:
         pid = -1
         sys.stdout.flush()
         sys.stderr.flush()
-        task = Task(job.handed.student, job.handed.files, job.left(), job.folder, self.seed, self.each, job.user,
-                    self.limits, self.way, (self.folder,))  # fmt: skip
+        task = Task(
+            job.handed.student,
+            job.handed.files,
+            job.left(),
+            job.folder,
+            self.seed,
+            self.each,
+            job.user,
+            self.limits,
+            self.way,
+            (self.folder,),
+        )
         gc.freeze()  # what this process has lying about is not for the child to finalize
         try:
             pid = os.fork()
@@ -256,9 +286,13 @@ class _Pool:
                     job.attempts.add(str(kind), str(what))
         elif told.get("exercise") == job.now:
             job.graded.marks[job.now] = Mark(
-                float(told["score"]), bool(told["ok"]), [str(s) for s in told["says"]] or ["-"], told["parts"],
-                str(told["output"]), float(told["seconds"]),
-            )  # fmt: skip
+                float(told["score"]),
+                bool(told["ok"]),
+                [str(s) for s in told["says"]] or ["-"],
+                told["parts"],
+                str(told["output"]),
+                float(told["seconds"]),
+            )
             if told["note"]:
                 job.notes.append(f"{job.now}: {told['note']}")
             job.now = ""

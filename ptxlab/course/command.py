@@ -64,10 +64,22 @@ def _list(options: argparse.Namespace) -> int:
             raise PtxlabError(f"there are no exercises of a notebook {number!r}; there are some of {', '.join(there)}")
     chosen = [e for e in catalogue().values() if not options.notebooks or e.notebook in options.notebooks]
     if options.json:
-        print(json.dumps([
-            {"name": e.name, "title": e.title, "kind": e.kind, "level": e.level, "points": e.points,
-             "graded": list(e.graded)} for e in chosen
-        ], indent=2))  # fmt: skip
+        print(
+            json.dumps(
+                [
+                    {
+                        "name": e.name,
+                        "title": e.title,
+                        "kind": e.kind,
+                        "level": e.level,
+                        "points": e.points,
+                        "graded": list(e.graded),
+                    }
+                    for e in chosen
+                ],
+                indent=2,
+            )
+        )
         return 0
     for e in chosen:
         print(f"{e.name:<16} {'*' * e.level:<3}  {e.kind:<9} {e.points:>2}  {e.title}")
@@ -121,10 +133,19 @@ def _grade(options: argparse.Namespace) -> int:
     start = time.monotonic()
     with _ended_by_signals():
         graded = grade(
-            options.folder, exercises=options.exercises, seed=journal.seed, seconds=options.seconds, each=options.each,
-            memory=int(options.memory * (1 << 30)), jobs=options.jobs, progress=not options.quiet,
-            unconfined=options.unconfined, confined=confined, journal=journal, after_each=write,
-        )  # fmt: skip
+            options.folder,
+            exercises=options.exercises,
+            seed=journal.seed,
+            seconds=options.seconds,
+            each=options.each,
+            memory=int(options.memory * (1 << 30)),
+            jobs=options.jobs,
+            progress=not options.quiet,
+            unconfined=options.unconfined,
+            confined=confined,
+            journal=journal,
+            after_each=write,
+        )
     write(graded)
     full = sum(all(mark.ok for mark in g.marks.values()) for g in graded)
     print(f"{len(graded)} submissions in {time.monotonic() - start:.0f} s, {full} with full marks; seed {journal.seed}")

@@ -137,11 +137,22 @@ class Grading:
         return None
 
     def launch(
-        self, answer: Any, grid: Any, block: Any, *args: Any, build: dict[str, Any] | None = None,
-        checks: Sequence[str] = ALL_CHECKS, counters: bool = False, trace: Any = None, shared: int = 0,
-        budget: int = BUDGET, seed: int | None = None, device: str = "auto", entry: str | None = None,
+        self,
+        answer: Any,
+        grid: Any,
+        block: Any,
+        *args: Any,
+        build: dict[str, Any] | None = None,
+        checks: Sequence[str] = ALL_CHECKS,
+        counters: bool = False,
+        trace: Any = None,
+        shared: int = 0,
+        budget: int = BUDGET,
+        seed: int | None = None,
+        device: str = "auto",
+        entry: str | None = None,
         allow: Callable[[Any], bool] | None = None,
-    ) -> Run | None:  # fmt: skip
+    ) -> Run | None:
         """Runs an answer on the CPU machine. None if it was stopped by a fault or a check found something: that is a
         wrong part then, which names the thread, the PTX line and the line that wrote it.
 
@@ -155,9 +166,17 @@ class Grading:
         options: dict[str, Any] = {"shared": shared, "entry": entry, "seed": seed}
         try:
             run = launch(
-                kernel, grid, block, *args, checks=checks, counters=counters, trace=trace, budget=budget,
-                device=device, **options,
-            )  # fmt: skip
+                kernel,
+                grid,
+                block,
+                *args,
+                checks=checks,
+                counters=counters,
+                trace=trace,
+                budget=budget,
+                device=device,
+                **options,
+            )
         except DeviceFault as fault:
             name = "it ends" if fault.kind in ("budget", "deadlock") else "no access outside of memory"
             self.part(name, False, str(fault))
@@ -180,9 +199,16 @@ class Grading:
     # -- comparisons ---------------------------------------------------------------------------------------------------
 
     def close(
-        self, name: str, got: Any, want: Any, *, rtol: float = 1e-4, atol: float = 1e-5, run: Run | None = None,
+        self,
+        name: str,
+        got: Any,
+        want: Any,
+        *,
+        rtol: float = 1e-4,
+        atol: float = 1e-5,
+        run: Run | None = None,
         says: Says = "",
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """A part: every element of `got` is within `atol + rtol |want|` (NaN never is, equal infinities are).
 
         If not, the feedback names the first wrong element, what it should be, and the thread that stored it if `got`
@@ -202,9 +228,19 @@ class Grading:
         return self.close(name, got, want, rtol=0.0, atol=0.0, run=run, says=says)
 
     def attention(
-        self, name: str, o: Any, q: Any, k: Any, v: Any, *, lse: Any = None, causal: bool = False,
-        scale: float | None = None, run: Run | None = None, says: Says = "",
-    ) -> bool:  # fmt: skip
+        self,
+        name: str,
+        o: Any,
+        q: Any,
+        k: Any,
+        v: Any,
+        *,
+        lse: Any = None,
+        causal: bool = False,
+        scale: float | None = None,
+        run: Run | None = None,
+        says: Says = "",
+    ) -> bool:
         """A part: `o` (and `lse`) is attention, within the tolerance that the library's own kernels are held to.
 
         Shapes as in `ptxlab.reference`; those with fewer dimensions are taken as one batch and one head.
@@ -243,8 +279,11 @@ class Grading:
         out = [f"{name}{index} should be {_number(want[at])}, it is {_number(got[at])}"
                + (f"; {many} of {right.size} elements are wrong." if right.size > 1 else ".")]  # fmt: skip
         if launched is not None:
-            out.append(writer(launched.kernel, launched.grid, launched.block, launched.before, which, offset,
-                              **launched.options))  # fmt: skip
+            out.append(
+                writer(
+                    launched.kernel, launched.grid, launched.block, launched.before, which, offset, **launched.options
+                )
+            )
         found = says() if callable(says) else says
         return [*out, *((found,) if isinstance(found, str) else found)]
 
@@ -304,8 +343,11 @@ class Grading:
         if found is None:
             return False
         called = f"{self.exercise.answer}({', '.join(map(_number, args))})"
-        return self.part(f"predicts {called}", same(found, truth, rtol=rtol), lambda: [
-            f"{called}: you say {_number(found)}, the machine says {_number(truth)}.", *_told(says)])  # fmt: skip
+        return self.part(
+            f"predicts {called}",
+            same(found, truth, rtol=rtol),
+            lambda: [f"{called}: you say {_number(found)}, the machine says {_number(truth)}.", *_told(says)],
+        )
 
 
 def is_kernel(answer: Any) -> bool:

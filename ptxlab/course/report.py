@@ -114,8 +114,10 @@ def _exercises(graded: Sequence[Graded], names: Sequence[str]) -> str:
         full = sum(g.marks[name].ok for g in graded)
         title = html.escape(catalogue()[name].title)
         bar = f"<span class='bar' style='width:{round(100 * mean)}px'></span>"
-        rows.append(f"<tr><td>{name} {title}</td><td>{full}</td><td>{100 * mean:.0f} %</td>"
-                    f"<td style='text-align:left'>{bar}</td></tr>")  # fmt: skip
+        rows.append(
+            f"<tr><td>{name} {title}</td><td>{full}</td><td>{100 * mean:.0f} %</td>"
+            f"<td style='text-align:left'>{bar}</td></tr>"
+        )
     return ("<table><thead><tr><th>exercise</th><th>full marks</th><th>mean</th><th></th></tr></thead><tbody>"
             + "".join(rows) + "</tbody></table>")  # fmt: skip
 
@@ -125,8 +127,10 @@ def _table(graded: Sequence[Graded], names: Sequence[str], most: int) -> str:
     rows = []
     for g in graded:
         cells = "".join(_cell(g, name) for name in names)
-        rows.append(f"<tr><td><a href='#{html.escape(_anchor(g), True)}'>{html.escape(g.student)}</a></td>{cells}"
-                    f"<td><b>{g.total:.4g}</b></td><td>{g.seconds:.1f}</td></tr>")  # fmt: skip
+        rows.append(
+            f"<tr><td><a href='#{html.escape(_anchor(g), True)}'>{html.escape(g.student)}</a></td>{cells}"
+            f"<td><b>{g.total:.4g}</b></td><td>{g.seconds:.1f}</td></tr>"
+        )
     return (f"<table><thead><tr><th>student</th>{head}<th>of {most}</th><th>seconds</th></tr></thead><tbody>"
             + "".join(rows) + "</tbody></table>")  # fmt: skip
 
@@ -144,8 +148,10 @@ def _anchor(g: Graded) -> str:
 def _student(g: Graded, most: int) -> str:
     note = f"<p class='not'>{html.escape(g.note)}</p>" if g.note else ""
     marks = "".join(_mark(name, mark, g.points(name)) for name, mark in g.marks.items())
-    return (f"<details id='{html.escape(_anchor(g), True)}'><summary>{html.escape(g.student)}: {g.total:.4g} of {most}"
-            f"</summary>{note}{marks}</details>")  # fmt: skip
+    return (
+        f"<details id='{html.escape(_anchor(g), True)}'><summary>{html.escape(g.student)}: {g.total:.4g} of {most}"
+        f"</summary>{note}{marks}</details>"
+    )
 
 
 def _mark(name: str, mark: Mark, points: float) -> str:
@@ -154,5 +160,7 @@ def _mark(name: str, mark: Mark, points: float) -> str:
     parts = f", {right} of {len(mark.parts)} parts right" if mark.parts and not mark.ok else ""
     printed = f"<p>It printed:</p><pre>{html.escape(mark.output[:400])}</pre>" if mark.output.strip() else ""
     kind = "ok" if mark.ok else "not"
-    return (f"<p><b class='{kind}'>{name}: {points:.3g} of {find(name).points}</b>{parts}, {mark.seconds:.1f} s</p>"
-            f"{says}{printed}")  # fmt: skip
+    return (
+        f"<p><b class='{kind}'>{name}: {points:.3g} of {find(name).points}</b>{parts}, {mark.seconds:.1f} s</p>"
+        f"{says}{printed}"
+    )

@@ -64,9 +64,16 @@ class Watch:
         touch = step.touches[0] if step.touches else None
         mask = step.mask.copy() if touch is None else touch.mask.copy()
         self.events.append(
-            Event(first, step.code.instruction, mask, values, None if touch is None else touch.address.copy(),
-                  0 if touch is None else touch.size, "" if touch is None else touch.what)
-        )  # fmt: skip
+            Event(
+                first,
+                step.code.instruction,
+                mask,
+                values,
+                None if touch is None else touch.address.copy(),
+                0 if touch is None else touch.size,
+                "" if touch is None else touch.what,
+            )
+        )
 
     def of(self, thread: int) -> Iterator[tuple[Event, int]]:
         """The steps that a thread took part in, in order, with its lane."""

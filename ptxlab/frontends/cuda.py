@@ -87,9 +87,16 @@ def _compiled(source: str, arch: str, entry: str, options: tuple[str, ...], file
     nvrtc = _nvrtc()
     headers = _HOST_HEADERS
     names = [name for name in headers if not _provided(name)]
-    program = _call(nvrtc, nvrtc.nvrtcCreateProgram(
-        source.encode(), file.encode(), len(names), [headers[n].encode() for n in names], [n.encode() for n in names]
-    ))  # fmt: skip
+    program = _call(
+        nvrtc,
+        nvrtc.nvrtcCreateProgram(
+            source.encode(),
+            file.encode(),
+            len(names),
+            [headers[n].encode() for n in names],
+            [n.encode() for n in names],
+        ),
+    )
     try:
         expression = entry if re.search(r"[<:]", entry) else ""
         if expression:

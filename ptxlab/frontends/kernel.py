@@ -38,10 +38,21 @@ class CompiledKernel:
     """
 
     def __init__(
-        self, name: str, arch: str, ptx: str, source: str, file: str, *, params: tuple[Param, ...] = (), log: str = "",
-        shared: int = 0, block: int = 0, trailing: tuple[Any, ...] = (), metadata: Mapping[str, Any] | None = None,
+        self,
+        name: str,
+        arch: str,
+        ptx: str,
+        source: str,
+        file: str,
+        *,
+        params: tuple[Param, ...] = (),
+        log: str = "",
+        shared: int = 0,
+        block: int = 0,
+        trailing: tuple[Any, ...] = (),
+        metadata: Mapping[str, Any] | None = None,
         line: int = 1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name, self.arch, self.ptx, self.source, self.file = name, arch, ptx, source, file
         self.params, self.log, self.shared, self.block, self.trailing = params, log, shared, block, trailing
         self.metadata, self.first_line = dict(metadata or {}), line

@@ -74,7 +74,15 @@ def triton(
         if kind.startswith("*") and kind[1:] in _ELEMENTS
     )
     return CompiledKernel(
-        metadata.name, target, ptx, inspect.getsource(fn.fn), file, params=params, shared=metadata.shared,
-        block=32 * metadata.num_warps, trailing=(None,) * (len(names) - len(run_time)), line=first,
+        metadata.name,
+        target,
+        ptx,
+        inspect.getsource(fn.fn),
+        file,
+        params=params,
+        shared=metadata.shared,
+        block=32 * metadata.num_warps,
+        trailing=(None,) * (len(names) - len(run_time)),
+        line=first,
         metadata={"num_warps": metadata.num_warps, "num_stages": metadata.num_stages, "shared": metadata.shared},
-    )  # fmt: skip
+    )

@@ -34,9 +34,16 @@ class Source:
         text = self.line(line)
         column, length = _place(text, word)
         return AssemblyError(
-            message, log=log, line=line, column=column, length=length, source=text, file=self.file, hint=hint,
+            message,
+            log=log,
+            line=line,
+            column=column,
+            length=length,
+            source=text,
+            file=self.file,
+            hint=hint,
             span=self.spans.get(line),
-        )  # fmt: skip
+        )
 
 
 def _place(text: str, word: str) -> tuple[int, int]:
@@ -56,9 +63,17 @@ def assembly_error(source: Source, log: str, target: str, arch: str, status: str
     first = errors[0]
     if len(errors) > 1:
         first = AssemblyError(
-            first.message, log=log, line=first.line, column=first.column, length=first.length, source=first.source,
-            file=first.file, hint=first.hint, span=first.span, others=tuple(errors[1:]),
-        )  # fmt: skip
+            first.message,
+            log=log,
+            line=first.line,
+            column=first.column,
+            length=first.length,
+            source=first.source,
+            file=first.file,
+            hint=first.hint,
+            span=first.span,
+            others=tuple(errors[1:]),
+        )
     return first
 
 

@@ -77,8 +77,10 @@ LARGEST_VALUE = (1 << 31) - 64
 def _integers(text: str) -> list[int]:
     """The numbers of a list, as PTX writes them."""
     numbers = [word.strip().rstrip("U") for word in re.split(r"[,\[\]\s]+", text) if word.strip()]
-    return [int(n, 8) if re.fullmatch(r"0[0-7]+", n) else int(n, 0) if n[:1] != "0" or n[1:2] in "xXbB" else int(n)
-            for n in numbers]  # fmt: skip
+    return [
+        int(n, 8) if re.fullmatch(r"0[0-7]+", n) else int(n, 0) if n[:1] != "0" or n[1:2] in "xXbB" else int(n)
+        for n in numbers
+    ]
 
 
 def _values(bare: str) -> _Found:
@@ -199,8 +201,9 @@ def survive(source: Source, arch: str, version: tuple[int, int]) -> None:
                 raise source.error(
                     f"nvJitLink {number} ends the process over this text: it finds that a count of mbarrier.init is 0, "
                     "which has to be from 1 to 1048575; pip install 'nvidia-nvjitlink>=13.3' for one that does not",
-                    line, word=count,
-                )  # fmt: skip
+                    line,
+                    word=count,
+                )
 
 
 _TRIAL = """

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from ptxlab.isa import arithmetic, compare, convert, floating, flow, fp8, lanes, logic, matrix, memory
+from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.coverage import coverage, report
 from ptxlab.isa.docs import Doc, explain
-from ptxlab.isa.modifiers import SPECIAL
+from ptxlab.isa.opcodes import action_of, writes_first
+from ptxlab.isa.properties import Properties
+from ptxlab.isa.special import SPECIAL
 from ptxlab.isa.table import TABLE, Form, FormError, Op, all_ops, form, found
 
 ROOMS = (arithmetic, floating, compare, logic, convert, fp8, memory, lanes, flow, matrix)
 """The modules that fill the table; importing this package fills it whole."""
 
 __all__ = [
-    "ROOMS", "SPECIAL", "TABLE", "Doc", "Form", "FormError", "Op", "all_ops", "coverage", "explain", "form", "found",
-    "report",
+    "ROOMS", "SPECIAL", "TABLE", "Action", "AsyncGroup", "Doc", "Form", "FormError", "Op", "Properties", "action_of",
+    "all_ops", "coverage", "explain", "form", "found", "report", "writes_first",
 ]  # fmt: skip

@@ -264,7 +264,7 @@ def _fns(m: Machine, i: Form, mask: Value, base: Value, offset: Value) -> Value:
 
 op("fns.b32  d, mask:b32, base:b32, offset:s32", """Find the n-th set bit of a mask, counting from bit `base` upward
    (offset n > 0) or downward (n < 0); with offset 0 only bit `base` itself counts. 0xffffffff where there is none. It
-   picks the n-th active lane of a warp.""", _fns, version=(6, 0), sm=30)  # fmt: skip
+   picks the n-th active lane of a warp.""", _fns, loose=True, version=(6, 0), sm=30)  # fmt: skip
 
 # -- bit fields --------------------------------------------------------------------------------------------------------
 

@@ -356,4 +356,4 @@ op("cvta{.to}.space.type  d, a", """Turns an address in one state space into a g
    asking which space it is.""", _cvta, space=_SPACES, type=("u32", "u64"), version=(2, 0), sm=20,
    needs=_NEEDS)  # fmt: skip
 op("isspacep.space  p:pred, a:u64", """Asks whether a generic address lies in a state space.""",
-   _isspacep, space=_SPACES, version=(2, 0), sm=20, needs=_NEEDS)  # fmt: skip
+   _isspacep, loose=True, space=_SPACES, version=(2, 0), sm=20, needs=_NEEDS)  # fmt: skip

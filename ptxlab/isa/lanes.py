@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.isa import types
+from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Machine, Value
 from ptxlab.isa.table import Form, op
 
@@ -42,9 +43,9 @@ _SHFL = """Every lane reads a register of another lane of its warp: no memory, n
    addition each make the sum of a row that is spread over a warp. c packs the last legal lane (0x1f: all 32) and a
    segment mask; p says whether the source lane was legal."""
 op("shfl.sync.mode.b32  d|p:pred, a, b:b32, c:b32, membermask:b32", _SHFL + " All lanes in the mask must take part.",
-   _shfl, kind="lane", mode=MODES, version=(6, 0), sm=30, notes=_MODE_NOTES)  # fmt: skip
+   _shfl, does=Action.SHUFFLE, mode=MODES, version=(6, 0), sm=30, notes=_MODE_NOTES)  # fmt: skip
 op("shfl.mode.b32  d|p:pred, a, b:b32, c:b32", _SHFL + " This form without `.sync` ended with sm_70.", _shfl,
-   kind="lane", mode=MODES, version=(3, 0), sm=30, notes=_MODE_NOTES)  # fmt: skip
+   does=Action.SHUFFLE, mode=MODES, version=(3, 0), sm=30, notes=_MODE_NOTES)  # fmt: skip
 
 # -- votes -------------------------------------------------------------------------------------------------------------
 
@@ -77,17 +78,17 @@ _VOTE_NOTES = {
 _VOTE = """Every lane says yes or no and all of them learn the outcome. A warp skips a fully masked tile together
    after one of these."""
 _BALLOT = """Every lane says yes or no and all of them get the 32 answers as the bits of one register."""
-op("vote.sync.mode.pred  p, {!}a, membermask:b32", _VOTE, _vote, kind="lane", mode=("all", "any", "uni"),
+op("vote.sync.mode.pred  p, {!}a, membermask:b32", _VOTE, _vote, does=Action.VOTE, mode=("all", "any", "uni"),
    version=(6, 0), sm=30, notes=_VOTE_NOTES)  # fmt: skip
-op("vote.sync.ballot.b32  d, {!}a:pred, membermask:b32", _BALLOT, _vote, kind="lane", fixed={"mode": "ballot"},
+op("vote.sync.ballot.b32  d, {!}a:pred, membermask:b32", _BALLOT, _vote, does=Action.VOTE, fixed={"mode": "ballot"},
    version=(6, 0), sm=30)  # fmt: skip
-op("vote.mode.pred  p, {!}a", _VOTE + " This form without `.sync` ended with sm_70.", _vote, kind="lane",
+op("vote.mode.pred  p, {!}a", _VOTE + " This form without `.sync` ended with sm_70.", _vote, does=Action.VOTE,
    mode=("all", "any", "uni"), version=(1, 2), sm=12, notes=_VOTE_NOTES)  # fmt: skip
-op("vote.ballot.b32  d, {!}a:pred", _BALLOT + " This form without `.sync` ended with sm_70.", _vote, kind="lane",
+op("vote.ballot.b32  d, {!}a:pred", _BALLOT + " This form without `.sync` ended with sm_70.", _vote, does=Action.VOTE,
    fixed={"mode": "ballot"}, version=(2, 0), sm=20)  # fmt: skip
 op("activemask.b32  d", """The lanes that execute this instruction together, as a bit mask. It says who happens to be
    here, not who ought to be: masks for `.sync` must come from the algorithm.""", lambda m, i: m.ballot(m.active()),
-   kind="lane", version=(6, 2), sm=30)  # fmt: skip
+   does=Action.ACTIVE_MASK, version=(6, 2), sm=30)  # fmt: skip
 
 # -- match, redux, elect -----------------------------------------------------------------------------------------------
 
@@ -115,10 +116,11 @@ def _match_all(m: Machine, i: Form, a: Value, membermask: Value) -> tuple[Value,
 
 
 op("match.any.sync.type  d:b32, a, membermask:b32", """Each lane gets the mask of the lanes that hold the same value as
-   it does: grouping by key without sorting.""", _match_any, kind="lane", type=("b32", "b64"), version=(6, 0),
+   it does: grouping by key without sorting.""", _match_any, does=Action.MATCH, type=("b32", "b64"), version=(6, 0),
    sm=70)  # fmt: skip
 op("match.all.sync.type  d:b32|p:pred, a, membermask:b32", """Asks whether all lanes hold the same value: d is the
-   member mask if so, else 0.""", _match_all, kind="lane", type=("b32", "b64"), version=(6, 0), sm=70)  # fmt: skip
+   member mask if so, else 0.""", _match_all, does=Action.MATCH, type=("b32", "b64"), version=(6, 0),
+   sm=70)  # fmt: skip
 
 
 def _redux(m: Machine, i: Form, a: Value, membermask: Value) -> Value:
@@ -142,9 +144,11 @@ def _redux(m: Machine, i: Form, a: Value, membermask: Value) -> Value:
 
 _REDUX = """Combines one value of every lane, in one instruction; all lanes get the result. It replaces five
    shuffles, for 32-bit integers."""
-op("redux.sync.operation.type  d, a, membermask:b32", _REDUX, _redux, kind="lane", operation=("add", "min", "max"),
+op("redux.sync.operation.type  d, a, membermask:b32", _REDUX, _redux, does=Action.REDUCE_LANES,
+   operation=("add", "min", "max"),
    type=("u32", "s32"), version=(7, 0), sm=80)  # fmt: skip
-op("redux.sync.operation.b32  d, a, membermask:b32", _REDUX, _redux, kind="lane", operation=("and", "or", "xor"),
+op("redux.sync.operation.b32  d, a, membermask:b32", _REDUX, _redux, does=Action.REDUCE_LANES,
+   operation=("and", "or", "xor"),
    version=(7, 0), sm=80)  # fmt: skip
 
 
@@ -170,7 +174,8 @@ def _redux_float(m: Machine, i: Form, a: Value, membermask: Value) -> Value:
 
 
 op("redux.sync.operation{.abs}{.NaN}.f32  d, a, membermask:b32", """The smallest or largest f32 of a warp in one
-   instruction (sm_100a): the running maximum of a row.""", _redux_float, kind="lane", operation=("min", "max"),
+   instruction (sm_100a): the running maximum of a row.""", _redux_float, does=Action.REDUCE_LANES,
+   operation=("min", "max"),
    version=(8, 6), sm=100)  # fmt: skip
 
 
@@ -180,8 +185,8 @@ def _elect(m: Machine, i: Form, membermask: Value) -> tuple[Value, Value]:
 
 
 op("elect.sync  d:b32|p:pred, membermask:b32", """Picks one lane of the mask, the leader: p is true there only. Bulk
-   copies and tensor-core instructions of Hopper are started by one thread of a warp.""", _elect, kind="lane",
+   copies and tensor-core instructions of Hopper are started by one thread of a warp.""", _elect, does=Action.ELECT,
    version=(8, 0), sm=90)  # fmt: skip
 op("bar.warp.sync  membermask:b32", """Waits for the lanes in the mask, and makes their earlier writes visible to each
-   other: the barrier between writing and reading shared memory inside one warp.""", kind="flow", version=(6, 0),
-   sm=30)  # fmt: skip
+   other: the barrier between writing and reading shared memory inside one warp.""", does=Action.WARP_BARRIER,
+   loose=True, version=(6, 0), sm=30)  # fmt: skip

@@ -22,7 +22,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ptxlab.isa.actions import COMPUTES, Action, AsyncGroup
+from ptxlab.isa.left_out import LEFT_OUT
 from ptxlab.isa.modifiers import NEEDS
+from ptxlab.isa.properties import Properties, properties_of
 from ptxlab.isa.types import WIDTH
 
 
@@ -63,9 +66,10 @@ class OperandSpec:
 class Op:
     """An entry of the table.
 
-    kind: "pure" (computed by `sem` alone), "memory", "lane" (reads other lanes), "warp" (matrix instructions), "flow"
-    (branches, calls, barriers: run by the engine), "async", "none" (no effect on results: `prefetch`, `fence`).
-    `sem=None` with kind "pure", "lane" or "memory" means: assembled only, and the CPU machine says so.
+    does: what its instructions do; everything else that is known of one follows from it and its modifiers (see
+    `ptxlab.isa.properties`). group: what an asynchronous operation completes by. executed: whether the CPU machine runs
+    it; the others are assembled only, and the CPU machine says so. loose: NVIDIA's assembler takes other operands in it
+    than their types say.
     """
 
     name: str
@@ -74,17 +78,22 @@ class Op:
     operands: tuple[OperandSpec, ...]
     says: str
     sem: Callable[..., Any] | None
-    kind: str
+    does: Action
     version: tuple[int, int]
     sm: int
     fixed: dict[str, Any] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     needs: dict[str, tuple[tuple[int, int], int]] = field(default_factory=dict)
+    group: AsyncGroup = AsyncGroup.NONE
+    executed: bool = True
+    loose: bool = False
 
-    @property
-    def executed(self) -> bool:
-        """Whether the CPU machine runs this form."""
-        return self.sem is not None or self.kind in ("flow", "none", "warp", "async")
+    @functools.cached_property
+    def kind(self) -> str:
+        """ "pure" (computed by `sem` alone), "memory", "lane" (reads other lanes), "warp" (matrix instructions), "flow"
+        (branches, calls, barriers: run by the engine), "async", "none" (no effect on results: `prefetch`, `fence`), or
+        "assembled" where it is not executed."""
+        return self.does.kind if self.executed else "assembled"
 
     @functools.cached_property
     def words(self) -> frozenset[str]:
@@ -127,6 +136,11 @@ class Form:
 
     def __repr__(self) -> str:
         return f"Form({self.opcode})"
+
+    @functools.cached_property
+    def properties(self) -> Properties:
+        """What its instructions do: to memory, to control, to other lanes, and how much work that is."""
+        return properties_of(self)
 
     @property
     def version(self) -> tuple[int, int]:
@@ -174,7 +188,10 @@ def op(
     says: str,
     sem: Callable[..., Any] | None = None,
     *,
-    kind: str = "pure",
+    does: Action | None = None,
+    group: AsyncGroup = AsyncGroup.NONE,
+    executed: bool = True,
+    loose: bool = False,
     version: tuple[int, int] = (1, 0),
     sm: int = 0,
     fixed: dict[str, Any] | None = None,
@@ -182,10 +199,12 @@ def op(
     needs: dict[str, tuple[tuple[int, int], int]] | None = None,
     **choices: Iterable[str],
 ) -> Op:
-    """Adds an entry. `choices` gives each slot its words; `fixed` are attributes every form of this entry has;
-    `notes` explain single modifiers where the entry needs to say more than the general modifier docs; `needs` are
-    modifiers that need a later PTX version or architecture than the entry itself. An entry whose
-    type is a literal word (`.f32`) has it as `type`, too."""
+    """Adds an entry. `does` may be left out where `COMPUTES` has the opcode, and where nobody needs to know more than
+    that it computes. An entry that computes, goes to memory or exchanges data between lanes is executed if it has a
+    `sem`; `executed=False` marks others that are assembled only. `choices` gives each slot its words; `fixed` are
+    attributes every form of this entry has; `notes` explain single modifiers where the entry needs to say more than the
+    general modifier docs; `needs` are modifiers that need a later PTX version or architecture than the entry itself. An
+    entry whose type is a literal word (`.f32`) has it as `type`, too."""
     head, _, tail = syntax.partition(" ")
     name = head.partition(".")[0].partition("{")[0]
     slots = tuple(
@@ -196,8 +215,10 @@ def op(
     literal = [s.name for s in slots if not s.optional and s.choices == (s.name,) and s.name in WIDTH]
     if literal and not any(s.name == "type" for s in slots):
         fixed = {"type": literal[-1]} | (fixed or {})
-    entry = Op(name, syntax, slots, tuple(_operands(tail)), " ".join(says.split()), sem, kind, version, sm,
-               dict(fixed or {}), dict(notes or {}), dict(needs or {}))  # fmt: skip
+    does = does or COMPUTES.get(name, Action.COMPUTE)
+    executed = executed and (sem is not None or does.kind in ("flow", "none", "warp", "async"))
+    entry = Op(name, syntax, slots, tuple(_operands(tail)), " ".join(says.split()), sem, does, version, sm,
+               dict(fixed or {}), dict(notes or {}), dict(needs or {}), group, executed, loose)  # fmt: skip
     TABLE.setdefault(name, []).append(entry)
     for answers in (form, found, _refusal):
         answers.cache_clear()
@@ -239,20 +260,9 @@ def _one(text: str, optional: bool, negatable: bool) -> Iterable[OperandSpec]:
         yield OperandSpec(name, "dst", second_type or type_ or "type", True, second=True)
 
 
-_LEFT_OUT = {
-    "textures and surfaces": "tex tld4 txq istypep suld sust sured suq",
-    "video instructions": "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vavrg",
-    "instructions for several GPUs": "multimem",
-    "instructions that need sm_100": "tcgen05 clusterlaunchcontrol",
-}
-
-
 def _unknown(name: str) -> str:
     """What to say of an instruction that the table does not have."""
-    for what, names in _LEFT_OUT.items():
-        if name.rstrip("24") in names.split() or name in names.split():
-            return f"unknown instruction {name!r}: {what} are left out"
-    return f"unknown instruction {name!r}"
+    return f"unknown instruction {name!r}" + (f": {LEFT_OUT[name]} are left out" if name in LEFT_OUT else "")
 
 
 @functools.cache

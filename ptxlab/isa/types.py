@@ -15,6 +15,18 @@ SUB_BYTE: dict[str, int] = {"u4": 4, "s4": 4, "u2": 2, "s2": 2, "b1": 1}
 """Bits of the elements of matrices and of `cvt.pack` that are smaller than a byte. No register and no variable has such
 a type."""
 
+PAIRS = ("e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2")
+"""Pairs of numbers narrower than a byte or just as wide, of which a variable may be: no entry of the table has them."""
+
+OTHERS = (*PAIRS, "e2m1", "e2m1x4", "e2m3", "e2m3x4", "e3m2", "e3m2x4", "e4m3x4", "e5m2x4", "ue8m0")
+"""Types of PTX ISA 9.0 that no entry of the table has."""
+
+OPAQUE = ("texref", "samplerref", "surfref")
+"""Types of textures, samplers and surfaces, which only variables have."""
+
+VECTORS = ("v2", "v4", "v8")
+"""How vectors of a type are declared, and named in opcodes."""
+
 LANE_TYPES = ("i1", "i8", "i16", "i32", "i64", "f32", "f64")
 """What a lane of a vector can be. f16, bf16 and the packed types travel as the integer that holds their bits."""
 

@@ -91,9 +91,16 @@ class Prefill(Attention):
 
         config = built.config
         q, k, v = reference.random_inputs(
-            values["batch"], values["heads"], values["kv_heads"], values["seq_q"], values["seq_k"], config.head_dim,
-            sigma=values["sigma"], dtype=kernels.DTYPES[config.dtype], seed=values["seed"],
-        )  # fmt: skip
+            values["batch"],
+            values["heads"],
+            values["kv_heads"],
+            values["seq_q"],
+            values["seq_k"],
+            config.head_dim,
+            sigma=values["sigma"],
+            dtype=kernels.DTYPES[config.dtype],
+            seed=values["seed"],
+        )
         results = {
             where: attention(q, k, v, kernel=built, causal=config.causal, device=where, counters=where != "gpu")
             for where in machines(device)
@@ -108,9 +115,11 @@ class Prefill(Attention):
         plain = plain_attention(sq, sk, sv, causal=config.causal, dtype=first.o.dtype)
         error = np.abs(first.o.astype(np.float64) - expected.o)
         judged = Judgement(
-            measured, error, error / np.maximum(bound, np.finfo(np.float64).tiny),
+            measured,
+            error,
+            error / np.maximum(bound, np.finfo(np.float64).tiny),
             ways=ways({d: r.o for d, r in results.items()}, expected.o, plain, f"numpy {first.o.dtype}"),
-        )  # fmt: skip
+        )
         counts = next((r.counters for r in results.values() if r.counters), None)
         return Ran(first.run, counts, judged=judged, kept=(q, k, v))
 
@@ -128,15 +137,24 @@ class Prefill(Attention):
             why = "there are no keys (Sk = 0)" if keys == 0 else f"row {row} sees no key"
             return {**common, "note": f"Nothing to sum: {why}, so O = 0 and LSE = −∞."}
         probed = attention(
-            q, k, v, kernel=built, causal=causal, device=ran.run.device,
+            q,
+            k,
+            v,
+            kernel=built,
+            causal=causal,
+            device=ran.run.device,
             state=[(b, h, row)],
-        )  # fmt: skip
+        )
         if built.precision is not None:  # what the kernel saw
             q, k, v = (x.astype(built.precision) for x in (q, k, v))
         exact = reference.attention(
-            q if causal else q[:, :, row : row + 1], k, v, causal=causal, tile=tile,
+            q if causal else q[:, :, row : row + 1],
+            k,
+            v,
+            causal=causal,
+            tile=tile,
             rows=[(b, h, row if causal else 0)],
-        )  # fmt: skip
+        )
         assert exact.state is not None
         assert probed.state is not None
         return {
@@ -150,9 +168,13 @@ class Prefill(Attention):
         """Rows and keys as the kernel cuts them."""
         c = built.config
         return {
-            "rows": values["seq_q"], "keys": values["seq_k"], "tile_q": c.tile_q, "tile_kv": c.tile_kv,
-            "causal": bool(c.causal), "row_name": "query row",
-        }  # fmt: skip
+            "rows": values["seq_q"],
+            "keys": values["seq_k"],
+            "tile_q": c.tile_q,
+            "tile_kv": c.tile_kv,
+            "causal": bool(c.causal),
+            "row_name": "query row",
+        }
 
 
 class Decode(Attention):
@@ -202,9 +224,12 @@ class Decode(Attention):
             plain.append(plain_attention(row, k, v, causal=False, dtype=q.dtype)[0, :, 0])
         assert heads % kv == 0
         judged = Judgement(
-            first.error, np.stack(errors), np.stack(ratios), "query head",
+            first.error,
+            np.stack(errors),
+            np.stack(ratios),
+            "query head",
             ways({d: r.o for d, r in results.items()}, np.stack(exact), np.stack(plain), f"numpy {q.dtype}"),
-        )  # fmt: skip
+        )
         shown = 1 if self.name == "decode_reduce" else 0
         counted = next((r for d, r in results.items() if d != "gpu"), None)
         others = tuple(run for n, run in enumerate(first.runs) if n != shown)
@@ -236,24 +261,40 @@ class Decode(Attention):
         top = float(mine[:, 0].max())
         merged = {"m": _plain(top), "l": _plain((mine[:, 1] * mine[:, 2]).sum()), "numpy_m": _plain(m)}
         exactly, _ = out.exact(0)
-        return {**common, "kernel": series(out.state[0]), "numpy": series(exactly), "parts": True,
-                "merged": {**merged, "numpy_l": _plain(total)}}  # fmt: skip
+        return {
+            **common,
+            "kernel": series(out.state[0]),
+            "numpy": series(exactly),
+            "parts": True,
+            "merged": {**merged, "numpy_l": _plain(total)},
+        }
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any]:
         """Heads against keys, cut by the splits of the grid."""
         splits = values.get("splits", 1) if self.name in SPLIT else 1
         size = 1 if self.name == "decode" else max(1, -(-values["seq_k"] // splits))
         return {
-            "rows": values["heads"], "keys": values["seq_k"], "tile_q": 1, "tile_kv": size, "causal": False,
+            "rows": values["heads"],
+            "keys": values["seq_k"],
+            "tile_q": 1,
+            "tile_kv": size,
+            "causal": False,
             "row_name": "query head",
-        }  # fmt: skip
+        }
 
     def _inputs(self, config: Any, values: Values) -> tuple[Any, Any, Any, Any]:
         """q, the cache and, for a paged one, the block table, whose pages lie in no order."""
         q, k, v = reference.random_inputs(
-            values["batch"], values["heads"], values["kv_heads"], 1, max(values["seq_k"], 1), config.head_dim,
-            sigma=values["sigma"], dtype=kernels.decode_spec.NUMPY[config.dtype], seed=values["seed"],
-        )  # fmt: skip
+            values["batch"],
+            values["heads"],
+            values["kv_heads"],
+            1,
+            max(values["seq_k"], 1),
+            config.head_dim,
+            sigma=values["sigma"],
+            dtype=kernels.decode_spec.NUMPY[config.dtype],
+            seed=values["seed"],
+        )
         q = q[:, :, 0]
         if config.cache == "dense":
             return q, k, v, None

@@ -59,9 +59,17 @@ def keep(control: Any, value: Any) -> None:
 def sigma(p: Parameter) -> Any:
     """A logarithmic slider from 0.1 to 10."""
     return widgets.FloatLogSlider(
-        p.default, min=-1, max=1, step=0.05, readout_format=".2f", continuous_update=False,
-        description="sigma σ", tooltip=p.says, style=_LABEL, layout=_WIDTH,
-    )  # fmt: skip
+        p.default,
+        min=-1,
+        max=1,
+        step=0.05,
+        readout_format=".2f",
+        continuous_update=False,
+        description="sigma σ",
+        tooltip=p.says,
+        style=_LABEL,
+        layout=_WIDTH,
+    )
 
 
 def dropdown(title: str, options: Any, value: Any, says: str = "") -> Any:

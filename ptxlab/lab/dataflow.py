@@ -12,25 +12,33 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ptxlab.builder.probes import PARAMETER
+from ptxlab.isa import Action, action_of, found
+from ptxlab.isa.opcodes import writes_first
 from ptxlab.text.model import Address, Instruction, Module, Name, Operand, Pair, Vector
 
 SERIES = ("m", "l", "rescale")
-_MADE_BY = {"m": ("max", "redux"), "l": ("fma", "add", "mad"), "rescale": ("ex2",)}
-"""The opcodes that make each number; what only passes it on (moves, conversions, factors) is looked through."""
-_NAMES = {"m": ("row_max", "new_max"), "l": ("row_sum", "total"), "rescale": ("rescale",)}
-_LOOKED_THROUGH = frozenset({"mov", "cvt", "mul", "selp", "shfl", "neg", "add", "fma", "max"})
-_CARRIES = {
-    "mov": (1,),
-    "cvta": (1,),
-    "add": (1, 2),
-    "sub": (1,),
-    "mad": (3,),
-    "selp": (1, 2),
-    "cvt": (1,),
-    "or": (1, 2),
+_MADE_BY = {
+    "m": (Action.MAXIMUM, Action.REDUCE_LANES),
+    "l": (Action.MULTIPLY_ADD, Action.ADD),
+    "rescale": (Action.EXPONENTIAL,),
 }
-"""Opcode -> the operands through which an address comes out changed but still of the same array."""
-_ACCESSES = frozenset({"ld", "st", "ldu", "atom", "red", "cp", "wmma", "prefetch"})
+"""What makes each number; what only passes it on (moves, conversions, factors) is looked through."""
+_NAMES = {"m": ("row_max", "new_max"), "l": ("row_sum", "total"), "rescale": ("rescale",)}
+_LOOKED_THROUGH = frozenset(
+    {Action.MOVE, Action.CONVERT, Action.MULTIPLY, Action.SELECT, Action.SHUFFLE, Action.CHANGE_SIGN, Action.ADD,
+     Action.MULTIPLY_ADD, Action.MAXIMUM}
+)  # fmt: skip
+_CARRIES: dict[Action | None, tuple[int, ...]] = {
+    Action.MOVE: (1,),
+    Action.CONVERT_ADDRESS: (1,),
+    Action.ADD: (1, 2),
+    Action.SUBTRACT: (1,),
+    Action.MULTIPLY_ADD: (3,),
+    Action.SELECT: (1, 2),
+    Action.CONVERT: (1,),
+    Action.OR: (1, 2),
+}
+"""What an instruction does -> the operands through which an address comes out changed but still of the same array."""
 
 
 def registers(operand: Operand) -> Iterator[str]:
@@ -53,7 +61,7 @@ def definitions(module: Module) -> dict[str, list[Instruction]]:
     """Register -> the instructions that write it."""
     out: dict[str, list[Instruction]] = defaultdict(list)
     for instruction in _instructions(module):
-        if instruction.operands and instruction.name not in ("st", "red", "bra", "ret", "bar"):
+        if instruction.operands and writes_first(instruction.opcode):
             for name in registers(instruction.operands[0]):
                 out[name].append(instruction)
     return out
@@ -72,12 +80,13 @@ def makers(probed: Module, plain: Module) -> dict[str, list[int]]:
     buffer is followed back to the instruction that computed it, and found again in the build without."""
     defined = definitions(probed)
     stores = sorted(
-        (i for i, names in accesses(probed).items() if PARAMETER in names and i.name == "st"), key=lambda i: i.line
+        (i for i, names in accesses(probed).items() if PARAMETER in names and action_of(i.opcode) is Action.STORE),
+        key=lambda i: i.line,
     )
     home: dict[tuple[Any, str], list[int]] = defaultdict(list)
     for instruction in _instructions(plain):
         home[plain.spans.get(instruction.line), instruction.opcode].append(instruction.line)
-    shared = [r for i in _instructions(probed) if i.opcode.startswith("st.shared") for r in registers(i.operands[1])]
+    shared = [r for i in _instructions(probed) if _goes(i, Action.STORE, "shared") for r in registers(i.operands[1])]
     out: dict[str, list[int]] = {}
     for n, name in enumerate(SERIES):
         found: set[int] = set()
@@ -92,7 +101,8 @@ def _named(plain: Module, name: str) -> set[int]:
     return {
         i.line
         for i in _instructions(plain)
-        if i.name in _MADE_BY[name] and re.sub(r"(_?\d+)+$", "", next(registers(i.operands[0]), "")[1:]) in _NAMES[name]
+        if action_of(i.opcode) in _MADE_BY[name]
+        and re.sub(r"(_?\d+)+$", "", next(registers(i.operands[0]), "")[1:]) in _NAMES[name]
     }
 
 
@@ -101,9 +111,12 @@ def _key(module: Module, instruction: Instruction) -> tuple[Any, str]:
 
 
 def _origin(
-    stored: Operand, name: str, defined: dict[str, list[Instruction]], shared: list[str],
+    stored: Operand,
+    name: str,
+    defined: dict[str, list[Instruction]],
+    shared: list[str],
     home: Callable[[Instruction], list[int]],
-) -> set[int]:  # fmt: skip
+) -> set[int]:
     """The lines, as `home` knows them, of the nearest instructions that make this number on the way to a stored value;
     where there is none, of what first defined it. Behind a load from shared memory comes what is stored there."""
     front, seen, nearest = list(registers(stored)), set[str](), set[int]()
@@ -111,15 +124,15 @@ def _origin(
         found, behind = set[int](), list[str]()
         for register in front:
             for made in defined.get(register, []):
-                lines = home(made)
+                lines, does = home(made), action_of(made.opcode)
                 if lines and not nearest:
                     nearest = set(lines)
-                if lines and made.name in _MADE_BY[name]:
+                if lines and does in _MADE_BY[name]:
                     found.update(lines)
-                elif made.opcode.startswith("ld.shared") and name != "l":
+                elif _goes(made, Action.LOAD, "shared") and name != "l":
                     behind += shared
-                elif made.name in _LOOKED_THROUGH and made.opcode.endswith((".f32", ".f64", ".b32")):
-                    reads = made.operands[1:2] if made.name == "mul" and name != "rescale" else made.operands[1:]
+                elif does in _LOOKED_THROUGH and made.opcode.endswith((".f32", ".f64", ".b32")):
+                    reads = made.operands[1:2] if does is Action.MULTIPLY and name != "rescale" else made.operands[1:]
                     behind += [r for operand in reads for r in registers(operand)]
         if found:
             return found
@@ -139,12 +152,12 @@ def accesses(module: Module) -> dict[Instruction, list[str]]:
         if len(instruction.operands) < 2:
             continue
         written = list(registers(instruction.operands[0]))
-        if instruction.opcode.startswith("ld.param") and isinstance(instruction.operands[1], Address):
+        carries = _CARRIES.get(action_of(instruction.opcode), ())
+        if _goes(instruction, Action.LOAD, "param") and isinstance(instruction.operands[1], Address):
             for register in written:
                 comes_from[register].update(registers(instruction.operands[1].base))
-        elif instruction.name in _CARRIES:
-            read = [r for n in _CARRIES[instruction.name] if n < len(instruction.operands)
-                    for r in registers(instruction.operands[n])]  # fmt: skip
+        elif carries:
+            read = [r for n in carries if n < len(instruction.operands) for r in registers(instruction.operands[n])]
             steps += [(register, read) for register in written]
     changed = True
     while changed:
@@ -156,13 +169,30 @@ def accesses(module: Module) -> dict[Instruction, list[str]]:
                 changed = True
     out = {}
     for instruction in _instructions(module):
-        if instruction.name not in _ACCESSES or ".param" in instruction.opcode or ".shared" in instruction.opcode[:10]:
+        if not _may_be_global(instruction):
             continue
         bases = [r for o in instruction.operands if isinstance(o, Address) for r in registers(o.base)]
         names = sorted(set[str]().union(*(comes_from.get(r, set()) for r in bases)))
         if names:
             out[instruction] = names
     return out
+
+
+def _goes(instruction: Instruction, action: Action, space: str) -> bool:
+    """Whether an instruction loads from, or stores to, a state space that its opcode names."""
+    known = found(instruction.opcode)
+    return known is not None and known.op.does is action and known.properties.space == space
+
+
+def _may_be_global(instruction: Instruction) -> bool:
+    """Whether an instruction goes to global memory, or may."""
+    known = found(instruction.opcode)
+    if known is None or known.properties.rows or known.properties.mbarrier:
+        return False
+    p = known.properties
+    if p.action in (Action.COPY, Action.COPY_REDUCE):  # between global and shared memory
+        return True
+    return (p.loads or p.stores or p.action is Action.PREFETCH) and p.space not in ("param", "shared")
 
 
 def touched(accesses: dict[Instruction, list[str]]) -> dict[int, str]:
@@ -175,9 +205,8 @@ def stores_of(accesses: dict[Instruction, list[str]], parameter: str) -> list[li
     out = []
     for instruction, names in accesses.items():
         address = next((o for o in instruction.operands if isinstance(o, Address)), None)
-        if parameter in names and instruction.name in ("st", "wmma") and address is not None:
-            if instruction.name == "wmma" and ".store" not in instruction.opcode:
-                continue
+        stores = action_of(instruction.opcode) in (Action.STORE, Action.STORE_FRAGMENT)
+        if parameter in names and stores and address is not None:
             out.append([instruction.line, address.offset, _bytes(instruction.opcode)])
     return sorted(out)
 

@@ -133,9 +133,16 @@ def _decode(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
 
 def _inputs(p: dict[str, Any], rows: int, config: Any) -> Any:
     return reference.random_inputs(
-        p["batch"], p["heads"], p["kv_heads"], rows, p["seq_k"], config.head_dim, sigma=p["sigma"],
-        dtype=kernels.DTYPES[config.dtype], seed=p["seed"],
-    )  # fmt: skip
+        p["batch"],
+        p["heads"],
+        p["kv_heads"],
+        rows,
+        p["seq_k"],
+        config.head_dim,
+        sigma=p["sigma"],
+        dtype=kernels.DTYPES[config.dtype],
+        seed=p["seed"],
+    )
 
 
 def stopped(fault: DeviceFault) -> Recording | None:

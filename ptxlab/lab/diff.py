@@ -16,6 +16,8 @@ from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from ptxlab.errors import LaunchError
+from ptxlab.isa.opcodes import writes_first
+from ptxlab.isa.special import SPECIAL_REGISTERS
 from ptxlab.lab.named_kernels import KEPT, text_of
 from ptxlab.text import Module
 
@@ -30,9 +32,6 @@ _WORD = re.compile(
       | (?P<number>0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|[0-9][\w.]*)
       | (?P<punct>[^\s\w])""",
     re.VERBOSE | re.DOTALL,
-)
-_SPECIAL = re.compile(
-    r"%(?:n?tid|n?ctaid|laneid|n?warpid|n?smid|gridid|lanemask_\w+|clock\w*|pm\d|globaltimer\w*|\w*smem\w*|envreg\d+)(?:\.[xyzw])?$"
 )
 _BLOCK = 400_000  # cells of an alignment table that difflib may take (about 60 ms)
 
@@ -211,7 +210,7 @@ def _words(line: str) -> tuple[Word, ...]:
     for found in _WORD.finditer(line):
         kind, text = str(found.lastgroup), found.group()
         if kind != "comment":
-            out.append(("special" if kind == "register" and _SPECIAL.match(text) else kind, text, found.start()))
+            out.append(("special" if kind == "register" and text in SPECIAL_REGISTERS else kind, text, found.start()))
     return tuple(out)
 
 
@@ -357,7 +356,7 @@ class _Renaming:
 def _destination(words: tuple[Word, ...]) -> int:
     """The position of the register that a line writes, or -1: stores and branches write none."""
     at = _start(words)
-    if at + 1 >= len(words) or words[at][0] != "word" or _opcode(words) in ("st", "red", "bra", "call", "ret", "bar"):
+    if at + 1 >= len(words) or words[at][0] != "word" or not writes_first(words[at][1]):
         return -1
     return at + 1
 

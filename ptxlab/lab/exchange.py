@@ -13,13 +13,12 @@ from ptxlab.emulate.program.matrix_operands import elements
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Program, Reg, Source, Special, lower
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.errors import PtxlabError
-from ptxlab.isa import fragments
+from ptxlab.isa import Action, action_of, fragments
 from ptxlab.isa.fragments import Fragment
 from ptxlab.text import parse
 
 WMMA = "wmma fragments lie differently on each GPU; here they lie as those of mma.sync do"
-MATRIX = ("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix")
-TOGETHER = ("vote", "activemask", "match", "redux", "elect")
+TOGETHER = (Action.VOTE, Action.ACTIVE_MASK, Action.MATCH, Action.REDUCE_LANES, Action.ELECT)
 EXACT = 1 << 53
 """Integers below this are the same in JavaScript; larger ones go to the page as text."""
 
@@ -29,34 +28,40 @@ def exchanges(recording: Recording) -> dict[str, Any]:
 
     codes: "line:opcode" -> {kind: "matrix", operands: [[name, place in fragments, operands]], note}, {kind: "shuffle",
     mode, a, d, p, by, clamp, mask} or {kind: "together", what, mode, operation, type, abs, a, not, d, p, mask}, where
-    `what` is of `TOGETHER`. guards: "line:opcode" -> [register, inverted, whether the instruction writes it]. An
-    operand is a register by its number in the trace, {"value": bits}, {"special": name} or None. fragments: [{rows,
-    columns, type, packed, width, blocks, row, column}], the last two a list of registers * packed * 32 places, the lane
-    last; blocks counts the matrices that lie below each other (of `ldmatrix`).
+    `what` is the first word of the opcode, of an action in `TOGETHER`. guards: "line:opcode" -> [register, inverted,
+    whether the instruction writes it]. An operand is a register by its number in the trace, {"value": bits},
+    {"special": name} or None. fragments: [{rows, columns, type, packed, width, blocks, row, column}], the last two a
+    list of registers * packed * 32 places, the lane last; blocks counts the matrices that lie below each other (of
+    `ldmatrix`).
 
     All three are empty where the trace was recorded by a ptxlab that numbers registers in another way.
     """
     out: dict[str, Any] = {"fragments": [], "codes": {}, "guards": {}}
     places: dict[int, int] = {}
-    half = "bf16" if any("mma" in opcode and ".bf16" in opcode for _, opcode, _ in recording.codes) else "f16"
+    half = "bf16" if any(_on_matrices(opcode) and ".bf16" in opcode for _, opcode, _ in recording.codes) else "f16"
     for key, code in _codes(recording).items():
         if code.guard is not None:
             written = [d for d in code.dests if isinstance(d, Reg)]
             out["guards"][key] = [code.guard[0], bool(code.guard[1]), any(d.index == code.guard[0] for d in written)]
-        if code.name == "shfl":
+        if code.action is Action.SHUFFLE:
             out["codes"][key] = _shuffle(code)
-        elif code.name in TOGETHER:
+        elif code.action in TOGETHER:
             out["codes"][key] = _together(code)
-        elif code.name in MATRIX and code.form is not None:
+        elif code.action.kind == "warp":
             operands = []
             for name, (f, registers) in _matrix(_program(recording), code).items():
                 if id(f) not in places:
                     places[id(f)] = len(out["fragments"])
                     out["fragments"].append(_layout(f, half))
                 operands.append([name, places[id(f)], [_operand(r) for r in registers]])
-            note = WMMA if code.name == "wmma" else ""
+            note = WMMA if code.properties.fragment else ""
             out["codes"][key] = {"kind": "matrix", "operands": operands, "note": note}
     return out
+
+
+def _on_matrices(opcode: str) -> bool:
+    does = action_of(opcode)
+    return does is not None and does.kind == "warp"
 
 
 def maxima(recording: Recording) -> set[int]:
@@ -64,7 +69,12 @@ def maxima(recording: Recording) -> set[int]:
     found = set()
     for code in _codes(recording).values():
         form, first = code.form, (*code.dests, None)[0]
-        if code.name == "max" and form is not None and form.type in ("f32", "f64") and isinstance(first, Reg):
+        if (
+            code.action is Action.MAXIMUM
+            and form is not None
+            and form.type in ("f32", "f64")
+            and isinstance(first, Reg)
+        ):
             found.add(first.index)
     return found
 
@@ -114,12 +124,20 @@ def _together(code: Code) -> dict[str, Any]:
     mask = sources.pop() if ".sync" in form.opcode else None
     a = sources.pop() if sources else None
     d, p = _destinations(code)
-    mode = ("any" if ".any" in form.opcode else "all") if code.name == "match" else form.mode
+    mode = ("any" if ".any" in form.opcode else "all") if code.action is Action.MATCH else form.mode
     return {
-        "kind": "together", "what": code.name, "mode": mode, "operation": form.operation, "type": form.type or "",
-        "abs": bool(form.abs), "a": _operand(a), "not": isinstance(a, Inverted), "d": _operand(d), "p": _operand(p),
+        "kind": "together",
+        "what": code.name,
+        "mode": mode,
+        "operation": form.operation,
+        "type": form.type or "",
+        "abs": bool(form.abs),
+        "a": _operand(a),
+        "not": isinstance(a, Inverted),
+        "d": _operand(d),
+        "p": _operand(p),
         "mask": _operand(mask),
-    }  # fmt: skip
+    }
 
 
 def _shuffle(code: Code) -> dict[str, Any]:
@@ -127,22 +145,33 @@ def _shuffle(code: Code) -> dict[str, Any]:
     d, p = _destinations(code)
     a, by, clamp, mask = (*code.sources, None)[:4]
     return {
-        "kind": "shuffle", "mode": code.form.mode, "a": _operand(a), "d": _operand(d), "p": _operand(p),
-        "by": _operand(by), "clamp": _operand(clamp), "mask": _operand(mask),
-    }  # fmt: skip
+        "kind": "shuffle",
+        "mode": code.form.mode,
+        "a": _operand(a),
+        "d": _operand(d),
+        "p": _operand(p),
+        "by": _operand(by),
+        "clamp": _operand(clamp),
+        "mask": _operand(mask),
+    }
 
 
 def _matrix(program: Program, code: Code) -> dict[str, tuple[Fragment, tuple[Source | None, ...]]]:
     """The layout and the registers of each matrix, by the name that the manual gives it."""
     assert code.form is not None
     layouts = fragments.operands(code.form)
-    own = getattr(code.form, "matrix", "") if code.name == "wmma" else ""
+    own = str(code.form.matrix or "") if code.properties.fragment else ""
     return {own or name: (layouts[name], found) for name, found in elements(program, code).items()}
 
 
 def _layout(f: Fragment, half: str) -> dict[str, Any]:
     return {
-        "rows": f.rows, "columns": f.columns, "type": half if f.type == "b16" else f.type, "packed": f.packed,
-        "width": f.width, "blocks": f.rows // 8 if f.type == "b16" else 1,
-        "row": f.row.ravel().tolist(), "column": f.column.ravel().tolist(),
-    }  # fmt: skip
+        "rows": f.rows,
+        "columns": f.columns,
+        "type": half if f.type == "b16" else f.type,
+        "packed": f.packed,
+        "width": f.width,
+        "blocks": f.rows // 8 if f.type == "b16" else 1,
+        "row": f.row.ravel().tolist(),
+        "column": f.column.ravel().tolist(),
+    }

@@ -172,9 +172,15 @@ class Explorer(widgets.Box):
             self._head.options = heads
             self._quiet = before
         self.session.ask(
-            Request(self.subject, tuple(values.items()), self._fixed["device"].value, self.view.row, self._head.value,
-                    self.view.wants_sass)
-        )  # fmt: skip
+            Request(
+                self.subject,
+                tuple(values.items()),
+                self._fixed["device"].value,
+                self.view.row,
+                self._head.value,
+                self.view.wants_sass,
+            )
+        )
 
     def _publish(self, parts: dict[str, Any]) -> None:
         """Sends parts of an answer to the page in one message."""
@@ -215,9 +221,15 @@ class Explorer(widgets.Box):
 
 
 def explore(
-    kernel: Any = "scalar", grid: Any = None, block: Any = None, *args: Any, entry: str | None = None, shared: int = 0,
-    budget: int | None = None, **parameters: Any,
-) -> Explorer:  # fmt: skip
+    kernel: Any = "scalar",
+    grid: Any = None,
+    block: Any = None,
+    *args: Any,
+    entry: str | None = None,
+    shared: int = 0,
+    budget: int | None = None,
+    **parameters: Any,
+) -> Explorer:
     """Opens the explorer on a kernel of the library by name, with parameters to start with; or on any other kernel.
 
     kernel: a name, a kernel that the library has built or a result of it; PTX text, a module, a kernel of the builder,

@@ -58,9 +58,14 @@ class Request:
 
 
 def request(
-    subject: Subject | str, *, device: str = "auto", row: int = -1, head: tuple[int, int] = (0, 0), sass: bool = False,
+    subject: Subject | str,
+    *,
+    device: str = "auto",
+    row: int = -1,
+    head: tuple[int, int] = (0, 0),
+    sass: bool = False,
     **values: Any,
-) -> Request:  # fmt: skip
+) -> Request:
     """A request with the defaults of a subject, or of a kernel of the library by name, and these values instead."""
     from ptxlab.lab.attention_subject import named
 
@@ -207,10 +212,15 @@ def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int
     threads = block[0] * block[1] * block[2]
     found = targets.occupancy(arch, threads, registers, shared)
     return {
-        "percent": round(100 * found.share, 1), "limiter": found.limiter, "text": str(found), "blocks": found.blocks,
-        "warps": found.warps, "most": targets.get(arch).warps_per_sm, "threads": threads,
+        "percent": round(100 * found.share, 1),
+        "limiter": found.limiter,
+        "text": str(found),
+        "blocks": found.blocks,
+        "warps": found.warps,
+        "most": targets.get(arch).warps_per_sm,
+        "threads": threads,
         "limits": [[what, blocks] for what, blocks in found.limits.items()],
-    }  # fmt: skip
+    }
 
 
 def sass(version: Version, request: Request) -> dict[str, Any]:

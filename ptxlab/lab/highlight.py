@@ -242,9 +242,10 @@ def _functions(source: str, lines: set[int]) -> list[tuple[int, int, int]]:
         while inner:
             node = inner[0]
             inner = [
-                n for n in getattr(node, "body", ())
+                n
+                for n in getattr(node, "body", ())
                 if isinstance(n, ast.FunctionDef) and all(_first(n) <= line <= (n.end_lineno or 0) for line in mine)
-            ]  # fmt: skip
+            ]
         out.append((_first(node), node.end_lineno or _first(node), node.col_offset))
     return out
 

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from ptxlab import isa
+from ptxlab.isa import glossary
 from ptxlab.text.model import Block, Declaration, Function, Module
 
 DIRECTIVES = {
@@ -34,16 +35,21 @@ DIRECTIVES = {
 }
 """Directives and what they say."""
 
+BASIC = {"register", "warp", "lane", "block", "PTX"}
+"""Terms of the glossary that every reader of PTX knows after the first notebook: hover texts do not repeat them."""
+
 
 @functools.cache
 def opcode(word: str) -> dict[str, Any]:
-    """{says, syntax, parts: [[modifier, doc]], operands: [[name, doc]], since} of an opcode; `FormError` if unknown."""
+    """{says, syntax, parts: [[modifier, doc]], operands: [[name, doc]], terms: [[term, meaning]], since} of an opcode;
+    `FormError` if unknown. terms: what its text uses of the glossary."""
     doc = isa.explain(word)
     return {
         "says": doc.says,
         "syntax": doc.syntax,
         "parts": [[f".{part}", says] for part, says in doc.modifiers],
         "operands": [list(pair) for pair in doc.operands],
+        "terms": [[term, glossary.GLOSSARY[term]] for term in glossary.terms(doc.says) if term not in BASIC][:3],
         "since": doc.since + (f"; {doc.accuracy}" if doc.accuracy else ""),
     }
 

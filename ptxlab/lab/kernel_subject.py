@@ -20,8 +20,12 @@ from ptxlab.kernels.spec import Parameter
 from ptxlab.lab.subject import Ran, Shape, Subject, Values, Way, machines
 from ptxlab.launch.buffers import Const, DeviceBuffer, Out, const, out
 
-THREADS = Parameter("threads", "threads a block, for the occupancy; give grid, block and arguments to run the kernel",
-                    128, (32, 64, 128, 256, 512, 1024))  # fmt: skip
+THREADS = Parameter(
+    "threads",
+    "threads a block, for the occupancy; give grid, block and arguments to run the kernel",
+    128,
+    (32, 64, 128, 256, 512, 1024),
+)
 FAST = Parameter("fast_math", "compile with --use_fast_math", False, (False, True))
 
 BUDGET = {"cpu": 500_000_000, "step": 1_000_000}
@@ -46,9 +50,16 @@ class KernelSubject(Subject):
     """PTX text, or an object with `.ptx`, `.module` and `.name`; `args` are those of `pl.launch`."""
 
     def __init__(
-        self, kernel: Any, grid: Any = None, block: Any = None, args: Sequence[Any] = (), *, entry: str | None = None,
-        shared: int = 0, budget: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        kernel: Any,
+        grid: Any = None,
+        block: Any = None,
+        args: Sequence[Any] = (),
+        *,
+        entry: str | None = None,
+        shared: int = 0,
+        budget: int | None = None,
+    ) -> None:
         from ptxlab.lab.diff import ptx_of
 
         self.kernel, self.grid, self.block, self.args, self.entry = kernel, grid, block, tuple(args), entry
@@ -96,10 +107,17 @@ class KernelSubject(Subject):
         for where in machines(device):
             args = [_copy(a) for a in self.args]
             runs[where] = launch(
-                self.kernel if not isinstance(built, Text) else built.ptx, self.grid, self.block, *args, entry=entry,
-                shared=self.shared, device=where, arch=values["arch"], counters=where != "gpu",
+                self.kernel if not isinstance(built, Text) else built.ptx,
+                self.grid,
+                self.block,
+                *args,
+                entry=entry,
+                shared=self.shared,
+                device=where,
+                arch=values["arch"],
+                counters=where != "gpu",
                 budget=None if where == "gpu" else self.budget or BUDGET[where],
-            )  # fmt: skip
+            )
             after[where] = [_array(a) for a in args]
         first = next(iter(runs))
         names = [p.name for p in _function(built.module, runs[first].kernel).params]

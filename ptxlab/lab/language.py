@@ -14,6 +14,8 @@ from ptxlab.isa.table import Op
 from ptxlab.lab import hover
 from ptxlab.text.collection import uncollected
 
+BRANCHES = (isa.Action.BRANCH, isa.Action.INDEXED_BRANCH)
+"""What takes labels."""
 MOST = 200
 """Suggestions that are offered at once."""
 _WORD = re.compile(r"(?:%|\.)?[\w$:]*(?:\.[\w$:]*)*$")
@@ -105,7 +107,7 @@ def _options(word: str, start: bool, line: str, text: str) -> Iterator[Suggestio
         for name, entries in isa.TABLE.items():
             yield Suggestion(name, "opcode", entries[0].says)
     else:
-        if re.search(r"\b(bra|brx)\b", line):
+        if any(isa.action_of(word) in BRANCHES for word in re.findall(r"[a-z][\w.]*", line)):
             yield from (Suggestion(name, "label", "label") for name in dict.fromkeys(_LABELS.findall(text)))
         for space, type_, name in dict.fromkeys(_VARIABLES.findall(text)):
             yield Suggestion(name, "variable", f".{space} .{type_}")

@@ -83,8 +83,17 @@ def _series(axis: Any, which: int, values: list[Any], colour: str, ink: str) -> 
     else:
         axis.bar(at, kernel, width=0.6, color=colour, label="_")
         axis.set_ylim(0, 1.2 * max(*kernel, *exact, 1e-30) if which == 1 else 1.2)
-    axis.plot(at, exact, linestyle="none", marker="o", markerfacecolor="none", markeredgecolor=ink, markersize=7,
-              markeredgewidth=0.9, label="_")  # fmt: skip
+    axis.plot(
+        at,
+        exact,
+        linestyle="none",
+        marker="o",
+        markerfacecolor="none",
+        markeredgecolor=ink,
+        markersize=7,
+        markeredgewidth=0.9,
+        label="_",
+    )
 
 
 def _shares(axis: Any, share: Any, top: float, title: str, part: str, *, first: bool) -> Any:
@@ -92,8 +101,9 @@ def _shares(axis: Any, share: Any, top: float, title: str, part: str, *, first: 
     thick = max(1, round(len(share) / 8))
     gap = np.full((thick, share.shape[1]), np.nan)
     total = np.repeat(share.sum(axis=0)[None], thick, axis=0)
-    image = axis.imshow(np.concatenate([share, gap, total]), cmap="RdBu_r", vmin=-top, vmax=top, aspect="auto",
-                        interpolation="nearest")  # fmt: skip
+    image = axis.imshow(
+        np.concatenate([share, gap, total]), cmap="RdBu_r", vmin=-top, vmax=top, aspect="auto", interpolation="nearest"
+    )
     axis.set_title(title, fontsize="small")
     axis.set_xlabel("column")
     axis.set_yticks(

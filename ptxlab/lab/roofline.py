@@ -54,13 +54,20 @@ PEAKS: dict[str, Peaks] = {
         _peaks("T4", "sm_75", 8.1, 0.25, 65, 320, "NVIDIA T4 data sheet; f64 is 1/32 of f32"),
         _peaks("RTX 3090", "sm_86", 35.6, 0.56, 71, 936, "NVIDIA GA102 white paper 2.0, appendix A; f64 is 1/64"),
         _peaks("A10", "sm_86", 31.2, 0.49, 125, 600, "NVIDIA A10 data sheet; f64 is 1/64 of f32"),
-        _peaks("Jetson AGX Orin", "sm_87", 5.3, 0.083, 42.5, 204.8,
-               "NVIDIA Jetson AGX Orin technical brief; f16 is 1/4 of sparse int8, f64 1/64 of f32"),
+        _peaks(
+            "Jetson AGX Orin",
+            "sm_87",
+            5.3,
+            0.083,
+            42.5,
+            204.8,
+            "NVIDIA Jetson AGX Orin technical brief; f16 is 1/4 of sparse int8, f64 1/64 of f32",
+        ),
         _peaks("RTX 4090", "sm_89", 82.6, 1.29, 165.2, 1008, "NVIDIA Ada white paper, appendix A; f64 is 1/64"),
         _peaks("L4", "sm_89", 30.3, 0.47, 121, 300, "NVIDIA L4 data sheet, without sparsity; f64 is 1/64 of f32"),
         _peaks("RTX 5090", "sm_120", 104.8, 1.64, 209.5, 1792, "NVIDIA RTX Blackwell white paper; f64 is 1/64"),
     )
-}  # fmt: skip
+}
 """The GPUs whose peaks are known here, the first of each target being the one that stands for it."""
 
 
@@ -236,10 +243,23 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
             level = limits.of(kind)
             axis.plot([level / limits.bandwidth, high], [level, level], color="0.25", linewidth=1.4)
             name = "tensor cores" if kind == "tensor" else kind if kind == "f64" else "f32"
-            axis.annotate(f"{limits.gpu} {name}: {level / 1e12:.3g} TFLOP/s", (high, level), ha="right", va="bottom",
-                          fontsize="x-small", xytext=(0, 2), textcoords="offset points")  # fmt: skip
-        axis.annotate(f"{limits.bandwidth / 1e9:.0f} GB/s", (low * 1.3, low * 1.3 * limits.bandwidth), rotation=38,
-                      fontsize="x-small", xytext=(0, 6), textcoords="offset points")  # fmt: skip
+            axis.annotate(
+                f"{limits.gpu} {name}: {level / 1e12:.3g} TFLOP/s",
+                (high, level),
+                ha="right",
+                va="bottom",
+                fontsize="x-small",
+                xytext=(0, 2),
+                textcoords="offset points",
+            )
+        axis.annotate(
+            f"{limits.bandwidth / 1e9:.0f} GB/s",
+            (low * 1.3, low * 1.3 * limits.bandwidth),
+            rotation=38,
+            fontsize="x-small",
+            xytext=(0, 6),
+            textcoords="offset points",
+        )
     for n, r in enumerate(roofs):
         style = {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)], "linestyle": "none"}
         modelled = [(x, y) for origin, _, x, y in r.points() if origin == "modelled"]
@@ -294,4 +314,4 @@ def show(counts: Any, arch: str, least: int | None, run: Any = None) -> dict[str
             {"origin": origin, "what": what, "x": x, "y": y, "bound": r.bound(x) if origin == "modelled" else ""}
             for origin, what, x, y in r.points()
         ],
-    }  # fmt: skip
+    }

@@ -48,9 +48,7 @@ new IntersectionObserver((seen, watch) => {
 })()</script>"""
 
 
-def copy_html(
-    recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = ()
-) -> str:  # fmt: skip
+def copy_html(recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = ()) -> str:
     """What a notebook keeps of a debugger. limit: bytes of the trace that stay; None for all of it. at: the PTX lines
     at which it opens, and around whose first step the part lies that is kept."""
     part, info = copy_part(recording, note, limit, at)

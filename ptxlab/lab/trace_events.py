@@ -13,12 +13,13 @@ import numpy as np
 
 from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.trace.recording import Moment, Recording, Walker
+from ptxlab.isa import Action, action_of
 from ptxlab.lab import display, highlight
 from ptxlab.lab.exchange import exchanges, maxima
 
-BARRIER = re.compile(r"(bar|barrier)\.|(bar|barrier)$")
-ENDS = ("ret", "exit")
-"""Opcodes after which lanes are missing because they are done."""
+BARRIERS = (Action.BARRIER, Action.WARP_BARRIER, Action.CLUSTER_BARRIER)
+ENDS = (Action.RETURN, Action.EXIT)
+"""What instructions do after which lanes are missing because they are done."""
 MAXIMUM = re.compile(r"row_max")
 """Names of the registers whose growth is an event of its own."""
 SHOWN = 7
@@ -37,8 +38,8 @@ def events(recording: Recording, key: tuple[int, int]) -> dict[str, list[int]]:
     pages = [recording.page(start, length, crc) for _, _, start, length, crc in recording.pages[key]]
     codes = np.concatenate([page.codes for page in pages])
     masks = np.concatenate([page.masks for page in pages])
-    waits = np.array([bool(BARRIER.match(opcode)) for _, opcode, _ in recording.codes])
-    ends = np.array([opcode in ENDS for _, opcode, _ in recording.codes])
+    waits = np.array([action_of(opcode) in BARRIERS for _, opcode, _ in recording.codes])
+    ends = np.array([action_of(opcode) in ENDS for _, opcode, _ in recording.codes])
     fewer = (masks[1:] != masks[:-1]) & (masks[1:] & ~masks[:-1] == 0) & ~ends[codes[:-1]]
     return {
         "barrier": np.flatnonzero(waits[codes]).tolist(),

@@ -303,9 +303,20 @@ MEMCHECK = ("memcheck",)
 
 
 def check_wishes(
-    checks: Any, known: Sequence[str], trace: Any, *, entry: Any, shared: Any, device: Any, arch: Any, counters: Any,
-    cooperative: Any, budget: Any, workers: Any, seed: Any,
-) -> tuple[str, ...]:  # fmt: skip
+    checks: Any,
+    known: Sequence[str],
+    trace: Any,
+    *,
+    entry: Any,
+    shared: Any,
+    device: Any,
+    arch: Any,
+    counters: Any,
+    cooperative: Any,
+    budget: Any,
+    workers: Any,
+    seed: Any,
+) -> tuple[str, ...]:
     """`LaunchError` where an option of a launch is not what it should be; gives back the checks."""
     nothing_rare = trace is entry is arch is budget is workers is seed is None and checks is MEMCHECK
     if nothing_rare and type(shared) is int and shared >= 0 and type(device) is str and device in DEVICES:

@@ -106,9 +106,19 @@ def launch(
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
     checks = arguments.check_wishes(
-        checks, ALL_CHECKS, trace, entry=entry, shared=shared, device=device, arch=arch, counters=counters,
-        cooperative=cooperative, budget=budget, workers=workers, seed=seed,
-    )  # fmt: skip
+        checks,
+        ALL_CHECKS,
+        trace,
+        entry=entry,
+        shared=shared,
+        device=device,
+        arch=arch,
+        counters=counters,
+        cooperative=cooperative,
+        budget=budget,
+        workers=workers,
+        seed=seed,
+    )
     plan = planned(kernel, entry)
     module, function = plan.module, plan.function
     shared = int(shared or getattr(kernel, "shared", 0))
@@ -129,10 +139,22 @@ def launch(
         run = _run_on_gpu(kernel, function, sizes, bound, shared, cooperative, cluster_size)
     else:
         run = _run_on_cpu(
-            module, function, sizes, bound, device,
-            shared=shared, arch=arch, checks=checks, counters=counters, trace=trace, seed=seed, budget=budget,
-            workers=workers, cooperative=cooperative, cluster=cluster_size,
-        )  # fmt: skip
+            module,
+            function,
+            sizes,
+            bound,
+            device,
+            shared=shared,
+            arch=arch,
+            checks=checks,
+            counters=counters,
+            trace=trace,
+            seed=seed,
+            budget=budget,
+            workers=workers,
+            cooperative=cooperative,
+            cluster=cluster_size,
+        )
     for b in bound:
         if b.back and b.array is not None and b.same_as < 0:
             b.array.reshape(-1).view(np.uint8)[:] = b.staged
@@ -232,9 +254,15 @@ def _run_on_cpu(
         lying.freed, lying.written = data is None, written
     try:
         report = emulate.execute(
-            module, function.name, engine="step" if device == "step" else "jit", grid=sizes[0], block=sizes[1],
-            params=bytes(params), memory=memory, **options,
-        )  # fmt: skip
+            module,
+            function.name,
+            engine="step" if device == "step" else "jit",
+            grid=sizes[0],
+            block=sizes[1],
+            params=bytes(params),
+            memory=memory,
+            **options,
+        )
     except PtxError as refused:
         raise explained(module, refused) from None
     except DeviceFault as stopped:
@@ -248,9 +276,16 @@ def _run_on_cpu(
             written = np.asarray(allocation.written).reshape(-1, b.array.itemsize)
             findings += _unwritten(b, ~written.all(axis=1))
     return Run(
-        function.name, device, *sizes, report.seconds, report.counters, report.trace, findings, report.build_seconds,
+        function.name,
+        device,
+        *sizes,
+        report.seconds,
+        report.counters,
+        report.trace,
+        findings,
+        report.build_seconds,
         report.messages,
-    )  # fmt: skip
+    )
 
 
 def _unwritten(b: Bound, missing: Any) -> list[Finding]:

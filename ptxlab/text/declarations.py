@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from ptxlab.errors import PtxSyntaxError
-from ptxlab.isa.types import WIDTH
+from ptxlab.isa.types import OPAQUE, PAIRS, WIDTH
 from ptxlab.text.model import Declaration, Initial, Name, Sum, Token, Variable
 from ptxlab.text.operands import Operands, found
 
@@ -15,7 +15,7 @@ LARGEST_ALIGNMENT = 1 << 30
 """The largest alignment that NVIDIA's assembler takes."""
 MOST_REGISTERS = 10_000_000
 """Registers in one declaration; from some number above on the assembler runs out of memory."""
-TYPES = (*WIDTH, "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "texref", "samplerref", "surfref")
+TYPES = (*WIDTH, *PAIRS, *OPAQUE)
 
 
 class Declarations(Operands):

@@ -14,12 +14,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from ptxlab.errors import PtxError
-from ptxlab.isa.types import WIDTH, width
+from ptxlab.isa.types import OPAQUE, WIDTH, width
 from ptxlab.targets import LOCAL_PER_THREAD
 from ptxlab.text.initial import mistake
 from ptxlab.text.model import Block, Declaration, Directive, Function, Label, Module, Token, Variable
 
-OPAQUE = ("texref", "samplerref", "surfref")
 VALUES = (*(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)), "b128", "f16", "f16x2", "f32", "f64")
 """The types that a variable may have; the others are types of instructions only."""
 RESERVED = ("_", "WARP_SZ")

@@ -11,17 +11,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ptxlab.isa import Form, FormError, form, types
-from ptxlab.isa.modifiers import SPECIAL
+from ptxlab.isa import Action, Form, FormError, form, types
+from ptxlab.isa.special import SPECIAL
 from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Variable, Vector
 
-WIDER = ("ld", "ldu", "st", "cvt")
-"""Instructions whose registers may be wider than their type."""
-ODD = ("isspacep", "fns", "call", "brx", "bar", "barrier")
-"""Instructions that take other operands than their types say."""
-READ_SPECIAL = ("mov", "cvt")
-"""Instructions that read special registers and the addresses of variables."""
-TAKE_ADDRESSES = ("mov", "cvta", "mapa", "getctarank")
+READ_SPECIAL = (Action.MOVE, Action.CONVERT)
+"""What can be done with special registers."""
+TAKE_ADDRESSES = (Action.MOVE, Action.CONVERT_ADDRESS)
+"""What can be done with the names of variables."""
 LENIENT = ("f16x2", "b128")
 """Types of registers that the assembler takes in many places."""
 
@@ -43,7 +40,7 @@ class Misfit:
 
 def misfit(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
     """The first operand that the assembler would refuse for its type; None where all fit or nothing is said of them."""
-    if instruction.name in ODD or found.op.kind == "warp":
+    if found.op.loose or found.op.kind == "warp":
         return None
     specs = [spec for spec in found.op.operands if not spec.second]
     firm = next((k for k, spec in enumerate(specs) if spec.optional), len(specs))
@@ -55,7 +52,7 @@ def misfit(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
         if spec.role == "addr":
             wrong = _address(found, k, operand, find)
         else:
-            wrong = _wrong(instruction, found, k, found.operand_type(spec), spec.role == "src", operand, find)
+            wrong = _wrong(found, k, found.operand_type(spec), spec.role == "src", operand, find)
         if wrong is not None:
             return wrong
     return None
@@ -74,9 +71,7 @@ def agreeing(instruction: Instruction, given: str, find: Find) -> str:
     return ""
 
 
-def _wrong(
-    instruction: Instruction, found: Form, k: int, wanted: str, read: bool, operand: Operand, find: Find
-) -> Misfit | None:
+def _wrong(found: Form, k: int, wanted: str, read: bool, operand: Operand, find: Find) -> Misfit | None:
     if isinstance(operand, Pair):
         operand = operand.first
     if isinstance(operand, Not):
@@ -93,13 +88,13 @@ def _wrong(
     name = operand.text
     variable = find(name)
     if variable is None:  # a special register, a label or a function
-        return _special(instruction, found, k, wanted, name) if read and name in SPECIAL else None
+        return _special(found, k, wanted, name) if read and name in SPECIAL else None
     if variable.space != "reg":
-        if instruction.name in TAKE_ADDRESSES or not read:
+        if found.op.does in TAKE_ADDRESSES or not read:
             return None
         load = f"mov.u64 %address, {name};"
         return Misfit(k, f"{found.opcode} takes no variable; mov gives the address of {name}", before=load)
-    if (variable.vector > 1 and "." not in name) or fits(instruction.name, wanted, variable.type):
+    if (variable.vector > 1 and "." not in name) or fits(wanted, variable.type, wider=found.properties.wider_registers):
         return None
     return Misfit(k, f"{found.opcode} takes {_in_words(wanted)} here; {name} is .{variable.type}", type=variable.type)
 
@@ -108,7 +103,7 @@ def _address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None
     """An address without its brackets, or one that is no integer."""
     if isinstance(operand, Name):
         return Misfit(k, f"{found.opcode} takes an address in brackets here, found {operand}", f"[{operand}]")
-    if isinstance(operand, Address) and isinstance(operand.base, Name) and found.op.name != "fence":
+    if isinstance(operand, Address) and isinstance(operand.base, Name) and found.op.does is not Action.FENCE:
         variable = find(operand.base.text)
         if variable is not None and variable.space == "reg" and variable.type in ("pred", "f16", "f32", "f64"):
             return Misfit(k, f"{operand.base} is .{variable.type} and cannot be an address")
@@ -118,9 +113,11 @@ def _address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None
 def in_braces(found: Form, operand: Operand) -> bool:
     """Whether a single operand stands in braces where the assembler takes none: loads, stores and `mov` of untyped
     bits do (Triton writes `ld.global.b32 { %r1 }, [%rd1]`)."""
-    if not isinstance(operand, Vector) or len(operand.elements) != 1 or found.op.kind not in ("pure", "lane", "memory"):
+    if not isinstance(operand, Vector) or len(operand.elements) != 1:
         return False
-    return found.op.name not in ("ld", "ldu", "st") and not (found.op.name == "mov" and str(found.type)[0] == "b")
+    if found.op.kind in ("flow", "none", "warp", "async") or found.properties.plain:
+        return False
+    return not (found.op.does is Action.MOVE and str(found.type)[0] == "b")
 
 
 def guard_misfit(instruction: Instruction, find: Find) -> str:
@@ -132,14 +129,15 @@ def guard_misfit(instruction: Instruction, find: Find) -> str:
     return f"the guard @{name} is no predicate, it is .{variable.type}"
 
 
-def fits(instruction: str, wanted: str, given: str) -> bool:
-    """Whether a register of type `given` can stand where an instruction wants `wanted`."""
+def fits(wanted: str, given: str, *, wider: bool) -> bool:
+    """Whether a register of type `given` can stand where an instruction wants `wanted`; `wider`: one with more bits
+    can."""
     if given in LENIENT:
         return True
     if "pred" in (wanted, given):
         return wanted == given
     bits, room = types.width(wanted), types.width(given)
-    if room < bits or (room > bits and instruction not in WIDER):
+    if room < bits or (room > bits and not wider):
         return False
     if wanted[0] == "b" and wanted[1:].isdigit():
         return True
@@ -181,13 +179,13 @@ def _literal(found: Form, k: int, wanted: str, number: Number) -> Misfit | None:
     return Misfit(k, f"{found.opcode} takes an integer here, found the floating-point number {number.text}", text)
 
 
-def _special(instruction: Instruction, found: Form, k: int, wanted: str, name: str) -> Misfit | None:
+def _special(found: Form, k: int, wanted: str, name: str) -> Misfit | None:
     """A special register, which only `mov` and `cvt` read, and `mov` with its own width."""
     given = SPECIAL[name].type
-    if instruction.name not in READ_SPECIAL:
+    if found.op.does not in READ_SPECIAL:
         return Misfit(k, f"{found.opcode} cannot read {name}; only mov can", before=f"mov.{given} %r, {name};")
     wide = {types.width(wanted), types.width(given)} == {32, 64} and name != "%gridid"
-    if instruction.name == "mov" and wide:
+    if found.op.does is Action.MOVE and wide:
         return Misfit(
             k, f"{name} is .{given}; {found.opcode} takes {_in_words(wanted)}", before=f"mov.{given} %r, {name};"
         )

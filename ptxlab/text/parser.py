@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxlab.errors import PtxSyntaxError, Span
+from ptxlab.isa import Action, action_of
 from ptxlab.text.collection import uncollected
 from ptxlab.text.declarations import LINKAGES, SPACES, Declarations
 from ptxlab.text.lexer import Source
@@ -33,8 +34,10 @@ PERFORMANCE = (
     ".explicitcluster", ".reqnctapercluster", ".maxclusterrank", ".blocksareclusters", ".abi_preserve",
     ".abi_preserve_control",
 )  # fmt: skip
-
-
+DIRECTIVES = (
+    *WITHOUT_SEMICOLON, *WITH_SEMICOLON, *STARTS_ITEM, *PERFORMANCE, ".align", ".ptr", ".managed", ".unified",
+)  # fmt: skip
+"""Every directive, state spaces left out, with the words in front of declarations and in their attributes."""
 THREE_SIZES = (".maxntid", ".reqntid", ".reqnctapercluster")
 FROM_ZERO = (".abi_preserve", ".abi_preserve_control", ".maxclusterrank", ".reqnctapercluster")
 ONCE = ("version", "target", "address_size")
@@ -309,7 +312,7 @@ class _Parser(Declarations):
         if more.text != ";":
             if more.text in ("}", "@", "") or more.kind == "directive":
                 raise self.missing(f"operands or ';' after {opcode}", ";")
-            call = opcode.startswith("call")
+            call = action_of(opcode) is Action.CALL
             operands.append(self.operand(call))
             while tokens[self.at].text == ",":
                 self.at += 1

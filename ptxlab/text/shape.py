@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ptxlab.isa.special import SPECIAL_REGISTERS
 from ptxlab.text.model import Address, Guard, Instruction, Name, Number, Operand, Vector
 from ptxlab.text.scope import Scope
-from ptxlab.text.words import SPECIAL_REGISTERS
 
 
 def shape_of(instruction: Instruction, scope: Scope) -> tuple[tuple[object, ...] | None, bool]:

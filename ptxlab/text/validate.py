@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from itertools import chain, pairwise
 
 from ptxlab.errors import PtxError
-from ptxlab.isa import TABLE, FormError, form, found
+from ptxlab.isa import TABLE, Action, FormError, action_of, form, found
+from ptxlab.isa.left_out import LEFT_OUT
+from ptxlab.isa.special import SPECIAL_REGISTERS
 from ptxlab.text.collection import uncollected
 from ptxlab.text.declared import misdeclared
 from ptxlab.text.fits import agreeing, guard_misfit, misfit
@@ -33,10 +35,10 @@ from ptxlab.text.model import (
 from ptxlab.text.scope import Scope
 from ptxlab.text.shape import shape_of
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
-from ptxlab.text.words import OPCODES, SPECIAL_REGISTERS
 
-BRANCHES = ("bra", "brx")
-_OPCODES = tuple(sorted(OPCODES))
+BRANCHES = (Action.BRANCH, Action.INDEXED_BRANCH)
+_OPCODES = tuple(sorted({*TABLE, *LEFT_OUT}))
+"""The first word of every instruction of PTX ISA 9.0."""
 _SPECIALS = frozenset(name.partition(".")[0] for name in SPECIAL_REGISTERS if name[-1].isalpha())
 
 
@@ -144,7 +146,7 @@ class _Validator:
     def modifiers_and_count(self, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
         """An unknown opcode, modifiers that no table entry has, a number of operands that none takes."""
         if instruction.name not in TABLE:
-            if instruction.name not in OPCODES:
+            if instruction.name not in TABLE and instruction.name not in LEFT_OUT:
                 yield self.unknown(instruction, _opcode_tokens(instruction)[0])
             return
         try:
@@ -156,7 +158,7 @@ class _Validator:
             hint = functools.partial(self.reworded, instruction.opcode, tokens, problem.at, problem.length)
             yield self.error(problem.what, token, hint, problem.syntax, at, length)
             return
-        if instruction.name != "call":
+        if action_of(instruction.opcode) is not Action.CALL:
             yield from self.count(instruction, scope)
 
     def reworded(self, opcode: str, tokens: tuple[Token, ...], at: int, length: int) -> str:
@@ -219,7 +221,7 @@ class _Validator:
 
     def names(self, instruction: Instruction, scope: Scope, function: Function) -> Iterator[PtxError]:
         """Registers and variables without a declaration, branch targets without a label."""
-        branch = instruction.name in BRANCHES
+        branch = action_of(instruction.opcode) in BRANCHES
         used = chain.from_iterable(map(_names, instruction.operands))
         reported: set[str] = set()
         for name in chain([instruction.guard.name] if instruction.guard else [], used):
@@ -282,7 +284,7 @@ class _Validator:
                 f"{base} is not declared", token, base, functools.partial(nearest, base, scope.all_names(_SPECIALS)),
                 lambda: f".reg .{_type_of(instruction, token.text)} {base};",
             )  # fmt: skip
-        called = instruction.name == "call" and Name(base) in instruction.operands
+        called = action_of(instruction.opcode) is Action.CALL and Name(base) in instruction.operands
         what = "function or register" if called else "variable or register"
         close = functools.partial(nearest, base, scope.all_names())
         return self.misspelt(f"no {what} {base} is declared", token, base, close)

@@ -12,9 +12,9 @@ from engine_cases import CASES as PROGRAMS
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 import ptxlab as pl
-from ptxlab.emulate.program.instruction_mix import flops_of, pipe_of
 from ptxlab.emulate.runtime.counters import METRICS, Counters, LineCounters
 from ptxlab.isa import form
+from ptxlab.isa.work import Work
 
 TILE = ".shared .align 128 .b8 tile[32768];"
 
@@ -321,12 +321,13 @@ L:
     ("cvt.rn.f32.s32", "xu"), ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "tensor"),
 ])  # fmt: skip
 def test_pipes(opcode: str, pipe: str) -> None:
-    assert pipe_of(form(opcode)) == pipe
+    assert form(opcode).properties.work.pipe == pipe
 
 
 def test_matrix_products_count_by_their_shape() -> None:
-    assert flops_of(form("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32")) == ("tensor", 2 * 16 * 8 * 16)
-    assert flops_of(form("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32")) == ("tensor", 0)
+    halves, integers = "m16n8k16.row.col.f32.f16.f16.f32", "m16n8k32.row.col.s32.s8.s8.s32"
+    assert form(f"mma.sync.aligned.{halves}").properties.work == Work("tensor", "", "tensor", 2 * 16 * 8 * 16)
+    assert form(f"mma.sync.aligned.{integers}").properties.work == Work("tensor", "", "tensor", 0)
 
 
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")

@@ -93,7 +93,7 @@ class Clock(Record):
     sync: Array[u32] = array(32, 32)
     words: Array[u64] = array(64)
     warp: Ref[Warp]
-    writer: Pointer[u64]
+    writer: Pointer[u64] | None
     head: Row
     rows: Array[Row] = array(4)
     table: Pointer[Row]

@@ -10,7 +10,7 @@ import pytest
 from debugger_page import EXCHANGE, SHUFFLES, rows_of, run_to
 
 import ptxlab as pl
-from ptxlab.emulate.rules.instructions import shuffle_source
+from ptxlab.emulate.rules.lane_masks import MODES, shuffle_source
 from ptxlab.isa import fragments
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -28,9 +28,10 @@ def test_shuffles_come_from_the_lanes_that_the_machine_reads(parts: Any) -> None
         "(cases) => cases.map(([mode, by, clamp]) => shuffleSources(mode, by, new Array(32).fill(clamp)))", cases
     )
     for (mode, by, clamp), found in zip(cases, shown, strict=True):
+        sources, legal, _ = shuffle_source(MODES[mode], np.array(by, np.uint32), np.full(32, clamp, np.uint32))
         for lane in range(32):
-            source, legal, _ = shuffle_source(mode, lane, by[lane], clamp)
-            assert found[lane] == {"source": source & 31 if legal else lane, "legal": legal}, (mode, lane, clamp)
+            source = int(sources[lane]) & 31 if legal[lane] else lane
+            assert found[lane] == {"source": source, "legal": bool(legal[lane])}, (mode, lane, clamp)
 
 
 def test_a_shuffle_is_drawn_as_arrows(viewer: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import runpy
 import shutil
 import subprocess
 from pathlib import Path
@@ -183,12 +184,17 @@ def test_what_can_be_opened() -> None:
 
 
 def test_the_bundle_is_made_from_the_sources_here() -> None:
-    names = ("build.mjs", "editor.js", "package-lock.json", "package.json", "ptx.js")
+    names = ("build.mjs", "editor.js", "package-lock.json", "package.json", "ptx.js", "words.js")
     digest = hashlib.sha256()
     for name in names:
         digest.update(f"{name}\0{(FRONTEND / name).read_text(encoding='utf-8')}\0".encode())
     first = assets.script("editor").partition("\n")[0]
     assert digest.hexdigest() in first, "build it again: make bundle"
+
+
+def test_the_editor_takes_its_words_from_the_lists_of_the_lexer() -> None:
+    made = runpy.run_path(str(FRONTEND / "words.py"))["words"]()
+    assert (FRONTEND / "words.js").read_text(encoding="utf-8") == made, "write it again: python frontend/words.py"
 
 
 def test_nothing_in_the_bundle_is_fetched() -> None:

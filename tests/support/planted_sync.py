@@ -128,6 +128,54 @@ OTHER:
 END:
 """)
 
+BARRIERS.add("a loop that warps leave after different rounds", "divergent block", body="""
+    shr.u32 %r7, %r1, 5;
+    - add.u32 %r7, %r7, 1;
+    + mov.u32 %r7, 2;
+ROUND:
+    bar.sync 0; //1
+    sub.u32 %r7, %r7, 1;
+    setp.gt.s32 %p6, %r7, 0;
+    @%p6 bra ROUND;
+    bar.sync 0; //2
+    st.global.u32 [%rd3], %r1;
+""")
+
+BARRIERS.add("a loop that a warp without work skips", "divergent block", body="""
+    mov.u32 %r7, 2;
+    - @%p2 bra DONE;
+ROUND:
+    bar.sync 0; //1
+    sub.u32 %r7, %r7, 1;
+    setp.gt.s32 %p6, %r7, 0;
+    @%p6 bra ROUND;
+DONE:
+    bar.sync 0; //2
+    st.global.u32 [%rd3], %r1;
+""")
+
+BARRIERS.add("each warp in a branch of its own", "divergent block", body="""
+    - @%p2 bra OTHER;
+    bar.sync 0; //1
+    st.global.u32 [%rd3], 1;
+    - bra END;
+    - OTHER:
+    - bar.sync 0; //2
+    - st.global.u32 [%rd3], 2;
+    - END:
+    mov.u32 %r6, 0;
+""")
+
+BARRIERS.add("one warp asks for a vote, the other does not", "divergent block", body="""
+    - @%p2 bra OTHER;
+    bar.red.popc.u32 %r6, 0, %p1; //1
+    - bra END;
+    - OTHER:
+    - bar.sync 0; //2
+    - END:
+    st.global.u32 [%rd3], %r1;
+""")
+
 # -- masks -------------------------------------------------------------------------------------------------------------
 
 for _name, _line in {

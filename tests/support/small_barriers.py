@@ -71,6 +71,51 @@ B:
     st.global.u32 [%rd3], %r6;
 """)
 
+clean("barrier.sync from two places, warp by warp", body="""
+    st.shared.u32 [%r10], %r1;
+    @%p2 bra A;
+    barrier.sync 0;
+    bra B;
+A:
+    barrier.sync 0;
+B:
+    ld.shared.u32 %r6, [%r12];
+    st.global.u32 [%rd3], %r6;
+""")
+
+clean("bar.sync from two places, with a count", body="""
+    st.shared.u32 [%r10], %r1;
+    @%p2 bra A;
+    bar.sync 1, 64;
+    bra B;
+A:
+    bar.sync 1, 64;
+B:
+    ld.shared.u32 %r6, [%r12];
+    st.global.u32 [%rd3], %r6;
+""")
+
+clean("a loop that warps leave to end", body="""
+    add.u32 %r31, %r22, 1;
+L:
+    bar.sync 0;
+    sub.u32 %r31, %r31, 1;
+    setp.gt.s32 %p9, %r31, 0;
+    @%p9 bra L;
+    st.global.u32 [%rd3], %r1;
+""")
+
+wrong("a loop that warps leave to meet", ("synccheck", "divergent block"), body="""
+    add.u32 %r31, %r22, 1;
+L:
+    bar.sync 0;
+    sub.u32 %r31, %r31, 1;
+    setp.gt.s32 %p9, %r31, 0;
+    @%p9 bra L;
+    bar.sync 0;
+    st.global.u32 [%rd3], %r1;
+""")
+
 wrong("bar.sync in half a warp", ANY_SYNC, body="""
     @%p4 bra A;
     bar.sync 0;

@@ -37,6 +37,29 @@ NESTED = """
 """
 """Tiles of four lanes meet within a warp, and read what the lane `other` away has stored."""
 
+COUNTED = """
+    @%p1 st.shared.u32 [%r20], %r6;
+    bar.sync 0;
+    setp.lt.u32 %p5, %r1, {lanes};
+    @%p5 ld.shared.u32 %r6, [%r20];
+    {between}
+    add.u32 %r6, %r6, 1;
+    @%p5 st.shared.u32 [%r20], %r6;
+    st.global.u32 [%rd3], %r6;
+"""
+"""The first lanes of the first warp load a word, add 1, store it: one store may come before another lane's load."""
+COUNTED_APART = """
+    @%p1 st.shared.u32 [%r20], %r6;
+    bar.sync 0;
+    setp.ge.u32 %p5, %r1, {lanes};
+    @%p5 bra E;
+    ld.shared.u32 %r6, [%r20];
+    add.u32 %r6, %r6, 1;
+    st.shared.u32 [%r20], %r6;
+E:
+    st.global.u32 [%rd3], %r6;
+"""
+
 # fmt: off
 clean("warp reduction", body="""
     mov.u32 %r6, %r1;
@@ -68,6 +91,13 @@ wrong("warp exchange unsynced", RAW, body="""
     ld.shared.u32 %r6, [%r11];
     st.global.u32 [%rd3], %r6;
 """)
+
+for some in (2, 3, 16, 31, 32):
+    wrong(f"{some} lanes count one word up", WAR, body=COUNTED.format(lanes=some, between=""), threads=32)
+    wrong(f"{some} lanes count one word up in a branch", WAR, body=COUNTED_APART.format(lanes=some), threads=32)
+    clean(f"{some} lanes read one word, meet, store it", body=COUNTED.format(lanes=some, between="bar.warp.sync -1;"))
+clean("one lane counts a word up", body=COUNTED.format(lanes=1, between=""))
+clean("one lane counts a word up in a branch", body=COUNTED_APART.format(lanes=1))
 
 wrong("warp exchange WAR", WAR, body="""
     st.shared.u32 [%r10], %r1;

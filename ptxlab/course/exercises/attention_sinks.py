@@ -57,7 +57,7 @@ def _sinks(g: Grading, answer: Any) -> None:
         o, lse = np.full_like(q, np.nan), np.full(1, np.nan, np.float32)
         run = g.launch(
             answer, 1, 32, q, key, value, o, lse, n, dim**-0.5, build={"D": dim, "S": sinks, "W": window}, counters=True
-        )  # fmt: skip
+        )
         if run is None:
             continue
         seen = sorted({*range(min(sinks, n)), *range(max(0, n - window), n)})
@@ -73,9 +73,12 @@ def _sinks(g: Grading, answer: Any) -> None:
         if g.close(case, o, exact.o[0, 0, 0], rtol=1e-3, atol=1e-4, says=shown):
             g.close(f"LSE: {case}", lse, exact.lse[0, 0], rtol=1e-4, atol=1e-4, says=shown)
             g.at_most(
-                f"reads no other key: {case}", run, "sectors", rows * (2 * len(seen) + 2) + 1,
+                f"reads no other key: {case}",
+                run,
+                "sectors",
+                rows * (2 * len(seen) + 2) + 1,
                 f"{shown} Key and value are {2 * rows} sectors each time.",
-            )  # fmt: skip
+            )
     g.note("Only the keys that are seen were read: the cost no longer grows with the length of the text.")
 
 

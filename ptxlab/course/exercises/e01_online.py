@@ -47,9 +47,13 @@ def _predict(g: Grading, answer: Any) -> None:
         line = place(out.kernel, probed(out.kernel, 2))
 
         def says(
-            named: list[int] = named, shrinks: list[int] = shrinks, scores: tuple[float, ...] = scores,
-            before: Any = before, rescale: Any = rescale, line: str = line,
-        ) -> list[str]:  # fmt: skip
+            named: list[int] = named,
+            shrinks: list[int] = shrinks,
+            scores: tuple[float, ...] = scores,
+            before: Any = before,
+            rescale: Any = rescale,
+            line: str = line,
+        ) -> list[str]:
             outside = [key for key in named if not 0 <= key < len(scores)]
             if outside:
                 return [f"There is no key {outside[0]}; the keys are 0 to {len(scores) - 1}."]
@@ -172,14 +176,26 @@ def _rescale(g: Grading, answer: Any) -> None:
             continue
         for which, name in ((2, "rescale"), (0, "running maximum m"), (1, "running sum l")):
             wrong = ~np.isclose(state[:, :, which], expected.state[:, :, which], rtol=1e-3, atol=1e-4)
-            g.part(f"{name} at every key", not wrong.any(),
-                   lambda which=which, wrong=wrong: _state(built, state, expected.state, which, wrong))  # fmt: skip
-        g.close("the output", o, expected.o[0, 0], rtol=1e-3, atol=1e-4, run=run,
-                says="m, l and rescale are not the only things that change when the maximum grows.")  # fmt: skip
+            g.part(
+                f"{name} at every key",
+                not wrong.any(),
+                lambda which=which, wrong=wrong: _state(built, state, expected.state, which, wrong),
+            )
+        g.close(
+            "the output",
+            o,
+            expected.o[0, 0],
+            rtol=1e-3,
+            atol=1e-4,
+            run=run,
+            says="m, l and rescale are not the only things that change when the maximum grows.",
+        )
         grew = int((expected.state[:, :, 2] < 1 - 1e-6).sum())
         error = float(np.max(np.abs(o - expected.o[0, 0])))
-        g.note(f"In {rows} threads the maximum grew {grew} times, and each time rescale was exp(m - m'). With logits "
-               f"of sigma {sigma:.2g} the output is within {error:.1e} of float64.")  # fmt: skip
+        g.note(
+            f"In {rows} threads the maximum grew {grew} times, and each time rescale was exp(m - m'). With logits "
+            f"of sigma {sigma:.2g} the output is within {error:.1e} of float64."
+        )
 
 
 def _state(built: Any, state: Any, exact: Any, which: int, wrong: Any) -> list[str]:
@@ -211,7 +227,8 @@ in almost every row. Find out why, and mend it. One line is in the wrong place.
 """,
     starter=_ONLINE.format(name="mended", early="        row_max.set(new_max)\n", late=""),
     solution=_ONLINE.format(
-        name="mended", early="",
+        name="mended",
+        early="",
         late="        row_max.set(new_max)  # last: rescale needs the old maximum once more\n",
     ),
     answer="mended",
@@ -225,7 +242,7 @@ in almost every row. Find out why, and mend it. One line is in the wrong place.
         "the output, with logits so large that a missing rescale cannot hide",
     ),
     grade=_rescale,
-)  # fmt: skip
+)
 
 
 EXERCISES = (PREDICT, LSE, RESCALE, THRIFT, WINDOW)

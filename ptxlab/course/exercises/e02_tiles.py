@@ -82,8 +82,13 @@ def _smooth(g: Grading, answer: Any) -> None:
         run = g.launch(answer, 1, block, x, y, n, rounds, counters=True, seed=n)
         if run is not None and g.close(f"right for {n} numbers and {rounds} rounds", y, right, run=run):
             limit = (2 * rounds + 1) * (block // 32)
-            g.at_most(f"two barriers a round, {n} numbers", run, "barriers", limit,
-                      f"({rounds} rounds, {block // 32} warps, each counted for itself.)")  # fmt: skip
+            g.at_most(
+                f"two barriers a round, {n} numbers",
+                run,
+                "barriers",
+                limit,
+                f"({rounds} rounds, {block // 32} warps, each counted for itself.)",
+            )
             g.note(
                 f"{n} numbers, {rounds} rounds: right, no race, and {block - n} idle threads arrived at every barrier."
             )
@@ -177,8 +182,13 @@ def _copy(g: Grading, answer: Any) -> None:
                 low, high = first * D + start, first * D + min(start + 32, count) - 1
                 ideal += high // 8 - low // 8 + 1
         own = _own_sectors(n, D, block)
-        g.at_most(f"neighbours load neighbouring elements: {case}", run, "sectors", ideal * blocks + own,
-                  f"The copy needs {ideal} sectors a block when 32 lanes take 32 elements side by side.")  # fmt: skip
+        g.at_most(
+            f"neighbours load neighbouring elements: {case}",
+            run,
+            "sectors",
+            ideal * blocks + own,
+            f"The copy needs {ideal} sectors a block when 32 lanes take 32 elements side by side.",
+        )
         g.note(f"{case}: right, with {ideal} sectors of keys a block.")
 
 
@@ -266,8 +276,13 @@ def _blocksum(g: Grading, answer: Any) -> None:
         if run is not None and g.close(f"right for {n} numbers in blocks of {B}", y, right, run=run):
             g.at_most(f"{steps + 1} barriers a warp in blocks of {B}", run, "barriers", (steps + 1) * warps)
             each = 24 + 12 * steps
-            g.at_most(f"a tree, not a queue: {B} threads", run, "warp instructions", each * warps,
-                      f"That is {each} for each warp; adding {B} numbers one by one takes longer.")  # fmt: skip
+            g.at_most(
+                f"a tree, not a queue: {B} threads",
+                run,
+                "warp instructions",
+                each * warps,
+                f"That is {each} for each warp; adding {B} numbers one by one takes longer.",
+            )
             assert run.counters is not None
             g.note(f"{n} numbers, blocks of {B}: {run.counters.warp_instructions // warps} instructions a warp.")
 

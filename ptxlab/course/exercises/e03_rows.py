@@ -19,9 +19,17 @@ ALL = 0xFFFFFFFF
 
 @kernel
 def scores(
-    k: Builder, q: Ptr[f32], key: Ptr[f32], s: Ptr[f32],
-    *, high: int = 4, wide: int = 4, D: int = 16, vector: int = 4, pad: int = 4,
-) -> None:  # fmt: skip
+    k: Builder,
+    q: Ptr[f32],
+    key: Ptr[f32],
+    s: Ptr[f32],
+    *,
+    high: int = 4,
+    wide: int = 4,
+    D: int = 16,
+    vector: int = 4,
+    pad: int = 4,
+) -> None:
     """The kernel of the notebook: S = Q K' for 16*high rows and 16*wide keys of D numbers; one block of 256 threads."""
     stride = D + pad
     q_tile, k_tile = k.shared(f32, 16 * high * stride), k.shared(f32, 16 * wide * stride)
@@ -181,13 +189,21 @@ def _share(g: Grading, answer: Any) -> None:
             continue
         case = f"{n} rows of scores around {sigma:.2g}"
         sums = p.sum(axis=1)
-        if g.close(f"right for {case}", p, _softmax(s), run=run, rtol=1e-3, atol=1e-6,
-                   says=f"Its row adds up to {sums[np.argmax(np.abs(sums - 1))]:.4g}."):  # fmt: skip
+        if g.close(
+            f"right for {case}",
+            p,
+            _softmax(s),
+            run=run,
+            rtol=1e-3,
+            atol=1e-6,
+            says=f"Its row adds up to {sums[np.argmax(np.abs(sums - 1))]:.4g}.",
+        ):
             warps = 4 * blocks
             g.at_most(f"eight shuffles for {case}", run, "shuffles", 8 * warps, f"That is 8 for each of {warps} warps.")
             g.at_most(f"no barrier for {case}", run, "barriers", 0, "The threads of a row are in one warp.")
-            g.at_most(f"no memory for {case}", run, "shared loads", 0,
-                      "Registers can be read across the warp without it.")  # fmt: skip
+            g.at_most(
+                f"no memory for {case}", run, "shared loads", 0, "Registers can be read across the warp without it."
+            )
             g.note(f"{case}: every row adds up to 1 within {np.abs(sums - 1).max():.1e}.")
 
 
@@ -278,8 +294,15 @@ def _logsumexp(g: Grading, answer: Any) -> None:
         top = s.max(axis=1).astype(np.float64)
         right = top + np.log(np.exp(s - top[:, None]).sum(axis=1))
         case = f"{n} rows of {m} numbers"
-        if g.close(f"right for {case}", lse, right, run=run, rtol=1e-5, atol=1e-3,
-                   says="The scores are around 200 or -200, and e^200 is no f32."):  # fmt: skip
+        if g.close(
+            f"right for {case}",
+            lse,
+            right,
+            run=run,
+            rtol=1e-5,
+            atol=1e-3,
+            says="The scores are around 200 or -200, and e^200 is no f32.",
+        ):
             g.at_most(f"eight shuffles for {case}", run, "shuffles", 8 * 2 * blocks)
             g.at_most(f"no memory for {case}", run, "shared loads", 0)
             g.note(f"{case}: within {np.abs(lse - right).max():.1e}.")

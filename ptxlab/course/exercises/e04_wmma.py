@@ -81,10 +81,16 @@ def _deep(g: Grading, answer: Any) -> None:
         if run is None:
             continue
         if g.equal(f"right for K = {K}", c, a.astype(np.float32) @ b.astype(np.float32), run=run):
-            g.part(f"tensor cores do it, K = {K}", executed(run, "wmma.mma") == K // 16,
-                   f"{executed(run, 'wmma.mma')} wmma.mma were executed; {K // 16} are needed.")  # fmt: skip
-            g.part(f"the sum stays in registers, K = {K}", executed(run, "wmma.store") == 1,
-                   f"{executed(run, 'wmma.store')} wmma.store were executed; one, at the end, is enough.")  # fmt: skip
+            g.part(
+                f"tensor cores do it, K = {K}",
+                executed(run, "wmma.mma") == K // 16,
+                f"{executed(run, 'wmma.mma')} wmma.mma were executed; {K // 16} are needed.",
+            )
+            g.part(
+                f"the sum stays in registers, K = {K}",
+                executed(run, "wmma.store") == 1,
+                f"{executed(run, 'wmma.store')} wmma.store were executed; one, at the end, is enough.",
+            )
             g.note(f"K = {K}: {K // 16} products, one store.")
 
 
@@ -144,15 +150,21 @@ def _keys(g: Grading, answer: Any) -> None:
 
         if g.equal(f"right for {n} keys of {D}", s, right, run=run, says=says):
             found, needed = executed(run, "wmma.mma"), n // 16 * (D // 16)
-            g.part(f"tensor cores do it, {n} keys of {D}", found == needed,
-                   f"{found} wmma.mma were executed; {needed} are needed.")  # fmt: skip
+            g.part(
+                f"tensor cores do it, {n} keys of {D}",
+                found == needed,
+                f"{found} wmma.mma were executed; {needed} are needed.",
+            )
             assert run.counters is not None
             opcodes = [opcode.split(".") for opcode in run.counters.opcodes]
             loads = {words[5] for words in opcodes if words[:3] == ["wmma", "load", "b"]}
             products = {words[5] for words in opcodes if words[:2] == ["wmma", "mma"]}
-            g.part(f"load and product say the same, {n} keys of {D}", loads == products,
-                   f"B is loaded as .{'/.'.join(loads)} and multiplied as .{'/.'.join(products)}. It came out right on "
-                   "this machine; the manual promises nothing.")  # fmt: skip
+            g.part(
+                f"load and product say the same, {n} keys of {D}",
+                loads == products,
+                f"B is loaded as .{'/.'.join(loads)} and multiplied as .{'/.'.join(products)}. It came out right on "
+                "this machine; the manual promises nothing.",
+            )
             g.note(f"{n} keys of {D}: right, and nothing was transposed in memory.")
 
 
@@ -212,9 +224,12 @@ def _reuse(g: Grading, answer: Any) -> None:
             g.equal(f"right for K = {K}", c, right, run=run)
             continue
         loads, products = executed(run, "wmma.load"), executed(run, "wmma.mma")
-        g.part(f"one load a product, K = {K}", products == K // 4 and loads <= products,
-               f"{products} products took {loads} loads of fragments; {K // 4} loads are enough for the {K // 4} "
-               "products that are needed.")  # fmt: skip
+        g.part(
+            f"one load a product, K = {K}",
+            products == K // 4 and loads <= products,
+            f"{products} products took {loads} loads of fragments; {K // 4} loads are enough for the {K // 4} "
+            "products that are needed.",
+        )
         g.note(f"K = {K}: {loads} loads for {products} products.")
 
 
@@ -316,9 +331,14 @@ def _rows(g: Grading, answer: Any) -> None:
         if g.close("right", c, right, run=run, rtol=1e-5, says=f"Row 0 adds up to {sums[0]:.4g}."):
             g.part("tensor cores do it", executed(run, "wmma.mma") == 1, "No wmma.mma was executed, or too many.")
             pried = _pried(built)
-            g.part("the fragment stays closed", pried is None, lambda: [
-                "This instruction takes single elements out of a fragment, as if it knew where they lie:",
-                g.place(run, pried.line if pried else 0)])  # fmt: skip
+            g.part(
+                "the fragment stays closed",
+                pried is None,
+                lambda: [
+                    "This instruction takes single elements out of a fragment, as if it knew where they lie:",
+                    g.place(run, pried.line if pried else 0),
+                ],
+            )
             g.note("Every row adds up to 1, on any card: nothing relies on where a fragment has its elements.")
 
 

@@ -100,11 +100,17 @@ def _address(g: Grading, answer: Any) -> None:
         if run is None:
             continue
         right = q.astype(np.float32) @ key.astype(np.float32).T
-        if g.equal(f"right for D = {D}", s, right, run=run,
-                   says="Matrix j goes into register j of every lane, and b[:2] are to be keys 0 to 7."):  # fmt: skip
+        if g.equal(
+            f"right for D = {D}",
+            s,
+            right,
+            run=run,
+            says="Matrix j goes into register j of every lane, and b[:2] are to be keys 0 to 7.",
+        ):
             found = executed(run, "ldmatrix")
-            g.part(f"ldmatrix does it, D = {D}", found == D // 16,
-                   f"{found} ldmatrix were executed; {D // 16} are needed.")  # fmt: skip
+            g.part(
+                f"ldmatrix does it, D = {D}", found == D // 16, f"{found} ldmatrix were executed; {D // 16} are needed."
+            )
             g.note(f"D = {D}: one ldmatrix for two products.")
 
 
@@ -265,8 +271,13 @@ def _rowmax(g: Grading, answer: Any) -> None:
             continue
         few = g.at_most(f"four shuffles for {case}", run, "shuffles", 4)
         if few:
-            g.at_most(f"no shared memory for {case}", run, "shared loads", 0,
-                      "The four lanes of a row can read each other's registers.")  # fmt: skip
+            g.at_most(
+                f"no shared memory for {case}",
+                run,
+                "shared loads",
+                0,
+                "The four lanes of a row can read each other's registers.",
+            )
         g.note(f"{case}: {executed(run, 'shfl')} shuffles for 16 rows.")
 
 

@@ -107,12 +107,21 @@ def _transpose(g: Grading, answer: Any, room: int, why: str) -> None:
         if not np.array_equal(y, right):
             g.equal(f"right for {blocks} matrices", y, right, run=run)
             continue
-        if not g.at_most(f"each byte once, {blocks} matrices", run, "sectors", 2 * blocks * 128,
-                         "Lanes that are neighbours must read, and write, neighbours in global memory."):  # fmt: skip
+        if not g.at_most(
+            f"each byte once, {blocks} matrices",
+            run,
+            "sectors",
+            2 * blocks * 128,
+            "Lanes that are neighbours must read, and write, neighbours in global memory.",
+        ):
             continue
         stores, loads = _conflicts(run, "st.shared"), _conflicts(run, "ld.shared")
-        g.part(f"no bank conflict, {blocks} matrices", stores == loads == 0,
-               f"{stores} wavefronts too many in stores to shared memory, {loads} in loads.", why)  # fmt: skip
+        g.part(
+            f"no bank conflict, {blocks} matrices",
+            stores == loads == 0,
+            f"{stores} wavefronts too many in stores to shared memory, {loads} in loads.",
+            why,
+        )
         g.note(f"{blocks} matrices: right, every sector full, no conflict.")
     if not g.failed:
         _shared(g, f"at most {room} bytes of shared memory", built, room)
@@ -237,16 +246,25 @@ def _half(g: Grading, answer: Any) -> None:
             right[part, half, :, register] = x[row, first] | x[row, first + 1].astype(np.uint32) << 16
         if not np.array_equal(out, right):
             wrong = int((out != right).sum())
-            g.part(f"right for {rows} rows", False,
-                   f"{wrong} of {out.size} registers hold something else than their elements of the matrix: two chunks "
-                   "lie in one place, or a chunk is looked for where it was not put.")  # fmt: skip
+            g.part(
+                f"right for {rows} rows",
+                False,
+                f"{wrong} of {out.size} registers hold something else than their elements of the matrix: two chunks "
+                "lie in one place, or a chunk is looked for where it was not put.",
+            )
             continue
         stores, loads = _conflicts(run, "st.shared"), _conflicts(run, "ldmatrix")
-        g.part(f"no conflict when it is written, {rows} rows", stores == 0,
-               f"{stores} wavefronts too many: eight neighbouring lanes write two rows of four chunks.")  # fmt: skip
-        g.part(f"no conflict when it is read, {rows} rows", loads == 0,
-               f"{loads} wavefronts too many: ldmatrix reads one chunk of eight rows, "
-               "and rows r and r + 2 begin in the same bank.")  # fmt: skip
+        g.part(
+            f"no conflict when it is written, {rows} rows",
+            stores == 0,
+            f"{stores} wavefronts too many: eight neighbouring lanes write two rows of four chunks.",
+        )
+        g.part(
+            f"no conflict when it is read, {rows} rows",
+            loads == 0,
+            f"{loads} wavefronts too many: ldmatrix reads one chunk of eight rows, "
+            "and rows r and r + 2 begin in the same bank.",
+        )
         if not g.failed:
             _shared(g, f"no more than {rows} rows of 64 bytes", built, 64 * rows)
         g.note(f"{rows} rows: no conflict, and not a byte is wasted.")
@@ -325,12 +343,20 @@ def _walk(g: Grading, answer: Any) -> None:
             g.equal("right", y, x.sum(axis=1), run=run)
             continue
         loads = [line for line in run.counters.by_line.values() if line.opcode.startswith("ld.shared")]
-        kept = g.part("the tile stays swizzled", sum(line.bytes for line in loads) >= 4096 and not _conflicts(run),
-                      f"{_conflicts(run)} bank conflicts; {sum(line.bytes for line in loads)} bytes were read from the "
-                      "tile, which has 4096.")  # fmt: skip
+        kept = g.part(
+            "the tile stays swizzled",
+            sum(line.bytes for line in loads) >= 4096 and not _conflicts(run),
+            f"{_conflicts(run)} bank conflicts; {sum(line.bytes for line in loads)} bytes were read from the "
+            "tile, which has 4096.",
+        )
         if kept:
-            g.at_most("at most 140 instructions", run, "warp instructions", 140,
-                      "The eight loads and 32 additions are 40 of them.")  # fmt: skip
+            g.at_most(
+                "at most 140 instructions",
+                run,
+                "warp instructions",
+                140,
+                "The eight loads and 32 additions are 40 of them.",
+            )
             g.note(f"{run.counters.warp_instructions} instructions.")
 
 

@@ -306,11 +306,12 @@ def _pipeline(g: Grading, answer: Any) -> None:
         late = [t for t, asked in enumerate(used[:-1]) if asked < t + 2]
         t = late[0] if late else 0
         g.part(
-            f"the next tile is on its way: {tiles} tiles, {warps} warps", not late and len(used) == tiles,
+            f"the next tile is on its way: {tiles} tiles, {warps} warps",
+            not late and len(used) == tiles,
             f"When lane 0 of warp 0 (of {LANES} lanes) read tile {t}, it had asked for {used[t] if used else 0} "
             f"tiles: "
             f"tile {t + 1} was not yet on its way.",
-        )  # fmt: skip
+        )
         g.at_most(f"one barrier a tile: {tiles} tiles, {warps} warps", run, "barriers", warps * (tiles + 1))
     g.note("Whenever a tile was read, the next one had been asked for, and one barrier a tile kept both promises.")
 
@@ -345,9 +346,13 @@ you like).
         "fetch(tile + 1, "
         "(tile + 1) & 1), commit, add_up(tile, tile & 1).",
     ),
-    graded=("y, for other numbers of tiles and warps", "the next tile is on its way when one is read",
-            "no race and no early read", "one barrier a tile"),
+    graded=(
+        "y, for other numbers of tiles and warps",
+        "the next tile is on its way when one is read",
+        "no race and no early read",
+        "one barrier a tile",
+    ),
     grade=_pipeline,
-)  # fmt: skip
+)
 
 EXERCISES = (ARRIVED, WAIT, TAIL, FREE, PIPELINE)

@@ -173,10 +173,13 @@ def _coalesce(g: Grading, answer: Any) -> None:
         rows = dim * 4 // 32  # sectors of a row
         if g.close(f"{n} scores of {dim} elements", score, key.astype(np.float64) @ q, rtol=1e-4, atol=1e-4):
             g.at_most(
-                f"no sector is brought twice, D = {dim}", run, "sectors", n * (2 * rows + 1),
+                f"no sector is brought twice, D = {dim}",
+                run,
+                "sectors",
+                n * (2 * rows + 1),
                 f"A row of {dim} floats is {rows} sectors. Query and key: {2 * rows} for each score, one for the "
                 f"store.",
-            )  # fmt: skip
+            )
     g.note("Each load of the warp touched no sector that another load had brought.")
 
 
@@ -258,10 +261,11 @@ def _empty(g: Grading, answer: Any) -> None:
             exact_o[b], exact_lse[b] = exact.o[0, 0, 0], exact.lse[0, 0, 0]
         full, b = np.array(lengths) > 0, lengths.index(0)
         right = g.part(
-            f"lengths {lengths}: without keys O = 0", bool((o[~full] == 0).all()),
+            f"lengths {lengths}: without keys O = 0",
+            bool((o[~full] == 0).all()),
             f"Sequence {b} has no key, so its loop never ran: row_sum was still 0 and acc was 0. Lane 0 stored "
             f"{o[b, 0]:g} where 0 is wanted: what is 0 / 0?",
-        )  # fmt: skip
+        )
         right &= g.part(
             f"lengths {lengths}: without keys LSE = -inf", bool((lse[~full] == -np.inf).all()),
             f"Sequence {b} has no key: its log-sum-exp should be -inf, the kernel stored {lse[b]:g}. "

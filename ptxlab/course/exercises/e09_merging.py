@@ -87,15 +87,17 @@ def _empty(g: Grading, answer: Any) -> None:
             continue
         want_o, want_lse = reference.merge_states(o1.astype(float), lse1.astype(float), o2.astype(float), lse2)
         g.part(
-            f"row 3, D = {dim}: two parts without keys", not np.isnan(o[3]).any() and bool((o[3] == 0).all()),
+            f"row 3, D = {dim}: two parts without keys",
+            not np.isnan(o[3]).any() and bool((o[3] == 0).all()),
             "Row 3 merges two parts without keys, both with log-sum-exp -inf: the kernel computed -inf - (-inf), "
             "which is "
             f"NaN, and stored o[3, 0] = {o[3, 0]:g}. Wanted is 0.",
-        )  # fmt: skip
+        )
         g.part(
-            f"row 3, D = {dim}: its log-sum-exp", lse[3] == -np.inf,
+            f"row 3, D = {dim}: its log-sum-exp",
+            lse[3] == -np.inf,
             f"Row 3 has no key on either side: its log-sum-exp stays -inf; the kernel stored {lse[3]:g}.",
-        )  # fmt: skip
+        )
         if not np.isnan(o[3]).any():
             g.close(f"all outputs, D = {dim}", o, want_o, rtol=1e-4)
             g.close(f"all log-sum-exps, D = {dim}", lse, want_lse, rtol=1e-5)
@@ -323,9 +325,12 @@ def _many(g: Grading, answer: Any) -> None:
             g.close(f"{parts} parts, {rows} rows: lse", merged_lse, want_lse, rtol=1e-4, atol=1e-5, says=says)
             least = rows * (parts * (dim // 8 + dim // 32) + dim // 8 + 1)
             g.at_most(
-                "each number of the parts is loaded once", run, "sectors", least,
+                "each number of the parts is loaded once",
+                run,
+                "sectors",
+                least,
                 "In one pass a thread loads each part's log-sum-exp and its element of the output once.",
-            )  # fmt: skip
+            )
     g.note("One pass over the parts, with the rescale of notebook 01: a part is nothing but a very heavy key.")
 
 
@@ -347,7 +352,7 @@ many sectors.
 def many(
     k: Builder, o: Ptr[f32], lse: Ptr[f32], merged: Ptr[f32], merged_lse: Ptr[f32], parts: u32, rows: u32,
     *, D: int = 32,
-):  # fmt: skip
+):
     """One block = one row; thread d merges element d of all parts."""
     row, d = k.ctaid.x, k.tid.x
     total = k.var(f32, 0.0)
@@ -361,7 +366,7 @@ def many(
 def many(
     k: Builder, o: Ptr[f32], lse: Ptr[f32], merged: Ptr[f32], merged_lse: Ptr[f32], parts: u32, rows: u32,
     *, D: int = 32,
-):  # fmt: skip
+):
     """One block = one row; thread d merges element d of all parts."""
     row, d = k.ctaid.x, k.tid.x
     m, l, total = k.var(f32, -math.inf), k.var(f32, 0.0), k.var(f32, 0.0)

@@ -160,9 +160,19 @@ def _last(g: Grading, answer: Any) -> None:
         q = 2 * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
         o, table = np.full_like(q, np.nan), cache.block_table()
         run = g.launch(
-            answer, len(lengths), 32, q, cache.k, cache.v, table, cache.lengths(), o, table.shape[1], 32**-0.5,
+            answer,
+            len(lengths),
+            32,
+            q,
+            cache.k,
+            cache.v,
+            table,
+            cache.lengths(),
+            o,
+            table.shape[1],
+            32**-0.5,
             build={"P": size},
-        )  # fmt: skip
+        )
         if run is None:
             continue
         want = _expected(q, cache)
@@ -229,9 +239,7 @@ def _append(g: Grading, answer: Any) -> None:
         for b, n in enumerate(lengths):
             want[table[b, n // size], n % size, 0] = new[b]
         counts = np.array(lengths, np.int32)
-        run = g.launch(
-            answer, batch, 32, new, pool, table, counts, table.shape[1], build={"P": size}, counters=True
-        )  # fmt: skip
+        run = g.launch(answer, batch, 32, new, pool, table, counts, table.shape[1], build={"P": size}, counters=True)
         if run is None:
             continue
 
@@ -266,7 +274,7 @@ One block of 32 threads is one sequence. Nothing else in the pool may change.
 def append(
     k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
     *, P: int = 4, D: int = 32,
-):  # fmt: skip
+):
     """One warp = one sequence: its new key goes to the slot behind its last one."""
     lane, b = k.tid.x, k.ctaid.x
     element = (new + b * D)[lane]
@@ -277,7 +285,7 @@ def append(
 def append(
     k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
     *, P: int = 4, D: int = 32,
-):  # fmt: skip
+):
     """One warp = one sequence: its new key goes to the slot behind its last one."""
     lane, b = k.tid.x, k.ctaid.x
     element = (new + b * D)[lane]
@@ -305,18 +313,32 @@ def _lookup(g: Grading, answer: Any) -> None:
         q = 2 * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
         o, table = np.full_like(q, np.nan), cache.block_table()
         run = g.launch(
-            answer, len(lengths), 32, q, cache.k, cache.v, table, cache.lengths(), o, table.shape[1], 32**-0.5,
-            build={"P": size}, counters=True,
-        )  # fmt: skip
+            answer,
+            len(lengths),
+            32,
+            q,
+            cache.k,
+            cache.v,
+            table,
+            cache.lengths(),
+            o,
+            table.shape[1],
+            32**-0.5,
+            build={"P": size},
+            counters=True,
+        )
         if run is None:
             continue
         if g.close(f"lengths {lengths}, pages of {size}", o, _expected(q, cache), rtol=1e-3, atol=1e-4):
             pages = sum(-(-n // size) for n in lengths)
             g.at_most(
-                "one load of the table a page", run, "global loads", 2 * len(lengths) + 2 * sum(lengths) + pages,
+                "one load of the table a page",
+                run,
+                "global loads",
+                2 * len(lengths) + 2 * sum(lengths) + pages,
                 f"Needed are a length and a query for each of {len(lengths)} sequences, a key and a value for each of "
                 f"{sum(lengths)} keys, and {pages} entries of the table.",
-            )  # fmt: skip
+            )
     g.note("The table was read once a page: the dependent load has become rare.")
 
 

@@ -107,8 +107,9 @@ def _tail(g: Grading, answer: Any) -> None:
         if right:
             g.part(
                 f"{keys} keys in {splits} parts: empty parts are (-inf, 0)",
-                bool((np.isneginf(state[:, 0]) == (state[:, 1] == 0)).all()) and not np.isnan(state).any(), says,
-            )  # fmt: skip
+                bool((np.isneginf(state[:, 0]) == (state[:, 1] == 0)).all()) and not np.isnan(state).any(),
+                says,
+            )
     g.note("Every key has exactly one owner, and empty parts leave the neutral element.")
 
 
@@ -282,11 +283,14 @@ def _factors(g: Grading, answer: Any) -> None:
         right = g.close(f"{splits} splits of {dim}: o", o, want, rtol=1e-4, atol=1e-4)
         if right and g.close(f"{splits} splits of {dim}: lse", lse, want_lse, rtol=1e-4, atol=1e-4):
             g.at_most(
-                f"each factor is computed once: {splits} splits of {dim}", run, "exponentials", rows * splits,
+                f"each factor is computed once: {splits} splits of {dim}",
+                run,
+                "exponentials",
+                rows * splits,
                 f"{rows} rows of {splits} splits have {rows * splits} factors. One thread of a block can compute "
                 f"one, and "
                 "the others read it.",
-            )  # fmt: skip
+            )
     g.note("One thread a factor, shared memory to pass them on, a barrier between the two.")
 
 

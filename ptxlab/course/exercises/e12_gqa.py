@@ -230,18 +230,19 @@ def _once(g: Grading, answer: Any) -> None:
     for group, heads_kv, n in g.vary(((4, 2, 16),), hidden=draw, count=3):
         q, key, value, want = _inputs(g, group * heads_kv, heads_kv, n)
         o = np.full_like(q, np.nan)
-        run = g.launch(
-            answer, heads_kv, 32, q, key, value, o, n, 32**-0.5, build={"G": group}, counters=True
-        )  # fmt: skip
+        run = g.launch(answer, heads_kv, 32, q, key, value, o, n, 32**-0.5, build={"G": group}, counters=True)
         if run is None:
             continue
         if g.close(f"groups of {group} on {heads_kv} KV heads, {n} keys", o, want, rtol=1e-3, atol=1e-4):
             g.at_most(
-                f"each key is read once by {group} heads", run, "sectors", heads_kv * (2 * n + 2 * group) * 4,
+                f"each key is read once by {group} heads",
+                run,
+                "sectors",
+                heads_kv * (2 * n + 2 * group) * 4,
                 f"{n} keys and values of {heads_kv} KV heads are {heads_kv * 2 * n * 4} sectors of 32 bytes; "
                 f"queries and "
                 f"outputs are {heads_kv * 2 * group * 4} more.",
-            )  # fmt: skip
+            )
     g.note("Each key and value came once, and all heads of the group used it from the register.")
 
 

@@ -297,10 +297,12 @@ def _convict(g: Grading, answer: Any) -> None:
                 worst = max(worst, error)
                 said.append(f"{tuple(case)}: error {error:.2g}")
             g.part(
-                f"tile {tile}, {columns} columns: convicts '{bug}'", worst > 0.05,
-                f"Tiles of {tile} keys, {columns} columns. The kernel in which {says} went free: " + "; ".join(said)
+                f"tile {tile}, {columns} columns: convicts '{bug}'",
+                worst > 0.05,
+                f"Tiles of {tile} keys, {columns} columns. The kernel in which {says} went free: "
+                + "; ".join(said)
                 + ". An error of 0.05 would be proof.",
-            )  # fmt: skip
+            )
     g.note("Keys that fill no tile, more columns than the kernel knows, logits that are large: none went free.")
 
 

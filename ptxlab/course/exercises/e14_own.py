@@ -166,9 +166,12 @@ def _once(g: Grading, answer: Any) -> None:
             continue
         if g.close(f"{rows} rows of {n}", y, _norm(x, w, 1e-5), rtol=1e-3, atol=1e-4):
             g.at_most(
-                f"x is read once: {rows} rows of {n}", run, "sectors", rows * 3 * n // 8,
+                f"x is read once: {rows} rows of {n}",
+                run,
+                "sectors",
+                rows * 3 * n // 8,
                 f"x, w and y are {n // 8} sectors each for a row, {rows * 3 * n // 8} in all.",
-            )  # fmt: skip
+            )
     g.note("The row stayed in registers between the sum and the scaling.")
 
 
@@ -246,9 +249,12 @@ def _rope(g: Grading, answer: Any) -> None:
             )
         if g.close(f"{rows} rows of {2 * half}", y, want, rtol=1e-4, atol=1e-5, says=says):
             g.at_most(
-                f"everything is read once: {rows} rows of {2 * half}", run, "sectors", rows * 6 * half // 8,
+                f"everything is read once: {rows} rows of {2 * half}",
+                run,
+                "sectors",
+                rows * 6 * half // 8,
                 f"x and y are {2 * half // 8} sectors a row, cos and sin {half // 8} each.",
-            )  # fmt: skip
+            )
     g.note("Each thread turned one pair: two loads, two angles, two stores.")
 
 

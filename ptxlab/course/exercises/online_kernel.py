@@ -63,8 +63,20 @@ def _lse(g: Grading, answer: Any) -> None:
         dim = 4
         q, k, v = (x[0, 0] for x in reference.random_inputs(1, 1, 1, rows, keys, dim, sigma=sigma, seed=seed))
         o, lse = np.full_like(q, np.nan), np.full(rows, np.nan, np.float32)
-        run = g.launch(answer, -(-rows // BLOCK), BLOCK, q, k, v, o, lse, rows, keys, reference.default_scale(dim),
-                       build={"D": dim})  # fmt: skip
+        run = g.launch(
+            answer,
+            -(-rows // BLOCK),
+            BLOCK,
+            q,
+            k,
+            v,
+            o,
+            lse,
+            rows,
+            keys,
+            reference.default_scale(dim),
+            build={"D": dim},
+        )
         if run is None:
             return
         exact = reference.attention(q[None, None], k[None, None], v[None, None]).lse[0, 0]
@@ -192,8 +204,13 @@ def _thrift(g: Grading, answer: Any) -> None:
         g.attention(f"right for {rows} rows, D = {dim}", o, q, k, v, run=run)
         assert run.counters is not None
         allowed = rows * (5 * dim + PER_KEY) + 6 * dim + PER_ROW
-        g.at_most(f"few instructions for {rows} keys, D = {dim}", run, "warp instructions", allowed,
-                  says=f"Allowed are {5 * dim + PER_KEY} a key, and {6 * dim + PER_ROW} once.")  # fmt: skip
+        g.at_most(
+            f"few instructions for {rows} keys, D = {dim}",
+            run,
+            "warp instructions",
+            allowed,
+            says=f"Allowed are {5 * dim + PER_KEY} a key, and {6 * dim + PER_ROW} once.",
+        )
         g.at_most("each result is stored once", run, "global stores", dim)
         g.note(
             f"{rows} keys, D = {dim}: {run.counters.warp_instructions} instructions for the warp, {allowed} allowed."

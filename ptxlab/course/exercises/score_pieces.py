@@ -24,12 +24,21 @@ def _piece(g: Grading, answer: Any) -> None:
         fma = 32 * 32 * D // 32
         loads = [line for line in run.counters.by_line.values() if line.opcode.startswith("ld.shared")]
         found, conflicts = sum(line.wavefronts for line in loads), sum(line.conflicts for line in loads)
-        g.part(f"half a wavefront for each FMA, D = {D}", found <= fma / 2 and found,
-               f"Loads from shared memory take {found} wavefronts ({conflicts} of them because of bank conflicts) for "
-               f"{fma} FMA of a warp: {found / fma:.2f} each, and 0.5 are allowed." if found else
-               "Nothing is loaded from shared memory.")  # fmt: skip
-        g.at_most(f"no number is read twice, D = {D}", run, "sectors", 3 * (2 * 32 * D + 32 * 32) // 8 // 2,
-                  "Q and K are read once each, by neighbours, and S is written once.")  # fmt: skip
+        g.part(
+            f"half a wavefront for each FMA, D = {D}",
+            found <= fma / 2 and found,
+            f"Loads from shared memory take {found} wavefronts ({conflicts} of them because of bank conflicts) for "
+            f"{fma} FMA of a warp: {found / fma:.2f} each, and 0.5 are allowed."
+            if found
+            else "Nothing is loaded from shared memory.",
+        )
+        g.at_most(
+            f"no number is read twice, D = {D}",
+            run,
+            "sectors",
+            3 * (2 * 32 * D + 32 * 32) // 8 // 2,
+            "Q and K are read once each, by neighbours, and S is written once.",
+        )
         g.at_most(f"registers, D = {D}", run, "registers", 96)
         g.note(f"D = {D}: {found / fma:.3f} wavefronts for each FMA.")
 

@@ -46,16 +46,29 @@ def _grade(g: Grading, answer: Any) -> None:
         extra = next((row for row in range(rows) if set(read[row]) - wanted[row]), None)
         expected, expected_lse = _window(q, k, v, width, scale)
         off = np.max(np.abs(o - expected), axis=1)
-        g.part("every key of the window is read", unread is None,
-               lambda row=unread: _unread(watch, built, row, wanted[row], set(read[row])))  # fmt: skip
+        g.part(
+            "every key of the window is read",
+            unread is None,
+            lambda row=unread: _unread(watch, built, row, wanted[row], set(read[row])),
+        )
         g.part("no NaN on the way", nan is None, lambda row=nan: _nan(watch, built, row))
-        g.part("no other key is read", extra is None,
-               lambda row=extra: _extra(built, row, wanted, read, float(off[row])))  # fmt: skip
+        g.part(
+            "no other key is read", extra is None, lambda row=extra: _extra(built, row, wanted, read, float(off[row]))
+        )
         g.close("the output", o, expected, rtol=1e-3, atol=1e-4, run=run)
-        g.close("the LSE", lse, expected_lse, rtol=1e-4, atol=1e-4, run=run,
-                says="The LSE is ln(l) + m in natural units: multiply by ln 2 once.")  # fmt: skip
-        g.note(f"{rows} threads read {sum(map(len, read))} keys, not one more than needed; full attention reads "
-               f"{rows * rows}.")  # fmt: skip
+        g.close(
+            "the LSE",
+            lse,
+            expected_lse,
+            rtol=1e-4,
+            atol=1e-4,
+            run=run,
+            says="The LSE is ln(l) + m in natural units: multiply by ln 2 once.",
+        )
+        g.note(
+            f"{rows} threads read {sum(map(len, read))} keys, not one more than needed; full attention reads "
+            f"{rows * rows}."
+        )
 
 
 def _unread(watch: Watch, built: Any, row: int, wanted: set[int], read: set[int]) -> list[str]:
@@ -79,8 +92,11 @@ def _extra(built: Any, row: int, wanted: list[set[int]], read: list[dict[int, in
     key = min(set(read[row]) - wanted[row])
     right = "" if off < 1e-4 else f", and its output is off by {off:.2g}"
     total, ideal = sum(map(len, read)), sum(map(len, wanted))
-    return [f"Thread {row} may see {_range(wanted[row])}; it also read key {key}{right}:", place(built, read[row][key]),
-            f"All threads together read {total} keys; {ideal} are enough."]  # fmt: skip
+    return [
+        f"Thread {row} may see {_range(wanted[row])}; it also read key {key}{right}:",
+        place(built, read[row][key]),
+        f"All threads together read {total} keys; {ideal} are enough.",
+    ]
 
 
 def _window(q: Array, k: Array, v: Array, width: int, scale: float) -> tuple[Array, Array]:

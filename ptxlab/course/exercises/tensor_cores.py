@@ -37,8 +37,9 @@ def _chain(g: Grading, answer: Any) -> None:
         if g.equal(f"right for {N} keys", o, np.maximum(s, 0) @ v.astype(np.float32).T, run=run):
             found, needed = executed(run, "mma."), 4 * (N // 16)
             g.part(f"tensor cores do it, {N} keys", found == needed, f"{found} mma were executed; {needed} are needed.")
-            g.at_most(f"P stays in registers, {N} keys", run, "shared stores", 0,
-                      "Nothing has to go through shared memory.")  # fmt: skip
+            g.at_most(
+                f"P stays in registers, {N} keys", run, "shared stores", 0, "Nothing has to go through shared memory."
+            )
             g.at_most(f"and in its lane, {N} keys", run, "shuffles", 0)
             g.note(f"{N} keys: {found} products, not a byte of shared memory, not a shuffle.")
 

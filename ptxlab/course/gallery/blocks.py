@@ -73,8 +73,7 @@ def _product(built: Any, case: Case) -> Trial:
     p = random.random((16, case.keys), np.float32)
     v = random.standard_normal((case.keys, case.dim)).astype(np.float32)
     o = np.zeros((16, case.dim), np.float32)
-    return look.checked("unwritten", built, 1, 32, p, v, out(o), case.keys,
-                        judge=lambda: look.judged(o, p @ v, 1e-4))  # fmt: skip
+    return look.checked("unwritten", built, 1, 32, p, v, out(o), case.keys, judge=lambda: look.judged(o, p @ v, 1e-4))
 
 
 # -- 14: the merge ----------------------------------------------------------------------------------------------------
@@ -114,8 +113,16 @@ def merge(fixed: bool, case: Case) -> Kernel:
 def _merged(built: Any, case: Case) -> Trial:
     _, _, v = look.inputs(case)
     o = np.zeros(case.dim, np.float32)
-    return look.checked("memcheck", built, 1, 32 * WARPS, v, o, case.keys,
-                        judge=lambda: look.judged(o, v.astype(np.float64).sum(axis=0), case.tolerance))  # fmt: skip
+    return look.checked(
+        "memcheck",
+        built,
+        1,
+        32 * WARPS,
+        v,
+        o,
+        case.keys,
+        judge=lambda: look.judged(o, v.astype(np.float64).sum(axis=0), case.tolerance),
+    )
 
 
 # -- 17: the next head -------------------------------------------------------------------------------------------------
@@ -153,8 +160,15 @@ def _softmax(built: Any, case: Case) -> Trial:
     scores = random.standard_normal((used + case.choice, case.dim)).astype(np.float32)
     weights = np.exp(scores[:used].astype(np.float64))
     weights /= weights.sum(axis=1, keepdims=True)
-    return look.checked("memcheck", built, (-(-case.rows // 32), case.heads), 32, scores, case.rows,
-                        judge=lambda: look.judged(scores[:used], weights, case.tolerance))  # fmt: skip
+    return look.checked(
+        "memcheck",
+        built,
+        (-(-case.rows // 32), case.heads),
+        32,
+        scores,
+        case.rows,
+        judge=lambda: look.judged(scores[:used], weights, case.tolerance),
+    )
 
 
 # -- 18: one bank ------------------------------------------------------------------------------------------------------

@@ -110,15 +110,19 @@ class Exhibit:
     def hunt(self) -> Hunt:
         """The buggy kernel to look at first: it passes here and fails there, and nothing says why."""
         cases = (*self.innocent, *self.guilty)
-        return Hunt(self.number, tuple((case, self.trial(self.buggy(case), case)) for case in cases),
-                    ptx_of(self.buggy()))  # fmt: skip
+        return Hunt(
+            self.number, tuple((case, self.trial(self.buggy(case), case)) for case in cases), ptx_of(self.buggy())
+        )
 
     @cached_property
     def trials(self) -> list[tuple[str, Case, Trial]]:
         """("buggy" or "repaired", case, what happened): the buggy kernel on every case, then the repaired one."""
         cases = (*self.innocent, *self.guilty)
-        return [(name, case, self.trial(make(case), case))
-                for name, make in (("buggy", self.buggy), ("repaired", self.repaired)) for case in cases]  # fmt: skip
+        return [
+            (name, case, self.trial(make(case), case))
+            for name, make in (("buggy", self.buggy), ("repaired", self.repaired))
+            for case in cases
+        ]
 
     def _shown(self) -> list[tuple[str, str, Trial | None, str]]:
         """(kernel, case, trial, ""), or one (kernel, case, None, why) where something optional is missing here."""

@@ -178,8 +178,9 @@ def broadcast(fixed: bool, case: Case) -> Kernel:
 def _broadcast(built: Any, case: Case) -> Trial:
     x = np.arange(32, dtype=np.float32)
     o = np.zeros_like(x)
-    return look.checked("synccheck", built, 1, 32, x, o,
-                        judge=lambda: look.judged(o, x - x[case.choice], case.tolerance))  # fmt: skip
+    return look.checked(
+        "synccheck", built, 1, 32, x, o, judge=lambda: look.judged(o, x - x[case.choice], case.tolerance)
+    )
 
 
 EXHIBITS = (

@@ -48,8 +48,9 @@ def judged(found: Array, expected: Array, tolerance: float) -> tuple[bool, str]:
 # -- checks, counters, assembler ---------------------------------------------------------------------------------------
 
 
-def checked(check: str, kernel: Any, grid: Any, block: int, *args: Any, judge: Callable[[], tuple[bool, str]],
-            **options: Any) -> Trial:  # fmt: skip
+def checked(
+    check: str, kernel: Any, grid: Any, block: int, *args: Any, judge: Callable[[], tuple[bool, str]], **options: Any
+) -> Trial:
     """Runs with all checks on; what `check` says is the finding, a fault or a finding of it fails the trial."""
     try:
         run = launch(kernel, grid, block, *args, checks=ALL_CHECKS, **options)

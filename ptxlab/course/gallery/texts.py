@@ -85,9 +85,19 @@ def _written(built: Any, case: Case) -> Trial:
     q, k, v = look.inputs(case)
     o = np.zeros_like(q)
     return look.checked(
-        "unwritten", built, 1, 32, q, k, v, out(o), case.rows, case.keys, case.dim**-0.5,
+        "unwritten",
+        built,
+        1,
+        32,
+        q,
+        k,
+        v,
+        out(o),
+        case.rows,
+        case.keys,
+        case.dim**-0.5,
         judge=lambda: look.judged(o, look.exact(q, k, v), case.tolerance),
-    )  # fmt: skip
+    )
 
 
 EXHIBITS = (

@@ -101,9 +101,19 @@ def _checked(check: str) -> Callable[[Any, Case], Trial]:
         q, k, v = look.inputs(case)
         o, block = np.zeros_like(q), case.choice
         return look.checked(
-            check, built, -(-case.rows // block), block, q, k, v, o, case.rows, case.keys, case.dim**-0.5,
+            check,
+            built,
+            -(-case.rows // block),
+            block,
+            q,
+            k,
+            v,
+            o,
+            case.rows,
+            case.keys,
+            case.dim**-0.5,
             judge=lambda: look.judged(o, look.exact(q, k, v), case.tolerance),
-        )  # fmt: skip
+        )
 
     return trial
 

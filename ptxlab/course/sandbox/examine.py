@@ -41,8 +41,18 @@ def examine(task: Task, tell: Callable[[dict[str, Any]], None]) -> None:
         output = "" if process is None else process.output
         says = [sentence[:SAID] for sentence in feedback.says][:8]
         parts = [[part.name[:200], part.ok] for part in feedback.parts][:200]
-        tell({"exercise": name, "score": feedback.score, "ok": feedback.ok, "says": says, "parts": parts,
-              "output": output, "seconds": time.monotonic() - start, "note": note})  # fmt: skip
+        tell(
+            {
+                "exercise": name,
+                "score": feedback.score,
+                "ok": feedback.ok,
+                "says": says,
+                "parts": parts,
+                "output": output,
+                "seconds": time.monotonic() - start,
+                "note": note,
+            }
+        )
         if process is not None and not process.line.alive:
             _stop(process, tell)
             process = None

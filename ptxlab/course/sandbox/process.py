@@ -83,9 +83,15 @@ class Process:
             command = namespaces.wrapped(str(namespaces.bubblewrap()), places, command)
         try:
             self.popen = subprocess.Popen(
-                command, pass_fds=passed, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                cwd=folder, env=environment(home), start_new_session=True,
-            )  # fmt: skip
+                command,
+                pass_fds=passed,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env=environment(home),
+                start_new_session=True,
+            )
         except OSError:
             for handle in (asked, replied, tells, question, reply, hears):
                 os.close(handle)
@@ -103,12 +109,18 @@ class Process:
         self._reader = threading.Thread(target=self._drain, args=(hears,), daemon=True)
         self._reader.start()
         try:
-            self.channel.send({
-                "way": task.way, "folder": str(folder), "user": task.user, "files": list(task.files),
-                "readable": [str(p) for p in readable(*task.secrets, task.folder.parent)],
-                "places": [str(p) for p in places], "hidden": [str(p) for p in solutions()],
-                "limits": [task.limits.seconds, task.limits.memory, task.limits.file, task.limits.disk],
-            })  # fmt: skip
+            self.channel.send(
+                {
+                    "way": task.way,
+                    "folder": str(folder),
+                    "user": task.user,
+                    "files": list(task.files),
+                    "readable": [str(p) for p in readable(*task.secrets, task.folder.parent)],
+                    "places": [str(p) for p in places],
+                    "hidden": [str(p) for p in solutions()],
+                    "limits": [task.limits.seconds, task.limits.memory, task.limits.file, task.limits.disk],
+                }
+            )
             self._listen(here)
             start = self.channel.receive(STARTING)
             if "failed" in start:
@@ -196,8 +208,20 @@ def environment(home: Path) -> dict[str, str]:
     """The variables of an answer's process: nothing of the teacher's but the path to Python's packages."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL", "SYSTEMROOT") if name in os.environ}
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    own = {name: str(home) for name in ("HOME", "TMPDIR", "TMP", "TEMP", "XDG_CACHE_HOME", "PTXLAB_CACHE",
-                                        "MPLCONFIGDIR", "IPYTHONDIR", "JUPYTER_CONFIG_DIR")}  # fmt: skip
+    own = {
+        name: str(home)
+        for name in (
+            "HOME",
+            "TMPDIR",
+            "TMP",
+            "TEMP",
+            "XDG_CACHE_HOME",
+            "PTXLAB_CACHE",
+            "MPLCONFIGDIR",
+            "IPYTHONDIR",
+            "JUPYTER_CONFIG_DIR",
+        )
+    }
     path = [str(PACKAGE.parent), *import_path()]
     return kept | one | own | {
         "PYTHONPATH": os.pathsep.join(dict.fromkeys(path)), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg",

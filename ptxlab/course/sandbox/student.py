@@ -178,11 +178,14 @@ def sent_kernel(kernel: Any) -> dict[str, Any]:
         element = getattr(p.type, "element", None)
         params.append([p.name, element is not None, _type_name(p.type if element is None else element)])
     return {
-        "ptx": str(kernel.ptx), "name": str(getattr(kernel, "name", "") or ""), "params": params,
+        "ptx": str(kernel.ptx),
+        "name": str(getattr(kernel, "name", "") or ""),
+        "params": params,
         "spans": [[line, s.file, s.line, s.column, s.end_line, s.end_column] for line, s in spans.items()],
-        "shared": int(getattr(kernel, "shared", 0) or 0), "trailing": list(getattr(kernel, "trailing", ())),
+        "shared": int(getattr(kernel, "shared", 0) or 0),
+        "trailing": list(getattr(kernel, "trailing", ())),
         "block": int(getattr(kernel, "block", 0) or 0),
-    }  # fmt: skip
+    }
 
 
 def _type_name(kind: Any) -> str:

@@ -175,9 +175,14 @@ def exercises_named(raw: bytes) -> set[str]:
 def without_checks(tree: ast.Module) -> ast.Module:
     """Code without its calls of `check` and `score`: they would only cost time here."""
     body: Sequence[ast.stmt] = [
-        node for node in tree.body
-        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-                and isinstance(node.value.func, ast.Name) and node.value.func.id in ("check", "score"))
-    ]  # fmt: skip
+        node
+        for node in tree.body
+        if not (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.value.func, ast.Name)
+            and node.value.func.id in ("check", "score")
+        )
+    ]
     tree.body = list(body)
     return tree

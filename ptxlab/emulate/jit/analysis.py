@@ -11,14 +11,10 @@ from typing import Any
 
 from ptxlab.emulate.program.liveness import live_in, reads, registers_of, successors, writes
 from ptxlab.emulate.program.model import Group, Inverted, Mem, Program, Reg, Source
+from ptxlab.isa.actions import Action
+from ptxlab.isa.special import SPECIAL
 
-__all__ = ["LANE_SPECIALS", "live_in", "reads", "registers_of", "successors", "uniform_registers", "writes"]
-
-LANE_SPECIALS = frozenset(
-    {"%tid", "%tid.x", "%tid.y", "%tid.z", "%laneid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge",
-     "%lanemask_gt"}
-)  # fmt: skip
-"""Special registers that differ from lane to lane."""
+__all__ = ["live_in", "reads", "registers_of", "successors", "uniform_registers", "writes"]
 
 
 class Uniform:
@@ -43,7 +39,7 @@ class Uniform:
         return False
 
     def special(self, name: str) -> bool:
-        return name not in LANE_SPECIALS
+        return not SPECIAL[name].varies
 
     def ballot(self, a: bool) -> bool:
         return True
@@ -106,7 +102,7 @@ def uniform_registers(program: Program) -> list[bool]:
         changed = False
         for code in program.codes:
             guard = code.guard is None or uniform[code.guard[0]]
-            if code.name == "call":
+            if code.action is Action.CALL:
                 changed |= lower_all(Reg(code.register), True, guard)
             if not code.dests or code.form is None or code.form.op.kind == "flow":
                 continue

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ptxlab.emulate.jit import lane_by_lane
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Address
-from ptxlab.emulate.jit.control import Control
+from ptxlab.emulate.jit.checked_registers import THERE, CheckedRegisters
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races, records
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules import races
+from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
 
@@ -36,11 +40,10 @@ _DECLARED = (
 )  # fmt: skip
 
 
-class CheckedAccesses(Control):
+class CheckedAccesses(CheckedRegisters):
     """Loads, stores and atomics. `init`, `race`, `sync`: what is checked."""
 
-    init = race = sync = False
-    tables: list[str]
+    race = sync = False
 
     def _fields(self) -> None:
         super()._fields()
@@ -52,7 +55,7 @@ class CheckedAccesses(Control):
     def begin(self, block: Block, last: int, bits: str) -> None:
         super().begin(block, last, bits)
         self._covered: dict[int, set[int]] = {}
-        self._roots: dict[int, tuple[str, str, str, str]] = {}
+        self._roots: dict[int, tuple[str, str, str, str, str]] = {}
         self._bytes_in: dict[int, str] = {}
 
     # -- accesses ------------------------------------------------------------------------------------------------------
@@ -71,17 +74,17 @@ class CheckedAccesses(Control):
         self._root(group)
 
     def _root(self, group: Group) -> None:
-        """Where the records of a group's allocation are: accesses, stride, its first address, written bytes."""
+        """Of a group's allocation: the records of accesses, their stride, its address, written bytes, its memory."""
         self._covered[id(group)] = set()
         if self.code.space == "shared":
-            root = "%race.shared", "%race.stride", str(self.program.shared_start), "%init.shared"
+            root = "%race.shared", "%race.stride", str(self.program.shared_start), "%init.shared", "%shared"
         else:
-            site, (known, _, _, _) = self._site(group)
+            site, (known, _, memory, _) = self._site(group)
             fields = [
                 self.t.let(f"load {kind}, ptr {self.t.field(S.Site, name, site)}")
                 for name, kind in (("accesses", "ptr"), ("stride", "i64"), ("written", "ptr"))
             ]
-            root = fields[0], fields[1], known, fields[2]
+            root = fields[0], fields[1], known, fields[2], memory
         self._roots[id(group)] = root
 
     def observe(self, seen: Seen) -> None:
@@ -89,7 +92,7 @@ class CheckedAccesses(Control):
         if seen.code.space == "const":
             return
         if self.race and rules.releases(seen.code):
-            self.t.do("call void @race.fence(ptr %ctx, ptr %cta, ptr %ws)")
+            self._if_any([call(races.fence, *THERE[1:])])
         if self.race and seen.write:
             self._spill(seen)
         if seen.uniform:
@@ -97,14 +100,9 @@ class CheckedAccesses(Control):
         else:
             self._observe_lanes(seen)
         if self.race and seen.write:
-            self._told(values="ptr null")
+            self.t.do(call(races.stored, "%check.launch"))
         if self.race and rules.strong(seen.code):
-            self.t.do("call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)")
-
-    def _told(self, **fields: str) -> None:
-        """What a store does, into the context; see `@race.same`."""
-        for name, value in fields.items():
-            self.t.do(f"store {value}, ptr {self.t.field(S.Context, f'stored.{name}')}")
+            self._if_any([call(races.publish, *THERE)] * seen.write + [call(races.acquire, *THERE)])
 
     def _spill(self, seen: Seen) -> None:
         """What a store stores, into the buffer for data."""
@@ -112,7 +110,15 @@ class CheckedAccesses(Control):
         for k, value in enumerate(self._storing):
             cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}")
             self.t.do(f"store <{W} x {LLVM[value.type]}> {self.vector(value)}, ptr {cell}, align 32")
-        self._told(values="ptr %data", addresses="ptr %addrs", step=f"i64 {step}")
+
+    def _tell(self, memory: str, memory_start: str, start: str, narrow: str = "null", wide: str = "null") -> None:
+        """What a store does, for the rules of races; %data holds what it stores."""
+        count = len(self._storing)
+        size = sum(BITS[value.type] // 8 for value in self._storing)
+        self.t.do(
+            call(races.storing, "%check.launch", "%data", str(size // count), str(count), memory, memory_start, start,
+                 narrow, wide)
+        )  # fmt: skip
 
     def _observe_one(self, seen: Seen) -> None:
         """All lanes at one address."""
@@ -120,19 +126,16 @@ class CheckedAccesses(Control):
         members = self._segment(seen)
         if not members:
             return
-        race, stride, start, written = self._roots[id(group)]
+        race, stride, start, written, memory = self._roots[id(group)]
         off = self._bytes_in[id(group)]
         if self.race:
-            pieces = self._pieces(members)
             if write:
                 first = t.let(f"add i64 {t.let(f'add i64 {start}, {seen.offset}')}, {off}")
-                self._told(start=f"i64 {first}", how="i64 0")
+                self._tell(memory, start, first)
             t.do(
-                f"call void @race.one(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {race}, i64 {stride}, "
-                f"i64 {off}, i64 {start}, ptr {pieces}, i1 {int(write)})"
-            )
-            if write:
-                self._differing(seen, race, start, off)
+                call(race_accesses.at_one_address, *THERE, self.mask_bits, race, stride, off, start,
+                     self._pieces(members), self._members(members), str(int(write)))
+            )  # fmt: skip
         if self._may_be_copied(code := seen.code):
             self._spread(off)
             lane = t.let(f"and i32 {self.mask_bits}, {t.let(f'sub i32 0, {self.mask_bits}')}")  # one is enough
@@ -141,7 +144,7 @@ class CheckedAccesses(Control):
             look, bad, on = t.label("look"), t.label("bad"), t.label("on")
             t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
             t.at(look)
-            good = t.let(f"call i1 @init.ranges(ptr {written}, i64 {off}, ptr {self._ranges(members)})")
+            good = t.let(call(initcheck.all_written, written, off, self._ranges(members)))
             t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
             t.at(bad)
             self._spread(off)
@@ -158,42 +161,6 @@ class CheckedAccesses(Control):
         vector = self.t.splat("i32", self.t.let(f"trunc i64 {off} to i32"))
         self.t.do(f"store <{W} x i32> {vector}, ptr %addrs, align 64")
 
-    def _differing(self, seen: Seen, race: str, start: str, off: str) -> None:
-        """A store of many lanes to one address: they must store the same value."""
-        t = self.t
-        lane = t.call("i32", "llvm.cttz.i32", [("i32", self.mask_bits), ("i1", "false")])
-        lane = t.let(f"and i32 {lane}, 31")
-        differ = ""
-        for value in self._storing:
-            if value.uniform:
-                continue
-            bits = value if value.type[0] == "i" else self.bitcast(f"i{BITS[value.type]}", value)
-            ty = LLVM[bits.type]
-            first = t.splat(ty, t.let(f"extractelement <{W} x {ty}> {bits.text}, i32 {lane}"))
-            ne = t.let(f"bitcast <{W} x i1> {t.let(f'icmp ne <{W} x {ty}> {bits.text}, {first}')} to i32")
-            differ = t.let(f"or i32 {differ}, {ne}") if differ else ne
-        if not differ:
-            return
-        lanes = t.let(f"and i32 {differ}, {self.mask_bits}")
-        bad, on = t.label("bad"), t.label("on")
-        known = t.let(f"icmp ne ptr {race}, null")
-        some = t.let(f"and i1 {known}, {t.let(f'icmp ne i32 {lanes}, 0')}")
-        t.do(f"br i1 {some}, label %{bad}, label %{on}")
-        t.at(bad)
-        self._spread(off)
-        self._collided(seen, race, start, lanes)
-        t.do(f"br label %{on}")
-        t.at(on)
-
-    def _collided(self, seen: Seen, race: str, start: str, lanes: str) -> None:
-        """Lanes of one store have hit the same place; %addrs holds the offsets."""
-        t, count = self.t, len(self._storing)  # %data holds what they store
-        step = seen.size // count
-        t.do(
-            f"call void @race.collided(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, i32 {lanes}, ptr {race}, "
-            f"ptr %addrs, i64 {seen.offset}, i64 {start}, ptr %data, i64 {step}, i64 {count}, i64 {seen.code.index})"
-        )
-
     def _observe_lanes(self, seen: Seen) -> None:
         """32 addresses."""
         t, group, code = self.t, seen.group, seen.code
@@ -209,7 +176,7 @@ class CheckedAccesses(Control):
             t.at(each)
             t.do(f"store <{W} x i64> {self._mixed_addresses[group.site]}, ptr %addrs, align 64")
             if self.race and seen.write:
-                self._told(start=f"i64 {seen.offset}", how="i64 2")
+                self._tell("null", "0", str(seen.offset), wide="%addrs")
             self._each(seen.offset, seen.size, code, int(seen.write))
             if self._may_be_copied(code):
                 places = Value(self._mixed_addresses[group.site], "i64", False)
@@ -224,34 +191,23 @@ class CheckedAccesses(Control):
     def _near(self, seen: Seen, members: list[tuple[int, int, int]]) -> None:
         """32 addresses in one allocation."""
         t, group = self.t, seen.group
-        race, stride, start, written = self._roots[id(group)]
+        race, stride, start, written, memory = self._roots[id(group)]
         t.do(f"store <{W} x i32> {group.offsets}, ptr %addrs, align 64")
         if self.race:
-            pieces, rows = self._pieces(members), self._members(members)
             if seen.write:
-                first = t.let(f"add i64 {start}, {seen.offset}")
-                self._told(start=f"i64 {first}", how="i64 1")
-            lanes = t.let(
-                f"call i32 @race.group(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {race}, i64 {stride}, "
-                f"ptr %addrs, i32 {group.pattern}, i64 {start}, ptr {pieces}, ptr {rows}, i1 {int(seen.write)})"
-            )
-            if seen.write:
-                bad, on = t.label("bad"), t.label("on")
-                t.do(f"br i1 {t.let(f'icmp eq i32 {lanes}, 0')}, label %{on}, label %{bad}, {COLD}")
-                t.at(bad)
-                self._collided(seen, race, start, lanes)
-                t.do(f"br label %{on}")
-                t.at(on)
+                self._tell(memory, start, t.let(f"add i64 {start}, {seen.offset}"), narrow="%addrs")
+            t.do(
+                call(race_accesses.at_addresses, *THERE, self.mask_bits, race, stride, "%addrs", group.pattern, start,
+                     self._pieces(members), self._members(members), str(int(seen.write)))
+            )  # fmt: skip
         if self._may_be_copied(seen.code):
             self._reads(self._if_shared(seen.code, start, self.mask_bits), self._members(members))
         if self.init and not seen.write:
             look, bad, on = t.label("look"), t.label("bad"), t.label("on")
             t.do(f"br i1 {t.let(f'icmp ne ptr {written}, null')}, label %{look}, label %{on}")
             t.at(look)
-            good = t.let(
-                f"call i1 @init.group(i32 {self.mask_bits}, ptr {written}, ptr %addrs, i32 {group.pattern}, "
-                f"ptr {self._ranges(members)}, ptr {self._members(members)})"
-            )
+            tables = self._ranges(members), self._members(members)
+            good = t.let(call(initcheck.group_written, self.mask_bits, written, "%addrs", group.pattern, *tables))
             t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
             t.at(bad)
             self._report(written, start, members)
@@ -259,35 +215,62 @@ class CheckedAccesses(Control):
             t.at(on)
         elif self.init and seen.code.space == "shared":
             t.do(
-                f"call void @init.mark(i32 {self.mask_bits}, ptr %init.shared, ptr %addrs, i32 {group.pattern}, "
-                f"i64 {seen.offset}, i64 {seen.size})"
-            )
+                call(
+                    initcheck.mark, self.mask_bits, "%init.shared", "%addrs", group.pattern, str(seen.offset),
+                    str(seen.size),
+                )
+            )  # fmt: skip
 
     def _report(self, written: str, start: str, members: list[tuple[int, int, int]]) -> None:
-        self.t.do(
-            f"call void @init.report(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {written}, ptr %addrs, "
-            f"i64 {start}, ptr {self._members(members)})"
-        )
+        self._unwritten(self.mask_bits, written, start, self._members(members))
+
+    def _unwritten(self, mask: str, written: str, start: str, members: str) -> None:
+        """Notes what lanes read that was not written; %addrs holds their offsets."""
+        self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
 
     def _each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
-        """The addresses in %addrs, lane by lane. kind: 0 reads, 1 writes, 2 does both."""
-        flags = rules.strong(code) << races.STRONG
-        self.t.do(
-            f"call void @check.each(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, i64 {extra}, "
-            f"i64 {size}, i64 {size.bit_length() - 1}, i32 {S.SPACES[space or code.space]}, i32 {kind}, "
-            f"i64 {code.index}, i64 {flags})"
-        )
+        """The addresses in %addrs, lane by lane. kind: READS, WRITES or CHANGES."""
+        action = WRITES if code.instruction is None and kind != READS else kind  # lowering may save what is unwritten
+        looks = code.instruction is not None or kind != READS
+        if self.init and looks and code.space == "generic" and self.program.local_size:
+            given = *THERE, self.mask_bits, "%addrs", str(extra), str(size), str(code.index), str(action)
+            self.t.do(call(local_memory.accessed_anywhere, *given))
+        flags = rules.strong(code) << records.STRONG
+        places = "%addrs", str(extra), str(size), str(size.bit_length() - 1), str(S.SPACES[space or code.space])
+        access = str(code.index << records.CODE | flags)
+        self.t.do(call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.mask_bits, *places, str(kind), access))
+
+    def _local(
+        self, address: Address, lane: str, count: int, size: int, values: tuple[Value, ...] | None
+    ) -> tuple[Value, ...]:
+        out = super()._local(address, lane, count, size, values)
+        lowered = self.code.instruction is None  # saves and restores registers, say, that may be unwritten
+        if self.init and (values is not None or not lowered):
+            base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
+            at = self.trunc("i32", self.add(base, self.const("i64", address.offset)))
+            self.t.do(f"store <{W} x i32> {self.vector(at)}, ptr %addrs, align 64")
+            if values is None:
+                given = *THERE, self.mask_bits, "%addrs", str(size), str(self.code.index), "0"
+                self.t.do(call(local_memory.loaded, *given))
+            else:
+                self.t.do(call(local_memory.stored, *THERE[1:], self.mask_bits, "%addrs", str(size)))
+        return out
+
+    def _copy(self, source: int, dest: int, size: int) -> None:
+        super()._copy(source, dest, size)
+        if self.init:
+            self.t.do(call(local_memory.copied, *THERE[1:], self.mask_bits, str(source), str(dest), str(size)))
 
     def atom(self, i: Form, address: Address, *values: Any) -> Value:
         if self.race and rules.releases(self.code):
-            self.t.do("call void @race.fence(ptr %ctx, ptr %cta, ptr %ws)")
+            self._if_any([call(races.fence, *THERE[1:])])
         base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
         at = self.vector(self.add(base, self.const("i64", address.offset)))
         self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
         self._each(0, types.width(i.type) // 8 * (int(i.vec[1:]) if i.vec else 1), self.code, 2)
         old: Value = super().atom(i, address, *values)
         if self.race:
-            self.t.do("call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)")
+            self._if_any([call(races.publish, *THERE), call(races.acquire, *THERE)])
         return old
 
     def _may_be_copied(self, code: Code) -> bool:
@@ -302,7 +285,9 @@ class CheckedAccesses(Control):
         return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
 
     def _reads(self, mask: str, members: str) -> None:
-        self.t.do(f"call void @copy.reads(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %addrs, ptr {members})")
+        """Accesses to shared memory may touch what a cp.async is still copying; %addrs holds the offsets."""
+        start = self.program.shared_start + (SHARED_WINDOW if self.code.space == "generic" else 0)
+        self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
 
     def _copied(self, code: Code, places: Value, size: int) -> None:
         """Accesses anywhere: those that lie in shared memory may touch what a cp.async is still copying."""
@@ -343,7 +328,7 @@ class CheckedAccesses(Control):
         if not seen.write and not rules.strong(code) and code.guard is None:
             mine = {index for index, _, _ in group.members}
             for other in self.program.codes[code.index + 1 : self.program.blocks[code.block].last]:
-                if other.index in mine and other.name != "st" and not rules.strong(other):
+                if other.index in mine and not other.properties.stores and not rules.strong(other):
                     found.append((other.index, offset_of(other) - group.low, access_shape(other)[2]))
                 elif rules.cuts(other):
                     break
@@ -357,7 +342,7 @@ class CheckedAccesses(Control):
         return name
 
     def _flags(self, index: int) -> int:
-        return index << races.CODE | rules.strong(self.program.codes[index]) << races.STRONG
+        return index << records.CODE | rules.strong(self.program.codes[index]) << records.STRONG
 
     def _members(self, members: list[tuple[int, int, int]]) -> str:
         rows = [len(members)]

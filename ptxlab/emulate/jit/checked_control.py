@@ -5,21 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.barrier_checks import arrived
+from ptxlab.emulate.jit.checked_registers import THERE
 from ptxlab.emulate.jit.checked_transfers import CheckedTransfers
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code, Literal
-from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import instructions as rules
+from ptxlab.emulate.rules import lane_masks, races
+from ptxlab.isa.actions import Action
 
 
 class Checking(CheckedTransfers):
     """The mixin. Both functions of a checked program are written with it."""
 
     def plain(self, code: Code) -> None:
-        if self.race and code.name in ("fence", "membar"):
-            self._if_any(["call void @race.fence(ptr %ctx, ptr %cta, ptr %ws)",
-                          "call void @race.acquire(ptr %ctx, ptr %cta, ptr %ws)"])  # fmt: skip
+        if self.race and code.action is Action.FENCE:
+            self._if_any([call(races.fence, *THERE[1:])])
         elif rules.meets(code):
             self._meeting(code)
             if self.sync:
@@ -46,10 +49,11 @@ class Checking(CheckedTransfers):
         given = self._members_of(code)
         whole = given is None or (isinstance(given, Literal) and int(given.value) & 0xFFFFFFFF == 0xFFFFFFFF)
         if self.race and whole:
-            self._if_any(["call void @race.together(ptr %cta, ptr %ws)"])
+            self._if_any([call(races.together, "%check.block", "%check.warp")])
         elif self.race:
             named = self.vector(self._read(given, "b32"))
-            self.t.do(f"call void @race.meet(ptr %cta, ptr %ws, i32 {self.mask_bits}, <{W} x i32> {named})")
+            live = self.t.let("load i32, ptr %live.at")
+            self.t.do(call(races.meet, "%check.block", "%check.warp", live, self.mask_bits, named))
 
     def _named(self, code: Code, sources: list[Any] | None = None) -> None:
         """Lanes of a warp have met: whom do they name? `sources`: what they have brought, if they came one by one."""
@@ -59,69 +63,45 @@ class Checking(CheckedTransfers):
         if sources is None:
             members = self._read(given, "b32")
             sources = (
-                [self._read(code.sources[k], code.source_types[k]) for k in (0, 1, 2)] if code.name == "shfl" else []
+                [self._read(code.sources[k], code.source_types[k]) for k in (0, 1, 2)]
+                if code.action is Action.SHUFFLE
+                else []
             )
         else:
             p = self.t.field(S.Warp, "members")
             members = Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
-        self.t.do(
-            f"call void @sync.members(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, <{W} x i32> "
-            f"{self.vector(members)}, i64 {code.index})"
-        )
-        if code.name == "shfl":
-            self._shuffle(code, members, sources[1], sources[2])
-
-    def _shuffle(self, code: Code, members: Value, b: Value, c: Value) -> None:
-        """As `shuffle_source` of the stepping engine's checks."""
-        form = code.form
-        assert form is not None
-        low = self.const("i32", 31)
-        lane, by, last = self.lane_id(), self.and_(b, low), self.and_(c, low)
-        segment = self.and_(self.lshr(c, self.const("i32", 8)), low)
-        free = self.not_(segment)
-        lowest = self.and_(lane, segment)
-        highest = self.or_(lowest, self.and_(last, free))
-        if form.mode == "up":
-            source = self.sub(lane, by)
-            inside = self.sle(highest, source)
-        elif form.mode == "down":
-            source = self.add(lane, by)
-            inside = self.sle(source, highest)
-        else:
-            source = self.xor(lane, by) if form.mode == "bfly" else self.or_(lowest, self.and_(by, free))
-            inside = self.sle(source, highest)
-        if form.mode == "idx" and (len(code.dests) < 2 or code.dests[1] is None):
-            self._noted(self.not_(inside), self.or_(source, self.shl(highest, self.const("i32", 16))), F.RANGE)
-        live = Value(self.t.let("load i32, ptr %live.at"), "i32", True)
-        there = self.and_(self.lshr(self.and_(members, live), self.and_(source, low)), self.const("i32", 1))
-        alone = self.and_(self.eq(there, self.const("i32", 0)), self.ne(source, lane))
-        self._noted(self.and_(alone, inside), source, F.SOURCE)
-
-    def _noted(self, wrong: Value, numbers: Value, kind: int) -> None:
-        t = self.t
-        bits = t.let(f"bitcast <{W} x i1> {self.vector(wrong)} to i32")
-        bad = t.let(f"and i32 {bits}, {self.mask_bits}")
-        t.do(
-            f"call void @sync.shuffle(ptr %ctx, ptr %cta, ptr %ws, i32 {bad}, <{W} x i32> {self.vector(numbers)}, "
-            f"i64 {kind}, i64 {self.code.index})"
-        )
+        live = self.t.let("load i32, ptr %live.at")
+        first = self.t.let(f"load i32, ptr {self.t.field(S.Warp, 'first_live')}")
+        gone = self.t.let(f"and i32 {first}, {self.t.let(f'xor i32 {live}, -1')}")
+        named = self.vector(members)
+        self.t.do(call(lane_masks.named, *THERE, self.mask_bits, gone, named, str(code.index)))
+        if code.action is Action.SHUFFLE:
+            assert code.form is not None
+            asked = len(code.dests) > 1 and code.dests[1] is not None
+            self.t.do(
+                call(
+                    lane_masks.shuffled, *THERE, self.mask_bits, live, named, self.vector(sources[1]),
+                    self.vector(sources[2]), str(lane_masks.MODES[str(code.form.mode)]), str(int(asked)),
+                    str(code.index),
+                )
+            )  # fmt: skip
 
     # -- barriers ------------------------------------------------------------------------------------------------------
 
     def _barrier(self, block: Block, code: Code) -> None:
         if self.sync:
             given = [(s, ty) for s, ty in zip(code.sources, code.source_types, strict=True) if s is not None]
-            if "red" in rules.words_of(code):
+            if code.form is not None and code.form.red:
                 given.pop()
             numbers = [self._first(self._read(s, "u32")) for s, _ in given]
             count = numbers[1] if len(numbers) > 1 else "0"
             skips = self.t.let(f"xor i32 {self.mask_bits}, {self._block_bits}")
-            here = self.pc(block.index) + 2 * (code.index - block.first) if self.slow else 0
             self.t.do(
-                f"call void @sync.barrier(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, i32 {numbers[0]}, "
-                f"i32 {count}, i64 {code.index}, i32 {int(rules.aligned(code))}, i32 {here}, "
-                f"i32 {self.pc(block.next)}, i32 {skips}, ptr {self._may_come(code)})"
-            )
+                call(
+                    arrived, *THERE[:2], "%ws", self.mask_bits, skips, numbers[0], count,
+                    str(int(rules.aligned(code))), str(self.pc(block.next)), self._may_come(code), str(code.index),
+                )
+            )  # fmt: skip
         super()._barrier(block, code)
 
     def _may_come(self, code: Code) -> str:
@@ -133,8 +113,8 @@ class Checking(CheckedTransfers):
 
     def _arrive(self, offset: str) -> None:
         if self.race:
-            barrier = self.t.let(f"lshr i64 {offset}, 2")
-            self.t.do(f"call void @race.arrived(ptr %cta, ptr %ws, i64 {barrier})")
+            barrier = self.t.let(f"trunc i64 {self.t.let(f'lshr i64 {offset}, 2')} to i32")
+            self.t.do(call(races.arrived, "%check.block", "%check.warp", barrier))
         super()._arrive(offset)
 
 

@@ -6,40 +6,51 @@ import numpy as np
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.checked_accesses import COLD, CheckedAccesses
+from ptxlab.emulate.jit.checked_registers import THERE
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.rulecode import Function, call
 from ptxlab.emulate.jit.values import Value, constant
 from ptxlab.emulate.program.model import Code, Literal, Mem
-from ptxlab.emulate.rules import instructions as rules
+from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules import initcheck, race_accesses
+from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.isa import fragments
+from ptxlab.isa.actions import Action
+
+ANYWHERE = str(IN_ONE_ALLOCATION)
 
 
 class CheckedTransfers(CheckedAccesses):
     """Asynchronous copies, mbarriers, ldmatrix, stmatrix, wmma."""
 
     def asynchronous(self, code: Code) -> None:
-        words = rules.words_of(code)
         if copies(code):
             self._copy_checked(code)
             return
         elif self.sync:
-            given = next((s for s in code.sources if isinstance(s, Literal)), None)
-            left = "-2" if "commit_group" in words else "-1" if given is None else str(int(given.value))
-            self._wait(left)
+            if code.action is Action.COMMIT:
+                self._of_copies(in_flight.commit)
+            elif code.action is Action.WAIT_ALL:
+                self._of_copies(in_flight.wait_all)
+            else:
+                left = next(int(s.value) for s in code.sources if isinstance(s, Literal))
+                self._of_copies(in_flight.wait_group, str(left))
         super().asynchronous(code)
 
     def mbarrier(self, code: Code) -> None:
         self._wide_addresses(code, "a")
-        self._each(0, 8, code, 1 if "init" in rules.words_of(code) else 2)
-        if code.name == "cp" and self.sync:
-            self._wait("-2")  # who waits for the mbarrier waits for these copies
+        self._each(0, 8, code, 1 if code.action is Action.MBARRIER_INIT else 2)
+        if code.action is Action.COPIES_ARRIVE and self.sync:
+            self._of_copies(in_flight.commit)  # who waits for the mbarrier waits for these copies
         super().mbarrier(code)
 
     def checks_of_block(self) -> str:
         return self.t.let(f"load ptr, ptr {self.t.field(S.Cta, 'checks')}")
 
-    def _wait(self, left: str) -> None:
-        self.t.do(f"call void @copy.wait(ptr %cta, ptr %ws, i32 {self.mask_bits}, i32 {left})")
+    def _of_copies(self, rule: Function, *arguments: str) -> None:
+        """A rule about the copies in flight that these lanes have asked for."""
+        self.t.do(call(rule, "%check.block", "%check.warp", self.mask_bits, *arguments))
 
     def _address_of(self, code: Code, name: str) -> Value:
         assert code.form is not None
@@ -75,14 +86,14 @@ class CheckedTransfers(CheckedAccesses):
         members = [(code.index, 0, size)]
         if self.race:
             t.do(
-                f"call i32 @race.group(ptr %ctx, ptr %cta, ptr %ws, i32 {all_lanes}, ptr %race.shared, "
-                f"i64 %race.stride, ptr %addrs, i32 {self._pattern(offsets, size)}, i64 {self.program.shared_start}, "
-                f"ptr {self._pieces(members)}, ptr {self._members(members)}, i1 true)"
-            )
+                call(race_accesses.at_addresses, *THERE, all_lanes, "%race.shared", "%race.stride", "%addrs",
+                     self._pattern(offsets, size), str(self.program.shared_start), self._pieces(members),
+                     self._members(members), "true")
+            )  # fmt: skip
         if self.init:
-            t.do(f"call void @init.mark(i32 {all_lanes}, ptr %init.shared, ptr %addrs, i32 2, i64 0, i64 {size})")
+            t.do(call(initcheck.mark, all_lanes, "%init.shared", "%addrs", ANYWHERE, "0", str(size)))
         if self.sync:
-            t.do(f"call void @copy.start(ptr %cta, ptr %ws, i32 {all_lanes}, ptr %addrs, i64 {size}, i64 {code.index})")
+            self._of_copies(in_flight.start, "%addrs", str(size), str(code.index))
 
     def _complete(self, code: Code, size: int) -> str:
         """i32: the lanes that copy all their bytes, and not zeros."""
@@ -99,13 +110,13 @@ class CheckedTransfers(CheckedAccesses):
     def matrix(self, code: Code) -> None:
         form = code.form
         assert form is not None
-        if code.name in ("ldmatrix", "stmatrix"):
+        if code.properties.rows:
             f = next(iter(fragments.operands(form).values()))
             to = self._in_shared(self._address_of(code, "a"))
             offsets = self.vector(self.sub(to, self.const("i32", self.program.shared_start)))
             super().matrix(code)
             self._rows_checked(code, offsets, (1 << f.rows) - 1)
-        elif code.name == "wmma" and form.matrix:
+        elif code.properties.touches:
             self._tile_checked(code)
             super().matrix(code)
         else:
@@ -113,30 +124,25 @@ class CheckedTransfers(CheckedAccesses):
 
     def _rows_checked(self, code: Code, offsets: str, lanes: int) -> None:
         """Rows of 16 bytes in shared memory, one for each of the first lanes."""
-        t, write = self.t, code.name == "stmatrix"
+        t, write = self.t, code.properties.stores
         mask = t.let(f"and i32 {self.mask_bits}, {lanes - (1 << 32) if lanes >> 31 else lanes}")
         t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
         members = [(code.index, 0, 16)]
         start, rows = self.program.shared_start, self._members(members)
         if self.race:
-            t.let(
-                f"call i32 @race.group(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %race.shared, i64 %race.stride, "
-                f"ptr %addrs, i32 {self._pattern(offsets, 16) if lanes >> 31 else 2}, i64 {start}, "
-                f"ptr {self._pieces(members)}, ptr {rows}, i1 {int(write)})"
-            )
+            pattern = self._pattern(offsets, 16) if lanes >> 31 else str(IN_ONE_ALLOCATION)
+            t.do(
+                call(race_accesses.at_addresses, *THERE, mask, "%race.shared", "%race.stride", "%addrs", pattern,
+                     str(start), self._pieces(members), rows, str(int(write)))
+            )  # fmt: skip
         if self.init and write:
-            t.do(f"call void @init.mark(i32 {mask}, ptr %init.shared, ptr %addrs, i32 2, i64 0, i64 16)")
+            t.do(call(initcheck.mark, mask, "%init.shared", "%addrs", ANYWHERE, "0", "16"))
         elif self.init:
-            good = t.let(
-                f"call i1 @init.group(i32 {mask}, ptr %init.shared, ptr %addrs, i32 2, ptr {rows}, ptr {rows})"
-            )
+            good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
             bad, on = t.label("bad"), t.label("on")
             t.do(f"br i1 {good}, label %{on}, label %{bad}, {COLD}")
             t.at(bad)
-            t.do(
-                f"call void @init.report(ptr %ctx, ptr %cta, ptr %ws, i32 {mask}, ptr %init.shared, ptr %addrs, "
-                f"i64 {start}, ptr {rows})"
-            )
+            self._unwritten(mask, "%init.shared", str(start), rows)
             t.do(f"br label %{on}")
             t.at(on)
         if self.sync and any(copies(c) for c in self.program.codes):
@@ -168,7 +174,7 @@ class CheckedTransfers(CheckedAccesses):
             there = t.let(f"icmp ne i32 {mask}, 0")
             lanes = -1 if len(some) == W else (1 << len(some)) - 1
             self.mask_bits = t.let(f"select i1 {there}, i32 {lanes}, i32 0")
-            self._each(0, some[0].size, code, int(form.matrix == "d"))
+            self._each(0, some[0].size, code, int(code.properties.stores))
             if self._may_be_copied(code):
                 self._copied(code, places, some[0].size)
         self.mask_bits = mask

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def _initialize() -> None:
 class Code:
     """Loaded machine code: `address(name)` of a function."""
 
-    def __init__(self, blobs: tuple[bytes, ...], machine: Any) -> None:
+    def __init__(self, blobs: Sequence[bytes], machine: Any) -> None:
         context = llvm.create_context()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=context), machine)
         for blob in blobs:
@@ -101,9 +102,9 @@ def build(text: str, cpu: Cpu, level: int) -> bytes:
     return blob
 
 
-def load(blob: bytes, cpu: Cpu, *rules: bytes) -> Code:
-    """Object code, ready to be called. rules: that of the rules that it calls."""
-    return Code((blob, *rules), machine_for(cpu))
+def load(blobs: Sequence[bytes], cpu: Cpu) -> Code:
+    """Object code whose parts call each other, ready to be called."""
+    return Code(blobs, machine_for(cpu))
 
 
 # -- the cache on disk -------------------------------------------------------------------------------------------------

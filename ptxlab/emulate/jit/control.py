@@ -8,6 +8,7 @@ from ptxlab.emulate.jit.registers import Registers
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.isa.actions import Action
 
 
 class Control(Registers):
@@ -33,30 +34,29 @@ class Control(Registers):
 
     @staticmethod
     def is_control(code: Code) -> bool:
-        """Whether an instruction ends a block."""
-        if code.name in ("bar", "barrier"):
-            return code.form is not None and not code.form.warp
-        return code.name in ("bra", "brx", "ret", "exit", "call", "trap")
+        """Whether an instruction ends a block here; lanes that meet at `bar.warp.sync` do so within one."""
+        return code.properties.ends_block and code.action is not Action.WARP_BARRIER
 
     def control(self, block: Block, code: Code) -> None:
         """A branch, call, return, exit, trap or barrier: the end of a block."""
-        if code.name in ("ret", "exit") and code.register < 0:
+        action = code.action
+        if action in (Action.RETURN, Action.EXIT) and code.register < 0:
             self.flush(self.alive_after(block))
             self.leave(block)
             return
-        if code.name == "trap":
+        if action is Action.TRAP:
             self._trap(block)
             return
-        if code.name in ("bar", "barrier"):
+        if action is Action.BARRIER:
             self.flush(self.alive_after(block))
             self._barrier(block, code)
             return
-        if code.name == "call":
+        if action is Action.CALL:
             self.write_register(code.register, self.const("i32", self.pc(block.next)))
             target: Value = self.const("i32", self.pc(code.target))
-        elif code.name == "ret":
+        elif action is Action.RETURN:
             target = self.read_register(code.register)
-        elif code.name == "brx":
+        elif action is Action.INDEXED_BRANCH:
             target = self._brx_target(code)
         else:
             if not self.slow and code.guard is not None and self._leaves(code.target):
@@ -71,7 +71,7 @@ class Control(Registers):
     def _leaves(self, target: int) -> bool:
         """Whether a block does nothing but end the thread."""
         code = self.program.codes[self.program.blocks[target].first]
-        return code.name in ("ret", "exit") and code.register < 0 and code.guard is None
+        return code.action in (Action.RETURN, Action.EXIT) and code.register < 0 and code.guard is None
 
     def _brx_target(self, code: Code) -> Value:
         """The program counter chosen by `brx.idx`; an index past the list stops the kernel."""
@@ -113,9 +113,8 @@ class Control(Registers):
         """`bar.sync a{, b}`, `.arrive` and `.red`: notes who has come; the scheduler of the CTA opens the barrier."""
         t, form = self.t, code.form
         assert form is not None
-        words = form.opcode.split(".")
         given = [(s, ty) for s, ty in zip(code.sources, code.source_types, strict=True) if s is not None]
-        asked = self._read(*given.pop()) if "red" in words else None
+        asked = self._read(*given.pop()) if form.red else None
         numbers = [self._first(self._read(s, "u32")) for s, _ in given]
         count = numbers[1] if len(numbers) > 1 else ""
         slot = t.let(f"zext i32 {t.let(f'and i32 {numbers[0]}, 15')} to i64")
@@ -128,7 +127,7 @@ class Control(Registers):
             for where, bits in (("bar_yes", yes), ("bar_asked", self.mask_bits)):
                 number = t.call("i32", "llvm.ctpop.i32", [("i32", bits)])
                 t.bump(self._of_barrier(S.Cta, where, offset), "add i32", number)
-        if "arrive" in words:
+        if form.arrive:
             self._arrive(offset)
             self.go(block.next)
             return

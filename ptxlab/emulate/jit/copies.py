@@ -9,11 +9,12 @@ from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Reg
 from ptxlab.emulate.rules.copies import COPY
+from ptxlab.isa.actions import Action
 
 
 def copies(code: Code) -> bool:
     """Whether this is a copy itself, not a commit or a wait."""
-    return code.form is not None and code.form.op.kind == "async" and any(isinstance(s, Mem) for s in code.sources)
+    return code.action is Action.COPY
 
 
 class Copies(Matrices):

@@ -38,6 +38,7 @@ from ptxlab.emulate.rules.memory_model import (
 )  # fmt: skip
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.isa import fragments
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form
@@ -105,12 +106,12 @@ class Counting(Control):
         self._add(code.index, "on", self._pair(some, lanes))
 
     def control(self, block: Block, code: Code) -> None:
-        if code.name == "bra" and not self.slow and self._leaves(code.target):
+        if code.action is Action.BRANCH and not self.slow and self._leaves(code.target):
             self._parts()  # such a branch is a way to leave, and does not come to `jump`
         super().control(block, code)
 
     def jump(self, block: Block, target: Value) -> None:
-        if self.code.name != "bra" or self.slow or not self._leaves(self.code.target):
+        if self.code.action is not Action.BRANCH or self.slow or not self._leaves(self.code.target):
             self._parts(target)
         super().jump(block, target)
 
@@ -225,7 +226,7 @@ class Counting(Control):
     def matrix(self, code: Code) -> None:
         form = code.form
         assert form is not None
-        if form.op.name in ("ldmatrix", "stmatrix"):
+        if code.properties.rows:
             lanes = 8 * int(form.num[1:])
             rows = self.t.let(f"select i1 {self._any()}, i32 {(1 << lanes) - 1 if lanes < W else -1}, i32 0")
             self._anywhere(code.index, self._place(code, "a"), 0, 16, mask=rows)
@@ -330,7 +331,7 @@ def tally(program: Program, counts: np.ndarray, records: np.ndarray) -> np.ndarr
             row[f"{code.space}_{NEEDED[code.space]}"] = row["on_warps"] + beyond[0]
             row[f"{code.space}_ideal"] = row["on_warps"] + beyond[1]
             row[f"{code.space}_bytes"] = row["on_threads"] * access_shape(code)[2]
-        elif code.name in ("ld", "st", "ldu") and code.space == "local":
+        elif code.properties.plain and code.space == "local":
             row["local_requests"], row["local_bytes"] = row["on_warps"], row["on_threads"] * access_shape(code)[2]
         else:
             for space in ("global", "shared", "local"):

@@ -11,6 +11,7 @@ from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block
+from ptxlab.isa.actions import Action
 
 
 class Fast(Emitter):
@@ -86,7 +87,7 @@ class Fast(Emitter):
             self.go(block.next)
             t.at(go)
         if target.lanes is not None:
-            self.go(self.code.target if self.code.name != "brx" else self.code.targets[0])
+            self.go(self.code.targets[0] if self.code.action is Action.INDEXED_BRANCH else self.code.target)
             return
         ways = sorted(set(block.targets))
         t.do(f"store i32 {target.text}, ptr %fast.pc.at")

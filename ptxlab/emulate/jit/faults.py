@@ -11,6 +11,7 @@ from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.matrix_operands import disagree, incomplete
 from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.memcheck import FINE, judge, memory_map, space_of
 from ptxlab.emulate.rules.spinning import Spin, in_words
 from ptxlab.emulate.runtime.faults import access_fault, fault
@@ -33,7 +34,7 @@ def explain(
     if kind == S.OUT_OF_MEMORY_RANGE:
         where, address = _which(program, launch, memory, code, address)
         what, size = _access(where)
-        if where.form is not None and where.form.op.kind in ("warp", "async") and where.name != "wmma":
+        if where.properties.rows or where.properties.mbarrier:
             space = "shared"  # whichever way the address is written
             if space_of(SPACES[where.space], address)[0] == SHARED:
                 address = space_of(SPACES[where.space], address)[1]
@@ -41,7 +42,7 @@ def explain(
             space = where.space
         return access_fault(
             program, launch, memory, line=where.line, block=block, thread=thread, what=what, space=space,
-            address=address, size=size, together=where.name == "wmma",
+            address=address, size=size, together=where.properties.fragment,
         )  # fmt: skip
     if kind == S.BUDGET_SPENT:
         first = program.codes[min(code, len(program.codes) - 1)]
@@ -86,17 +87,17 @@ def _name(code: Code) -> str:
 
 def _access(code: Code) -> tuple[str, int]:
     """What an instruction does to memory, and the bytes that are checked together."""
-    form = code.form
+    form, properties = code.form, code.properties
     assert form is not None
-    if code.name in ("ld", "st", "ldu"):
-        return "store" if code.name == "st" else "load", access_shape(code)[2]
-    if form.op.kind == "warp":
-        stores = code.name == "stmatrix" or form.matrix == "d"
+    if properties.plain:
+        return properties.touches, access_shape(code)[2]
+    if properties.rows:
+        return properties.touches, 16
+    if properties.fragment:
         ((_, f),) = fragments.operands(form).items()
-        size = 16 if code.name != "wmma" else fragments.pieces(f, str(form.layout))[0].size
-        return "store" if stores else "load", size
+        return properties.touches, fragments.pieces(f, str(form.layout))[0].size
     count = int(str(form.vec or "v1")[1:])  # the address must be aligned to a whole vector
-    return "atomic", 8 if form.op.kind == "async" else types.width(form.type) // 8 * count
+    return properties.touches, 8 if properties.mbarrier else types.width(form.type) // 8 * count
 
 
 def _which(program: Program, launch: Launch, memory: Memory, code: int, address: int) -> tuple[Code, int]:
@@ -110,7 +111,7 @@ def _which(program: Program, launch: Launch, memory: Memory, code: int, address:
     for index, offset, size in sorted(group.members):
         at = address + offset - group.low
         member = program.codes[index]
-        if judge(reach, SPACES[member.space], u64(at), size, size, member.name == "st")[0] != FINE:
+        if judge(reach, SPACES[member.space], u64(at), size, size, member.properties.stores)[0] != FINE:
             return member, at
     return found, address + next(o for c, o, _ in group.members if c == found.index) - group.low
 
@@ -163,12 +164,3 @@ def spinning(program: Program, shared: np.ndarray, warps: np.ndarray) -> list[tu
             at, asked = int(warp["spin_at"][lane]), int(warp["spin_for"][lane])
             waits.append((32 * index + lane, int(warp["spin_code"][lane]), at, asked))
     return list(in_words(program, waits, word))
-
-
-def barrier_before(program: Program, pc: int) -> int:
-    """The code index of the barrier behind which a program counter stands."""
-    for b in program.blocks:
-        follows = b.next >= 0 and 2 * program.blocks[b.next].first == pc
-        if follows and program.codes[b.last - 1].name in ("bar", "barrier"):
-            return b.last - 1
-    return 0

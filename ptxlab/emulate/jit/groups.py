@@ -45,7 +45,7 @@ def plan_groups(program: Program, first: int, last: int, next_site: int) -> tupl
     versions: dict[int, int] = {}
     found: dict[tuple[object, ...], list[Code]] = {}
     for code in program.codes[first:last]:
-        if code.name in ("ld", "st", "ldu") and code.space not in ("local", "frame"):
+        if code.properties.plain and code.space not in ("local", "frame"):
             mem = next(s for s in code.sources if isinstance(s, Mem))
             if code.space == "param" and not isinstance(mem.base, Reg):
                 continue
@@ -64,7 +64,7 @@ def plan_groups(program: Program, first: int, last: int, next_site: int) -> tupl
             low = min(o for _, o, _ in run)
             span = max(o + n for _, o, n in run) - low
             size = run[0][2]
-            write = any(program.codes[c].name == "st" for c, _, _ in run)
+            write = any(program.codes[c].properties.stores for c, _, _ in run)
             group = Group(next_site, low, span, (size & -size).bit_length() - 1, write, run)
             next_site += 1
             groups.update(dict.fromkeys((c for c, _, _ in run), group))

@@ -36,8 +36,6 @@ _FIELDS = {
     "RACE_OFFSET": "Context.found.at", "RACE_SHARED": "Cta.race_shared", "RACE_STRIDE": "Context.found.stride",
     "RACE_SHARED_STRIDE": "Cta.race_shared_stride", "SHADOW": "Context.found.written", "SHARED": "Cta.shared",
     "SHARED_SIZE": "Cta.shared_size",
-    "STORED": "Context.stored.values", "STORE_ADDRS": "Context.stored.addresses",
-    "STORE_HOW": "Context.stored.how", "STORE_START": "Context.stored.start", "STORE_STEP": "Context.stored.step",
     "WAIT": "Warp.wait", "WARPS": "Context.warps", "WARP_ID": "Warp.warp_id",
 }  # fmt: skip
 """Short names of fields in the `.ll` files of checks, copies and mbarriers."""
@@ -51,32 +49,3 @@ def _offset(path: str) -> int:
 def fill(name: str, **values: object) -> str:
     """The text of an `.ll` file beside this one, its names in braces filled in; see `Filled`."""
     return _template(name).substitute(Placeholders(_RECORDS, _constants() | values))
-
-
-def helpers() -> str:
-    """The functions that all programs call."""
-    return fill("helpers.ll")
-
-
-def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bool = False, traced: str = "") -> str:
-    """`@grid(ctx)`, the loop over CTAs, for warps with so many bytes of state. `start_registers`: (offset, bytes) of
-    registers that may be read before they are written; they start as zeros. checked: tells the checks of CTAs that
-    start and of barriers that open. traced: code for the start of a warp (`%i`, `%i.ws`) of a block (`%n`)."""
-    zeros = "\n".join(
-        f"  %reg.{k} = getelementptr i8, ptr %i.ws, i64 {offset}\n"
-        f"  call void @llvm.memset.p0.i64(ptr %reg.{k}, i8 0, i64 {size}, i1 false)"
-        for k, (offset, size) in enumerate(start_registers)
-    )
-    started = "  call void @check.started(ptr %ctx, ptr %cta)" if checked else ""
-    arguments = f"i64 {state_size}, i64 %b, i32 %came, i32 %alive, i1 %b.over"
-    opened = f"  call void @check.opened(ptr %ctx, ptr %cta, ptr %states, {arguments})"
-    return fill(
-        "grid.ll",
-        BARRIERS=4 * Cta.fields["bar_count"].bytes,
-        AT_START=Warp.offset("first_live") - Warp.offset("wait"),
-        STATE_SIZE=state_size,
-        ZERO_REGISTERS=zeros,
-        STARTED=started,
-        OPENED=opened if checked else "",
-        TRACED=traced,
-    )

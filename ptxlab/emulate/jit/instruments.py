@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxlab.emulate.jit.checked_control import checking
-from ptxlab.emulate.jit.checked_helpers import check_helpers
 from ptxlab.emulate.jit.counting import Counting, CountingSlow
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast
 from ptxlab.emulate.jit.slow import Slow
 from ptxlab.emulate.jit.tracing import TracingSlow
-from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.trace.recorder import TraceRecorder
 
@@ -36,11 +34,6 @@ def instruments_of(launch: Launch) -> Instruments:
     return Instruments(
         launch.counters, frozenset(launch.checks) - {"memcheck"}, isinstance(launch.trace, TraceRecorder)
     )
-
-
-def instrument_helpers(instruments: Instruments, program: Program) -> list[str]:
-    """The LLVM functions that the code of such a build calls."""
-    return [check_helpers(program, instruments.checks)] if instruments.checks else []
 
 
 def emitters(instruments: Instruments) -> tuple[type[Emitter], type[Emitter]]:

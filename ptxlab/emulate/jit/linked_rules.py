@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import rulecode
+from ptxlab.emulate.jit import barrier_checks, lane_by_lane, rulecode
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.shadows import known
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules import blocks, copies, mbarriers, memcheck, memory_model, notes
+from ptxlab.emulate.rules import (
+    copies,
+    copies_in_flight,
+    diverging,
+    initcheck,
+    lane_masks,
+    local_memory,
+    mbarriers,
+    memcheck,
+    memory_model,
+    race_accesses,
+    races,
+    register_values,
+    scheduling,
+)
+from ptxlab.emulate.rules.launches import known
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
@@ -17,7 +31,8 @@ Functions = tuple[rulecode.Function, ...]
 
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.forget, mbarriers.operate, mbarriers.still_spinning, *copies.COPY.values(),
+    memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, mbarriers.operate,
+    mbarriers.still_spinning, *copies.COPY.values(),
 )  # fmt: skip
 """Of every build."""
 COUNTERS: Functions = (
@@ -25,8 +40,22 @@ COUNTERS: Functions = (
     memory_model.differ,
 )  # fmt: skip
 """Of a build with counters."""
-CHECKS: Functions = (notes.serial, notes.note, blocks.started)
+CHECKS: Functions = (
+    barrier_checks.arrived,
+    copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
+    copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
+    races.fence, races.publish, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored,
+    race_accesses.at_one_address, race_accesses.at_addresses,
+    lane_by_lane.each, initcheck.all_written, initcheck.group_written,
+    initcheck.report, initcheck.mark,
+    register_values.executed, local_memory.loaded, local_memory.stored, local_memory.copied,
+    local_memory.accessed_anywhere,
+)  # fmt: skip
 """Of a build with checks."""
+
+
+GRID: Functions = (scheduling.run_grid,)
+"""The scheduler, which calls the fast function."""
 
 
 def linked(instruments: Instruments) -> Functions:
@@ -35,10 +64,16 @@ def linked(instruments: Instruments) -> Functions:
 
 
 def rules_objects(program: Program, instruments: Instruments, cpu: Cpu) -> tuple[bytes, ...]:
-    """Their object codes."""
-    objects = [rulecode.object_code(ALWAYS, {}, cpu)]
+    """Their object codes: that of every build is built once, that of a build with checks once for what they know."""
+    codes = [rulecode.object_code(ALWAYS, {}, cpu)]
     if instruments.counters:
-        objects.append(rulecode.object_code(COUNTERS, {}, cpu))
+        codes.append(rulecode.object_code(COUNTERS, {}, cpu))
     if instruments.checks:
-        objects.append(rulecode.object_code(CHECKS, known(program, instruments.checks), cpu))
-    return tuple(objects)
+        codes.append(rulecode.object_code(CHECKS, known(program, instruments.checks), cpu))
+    return tuple(codes)
+
+
+def scheduler(instruments: Instruments, cpu: Cpu) -> bytes:
+    """The object code of the scheduler for such a build."""
+    constants = {"Context.checked": bool(instruments.checks), "Context.traced": instruments.trace}
+    return rulecode.object_code(GRID, constants, cpu)

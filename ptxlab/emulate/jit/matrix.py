@@ -23,6 +23,7 @@ from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
+from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form
 
 SPARE = tuple(offset(S.Warp, row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))
@@ -182,12 +183,12 @@ class Matrices(Accesses):
     def _prepare(self, code: Code, form: Form) -> Callable[[str], None]:
         """Reads what else the instruction needs; gives what makes the call, once it is known that it is to be made."""
         name = "_".join(w.replace("::", "_") for w in form.opcode.split(".") if w not in ("sync", "aligned"))
-        if form.op.name == "movmatrix":
+        if code.action is Action.TRANSPOSE:
             self.helpers_needed.setdefault(name, tiles.movmatrix(name))
             return lambda table: self.t.do(f"call void @{name}(ptr %ws, ptr {table})")
-        if form.op.name in ("ldmatrix", "stmatrix"):
+        if code.properties.rows:
             return self._rows(form, name)
-        if form.matrix:
+        if code.properties.touches:
             return self._wmma_access(code, form, name)
         packed = metadata(self.program, code)
         if packed is not None:
@@ -206,7 +207,7 @@ class Matrices(Accesses):
         return [s.name for s in code.form.op.operands if s.role != "dst"].index(name)
 
     def _rows(self, form: Form, name: str) -> Callable[[str], None]:
-        t, stores = self.t, form.op.name == "stmatrix"
+        t, stores = self.t, form.properties.stores
         if name not in self.helpers_needed:
             f = next(iter(fragments.operands(form).values()))
             self.helpers_needed[name] = tiles.rows(name, f, t.declared, stores=stores)

@@ -32,23 +32,15 @@ class CheckedSlot:
     def __init__(self, slot: Slot) -> None:
         assert slot.checked is not None
         self.block = slot.checked
-        self.sync = self.block.sync.array.reshape(32, 32)
         self.warps = slot.warps
 
     def release(self, warp: int) -> np.ndarray:
         """What a warp knows, with all that it has done."""
-        block = self.block
-        time = block.now >> races.TIME & races.LAST_TIME
-        if time < races.LAST_TIME:
-            block.now += 1 << races.TIME
-        known: np.ndarray = self.sync[warp].astype(np.int64)
-        known[warp] = min(time + 1, races.LAST_TIME)
-        return known
+        return races.release(self.block, warp)
 
     def acquire(self, warp: int, known: np.ndarray) -> None:
         """The warp has learnt that."""
-        self.block.simple = 0
-        self.sync[warp] = np.maximum(self.sync[warp], known)
+        races.learn(self.block, warp, known)
 
     def era(self) -> int:
         """When the last barrier of the whole block opened."""

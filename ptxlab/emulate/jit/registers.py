@@ -18,9 +18,9 @@ from ptxlab.emulate.jit.values import BITS, LLVM, Value, constant
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code, Inverted, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.program.model import Group as Elements
-from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.runtime.faults import unsupported
 from ptxlab.isa import types
+from ptxlab.isa.actions import Action
 from ptxlab.isa.convert import unpack
 
 
@@ -251,7 +251,7 @@ class Registers(Specials, Atomics, Mbarriers, Accesses):
         if code.copy is not None:
             self._copy(*code.copy)
             return
-        if code.name == "%reduced":
+        if code.action is Action.TAKE_REDUCED:
             self.reduced(code)
             return
         assert code.form is not None
@@ -262,7 +262,7 @@ class Registers(Specials, Atomics, Mbarriers, Accesses):
             self.matrix(code)
             return
         if code.form.op.kind == "async":
-            (self.mbarrier if is_mbarrier(code) else self.asynchronous)(code)
+            (self.mbarrier if code.properties.mbarrier else self.asynchronous)(code)
             return
         if sem is None:
             raise unsupported(self.program, code)

@@ -66,7 +66,7 @@ def build(text: str, cpu: Cpu) -> bytes:
 @functools.lru_cache(maxsize=16)
 def _object(functions: tuple[Function, ...], known: tuple[tuple[str, int], ...], cpu: Cpu) -> bytes:
     symbols = ",".join(rule_of(function).symbol for function in functions)
-    entry = native.key(symbols, "", "", cpu, f"rules {known}")
+    entry = "rules-" + native.key(symbols, "", "", cpu, f"rules {known}")
     recalled = native.recall(entry)
     if recalled is not None:
         return recalled[1]
@@ -85,7 +85,7 @@ class Compiled:
 
     def __init__(self, functions: Sequence[Function], known: Mapping[str, int] | None = None) -> None:
         self.text = module_of(functions, known or {}, entries=True)
-        self.code = native.load(build(self.text, native.host()), native.host())
+        self.code = native.load([build(self.text, native.host())], native.host())
 
     def __call__(self, function: Function, *arguments: Any) -> Any:
         """What a rule gives; numbers, lanes, pointers and records go in and come out as in Python."""

@@ -25,9 +25,7 @@ from ptxlab.isa import types
 
 def exchanges(code: Code) -> bool:
     """Whether an instruction makes the lanes of its member mask, or of its warp, wait for each other."""
-    if code.form is None:
-        return False
-    return code.form.op.kind == "warp" or any(s.name == "membermask" for s in code.form.op.operands)
+    return code.properties.converges
 
 
 class Slow(Emitter):

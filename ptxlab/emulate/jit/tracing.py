@@ -20,38 +20,16 @@ import numpy as np
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.control import Control
-from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS
-from ptxlab.emulate.language import Pointer, Record, u8, u32, u64
+from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Block, Code, Mem, Program
+from ptxlab.emulate.runtime.state import Reel, Step
 from ptxlab.emulate.step.lanes import DTYPE
 from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder
 from ptxlab.isa import types
-
-
-class Step(Record):
-    """One step, as compiled code writes it."""
-
-    code: u32
-    mask: u32
-    guard: u32
-    warp: u32
-    at: u64  # where its data lie
-    block: u64
-
-
-class Reel(Record):
-    """What the context points to: where the next step and its data go, where room ends, who is recorded."""
-
-    next_step: u64
-    last_step: u64
-    next_data: u64
-    last_data: u64
-    blocks: Pointer[u8]  # 1 for each block that is recorded
-    warps: Pointer[u8]
-    full: u64  # whether a step found no room
+from ptxlab.isa.actions import Action
 
 
 @dataclass(frozen=True)
@@ -67,25 +45,22 @@ class Layout:
 def layout(program: Program, code: Code) -> Layout:
     """The layout of an instruction's data."""
     at, registers, touches = 0, [], []
-    for r in dict.fromkeys(writes(code)) if code.name != "call" else ():
+    for r in dict.fromkeys(writes(code)) if code.action is not Action.CALL else ():
         registers.append((r, at))
         lane = program.registers[r].lane
         at += 64 if lane == "i1" else W * BITS[lane] // 8
     form = code.form
     if form is not None:
         whole = (1 << W) - 1
-        places = [s for s in code.sources if isinstance(s, Mem)]
-        if form.op.kind == "async" and len(places) == 2:
+        properties = form.properties
+        if properties.action is Action.COPY:
             size = next(int(s.value) for s, t in zip(code.sources, code.source_types, strict=True) if t == "int")  # type: ignore[union-attr]
             touches = [("store", "shared", size, whole, at), ("load", "global", size, whole, at + 8 * W)]
-        elif places and form.op.kind != "none":
-            kind = {"ld": "load", "ldu": "load", "ldmatrix": "load", "st": "store", "stmatrix": "store"}.get(code.name)
-            if code.name == "wmma":
-                kind = "store" if form.matrix == "d" else "load"
+        elif properties.touches:
             count = int(form.vec[1:]) if form.vec else 1
             size = 16 if form.op.kind == "warp" else count * types.width(str(form.type)) // 8
-            lanes = (1 << 8 * int(form.num[1:])) - 1 if code.name in ("ldmatrix", "stmatrix") else whole
-            touches = [(kind or "atomic", code.space, size, lanes, at)]
+            lanes = (1 << 8 * int(form.num[1:])) - 1 if properties.rows else whole
+            touches = [(properties.touches, code.space, size, lanes, at)]
         at += 8 * W * len(touches)
     return Layout(tuple(registers), tuple(touches), at)
 
@@ -199,29 +174,6 @@ class TracingSlow(Control):
     def _llvm(lane: str) -> str:
         """The LLVM type of a lane type."""
         return {"f32": "float", "f64": "double"}.get(lane, lane)
-
-
-def start(state_size: int) -> str:
-    """Where a warp starts: a recorded one starts in the slow function, and no register holds what was there before."""
-    registers, size = S.Warp.size, state_size - S.Warp.size
-    return f"""  %i.tr.p = getelementptr i8, ptr %ctx, i64 {offset(S.Context, "trace")}
-  %i.tr = load ptr, ptr %i.tr.p
-  %i.tr.b.p = getelementptr i8, ptr %i.tr, i64 {offset(Reel, "blocks")}
-  %i.tr.b = load ptr, ptr %i.tr.b.p
-  %i.tr.block.p = getelementptr i8, ptr %i.tr.b, i64 %n
-  %i.tr.block = load i8, ptr %i.tr.block.p
-  %i.tr.w.p = getelementptr i8, ptr %i.tr, i64 {offset(Reel, "warps")}
-  %i.tr.w = load ptr, ptr %i.tr.w.p
-  %i.tr.warp.p = getelementptr i8, ptr %i.tr.w, i64 %i
-  %i.tr.warp = load i8, ptr %i.tr.warp.p
-  %i.tr.both = and i8 %i.tr.block, %i.tr.warp
-  %i.tr.is = zext i8 %i.tr.both to i32
-  %i.mode.p = getelementptr i8, ptr %i.ws, i64 {offset(S.Warp, "mode")}
-  store i32 %i.tr.is, ptr %i.mode.p
-  %i.traced.p = getelementptr i8, ptr %i.ws, i64 {offset(S.Warp, "traced")}
-  store i32 %i.tr.is, ptr %i.traced.p
-  %i.tr.regs = getelementptr i8, ptr %i.ws, i64 {registers}
-  call void @llvm.memset.p0.i64(ptr %i.tr.regs, i8 0, i64 {size}, i1 false)"""
 
 
 class Tape:

@@ -75,10 +75,7 @@ class Transfers(Ops):
         return self.t.let(f"extractelement {value.llvm} {value.text}, i32 {lane}")
 
     def _volatile(self) -> str:
-        form = self.code.form
-        assert form is not None
-        strong = ("volatile", "relaxed", "acquire", "release", "mmio")
-        return "volatile " if any(word in form.opcode.split(".") for word in strong) else ""
+        return "volatile " if self.code.properties.strong else ""
 
     def _lanes_access(
         self, group: Group, offset: int, lane: str, count: int, size: int, values: tuple[Value, ...] | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptxlab.isa import Action, action_of
 from ptxlab.text import model
 from ptxlab.text.model import Instruction, Module
 
@@ -29,7 +30,7 @@ class CallGraph:
         for f in module.functions:
             calls[f.name] = set()
             for instruction in f.instructions():
-                if instruction.name != "call":
+                if action_of(instruction.opcode) is not Action.CALL:
                     names |= dict.fromkeys(n for o in instruction.operands for n in operand_names(o))
                 elif (target := called(instruction)) in bodies:
                     calls[f.name].add(target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.emulate.program.model import Code, Group, Inverted, Mem, Program, Reg, Source
+from ptxlab.isa.actions import Action
 
 
 def registers_of(source: Source | None) -> list[int]:
@@ -24,7 +25,7 @@ def reads(code: Code) -> list[int]:
     if code.guard is not None:
         out.append(code.guard[0])
         out += [r for d in code.dests for r in registers_of(d)]
-    if code.name == "ret" and code.register >= 0:
+    if code.action is Action.RETURN and code.register >= 0:
         out.append(code.register)
     return out
 
@@ -32,7 +33,7 @@ def reads(code: Code) -> list[int]:
 def writes(code: Code) -> list[int]:
     """Registers written by an instruction."""
     out = [r for d in code.dests for r in registers_of(d)]
-    if code.name == "call":
+    if code.action is Action.CALL:
         out.append(code.register)
     return out
 

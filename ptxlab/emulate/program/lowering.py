@@ -18,6 +18,8 @@ from ptxlab.emulate.program.wide_registers import split, whole
 from ptxlab.emulate.runtime.system import SystemMemory
 from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
+from ptxlab.isa.actions import STACK_ACTIONS, Action
+from ptxlab.isa.opcodes import action_of
 from ptxlab.isa.table import Form, FormError, form
 from ptxlab.text import model
 from ptxlab.text.fits import in_braces
@@ -77,7 +79,8 @@ class Lowering(Names):
             shared_start=self.shared_start,
             shared_static=self.shared.end - self.shared_start, dynamic_start=dynamic, local_size=local_size,
             exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
-            file=self.module.file, shared_names=tuple(self.shared_names), system=self.system.finished(),
+            file=self.module.file, shared_names=tuple(self.shared_names),
+            local_names=tuple(self.local_names), system=self.system.finished(),
         )  # fmt: skip
 
     def _entry(self, name: str | None) -> Function:
@@ -120,7 +123,7 @@ class Lowering(Names):
         pending: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]] = []
         self.frame = routine.frame or self.local
         labels = self._collect(body, routine.scope, pending, [])
-        if any(instruction.name == "alloca" for instruction, _, _ in pending):
+        if any(action_of(instruction.opcode) is Action.STACK_ALLOCATE for instruction, _, _ in pending):
             self.heap.enter(self, routine)
         if routine.frame is not None:
             self._make_room(routine, routine.frame, pending)
@@ -179,38 +182,41 @@ class Lowering(Names):
 
     def _instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
         found, line = self._form(instruction), instruction.line
+        action, operands = found.op.does, instruction.operands
         guard = None
         if instruction.guard is not None:
             register = self.name(instruction.guard.name, scope, routine, line)
             if not isinstance(register, Reg) or self.registers[register.index].lane != "i1":
                 raise self.error(f"the guard {instruction.guard} is not a predicate register", line)
             guard = (register.index, instruction.guard.negated)
-        if instruction.name in ("bra", "brx") and len(instruction.operands) != (1 if instruction.name == "bra" else 2):
+        if action in (Action.BRANCH, Action.INDEXED_BRANCH) and len(operands) != len(found.op.operands):
             raise self.error(f"{found.opcode} takes {len(found.op.operands)} operands", line)
-        if instruction.name == "call":
-            if not instruction.operands:
+        if action is Action.CALL:
+            if not operands:
                 raise self.error("call needs the name of a function", line)
             lower_call(self, instruction, found, guard, scope, routine)
             return
-        if instruction.name in ("alloca", "stacksave", "stackrestore"):
+        if action in STACK_ACTIONS:
             self.heap.lower(self, instruction, found, guard, scope, routine)
             return
-        if instruction.name == "ret":
+        if action is Action.RETURN:
             self.heap.give_back(self, routine, line, guard)
-        code = self.emit("trap" if instruction.name == "brkpt" else instruction.name, found, line, guard)
+        code = self.emit(instruction.name, found, line, guard)
         code.instruction = instruction
-        if instruction.name in ("ret", "exit"):
-            code.register = routine.register if instruction.name == "ret" else -1
-        elif instruction.name == "bra":
-            code.targets = (self._label(str(instruction.operands[0]), scope, line),)
-        elif instruction.name == "brx":
-            code.sources = (self.operand(instruction.operands[0], scope, routine, line),)
+        if action is Action.RETURN:
+            code.register = routine.register
+        elif action is Action.EXIT:
+            code.register = -1
+        elif action is Action.BRANCH:
+            code.targets = (self._label(str(operands[0]), scope, line),)
+        elif action is Action.INDEXED_BRANCH:
+            code.sources = (self.operand(operands[0], scope, routine, line),)
             code.source_types = ("u32",)
-            names = self.table(str(instruction.operands[1]), scope, line)
+            names = self.table(str(operands[1]), scope, line)
             code.targets = tuple(self._label(name, scope, line) for name in names)
         else:
             self._operands(code, instruction, found, scope, routine)
-            if instruction.name in ("bar", "barrier") and found.red:
+            if action is Action.BARRIER and found.red:
                 after = self.emit("%reduced", found, line, guard)
                 after.dests, after.dest_types = code.dests, code.dest_types
 
@@ -261,7 +267,7 @@ class Lowering(Names):
             if operand is not None and in_braces(found, operand):
                 raise self.error(f"{found.opcode} takes no braces here, found {operand}", line)
             resolved = None if operand is None else self.operand(operand, scope, routine, line)
-            if isinstance(resolved, Symbol) and isinstance(operand, model.Element) and found.op.name in ("ld", "st"):
+            if isinstance(resolved, Symbol) and isinstance(operand, model.Element) and found.properties.plain:
                 resolved = Mem(resolved, 0)  # `ld.global.u32 %r1, table[3]`
             type_ = found.operand_type(spec)
             if type_ == "b128":
@@ -282,7 +288,7 @@ class Lowering(Names):
                 sources.append(resolved)
                 code.source_types += (type_,)
         code.dests, code.sources = tuple(dests), tuple(sources)
-        if found.opcode == "mov.b128" and split(self, code):
+        if found.op.does is Action.MOVE and found.b128 and split(self, code):
             return
         wrong = misfit(code, self.registers)
         if wrong:
@@ -295,7 +301,7 @@ class Lowering(Names):
         mem = next((s for s in code.sources if isinstance(s, Mem)), None)
         if mem is None:
             return
-        space = str(found.space or "generic").partition("::")[0]
+        space = found.properties.space
         if isinstance(mem.base, Symbol) and space in ("generic", "param"):
             space = mem.base.space
         code.space = space
@@ -397,7 +403,7 @@ class Lowering(Names):
 
     def _link(self) -> None:
         for code in self.codes:
-            if code.name == "call":
+            if code.action is Action.CALL:
                 routine = self.routines[code.callee]
                 code.target, code.register = routine.start, routine.register
             elif code.targets:

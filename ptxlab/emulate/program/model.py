@@ -20,6 +20,8 @@ import numpy as np
 
 from ptxlab.errors import LaunchError
 from ptxlab.isa import types
+from ptxlab.isa.actions import Action
+from ptxlab.isa.properties import Properties
 from ptxlab.isa.table import Form
 from ptxlab.text.collection import uncollected
 
@@ -107,7 +109,7 @@ class Code:
     target: the block a branch or call goes to. targets: all of `brx.idx`. register: the i32 register that holds where
     a function returns to, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). space: the resolved space
     of a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
-    arguments; another, `%reduced`, stands behind `bar.red`.
+    arguments; another, `%reduced`, stands behind `bar.red`. `properties` says what it does; `name` is for messages.
     """
 
     index: int
@@ -128,11 +130,24 @@ class Code:
     instruction: Instruction | None = None
     block: int = -1
     reason: str = ""
+    properties: Properties = field(init=False, repr=False)
+    action: Action = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.name in _PSEUDO:
+            self.properties = _PSEUDO[self.name]
+        else:
+            assert self.form is not None
+            self.properties = self.form.properties
+        self.action = self.properties.action
 
     @property
     def guard_reg(self) -> int:
         """The guard's register, or -1."""
         return self.guard[0] if self.guard else -1
+
+
+_PSEUDO = {"%copy": Properties(Action.PASS_ARGUMENTS), "%reduced": Properties(Action.TAKE_REDUCED, orders=True)}
 
 
 @dataclass(slots=True)
@@ -234,6 +249,7 @@ class Program:
     entry: int = 0
     file: str = "<ptx>"
     shared_names: tuple[tuple[str, int, int], ...] = ()
+    local_names: tuple[tuple[str, int, int], ...] = ()
     system: System = System()
 
     @functools.cached_property
@@ -249,9 +265,7 @@ class Program:
     @functools.cached_property
     def may_wait(self) -> bool:
         """Whether a loop of it may be waiting for another thread: it reads flags, or memory that others change."""
-        from ptxlab.emulate.step.flow import polls
-
-        return any(code.form is not None and polls(code.form) for code in self.codes)
+        return any(code.properties.polls for code in self.codes)
 
     @functools.cached_property
     def generic_accesses(self) -> int:

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Register, Source, Special, Symbol
 from ptxlab.isa import types
-
-RELAXED = frozenset({"ld", "ldu", "st", "cvt"})
+from ptxlab.isa.actions import Action
 
 
 def misfit(code: Code, registers: Sequence[Register]) -> str:
@@ -55,7 +54,7 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
         count = int(code.form.vec[1:]) if code.form.vec else 0
         if count and len(operand.elements) != count:
             return f"{code.form.opcode} needs {count} registers in braces, found {len(operand.elements)}"
-        whole = not code.form.vec and code.form.op.name == "mov"
+        whole = not code.form.vec and code.action is Action.MOVE
         if whole and (not operand.elements or types.width(type_) % len(operand.elements)):
             return f"{type_} cannot be taken apart into {len(operand.elements)}"
         element = f"b{types.width(type_) // len(operand.elements)}" if whole else type_
@@ -76,7 +75,7 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
         what = "a predicate register" if type_ == "pred" else f"a register of {types.width(type_)} bits"
         return f"{opcode} needs {what} here; {register.name} is .{register.type}"
     have, want = types.width(register.type), types.width(type_)
-    if have == want or (have > want and (opcode.partition(".")[0] in RELAXED or want < 16)):
+    if have == want or (have > want and (code.properties.wider_registers or want < 16)):
         return ""
     return f"{opcode} needs a register of {want} bits here; {register.name} is .{register.type}"
 
@@ -88,8 +87,8 @@ def _lane(operand: Reg, registers: Sequence[Register]) -> str:
 def _not_int(code: Code, operand: Source | None) -> str:
     assert code.form is not None
     if operand is None or (isinstance(operand, Literal) and operand.kind == "int"):
-        legal = {"cp.async.ca": (4, 8, 16), "cp.async.cg": (16,)}.get(".".join(code.form.opcode.split(".")[:3]))
-        if operand is not None and legal is not None and operand.value not in legal:
+        legal = (16,) if code.form.cg else (4, 8, 16)  # past L1 go whole 16 bytes only
+        if operand is not None and code.action is Action.COPY and operand.value not in legal:
             return f"{code.form.opcode} copies {' or '.join(map(str, legal))} bytes, not {operand.value}"
         return ""
     return f"{code.form.opcode} needs a whole number here"

@@ -10,7 +10,7 @@ from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Re
 from ptxlab.emulate.program.wide_registers import Wide
 from ptxlab.errors import PtxError
 from ptxlab.isa import types
-from ptxlab.isa.modifiers import SPECIAL
+from ptxlab.isa.special import SPECIAL
 from ptxlab.text import declared, model
 from ptxlab.text.model import Function, Module, Variable
 
@@ -67,6 +67,7 @@ class Names:
         self.registers: list[Register] = []
         self.shared = Area(shared_start)
         self.shared_names: list[tuple[str, int, int]] = []
+        self.local_names: list[tuple[str, int, int]] = []
         self.extern_shared: list[Variable] = []
         self.local = Area()
         self.frame = self.local
@@ -83,6 +84,8 @@ class Names:
         elif variable.space in ("local", "param"):
             at = self.frame.place(layout.size_of(variable), layout.align_of(variable))
             space = "local" if variable.space == "local" else "frame"
+            if self.frame is self.local:
+                self.local_names.append((variable.name, at, layout.size_of(variable)))
             scope.symbols[variable.name] = Symbol(variable.name, space, at)
             scope.variables[variable.name] = variable
         elif variable.space in ("global", "const"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.model import Code, Literal, Reg, Source
+from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form
 from ptxlab.text.model import Instruction
 
@@ -57,7 +58,7 @@ class StackMemory:
         line, taken = instruction.line, self.taken(low)
         operands = self._operands(low, instruction, found, scope, routine)
         start = len(low.codes)
-        if instruction.name == "alloca":
+        if found.op.does is Action.STACK_ALLOCATE:
             align = int(operands[2].value) if len(operands) > 2 and isinstance(operands[2], Literal) else 8
             if align < 1 or align & (align - 1) or align > LARGEST:
                 raise low.error(f"{align} cannot be an alignment: a power of two up to {LARGEST} can", line)
@@ -73,7 +74,7 @@ class StackMemory:
             self._based("sub.u64", low, taken, address, 0, line, guard)
             low.op("add.u64", (taken,), (taken, size), line, guard)
             low.op("mov.b64" if found.type == "u64" else "cvt.u32.u64", (operands[0],), (address,), line, guard)
-        elif instruction.name == "stacksave":
+        elif found.op.does is Action.STACK_SAVE:
             low.op("mov.b64" if found.type == "u64" else "cvt.u32.u64", (operands[0],), (taken,), line, guard)
         else:
             low.op("mov.b64" if found.type == "u64" else "cvt.u64.u32", (taken,), (operands[0],), line, guard)
@@ -89,7 +90,7 @@ class StackMemory:
     ) -> list[Source | None]:
         operands = [low.operand(o, scope, routine, instruction.line) for o in instruction.operands]
         kinds: list[tuple[type, ...]] = [(Reg,), (Reg, Literal), (Literal,)]
-        kinds = {"alloca": kinds, "stacksave": kinds[:1], "stackrestore": kinds[:1]}[instruction.name]
+        kinds = kinds if found.op.does is Action.STACK_ALLOCATE else kinds[:1]
         fits = all(isinstance(o, kind) for o, kind in zip(operands, kinds, strict=False))
         if not fits or not min(2, len(kinds)) <= len(operands) <= len(kinds):
             raise low.error(f"{found.opcode} is written {found.op.syntax}", instruction.line)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.model import Code, Group, Literal, Reg, Source
+from ptxlab.isa import Action, action_of
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.lowering import Lowering
@@ -26,7 +27,7 @@ def whole(low: Lowering, source: Source | None, opcode: str, line: int) -> Sourc
     """An operand of type b128 as a vector of two."""
     if isinstance(source, Literal):
         return Wide((Literal(int(source.value) & LOW), Literal(int(source.value) >> 64 & LOW)))
-    if isinstance(source, Wide) or (opcode == "mov.b128" and isinstance(source, Group)):
+    if isinstance(source, Wide) or (action_of(opcode) is Action.MOVE and isinstance(source, Group)):
         return source
     if isinstance(source, Reg):
         register = low.registers[source.index]

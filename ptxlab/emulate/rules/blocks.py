@@ -3,43 +3,30 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import clear, fill_bytes, rule, u64
-from ptxlab.emulate.rules.races import BLOCKS
-from ptxlab.emulate.rules.records import BLOCK, TIME, Block
+from ptxlab.emulate.rules.records import BLOCK, BLOCKS, TIME, Block
 
 
 @rule
 def started(block: Block, linear: u64) -> None:
     """A block begins in memory that another one may have used; `linear` is its number in the grid."""
-    written, records, stride, pending, size = (
-        block.written,
-        block.records,
-        block.stride,
-        block.pending,
-        block.shared_size,
-    )
-    local, local_size = block.local, block.local_size
-    registers, register_count = block.registers, block.register_count
+    written, records, stride, pending = block.written, block.records, block.stride, block.pending
+    local, values, followed, value_count = block.local, block.values, block.followed, block.value_count
+    shared_size, local_size, local_stride = block.shared_size, block.local_size, block.local_stride
     clear(block)
-    block.written, block.records, block.stride, block.pending, block.shared_size = (
-        written,
-        records,
-        stride,
-        pending,
-        size,
-    )
-    block.local, block.local_size = local, local_size
-    block.registers, block.register_count = registers, register_count
+    block.written, block.records, block.stride, block.pending = written, records, stride, pending
+    block.local, block.values, block.followed, block.value_count = local, values, followed, value_count
+    block.shared_size, block.local_size, block.local_stride = shared_size, local_size, local_stride
     block.linear = linear
     block.now = (linear % BLOCKS + 1) << BLOCK | 1 << TIME
     block.full = block.now
     block.simple = (1 << 64) - 1
     if written is not None:
-        fill_bytes(written, 0, size)
+        fill_bytes(written, 0, shared_size)
     if records is not None:
         fill_bytes(records, 0, stride * 24)
     if pending is not None:
-        fill_bytes(pending, 0, size * 2)
+        fill_bytes(pending, 0, shared_size * 2)
     if local is not None:
         fill_bytes(local, 0, local_size)
-    if registers is not None:
-        fill_bytes(registers, 0, register_count * 4)
+    if values is not None:
+        fill_bytes(values, 0, value_count * 4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxlab.emulate.program.model import Code
+from ptxlab.isa.actions import Action
 
 FIELDS = (
     "warps", "threads",  # that executed the instruction, whether its guard held or not
@@ -26,9 +27,9 @@ NEEDED = {"global": "sectors", "shared": "wavefronts"}
 
 def moves_pairs(code: Code) -> bool:
     """Whether an access to shared memory is one whose groups may grow: an ordinary load."""
-    return code.name in ("ld", "ldu")
+    return code.action is Action.LOAD
 
 
 def is_branch(code: Code) -> bool:
     """Whether lanes may part here. The `ret` of a kernel ends its threads, and is none."""
-    return code.name in ("bra", "brx", "call") or (code.name == "ret" and code.register >= 0)
+    return code.properties.jumps and (code.action is not Action.RETURN or code.register >= 0)

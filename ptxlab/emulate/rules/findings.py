@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.runtime.faults import unravel
-from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.findings import Finding, Party
 from ptxlab.isa import types
+from ptxlab.isa.actions import Action, AsyncGroup
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Code, Program
@@ -19,12 +21,16 @@ if TYPE_CHECKING:
 
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
+NO_VALUE, OVERRUN = range(32, 34)
+DIVERGENT_BLOCK = 22
 """The kinds of note an engine takes. SAME: two lanes in one store."""
 
 RULES: dict[int, tuple[str, str]] = {
-    UNINITIALISED: ("initcheck", "uninitialised read"),
+    UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
+    OVERRUN: ("initcheck", "array overrun"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
-    DIVERGENT: ("synccheck", "divergent barrier"), EXITED: ("synccheck", "barrier after exit"),
+    DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
+    EXITED: ("synccheck", "barrier after exit"),
     COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
     GONE_LANE: ("synccheck", "mask names exited lane"), SOURCE: ("synccheck", "shuffle source"),
     RANGE: ("synccheck", "shuffle range"), PENDING: ("synccheck", "asynchronous copy"),
@@ -96,8 +102,9 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
         second = _party(program, launch, other, note.other_block, note.other_warp, note.other_lane)
     space, where = _where(program, memory, code, note.address)
     return Finding(
-        check, _sentence(note, code, other, space), kind, first, second, space, note.address if space else None, where,
-        note.value if note.kind in (COUNTS, SOURCE, RANGE) else None, note.count,
+        check, _sentence(program, note, code, other, space), kind, first, second, space,
+        note.address if space else None, where, note.value if note.kind in (COUNTS, SOURCE, RANGE) else None,
+        note.count,
     )  # fmt: skip
 
 
@@ -117,37 +124,34 @@ def _did(code: Code) -> str:
     if form.type in types.WIDTH:
         size = types.width(form.type) // 8 * (int(form.vec[1:]) if form.vec else 1)
     counted = f"{size} byte{'' if size == 1 else 's'}"
-    if code.name in ("ld", "ldu"):
-        return f"loads {counted}"
-    if code.name == "st":
-        return f"stores {counted}"
-    if code.name in ("atom", "red"):
-        return f"changes {counted} atomically"
-    if code.name in ("ldmatrix", "stmatrix", "wmma"):
-        return "loads a matrix" if code.name == "ldmatrix" or "load" in form.opcode else "stores a matrix"
-    if code.name == "cp" and "mbarrier" in form.opcode:
-        return "has its copies arrive at the mbarrier"
-    if code.name == "cp":
+    if code.properties.group is AsyncGroup.CP_ASYNC and code.action is not Action.COPIES_ARRIVE:
         return "copies asynchronously"
-    if code.name in ("bar", "barrier"):
-        return "arrives at the barrier"
-    for word, did in _MBARRIER:
-        if code.name == "mbarrier" and f".{word}" in form.opcode:
-            return did
-    return f"executes {code.name}"
+    return _DID.get(code.action, f"executes {code.name}").format(counted)
 
 
-_MBARRIER = (
-    ("init", "makes the mbarrier"), ("inval", "makes the mbarrier invalid"), ("arrive", "arrives at the mbarrier"),
-    ("test_wait", "asks the mbarrier"), ("try_wait", "waits for the mbarrier"), ("_tx", "counts bytes at the mbarrier"),
-)  # fmt: skip
+_DID = {
+    Action.LOAD: "loads {}", Action.STORE: "stores {}", Action.ATOMIC: "changes {} atomically",
+    Action.REDUCTION: "changes {} atomically", Action.LOAD_ROWS: "loads a matrix", Action.STORE_ROWS: "stores a matrix",
+    Action.LOAD_FRAGMENT: "loads a matrix", Action.STORE_FRAGMENT: "stores a matrix",
+    Action.BARRIER: "arrives at the barrier", Action.WARP_BARRIER: "arrives at the barrier",
+    Action.COPIES_ARRIVE: "has its copies arrive at the mbarrier", Action.MBARRIER_INIT: "makes the mbarrier",
+    Action.MBARRIER_INVALIDATE: "makes the mbarrier invalid", Action.MBARRIER_ARRIVE: "arrives at the mbarrier",
+    Action.MBARRIER_TEST: "asks the mbarrier", Action.MBARRIER_WAIT: "waits for the mbarrier",
+    Action.MBARRIER_COUNT_BYTES: "counts bytes at the mbarrier",
+}  # fmt: skip
 
 
 def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[str, str]:
     """The space that an address lies in, and the place in words."""
     if address < 0:
         return "", ""
-    if code.space == "shared" or 0 <= address - SHARED_WINDOW < WINDOW_SIZE or address < WINDOW_SIZE:
+    if code.space in ("local", "frame") or 0 <= address - LOCAL_WINDOW < WINDOW_SIZE:
+        offset = address - LOCAL_WINDOW if address >= LOCAL_WINDOW else address
+        for name, at, size in program.local_names:
+            if at <= offset < at + size:
+                return "local", f"local memory, byte {offset - at} of {name!r} ({size} bytes)"
+        return "local", f"local memory, byte {offset}"
+    if 0 <= address - SHARED_WINDOW < WINDOW_SIZE or address < WINDOW_SIZE:
         offset = address - SHARED_WINDOW if address >= SHARED_WINDOW else address
         before = [v for v in program.shared_names if v[1] <= offset < v[1] + max(v[2], 1)]
         if before:
@@ -164,7 +168,6 @@ _HAZARD = {
 }
 
 
-_STORES = ("st", "stmatrix")
 _MBARRIERS = {
     ENDLESS: "the wait does not end: phase {phase} of the mbarrier has not ended, and nobody arrives who could end it",
     MADE_AGAIN: "an mbarrier that is in use is made again: mbarrier.inval has to come first, when nobody uses it",
@@ -176,10 +179,12 @@ _MBARRIERS = {
 }
 
 
-def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
+def _sentence(program: Program, note: Note, code: Code, other: Code | None, space: str) -> str:
     kind, memory = note.kind, f"{space} memory" if space else "memory"
     if kind == UNINITIALISED:
         return f"a thread reads {memory} that nobody has written"
+    if kind == NO_VALUE:
+        return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:
         if note.block != note.other_block:
             advice = "threads of two blocks can be ordered only by atomics with fences"
@@ -192,6 +197,12 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
         return f"WAW hazard in {memory}: two lanes of one store write different values to the same place"
     if kind == DIVERGENT:
         return "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere"
+    if kind == DIVERGENT_BLOCK:
+        return (
+            "the warps of a block have come to two different barrier instructions: all threads of a block must "
+            "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
+            "bar.sync 1, 64"
+        )
     if kind == EXITED:
         return "a warp arrives at a barrier for all its lanes after some of them have exited"
     if kind == COUNTS:
@@ -211,8 +222,9 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
             "gets its own value (for a whole warp write 31)"
         )
     if kind == PENDING:
+        touches = "overwrites" if code.properties.stores else "reads"
         return (
-            f"a thread {'overwrites' if code.name in _STORES else 'reads'} what cp.async is still copying: first comes "
+            f"a thread {touches} what cp.async is still copying: first comes "
             "cp.async.wait_group or wait_all, or a wait for the mbarrier that the copies arrive at"
         )
     if kind == PHASE and note.value < 0:
@@ -226,3 +238,14 @@ def _sentence(note: Note, code: Code, other: Code | None, space: str) -> str:
             f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
         )
     return _MBARRIERS[kind].format(phase=note.value)
+
+
+def _without_value(program: Program, register: int) -> str:
+    """A register that initcheck follows, by its number there, and why it has no value."""
+    flow = register_flow(program)
+    names = [program.registers[r].name for r in flow.origins[flow.registers[register]]]
+    name = program.registers[flow.registers[register]].name
+    if names == [name]:
+        return f"{name}, to which nothing has been written"
+    listed = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
+    return f"{name}, which is computed from {listed}, to which nothing has been written"

@@ -5,48 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg
-
-STRONG_WORDS = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
-
-
-def words_of(code: Code) -> set[str]:
-    """The parts of an opcode."""
-    return set(code.form.opcode.split(".")) if code.form is not None else set()
+from ptxlab.isa.actions import Action
 
 
 def strong(code: Code) -> bool:
     """Whether an access may not race with another such one."""
-    words = words_of(code)
-    return code.name in ("atom", "red") or bool(words & STRONG_WORDS) or ("mbarrier" in words and "init" not in words)
+    return code.properties.strong
 
 
 def releases(code: Code) -> bool:
     """Whether what its thread did before is to be seen before this instruction's effect."""
-    words = words_of(code)
-    return (bool(words & {"release", "acq_rel"}) and "mbarrier" not in words) or code.name in ("fence", "membar")
+    return code.properties.releases
 
 
 def meets(code: Code) -> bool:
     """Whether lanes of a warp meet at this instruction."""
-    return code.form is not None and (
-        code.form.op.kind == "warp" or any(s.name == "membermask" for s in code.form.op.operands)
-    )
+    return code.properties.converges
 
 
 def aligned(code: Code) -> bool:
     """Whether a barrier of the block wants whole warps."""
-    return code.name == "bar" or "aligned" in words_of(code)
+    return code.properties.aligned
 
 
 def cuts(code: Code) -> bool:
-    """Whether accesses behind this instruction are not looked at in front of it: it may order threads, or it writes."""
-    if code.name in ("ld", "ldu"):
-        return strong(code)
-    if code.name == "st":
-        return code.space not in ("param", "local", "frame")
-    if code.form is None:
-        return False
-    return code.form.op.kind in ("flow", "none", "async", "warp") or code.name in ("atom", "red") or meets(code)
+    """Whether later accesses must not be checked before this instruction: it may order threads, or it writes to memory
+    that other threads see."""
+    return code.properties.orders and not (code.action is Action.STORE and code.space in ("param", "local", "frame"))
 
 
 def spins(program: Program, wait: Code) -> bool:
@@ -74,7 +59,7 @@ def spins(program: Program, wait: Code) -> bool:
             if held is None:
                 return False
             runs = code.guard is None or held != code.guard[1]
-            if code.name == "bra":
+            if code.action is Action.BRANCH:
                 taken = runs
             elif runs and not _computes(code, [value(s) for s in code.sources], known, written):
                 return False
@@ -100,8 +85,8 @@ def _read(code: Code) -> set[int]:
 def _computes(code: Code, given: list[Any], known: dict[int, Any], written: set[int]) -> bool:
     """Notes what an instruction in a loop around a wait writes, and the number where it is known; False where it does
     anything but compute."""
-    words = words_of(code)
-    if code.name == "nanosleep":
+    action = code.action
+    if action is Action.SLEEP:
         return True
     if code.form is None or code.form.op.kind != "pure" or code.form.op.sem is None:
         return False
@@ -111,21 +96,21 @@ def _computes(code: Code, given: list[Any], known: dict[int, Any], written: set[
         known.pop(dest, None)
     if len(dests) != 1 or None in given:
         return True
-    if code.name == "selp":
+    if action is Action.SELECT:
         known[dests[0]] = given[0] if given[2] else given[1]
-    elif code.name == "mov":
+    elif action is Action.MOVE:
         known[dests[0]] = given[0]
-    elif code.name == "not" and "pred" in words:
+    elif action is Action.NOT and code.form.type == "pred":
         known[dests[0]] = not given[0]
-    elif code.name == "setp" and len(given) == 2 and words & {"eq", "ne"}:
-        known[dests[0]] = (given[0] == given[1]) == ("eq" in words)
+    elif action is Action.COMPARE and code.form.cmp in ("eq", "ne") and (code.dest_types[0], len(given)) == ("pred", 2):
+        known[dests[0]] = (given[0] == given[1]) == (code.form.cmp == "eq")
     return True
 
 
 def routines(program: Program) -> list[int]:
     """For each instruction the first block of the function that it belongs to."""
     home = [-1] * len(program.blocks)
-    for start in {0, *(code.target for code in program.codes if code.name == "call")}:
+    for start in {0, *(code.target for code in program.codes if code.action is Action.CALL)}:
         todo = [start]
         while todo:
             at = todo.pop()
@@ -133,7 +118,7 @@ def routines(program: Program) -> list[int]:
                 continue
             home[at] = start
             block = program.blocks[at]
-            called = program.codes[block.last - 1].name in ("call", "ret")
+            called = program.codes[block.last - 1].action in (Action.CALL, Action.RETURN)
             todo += [block.next] if called else [block.next, *block.targets]
     return [home[code.block] for code in program.codes]
 
@@ -148,9 +133,9 @@ def may_come(program: Program, barrier: Code) -> list[bool]:
     ends = []
     for block in program.blocks:
         last = codes[block.last - 1]
-        if last.name in ("ret", "exit", "trap") or (block.next < 0 and not block.targets):
+        if last.action in (Action.RETURN, Action.EXIT, Action.TRAP) or (block.next < 0 and not block.targets):
             ends.append(block.index)
-        ways = [block.next] if last.name in ("call", "ret") else [block.next, *block.targets]
+        ways = [block.next] if last.action in (Action.CALL, Action.RETURN) else [block.next, *block.targets]
         onward[block.index] = [way for way in ways if way >= 0]
         for way in onward[block.index]:
             before.setdefault(way, []).append(block.index)
@@ -177,14 +162,10 @@ def may_come(program: Program, barrier: Code) -> list[bool]:
     return [code.block in comes for code in codes]
 
 
-def shuffle_source(mode: str, lane: int, by: int, clamp: int) -> tuple[int, bool, int]:
-    """The lane that `shfl` reads, whether that is in range, and the last lane in range; as the PTX manual has it."""
-    by, segment, last = by & 31, clamp >> 8 & 31, clamp & 31
-    highest = lane & segment | last & ~segment
-    lowest = lane & segment
-    if mode == "up":
-        return lane - by, lane - by >= highest, highest
-    if mode == "down":
-        return lane + by, lane + by <= highest, highest
-    source = lane ^ by if mode == "bfly" else lowest | by & ~segment
-    return source, source <= highest, highest
+def barrier_before(program: Program, pc: int) -> int:
+    """The code index of the barrier behind which a program counter stands."""
+    for b in program.blocks:
+        follows = b.next >= 0 and 2 * program.blocks[b.next].first == pc
+        if follows and program.codes[b.last - 1].properties.barrier:
+            return b.last - 1
+    return 0

@@ -27,6 +27,7 @@ from ptxlab.emulate.rules.mbarriers import INIT, INVAL, UPDATE, Operation, opera
 from ptxlab.emulate.rules.spinning import mbarrier_in_words
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW
 from ptxlab.isa import mbarrier
+from ptxlab.isa.actions import Action
 
 WARPS = 32
 PROBLEMS = {
@@ -173,7 +174,7 @@ class Phases:
     ) -> None:
         phase, thread = held.phase, by[1]
         held.used = by
-        arrives = code.name == "cp" or what.arrivals != 0
+        arrives = code.action is Action.COPIES_ARRIVE or what.arrivals != 0
         if arrives or (isinstance(what.bytes, str) and what.bytes[0] != "-"):
             held.arrivals.setdefault(phase, by)
         if arrives:
@@ -181,7 +182,7 @@ class Phases:
         self.updates[thread] = self.updates.get(thread, 0) + 1
         if released is not None:
             np.maximum(held.pending, released, out=held.pending)
-        if code.name == "cp":
+        if code.action is Action.COPIES_ARRIVE:
             held.copies.append((phase, thread, self.watched.group(thread)))
         if (old ^ new) >> mbarrier.PHASE_SHIFT & 1:
             held.phase += 1

@@ -20,6 +20,7 @@ from ptxlab.emulate.runtime.state import (
     Cta,
     Warp,
 )  # fmt: skip
+from ptxlab.isa.actions import Action
 from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, PHASE_SHIFT, TAG, TAG_SHIFT, TX, TX_SHIFT, Problem
 
 INIT, INVAL, UPDATE, WAIT = 0, 1, 2, 3
@@ -56,29 +57,28 @@ class Operation:
 
 def is_mbarrier(code: Code) -> bool:
     """Whether an instruction works on an mbarrier."""
-    return code.form is not None and code.form.op.kind == "async" and "mbarrier" in code.form.opcode.split(".")
+    return code.properties.mbarrier
 
 
 def operation(code: Code) -> Operation:
     """What an instruction does to an mbarrier."""
-    assert code.form is not None
-    words = code.form.opcode.split(".")
-    if words[0] == "cp":  # the copies have arrived; without .noinc this arrival has just been added to the pending ones
-        return Operation(UPDATE, arrivals=int("noinc" in words))
-    action = words[1]
-    if action == "init":
+    form, action = code.form, code.action
+    assert form is not None
+    if action is Action.COPIES_ARRIVE:  # without .noinc this arrival has just been added to the pending ones
+        return Operation(UPDATE, arrivals=int(bool(form.noinc)))
+    if action is Action.MBARRIER_INIT:
         return Operation(INIT, arrivals="count")
-    if action == "inval":
+    if action is Action.MBARRIER_INVALIDATE:
         return Operation(INVAL)
-    if action in ("test_wait", "try_wait"):
-        return Operation(WAIT, state="parity" if "parity" in words else "state")
-    if action in ("expect_tx", "complete_tx"):
-        return Operation(UPDATE, bytes="bytes" if action == "expect_tx" else "-bytes")
-    drop, names = action == "arrive_drop", [s.name for s in code.form.op.operands]
-    if "expect_tx" in words:
+    if action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT):
+        return Operation(WAIT, state="parity" if form.parity else "state")
+    if action is Action.MBARRIER_COUNT_BYTES:
+        return Operation(UPDATE, bytes="bytes" if form.expect_tx else "-bytes")
+    drop, names = bool(form.arrive_drop), [s.name for s in form.op.operands]
+    if form.expect_tx:
         return Operation(UPDATE, arrivals=1, bytes="bytes", drop=drop)
     given = dict(zip(names[len(code.dests) :], code.sources, strict=True)).get("count")
-    return Operation(UPDATE, "count" if given is not None else 1, drop=drop, incomplete="noComplete" in words)
+    return Operation(UPDATE, "count" if given is not None else 1, drop=drop, incomplete=bool(form.noComplete))
 
 
 # -- one mbarrier ------------------------------------------------------------------------------------------------------

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from ptxlab.emulate.language import rule, u32, u64
-from ptxlab.emulate.rules.findings import Note
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.findings import DIVERGENT, Note
+from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.records import (
     BLOCK,
     CODE,
@@ -66,11 +70,13 @@ def note(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: 
     launch.lost += 1
 
 
-def noted(launch: Launch) -> Iterator[Note]:
+def noted(launch: Launch, program: Program) -> Iterator[Note]:
     """The notes of a launch."""
-    for k in range(ENTRIES):
-        if launch.notes[k].key:
-            yield _read(launch, launch.notes[k])
+    for k in np.flatnonzero(launch.notes.array.view(Entry.dtype)["key"]).tolist():
+        found = _read(launch, launch.notes[k])
+        if found.kind == DIVERGENT and found.value:  # it waits at the barrier in front of where it goes on
+            found.other = barrier_before(program, 2 * found.other)
+        yield found
 
 
 def _read(launch: Launch, entry: Entry) -> Note:

@@ -15,34 +15,68 @@ fence. An access is ordered before another one
   whose mask names both lanes;
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;
 - of the same block, if its warp has arrived at an mbarrier since in a phase that the other warp has waited for;
-- of the same block, if its warp has executed a fence since, and the other's a strong access since that;
-- of another block, likewise: a fence here, a strong access there.
+- of the same block, if a strong write since has released it, and the other's warp has made a strong access since that;
+- of another block, likewise: released here, a strong access there.
+
+A strong write releases what its warp did before its last fence, what that warp knew to be done by others at that fence,
+and what others did before a fence of their own, if a barrier lies between that and the write. So in the reduction where
+the last block adds up what all have stored, a barrier has to come before thread 0 takes its ticket.
 
 Two strong accesses never race, nor do a load and a compare-and-swap, which fails if the load saw an old value. What
-this does not see: a fence followed by no store that the other side reads; all
-but the first two readers of a word; a second writer to other bytes. A write that leaves a word as it is does not race
-with the write before it. It never takes an ordered pair for a race.
+this does not see: whether a strong access reads what another one wrote, or something else; all but the first two
+readers of a word; a second writer to other bytes. A write that leaves a word as it is does not race with the write
+before it. It never takes an ordered pair for a race.
+
+The records of an allocation are one array: the writers of all its words, `stride` further on a reader of each, and as
+far again another reader. A rule that looks at one word gets a pointer to its writer. What a whole warp does at once is
+in `race_accesses`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
+from ptxlab.emulate.language import (
+    Pointer,
+    any_of,
+    bits,
+    boolean,
+    extract,
+    first,
+    insert,
+    lanes_u32,
+    load_lanes,
+    maximum,
+    minimum,
+    rule,
+    store_lanes,
+    u8,
+    u32,
+    u64,
+)
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules.findings import RAW, SAME, WAR, WAW
-from ptxlab.emulate.rules.notes import another
-from ptxlab.emulate.rules.records import BLOCK, CODE, LANE, LAST_TIME, MANY, STRONG, TIME, WARP
+from ptxlab.emulate.rules.clock import tick
+from ptxlab.emulate.rules.findings import RAW, WAR, WAW
+from ptxlab.emulate.rules.notes import note
+from ptxlab.emulate.rules.records import (
+    BLOCK,
+    CODE,
+    LAST_CODE,
+    LAST_TIME,
+    MANY,
+    STRONG,
+    TIME,
+    WARP,
+    Block,
+    Launch,
+    Published,
+)
 from ptxlab.isa import types
 
-BLOCKS = 65535
-_ID = np.uint64(0xFFFF << BLOCK | 0x7FF)
-_MANY = np.uint64(1 << MANY)
-_ZERO = np.uint64(0)
-
-Noted = Callable[[int, int, int, int], None]
-"""Called with the kind of hazard, the record that is new, the one that it collides with, and the word's number."""
+ID = 0xFFFF << BLOCK | 0x7FF
+"""The fields of a record that say whose it is."""
+PARTS = 8
+"""Sets of lanes of a warp that have met without the others, as many as are remembered."""
 
 
 def granule(program: Program) -> int:
@@ -50,7 +84,7 @@ def granule(program: Program) -> int:
     widths = [
         types.width(code.form.type) // 8
         for code in program.codes
-        if code.form is not None and code.name in ("ld", "st", "ldu", "atom", "red") and code.form.type in types.WIDTH
+        if code.form is not None and code.properties.scalar_memory and code.form.type in types.WIDTH
     ]
     return min([4, *widths])
 
@@ -58,191 +92,237 @@ def granule(program: Program) -> int:
 def compares(program: Program) -> frozenset[int]:
     """The code indices of compare-and-swap."""
     codes = program.codes
-    return frozenset(c.index for c in codes if c.name == "atom" and c.form is not None and c.form.operation == "cas")
+    return frozenset(c.index for c in codes if c.form is not None and c.properties.atomic and c.form.operation == "cas")
 
 
 class Shadow:
-    """The records of a stretch of memory: last writer, first reader, another reader."""
+    """The records of some bytes of memory. The room behind each third is for whole vectors."""
 
-    def __init__(self, words: int) -> None:
-        self.writer, self.reader, self.other = (np.zeros(words, np.uint64) for _ in range(3))
-
-
-class Published:
-    """What blocks have made known to each other: for each the clock at its last fence; and when its first fence and its
-    last strong access were, by a clock of the whole launch."""
-
-    def __init__(self) -> None:
-        self.now = 0
-        self.fenced: dict[int, int] = {}
-        self.first: dict[int, int] = {}
-        self.acquired: dict[int, int] = {}
+    def __init__(self, size: int, granule: int) -> None:
+        self.stride = -(-size // granule) + 16
+        self.records = Pointer[int](np.zeros(3 * self.stride, np.uint64))
 
 
-class Order:
-    """The clock of one block, and what its warps know of each other."""
+# -- what orders the threads of a block -------------------------------------------------------------------------------
 
-    def __init__(self, block: int, published: Published, compares: frozenset[int] = frozenset()) -> None:
-        self.compares = compares
-        self.block, self.published = block % BLOCKS + 1, published
-        self.time = self.full = 1
-        self.simple = True  # no barrier of a part of the block so far
-        self.sync = np.zeros((32, 32), np.int64)  # [w, v]: w comes after what v did before this time
-        self.arrived = np.zeros((16, 32), np.int64)  # when a warp last arrived at a barrier and went on
-        self.parts: list[dict[int, int]] = [{} for _ in range(32)]  # lanes of a warp that have met by themselves: when
-        self.fenced, self.first, self.acquired = (np.zeros(32, np.int64) for _ in range(3))
 
-    def tick(self) -> int:
-        """Time goes on. When the clock has run out, all that is remembered is too old to be told apart."""
-        self.time = min(self.time + 1, LAST_TIME)
-        return self.time
+@rule
+def together(block: Block, warp: u32) -> None:
+    """All lanes of a warp have met."""
+    block.sync[warp, warp] = tick(block)
 
-    def together(self, warp: int) -> None:
-        """Lanes of a warp have met."""
-        self.sync[warp, warp] = self.tick()
 
-    def meet(self, warp: int, masks: list[int], live: int) -> None:
-        """Lanes of a warp come to meet, each the lanes that it names. As long as sets of fewer than all are apart or
-        within each other, nobody knows of others through them."""
-        for mask in dict.fromkeys(masks):
-            if not live & ~mask:
-                self.together(warp)
-                continue
-            parts, time = self.parts[warp], self.tick()
-            across = any(mask & held not in (0, mask, held) for held in parts)
-            if across or (mask not in parts and len(parts) == 8):
-                self.sync[warp, warp] = time
-            else:
-                parts[mask] = time
+@rule
+def meet(block: Block, warp: u32, live: u32, mask: u32, members: lanes_u32) -> None:
+    """Lanes of a mask come to meet, each the lanes that it names."""
+    left = mask
+    while left:
+        named = extract(members, first(left))
+        left &= ~bits(members == named)
+        if live & ~named == 0:
+            together(block, warp)
+        else:
+            part(block, warp, named)
 
-    def arrive(self, warp: int, barrier: int) -> None:
-        """A warp has passed `bar.arrive`."""
-        self.arrived[barrier, warp] = self.tick()
 
-    def opened(self, barrier: int, waiting: list[int], everyone: bool) -> None:
-        """A barrier lets these warps go."""
-        time = self.tick()
-        if everyone and not self.arrived[barrier].any():
-            self.full = time
+@rule
+def part(block: Block, warp: u32, named: u32) -> None:
+    """Some lanes of a warp have met. As long as such sets are apart or within each other, nobody knows of others
+    through them; else all are taken to have met."""
+    time = tick(block)
+    for k in range(PARTS):
+        held = block.parts[warp, 2 * k]
+        if held == 0 or held == named:
+            block.parts[warp, 2 * k] = named
+            block.parts[warp, 2 * k + 1] = time
             return
-        self.simple = False
-        came = self.arrived[barrier].copy()
-        came[waiting] = time
-        known = np.maximum(self.sync[came > 0].max(axis=0), came)
-        for warp in waiting:
-            self.sync[warp] = np.maximum(self.sync[warp], known)
-        self.arrived[barrier] = 0
+        both = held & named
+        if both != 0 and both != named and both != held:
+            break
+    block.sync[warp, warp] = time
 
-    def release(self, warp: int) -> np.ndarray:
-        """What a warp knows when it arrives at an mbarrier, with all that it has done until now."""
-        known: np.ndarray = self.sync[warp].copy()
-        known[warp] = self.tick()
-        return known
 
-    def learn(self, warp: int, known: np.ndarray) -> None:
-        """The warp has waited for those arrivals."""
-        self.simple = False
-        self.sync[warp] = np.maximum(self.sync[warp], known)
-
-    def fence(self, warp: int) -> None:
-        """What the warp has done is to be seen before what it does from now on."""
-        published, time = self.published, self.tick()
-        self.fenced[warp] = time
-        self.first[warp] = self.first[warp] or time
-        published.now += 1
-        published.fenced[self.block] = time
-        published.first.setdefault(self.block, published.now)
-
-    def acquire(self, warp: int) -> None:
-        """The warp has made a strong access, with which it may have seen that others were done."""
-        self.acquired[warp] = self.time
-        self.published.acquired[self.block] = self.published.now
-
-    # -- the rules -----------------------------------------------------------------------------------------------------
-
-    def ordered(self, record: int, me: int, *, wrote: bool) -> bool:
-        """Whether what the record says comes before an access `me`; `wrote`: it is a write."""
-        if not record:
+@rule
+def met(block: Block, warp: u32, lane: u32, other: u32, time: u32) -> boolean:
+    """Whether two lanes of a warp have met since a time, without all the others."""
+    two = u32(1 << lane | 1 << other)
+    for k in range(PARTS):
+        held = block.parts[warp, 2 * k]
+        if held == 0:
+            return False
+        if held & two == two and block.parts[warp, 2 * k + 1] > time:
             return True
-        time = record >> TIME & LAST_TIME
-        block, mine = record >> BLOCK, me >> BLOCK
-        if block != mine:
-            known = self.published
-            fenced = known.fenced.get(block, 0) > time
-            return fenced and known.first[block] <= known.acquired.get(mine, 0)
-        v, w = record >> WARP & 31, me >> WARP & 31
-        many, all_ = record >> MANY & 1, me >> MANY & 1
-        if v == w and ((many and (all_ or wrote)) or (not many and not all_ and record & 31 == me & 31)):
+    return False
+
+
+@rule(inline=True)
+def published(launch: Launch, record: u64) -> Published:
+    """What the block of a record has made known to the others."""
+    return launch.published[record >> BLOCK]
+
+
+@rule
+def known(block: Block, warp: u32) -> lanes_u32:
+    """A warp comes after what each warp of its block did before these times."""
+    seen = maximum(load_lanes(block.sync.row(warp)), load_lanes(block.acquired.row(warp)))
+    return maximum(seen, u32(block.full >> TIME & LAST_TIME))
+
+
+@rule
+def fence(block: Block, warp: u32) -> None:
+    """A warp has executed a fence: what it did, and what it knows, comes before the strong writes that it makes now."""
+    time = tick(block)
+    store_lanes(block.covered.row(warp), insert(known(block, warp), warp, time))
+    block.fenced[warp] = time
+
+
+@rule
+def publish(launch: Launch, block: Block, warp: u32) -> None:
+    """A warp has made a strong write. Who sees it comes after what the warp's last fence covers, and after what others
+    did before fences of their own, if a barrier or the like tells this warp of those."""
+    theirs = minimum(load_lanes(block.fenced), known(block, warp))
+    released = maximum(load_lanes(block.covered.row(warp)), theirs)
+    if any_of(released != 0):
+        mine = published(launch, block.now)
+        store_lanes(mine.released, maximum(load_lanes(mine.released), released))
+        launch.now += 1
+        if mine.first == 0:
+            mine.first = launch.now
+
+
+@rule
+def acquire(launch: Launch, block: Block, warp: u32) -> None:
+    """A warp has made a strong access, with which it may have seen strong writes of others."""
+    mine = published(launch, block.now)
+    mine.acquired = launch.now
+    if mine.first != 0:
+        row = block.acquired.row(warp)
+        store_lanes(row, maximum(load_lanes(row), load_lanes(mine.released)))
+
+
+@rule
+def arrived(block: Block, warp: u32, barrier: u32) -> None:
+    """A warp has passed `bar.arrive`."""
+    block.came[barrier, warp] = tick(block)
+
+
+@rule
+def release(block: Block, warp: u32) -> lanes_u32:
+    """What a warp knows when it arrives at an mbarrier, with all that it has done until now."""
+    return insert(load_lanes(block.sync.row(warp)), warp, tick(block))
+
+
+@rule
+def learn(block: Block, warp: u32, known: lanes_u32) -> None:
+    """A warp has waited for those arrivals."""
+    block.simple = 0
+    store_lanes(block.sync.row(warp), maximum(known, load_lanes(block.sync.row(warp))))
+
+
+# -- one access -------------------------------------------------------------------------------------------------------
+
+
+@rule
+def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
+    """Whether what the record says comes before an access `me`; `wrote`: it is a write."""
+    if record == 0:
+        return True
+    time = u32(record >> TIME & LAST_TIME)
+    if record >> BLOCK != me >> BLOCK:
+        theirs = published(launch, record)
+        return theirs.released[record >> WARP & 31] > time and theirs.first <= published(launch, me).acquired
+    v = u32(record >> WARP & 31)
+    w = u32(me >> WARP & 31)
+    lane = u32(record & 31)
+    mine = u32(me & 31)
+    if v == w:
+        many = record >> MANY & 1 != 0
+        all_ = me >> MANY & 1 != 0
+        if (many and (all_ or wrote)) or (not many and not all_ and lane == mine):
             return True
-        if time < self.full or time < self.sync[w, v]:
-            return True
-        two = 1 << (record & 31) | 1 << (me & 31)
-        if v == w and any(when > time and held & two == two for held, when in self.parts[w].items()):
-            return True
-        return bool(self.fenced[v] > time and 0 < self.first[v] <= self.acquired[w])
-
-    def access(
-        self, shadow: Shadow, words: np.ndarray, count: int, me: np.ndarray, *, write: bool, note: Noted
-    ) -> np.ndarray:
-        """Lanes touch `count` words each, from `words` on (shape (n,)); `me` are their records, lowest lane first.
-
-        Notes hazards, remembers the accesses, and gives for each lane whether another one wrote to the same word.
-        """
-        collide = np.zeros(words.size, np.bool_)
-        if words.size > 1 and not write and bool((words == words[0]).all()):
-            words, me = words[:1], me[:1] | _MANY
-        low, span = np.uint64(self.block << BLOCK), np.uint64(self.full << TIME)
-        for k in range(count):
-            at = words + k
-            w, r, q = shadow.writer[at], shadow.reader[at], shadow.other[at]
-            w_fine, r_fine, q_fine = ((x == _ZERO) | (x - low < span) | ((x ^ me) & _ID == _ZERO) for x in (w, r, q))
-            ok = w_fine & ((r_fine & q_fine) if write else (r_fine | self.simple))
-            targets = ((shadow.writer, ok),) if write else (
-                (shadow.reader, ok & r_fine), (shadow.other, ok & ~r_fine & q_fine)
-            )  # fmt: skip
-            bad = np.flatnonzero(~ok)
-            for lane in bad:
-                self._hazards(shadow, int(at[lane]), int(me[lane]), write=write, note=note)
-            for records, chosen in targets:
-                records[at[chosen][::-1]] = me[chosen][::-1]  # the lowest lane stays
-            for lane in bad[::-1]:
-                self._remember(shadow, int(at[lane]), int(me[lane]), write=write)
-            for records, chosen in targets:
-                again = (chosen | ~ok if write else chosen) & (records[at] != me)
-                if again.any():
-                    if not write:
-                        records[at[again]] |= _MANY
-                    collide |= again
-        return collide
-
-    def _hazards(self, shadow: Shadow, at: int, me: int, *, write: bool, note: Noted) -> None:
-        """What one access to one word collides with, by the rules in full."""
-        w, r, q = int(shadow.writer[at]), int(shadow.reader[at]), int(shadow.other[at])
-
-        def collides(record: int, *, wrote: bool) -> bool:
-            return not self.ordered(record, me, wrote=wrote) and not (record & me) >> STRONG & 1
-
-        compares = self.compares
-        readers = write and me >> CODE & LAST_TIME not in compares
-        if (write or w >> CODE & LAST_TIME not in compares) and collides(w, wrote=True):
-            note(WAW if write else RAW, me, w, at)
-        elif readers and collides(r, wrote=False):
-            note(WAR, me, r, at)
-        elif readers and collides(q, wrote=False):
-            note(WAR, me, q, at)
-
-    def _remember(self, shadow: Shadow, at: int, me: int, *, write: bool) -> None:
-        """One access to one word, by the rules in full."""
-        r, q = int(shadow.reader[at]), int(shadow.other[at])
-        if write:
-            shadow.writer[at] = me
-        elif self.ordered(r, me, wrote=False):
-            shadow.reader[at] = me
-        elif self.ordered(q, me, wrote=False):
-            shadow.other[at] = me
+    if time < u32(block.full >> TIME & LAST_TIME) or time < block.sync[w, v]:
+        return True
+    if v == w and met(block, w, lane, mine, time):
+        return True
+    return time < block.acquired[w, v]
 
 
-__all__ = [
-    "BLOCK", "CODE", "LANE", "LAST_TIME", "MANY", "RAW", "SAME", "STRONG", "TIME", "WAR", "WARP", "WAW", "Order",
-    "Published", "Shadow", "another", "granule",
-]  # fmt: skip
+@rule(inline=True)
+def swaps(launch: Launch, record: u64) -> boolean:
+    """Whether a record is that of a compare-and-swap, which a plain load before it is a part of."""
+    return launch.compares[record >> CODE & LAST_CODE] != 0
+
+
+@rule(inline=True)
+def collides(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
+    """Whether an access `me` races with the one that a record tells of."""
+    return (record & me) >> STRONG & 1 == 0 and not ordered(launch, block, record, me, wrote)
+
+
+@rule
+def storing(
+    launch: Launch, values: Pointer[u8], width: u64, components: u64, memory: Pointer[u8], memory_start: u64,
+    start: u64, narrow: Pointer[u32] | None, wide: Pointer[u64] | None,
+) -> None:  # fmt: skip
+    """A plain store is looked at next; see `Store`."""
+    store = launch.store
+    store.values, store.width, store.components = values, width, components
+    store.memory, store.memory_start = memory, memory_start
+    store.start, store.narrow, store.wide = start, narrow, wide
+
+
+@rule
+def stored(launch: Launch) -> None:
+    """The plain store is done."""
+    launch.store.components = 0
+
+
+@rule(cold=True)
+def leaves(launch: Launch, address: u64, lane: u64) -> boolean:
+    """Whether the store that is looked at leaves a word as it is. Then it does not matter which write is last."""
+    store = launch.store
+    if store.components == 0:
+        return False
+    begin = store.start
+    if store.narrow is not None:
+        begin += store.narrow[lane]
+    elif store.wide is not None:
+        begin += store.wide[lane]
+    within = u64(address - begin)
+    new = store.values + ((within // store.width * 32 + lane) * store.width + within % store.width)
+    old = store.memory + u64(address - store.memory_start)
+    for k in range(launch.granule):
+        if old[k] != new[k]:
+            return False
+    return True
+
+
+@rule(cold=True)
+def hazard(launch: Launch, block: Block, at: Pointer[u64], stride: u64, address: u64, me: u64, write: boolean) -> None:
+    """What one access to one word collides with, noted; the number that is kept with it is the mask of the lanes that
+    execute the instruction."""
+    writer = at[0]
+    if (write or not swaps(launch, writer)) and collides(launch, block, writer, me, True):
+        if not write:
+            note(launch, block, RAW, me, writer, address, launch.mask)
+            return
+        if not leaves(launch, address, me & 31):
+            note(launch, block, WAW, me, writer, address, launch.mask)
+            return
+    if write and not swaps(launch, me):
+        for k in range(1, 3):
+            reader = at[k * stride]
+            if collides(launch, block, reader, me, False):
+                note(launch, block, WAR, me, reader, address, launch.mask)
+                return
+
+
+@rule(cold=True)
+def remember(launch: Launch, block: Block, at: Pointer[u64], stride: u64, me: u64, write: boolean) -> None:
+    """Keeps one access to one word: as its writer, or as a reader in a place whose reader comes before it."""
+    if write:
+        at[0] = me
+    elif ordered(launch, block, at[stride], me, False):
+        at[stride] = me
+    elif ordered(launch, block, at[2 * stride], me, False):
+        at[2 * stride] = me

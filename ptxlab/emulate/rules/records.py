@@ -11,6 +11,8 @@ LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
 """Where each field of the record of an access begins."""
 LAST_TIME, LAST_CODE = (1 << 18) - 1, (1 << 18) - 1
 """The largest time and the largest code index."""
+BLOCKS = 65535
+"""Blocks have numbers from 1 on in records; those of larger grids share them."""
 
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
@@ -30,18 +32,30 @@ class Entry(Record):
 
 
 class Published(Record):
-    """What a block has made known to the others, by the clock of the launch, but `fenced` by its own."""
+    """What a block has made known by strong writes behind fences."""
 
-    fenced: u32
-    first: u32  # its first fence
-    acquired: u32  # its last strong access
-    padding: u32
+    first: u32  # when it did so first, by the clock of the launch, 0: never
+    acquired: u32  # its last strong access, by the same clock
+    released: Array[u32] = array(32, align=64)  # of each of its warps: what it did before this time of its own clock
+
+
+class Store(Record):
+    """A plain store while it is looked at: what it stores, and where. A vector store has several components."""
+
+    components: u64  # 0: no plain store is looked at
+    width: u64  # bytes of a component
+    values: Pointer[u8]  # of each component 32 lanes
+    memory: Pointer[u8]  # what is there before, from the start of the allocation or of the one lane's place
+    memory_start: u64  # the address of its first byte
+    start: u64  # the address that each lane stores to; what is added to it, if anything
+    narrow: Pointer[u32] | None
+    wide: Pointer[u64] | None
 
 
 class Launch(Record):
     """What the checks know of a launch."""
 
-    now: u32  # the clock of the launch: how many fences there have been
+    now: u32  # the clock of the launch: how often a block has made something known
     serial: u64  # how many warp-instructions have been looked at
     lost: u64  # notes that found no room
     mask: u64  # the lanes of the warp-instruction that is looked at
@@ -49,9 +63,11 @@ class Launch(Record):
     racecheck: boolean
     synccheck: boolean
     granule: u64  # bytes that one record of accesses covers
-    shared_start: u64  # where the kernel's shared memory begins
     published: Pointer[Published]  # of each block, by its number in a record
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
+    compares: Pointer[u8]  # for each code index whether it is a compare-and-swap
+    no_codes: Array[u64] = array(16)  # zeros
+    store: Store
     notes: Array[Entry] = array(ENTRIES, align=64)
 
 
@@ -67,17 +83,20 @@ class Block(Record):
     stride: u64
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy that is on its way to them
     shared_size: u64
-    local: Pointer[u8]  # initcheck: of each byte of local memory whether it was written, one thread after the other
-    local_size: u64
-    registers: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
-    register_count: u64  # of all warps together
-    acquired: Array[u32] = array(32, align=64)  # of each warp: its last strong access, its last and its first fence
-    fenced: Array[u32] = array(32)
-    first_fence: Array[u32] = array(32)
+    local: Pointer[u8]  # initcheck: of each byte of local memory whether it was written, thread by thread
+    local_size: u64  # of all threads together
+    local_stride: u64  # of one thread
+    values: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
+    followed: u64  # registers of a warp that are followed
+    value_count: u64  # masks in `values`
+    fenced: Array[u32] = array(32, align=64)  # of each warp: its last fence
+    covered: Array[u32] = array(32, 32, align=64)  # [w, v]: w's last fence comes after what v did before this time
+    acquired: Array[u32] = array(32, 32, align=64)  # [w, v]: so does w's last strong access, after what was released
     came: Array[u32] = array(16, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
     parts: Array[u32] = array(32, 16, align=64)  # of each warp 8 pairs: lanes that met without the others, and when
     bar_code: Array[u32] = array(32, align=64)  # of each warp: code index + 1 of the `.aligned` barrier it came to last
+    whole_code: Array[u32] = array(32)  # the same, 0 unless that barrier was for all threads of the block
     expected: Array[u32] = array(16)  # of each barrier: the count it was given + 1, by which instruction and thread
     expected_code: Array[u32] = array(16)
     expected_by: Array[u32] = array(16)
@@ -86,3 +105,8 @@ class Block(Record):
     copies: u64  # whether there was a cp.async
     polled: Array[u64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
     updates: u64  # operations on mbarriers other than waits
+
+
+def access(block: int, code: int, warp: int, lane: int, time: int = 0) -> int:
+    """The record of an access; `block` is the block's number in the grid."""
+    return (block % BLOCKS + 1) << BLOCK | time << TIME | code << CODE | warp << WARP | lane << LANE

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.program.instruction_mix import flops_of, operation_of, pipe_of
 from ptxlab.emulate.rules.counting import TALLY, is_branch
+from ptxlab.isa.actions import Action
+from ptxlab.isa.properties import Properties
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Program
@@ -119,20 +120,19 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
         opcode = code.instruction.opcode
         warps, threads = opcodes.get(opcode, (0, 0))
         opcodes[opcode] = warps + row["warps"], threads + row["threads"]
-        kind, each = flops_of(code.form)
-        work = each * (row["on_warps"] if kind == "tensor" else row["on_threads"])
+        properties, one = code.properties, code.properties.work
+        work = one.flops * (row["on_warps"] if one.type == "tensor" else row["on_threads"])
         if work:
-            add(flops, kind, work)
-        add(pipes, pipe_of(code.form, code.space), row["warps"])
-        operation = operation_of(code.form)
+            add(flops, one.type, work)
+        add(pipes, properties.pipe_in(code.space), row["warps"])
         for name, value in row.items():
             add(totals, name, value)
             if name.startswith(("global_", "shared_", "local_")):
-                add(totals, f"{name}_{_direction(code.name, bool(code.form.matrix == 'd'))}", value)
+                add(totals, f"{name}_{_direction(properties)}", value)
         if is_branch(code):
             add(totals, "branches", row["warps"])
-        if operation:
-            add(totals, operation, row["on_threads"])
+        if one.operation:
+            add(totals, one.operation, row["on_threads"])
         at = by_line.get(code.line)
         new = LineCounters(
             opcode, row["warps"], row["threads"], row["on_warps"], row["on_threads"], row["divergent"],
@@ -156,9 +156,11 @@ def _sum(a: LineCounters, b: LineCounters) -> LineCounters:
     return LineCounters(opcode, *(getattr(a, name) + getattr(b, name) for name in names))
 
 
-def _direction(name: str, stores: bool) -> str:
-    """ld, st, atom, red or cp: what an instruction does to memory."""
-    return {"ldmatrix": "ld", "stmatrix": "st", "ldu": "ld", "wmma": "st" if stores else "ld"}.get(name, name)
+def _direction(properties: Properties) -> str:
+    """ld, st, atom or red, as the metrics name what an instruction does to memory; "" for copies and mbarriers."""
+    if properties.loads != properties.stores:
+        return "ld" if properties.loads else "st"
+    return {Action.ATOMIC: "atom", Action.REDUCTION: "red"}.get(properties.action, "")
 
 
 # -- metrics -----------------------------------------------------------------------------------------------------------

@@ -221,26 +221,27 @@ class Access(Lanes):
         yield from self._taken_apart(site, address, what)
 
     def _taken_apart(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray]]:
-        """The same for lanes in several regions, each lane checked; raises for the lowest that is wrong."""
-        regions: dict[int, Region] = {}
-        lanes: dict[int, list[int]] = {}
+        """The same for lanes in several regions; raises for the lowest that is wrong before any has had its turn."""
         space, size, write = SPACES[site.space], site.size, what != "load"
-        for lane in np.flatnonzero(self.mask):
+        aligned = address & np.uint64(size - 1) == 0
+        parts: list[tuple[Region, np.ndarray, np.ndarray]] = []
+        left = self.mask
+        while left.any():
+            lane = int(left.argmax())
             place = int(address[lane])
             verdict, where, index, _ = judge(self.machine.map, space, place, size, size, write)
             if verdict != FINE:
                 raise access_fault(
                     self.machine.program, self.machine.launch, self.machine.memory, line=site.code.line,
-                    block=self.spaces.block, thread=self.warp * LANES + int(lane), what=what, space=site.space,
-                    address=place, size=site.size,
+                    block=self.spaces.block, thread=self.warp * LANES + lane, what=what, space=site.space,
+                    address=place, size=size,
                 )  # fmt: skip
             region = self._held(site.space, where, index)
-            regions[id(region)] = region
-            lanes.setdefault(id(region), []).append(int(lane))
-        for key, region in regions.items():
-            mask = np.zeros(LANES, np.bool_)
-            mask[lanes[key]] = True
-            yield region, self._index(region, np.where(mask, address - region.base, np.uint64(0)), site), mask
+            offset = address - region.base
+            mask = left & aligned & (offset <= np.uint64(region.size - size))  # the others that are right there, too
+            parts.append((region, self._index(region, np.where(mask, offset, np.uint64(0)), site), mask))
+            left = left & ~mask
+        yield from parts
 
     def _index(self, region: Region, offset: Value, site: Site) -> np.ndarray:
         index: np.ndarray = offset.view(np.int64)

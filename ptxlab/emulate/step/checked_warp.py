@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.language import Pointer, bits, lanes_of
+from ptxlab.emulate.language import first as lowest
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import findings as F
-from ptxlab.emulate.rules import races as R
-from ptxlab.emulate.rules.instructions import releases, strong
-from ptxlab.emulate.rules.mbarriers import is_mbarrier
+from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
+from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.step.access import Region, Touch
-from ptxlab.emulate.step.lanes import LANES
+from ptxlab.emulate.step.lanes import LANES, mask_bits
 from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import Form
 
@@ -21,16 +24,10 @@ if TYPE_CHECKING:
     from ptxlab.emulate.step.checks import Checker
 
 
-Stored = tuple[np.ndarray, np.ndarray, np.ndarray, tuple[Any, ...]]
-"""Memory before a store, and for each lane that stores its first byte there, its number, and what it stores."""
-
-
-def _leaves(stored: Stored, lane: int, word: int, granule: int) -> bool:
-    """Whether a store leaves one word of memory as it is."""
-    data, start, lanes, values = stored
-    first = int(start[np.flatnonzero(lanes == lane)[0]])
-    new = b"".join(v[lane].tobytes() for v in values)[word * granule - first :][:granule]
-    return data[word * granule : word * granule + granule].tobytes() == new
+def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
+    """Each lane's offset, and the lane as a mask: for an allocation in which 32 bits do not reach everything."""
+    for lane in lanes_of(lanes):
+        yield int(start[lane]), 1 << lane
 
 
 class CheckedWarp(Warp):
@@ -53,15 +50,13 @@ class CheckedWarp(Warp):
         site, touches, self.touches = self.site, self.touches, None
         self.machine.checker.begin()
         for region, index, mask in self._located(site, address, what):
-            lanes = np.flatnonzero(self.mask if mask is None else mask)
-            start = index[lanes] << site.shift
-            self._accessed(site.code, what, region, start, lanes, site.size, address, values)
+            self._accessed(site.code, what, region, index << site.shift, mask, site.size, values)
         self.touches = touches
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
         """An access of an instruction that goes to memory by itself."""
-        copied = code.name == "cp" and touch.what == "store"
-        found: dict[int, tuple[Region, list[int], list[int]]] = {}
+        copied = code.action is Action.COPY and touch.what == "store"
+        found: dict[int, tuple[Region, np.ndarray, np.ndarray]] = {}
         for lane in np.flatnonzero(touch.mask).tolist():
             at = int(touch.address[lane])
             region = self._region(touch.space, at)
@@ -70,110 +65,84 @@ class CheckedWarp(Warp):
             first = at - int(region.base)
             if not 0 <= first <= region.size - touch.size:
                 continue  # the access itself says so
-            _, firsts, lanes = found.setdefault(id(region), (region, [], []))
-            firsts.append(first)
-            lanes.append(lane)
+            _, start, mask = found.setdefault(
+                id(region), (region, np.zeros(LANES, np.int64), np.zeros(LANES, np.bool_))
+            )
+            start[lane], mask[lane] = first, True
+        for region, start, mask in found.values():
             if copied and self.machine.checker.sync:
-                self.spaces.check.copies.start(code, self.warp * LANES + lane, first, touch.size)
-        for region, firsts, lanes in found.values():
-            starts, who = np.array(firsts), np.array(lanes)
-            self._accessed(code, what, region, starts, who, touch.size, touch.address, None)
+                offsets = Pointer[int](start.astype(np.uint32))
+                in_flight.start(self.spaces.check.record, self.warp, mask_bits(mask), offsets, touch.size, code.index)
+            self._accessed(code, what, region, start, mask, touch.size, None)
 
     def _accessed(
-        self, code: Code, what: str, region: Region, start: np.ndarray, lanes: np.ndarray, size: int, address: Value,
+        self, code: Code, what: str, region: Region, start: np.ndarray, mask: np.ndarray | None, size: int,
         values: tuple[Any, ...] | None,
     ) -> None:  # fmt: skip
-        """Lanes have accessed `size` bytes each of a region, from byte `start` on."""
+        """The lanes of a mask, None for all, access `size` bytes each of a region, from byte `start` on. values: what a
+        plain store is about to store there."""
         checker: Checker = self.machine.checker
-        is_strong, order = strong(code), self.spaces.check.order
+        block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
-        if written is not None:
-            self._initialised(code, written, start, lanes, size, what, address)
-        if (
-            checker.sync
-            and what != "atomic"
-            and code.name != "cp"
-            and region.name == "shared memory"
-            and self.spaces.check.copies.pending
-        ):
-            self._copied(code, start, lanes, size, address)
-        if race is None:
-            return
-        if releases(code):
-            order.fence(self.warp)
-        me = np.uint64(
-            order.block << R.BLOCK | order.time << R.TIME | code.index << R.CODE | is_strong << R.STRONG
-            | self.warp << R.WARP
-        ) | lanes.astype(np.uint64)  # fmt: skip
-        stored = None if values is None else (region.data, start, lanes, values)
-        checker.masks[code.index, self.warp] = int((1 << lanes).sum())
-        words, count = start // checker.granule, -(-size // checker.granule)
-        collide = order.access(race, words, count, me, write=what != "load", note=self._hazard(code, address, stored))
-        if what != "load" and collide.any():
-            self._same(code, race, start, lanes, collide, values, size, address)
-        if is_strong and not is_mbarrier(code):
-            order.acquire(self.warp)
+        if race is not None and checker.releases[code.index]:
+            races.fence(block, self.warp)
+        lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
+        if checker.init and region.lane_offset is not None:
+            self._local(code, region, start - region.lane_offset, lanes, size, what)
+        for low, some in ((0, lanes),) if region.size < 1 << 31 else _one_by_one(start, lanes):
+            offsets.array[:] = start - low if low else start
+            if written is not None:
+                self._initialised(code, written, region, low, some, size, what)
+            if block.copies and what != "atomic" and code.action is not Action.COPY and region.name == "shared memory":
+                members, base = checker.members(code, size), int(region.base)
+                in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
+            if race is not None:
+                self._raced(code, race, region, low, some, size, values, write=what != "load")
+        if race is not None and checker.acquires[code.index]:
+            if what != "load":
+                races.publish(checker.record, block, self.warp)
+            races.acquire(checker.record, block, self.warp)
 
-    def _copied(self, code: Code, start: np.ndarray, lanes: np.ndarray, size: int, address: Value) -> None:
-        for first, lane in zip(start.tolist(), lanes.tolist(), strict=True):
-            found = self.spaces.check.copies.unfinished(first, size)
-            if found is not None:
-                party = self.block_index, found[1] // LANES, found[1] % LANES
-                place = int(address[lane])
-                self.machine.checker.note(F.PENDING, code, self, lane, found[0], at=party, address=place)
-
-    def _hazard(self, code: Code, address: Value, stored: Stored | None) -> R.Noted:
-        checker = self.machine.checker
-
-        def note(kind: int, me: int, record: int, at: int) -> None:
-            lane = me & 31
-            if kind == F.WAW and stored is not None and _leaves(stored, lane, at, checker.granule):
-                return  # then it does not matter which write is the last
-            warp, other = record >> R.WARP & 31, record & 31
-            if warp == self.warp and other == lane and not (me ^ record) >> R.BLOCK:
-                if me >> R.MANY & 1:  # the record speaks of its first lane
-                    lane = R.another(checker.masks[code.index, warp], lane)
-                elif record >> R.MANY & 1:
-                    other = R.another(checker.masks.get((record >> R.CODE & R.LAST_TIME, warp), 0), lane)
-            party = (record >> R.BLOCK) - 1, warp, other
-            checker.note(kind, code, self, lane, record >> R.CODE & 0x3FFFF, at=party, address=int(address[lane]))
-
-        return note
+    def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:
+        """Lanes access their local memory, which is followed as well."""
+        checker, block = self.machine.checker, self.spaces.check.record
+        checker.offsets.array[:] = start
+        if what != "store" and code.instruction is not None:
+            given = mask, checker.offsets, size, code.index, int(region.base)
+            local_memory.loaded(checker.record, block, self.warp, *given)
+        if what != "load":
+            local_memory.stored(block, self.warp, mask, checker.offsets, size)
 
     def _initialised(
-        self,
-        code: Code,
-        written: np.ndarray,
-        start: np.ndarray,
-        lanes: np.ndarray,
-        size: int,
-        what: str,
-        address: Value,
+        self, code: Code, written: Pointer[int], region: Region, low: int, lanes: int, size: int, what: str
     ) -> None:
         """What is read must have been written; what is written is."""
-        bytes_ = start[:, None] + np.arange(size)
-        if what != "store" and self.machine.checker.init:
-            missing = ~written[bytes_].all(axis=1)
-            for k in np.flatnonzero(missing)[:1].tolist():
-                lane = int(lanes[k])
-                place = int(address[lane]) + int(np.argmin(written[bytes_[k]]))
-                self.machine.checker.note(F.UNINITIALISED, code, self, lane, address=place)
-        if what != "load":
-            written[bytes_] = 255
-
-    def _same(
-        self, code: Code, race: R.Shadow, start: np.ndarray, lanes: np.ndarray, collide: np.ndarray,
-        values: tuple[Any, ...] | None, size: int, address: Value,
-    ) -> None:  # fmt: skip
-        """Lanes of one store that wrote to one place: harmless if they wrote the same."""
         checker = self.machine.checker
-        for k in np.flatnonzero(collide).tolist():
-            at = int(start[k])
-            first = int(np.flatnonzero(start == at)[0])
-            a, b = int(lanes[first]), int(lanes[k])
-            if values is not None and any(v[a].tobytes() != v[b].tobytes() for v in values):
-                party = self.block_index, self.warp, a
-                checker.note(F.SAME, code, self, b, code.index, at=party, address=int(address[b]))
-            else:
-                for word in range(-(-size // checker.granule)):
-                    race.writer[at // checker.granule + word] |= np.uint64(1 << R.MANY)
+        offsets: Pointer[int] = checker.offsets
+        at = written + low if low else written
+        if what != "store" and checker.init and not initcheck.lanes_written(lanes, at, offsets, 0, size):
+            members, block = checker.members(code, size), self.spaces.check.record
+            initcheck.report(checker.record, block, self.warp, lanes, at, offsets, int(region.base) + low, members)
+        if what != "load":
+            initcheck.mark(lanes, at, offsets, IN_ONE_ALLOCATION, 0, size)
+
+    def _raced(
+        self, code: Code, race: races.Shadow, region: Region, low: int, lanes: int, size: int,
+        values: tuple[Any, ...] | None, *, write: bool,
+    ) -> None:  # fmt: skip
+        """Are the accesses ordered with others?"""
+        checker: Checker = self.machine.checker
+        launch, block, offsets, base = checker.record, self.spaces.check.record, checker.offsets, int(region.base)
+        pieces, members = checker.pieces(code, size), checker.members(code, size)
+        records = race.records + low // checker.granule if low else race.records
+        if values is not None:
+            checker.storing(region, values, base + low)
+        where = launch, block, self.warp, lanes, records, race.stride
+        first = offsets[lowest(lanes)]
+        if not write and bits(offsets.array == first) & lanes == lanes:
+            race_accesses.at_one_address(*where, first, base + low, pieces, members, write)
+        else:
+            pattern = IN_ONE_ALLOCATION
+            race_accesses.at_addresses(*where, offsets, pattern, base + low, pieces, members, write)
+        if values is not None:
+            races.stored(launch)

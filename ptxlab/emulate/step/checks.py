@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.language import Pointer, u64
 from ptxlab.emulate.program.model import Code, Literal, Program
-from ptxlab.emulate.rules import findings as F
-from ptxlab.emulate.rules import races as R
+from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
+from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
+from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, shuffle_source, words_of
+from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong
+from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.mbarriers import is_mbarrier
+from ptxlab.emulate.rules.notes import note, noted, serial
 from ptxlab.emulate.step.access import Region
-from ptxlab.emulate.step.block_checks import Copies
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import LANES, mask_bits
 from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa.actions import Action, AsyncGroup
 
 if TYPE_CHECKING:
     from ptxlab.emulate.runtime.report import Launch
@@ -35,14 +39,20 @@ class Checker:
     def __init__(self, program: Program, launch: Launch, translator: Translator) -> None:
         self.program, self.launch = program, launch
         self.init, self.race, self.sync = (f"{c}check" in launch.checks for c in ("init", "race", "sync"))
-        self.granule = R.granule(program)
-        self.comes: dict[int, list[bool]] = {}
-        self.published, self.compares = R.Published(), R.compares(program)
-        self.notes: dict[tuple[int, int, int], Note] = {}
+        self.granule = races.granule(program)
+        self.record = launches.begin(program, launch)
+        self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
+        self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {})
+        self.releases = [releases(code) for code in program.codes]
+        self.acquires = [strong(code) and not is_mbarrier(code) for code in program.codes]
+        self._values = np.zeros(LANES * 64, np.uint8)
+        self._stored: Region | None = None  # where a store went last
+        self.record.store.values, self.record.store.narrow = Pointer(self._values), self.offsets
+        self._members: dict[tuple[int, int], Pointer[int]] = {}
+        self._pieces: dict[tuple[int, int], Pointer[int]] = {}
+        self.notes: dict[tuple[int, int, int], Note] = {}  # those of mbarriers
         self.translator = translator
-        self._shadows: dict[int, tuple[np.ndarray, R.Shadow | None, np.ndarray | None]] = {}
-        self.masks: dict[tuple[int, int], int] = {}  # code index, warp: the lanes that made an access last
-        self._seen: set[tuple[int, int, int]] = set()
+        self._shadows: dict[int, tuple[np.ndarray, races.Shadow | None, Pointer[int] | None]] = {}
 
     @staticmethod
     def wanted(launch: Launch) -> bool:
@@ -56,30 +66,57 @@ class Checker:
         address: int = -1, value: int = 0,
     ) -> None:  # fmt: skip
         """Something is wrong at an instruction of a lane; `other`, `at`: code index, block, warp, lane of the other."""
-        key = kind, code.index, other
-        if key in self._seen:
-            return  # the same instruction of the same warp: another lane or word
-        self._seen.add(key)
-        if key in self.notes:
-            self.notes[key].count += 1
-        else:
-            self.notes[key] = Note(kind, code.index, w.block_index, w.warp, lane, other, *at, address, value)
+        me = records.access(w.block_index, code.index, w.warp, lane)
+        theirs = 0 if other < 0 else records.access(at[0], other, at[1], at[2])
+        note(self.record, w.spaces.check.record, kind, me, theirs, u64(address), u64(value))
 
-    def begin(self) -> None:
+    def begin(self, mask: int = 0) -> None:
         """Another warp-instruction."""
-        self._seen.clear()
+        serial(self.record, mask)
+
+    def found(self) -> list[Note]:
+        """All notes."""
+        return [*noted(self.record, self.program), *self.notes.values()]
+
+    def storing(self, region: Region, values: tuple[Any, ...], start: int) -> None:
+        """A plain store is looked at next: `values` to `start` and the offsets."""
+        store = self.record.store
+        if self._stored is not region:
+            store.memory, store.memory_start = Pointer(region.data), int(region.base)
+            self._stored = region
+        width = values[0].itemsize
+        store.components, store.width, store.start = len(values), width, start
+        for k, value in enumerate(values):
+            self._values[k * LANES * width : (k + 1) * LANES * width].view(value.dtype)[:] = value
+
+    def members(self, code: Code, size: int) -> Pointer[int]:
+        """The table of one access, as the rules want it."""
+        found = self._members.get((code.index, size))
+        if found is None:
+            found = self._members[code.index, size] = Pointer(np.array([1, 0, size, _flags(code)], np.uint64))
+        return found
+
+    def pieces(self, code: Code, size: int) -> Pointer[int]:
+        """The words of one access, as the rules of races want them."""
+        found = self._pieces.get((code.index, size))
+        if found is None:
+            words = -(-size // self.granule)
+            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % race_accesses.ROW)]
+            found = self._pieces[code.index, size] = Pointer(np.array(table, np.uint64))
+        return found
 
     # -- what is remembered of memory ----------------------------------------------------------------------------------
 
-    def shadow(self, region: Region) -> tuple[R.Shadow | None, np.ndarray | None]:
+    def shadow(self, region: Region) -> tuple[races.Shadow | None, Pointer[int] | None]:
         """The accesses remembered of a region and, where its bytes may be unwritten, which are written."""
         found = self._shadows.get(id(region.data))
         if found is None or found[0] is not region.data:
             shared = region.name == "shared memory"
-            words = -(-region.data.size // self.granule)
-            race = R.Shadow(words) if self.race and region.name not in ("local memory", "parameters") else None
+            raced = self.race and region.name not in ("local memory", "parameters")
+            race = races.Shadow(region.data.size, self.granule) if raced else None
             written = np.zeros(region.data.size, np.uint8) if shared and self.init else region.written
-            found = self._shadows[id(region.data)] = region.data, race, written
+            found = region.data, race, None if written is None else Pointer[int](written)
+            self._shadows[id(region.data)] = found
         return found[1], found[2]
 
     def forget(self, region: Region) -> None:
@@ -94,7 +131,7 @@ class Checker:
 
     def _wrapped(self, code: Code, step: Step) -> Step:
         look: list[Callable[[Warp, np.ndarray], None]] = []
-        if code.name in ("bar", "barrier") and code.form is not None and not code.form.warp and code.name != "%reduced":
+        if code.properties.barrier:
             if self.sync:
                 look.append(self._at_barrier(code))
         elif meets(code):
@@ -103,17 +140,25 @@ class Checker:
             if self.race:
                 look.append(self._meets(code))
         elif releases(code) and self.race:
-            look.append(lambda w, mask: w.spaces.check.order.fence(w.warp))
+            look.append(lambda w, mask: races.fence(w.spaces.check.record, w.warp))
         if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
-        if code.name == "cp" and self.sync:
+        if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
-        if not look:
+        if code.copy is not None and self.init:
+            source, dest, size = code.copy
+            look.append(lambda w, mask: copied(w.spaces.check.record, w.warp, mask_bits(mask), source, dest, size))
+        if code.index in self.flow.flows:
+            look.append(self._follow(self.flow.flows[code.index], code))
+        guards = self._follow(self.flow.guards[code.index], code) if code.index in self.flow.guards else None
+        if not look and guards is None:
             return step
         guard = code.guard
 
         def run(w: Warp) -> int | None:
             mask = w.mask
+            if guards is not None:
+                guards(w, mask)
             if guard is not None:
                 p = w.regs[guard[0]]
                 mask = np.greater(mask, p) if guard[1] else mask & p
@@ -124,6 +169,16 @@ class Checker:
             return step(w)
 
         return run
+
+    def _follow(self, flow: Flow, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        """What an instruction does to the registers that are followed."""
+        table = Pointer[int](np.array(flow.table(), np.uint32))
+
+        def look(w: Warp, mask: np.ndarray) -> None:
+            block = w.spaces.check.record
+            register_values.executed(self.record, block, w.warp, mask_bits(mask), code.index, table)
+
+        return look
 
     def _touching(self, code: Code, step: Step) -> Step:
         """A matrix instruction or asynchronous copy: its accesses are those that a recorder is told of."""
@@ -137,25 +192,23 @@ class Checker:
             assert isinstance(w, CheckedWarp)
             self.begin()
             for touch in touches:
-                w.look(code, touch, "store" if "init" in words_of(code) else touch.what)
+                w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
             return result
 
         return run
 
     def _at_copy(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        words = words_of(code)
+        action = code.action
+        left = next((int(s.value) for s in code.sources if isinstance(s, Literal)), 0)
 
         def look(w: Warp, mask: np.ndarray) -> None:
-            copies: Copies = w.spaces.check.copies
-            for lane in np.flatnonzero(mask).tolist():
-                thread = w.warp * LANES + lane
-                if "commit_group" in words or "mbarrier" in words:  # who waits for the mbarrier waits for these copies
-                    copies.commit(thread)
-                elif "wait_all" in words:
-                    copies.wait(thread, None)
-                elif "wait_group" in words:
-                    source = code.sources[0]
-                    copies.wait(thread, int(source.value) if isinstance(source, Literal) else 0)
+            block, lanes = w.spaces.check.record, mask_bits(mask)
+            if action in (Action.COMMIT, Action.COPIES_ARRIVE):  # who waits for the mbarrier waits for these copies
+                in_flight.commit(block, w.warp, lanes)
+            elif action is Action.WAIT_ALL:
+                in_flight.wait_all(block, w.warp, lanes)
+            elif action is Action.WAIT_GROUP:
+                in_flight.wait_group(block, w.warp, lanes, left)
 
         return look
 
@@ -163,70 +216,44 @@ class Checker:
 
     def _at_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         sources = [s for s in code.sources if s is not None]
-        if "red" in words_of(code):
+        if code.form is not None and code.form.red:
             sources = sources[:-1]
         numbers = [self.translator.read(s, "u32", code) for s in sources]
-        whole = aligned(code)
+        whole, behind = aligned(code), 2 * self.translator.following[code.index]
+        comes = Pointer[int](np.array(may_come(self.program, code), np.uint8))
 
         def look(w: Warp, mask: np.ndarray) -> None:
-            lane = int(mask.argmax())
+            lane, lanes, block = int(mask.argmax()), mask_bits(mask), w.spaces.check.record
             barrier = int(numbers[0](w)[lane]) if numbers else 0
             count = int(numbers[1](w)[lane]) if len(numbers) > 1 else 0
-            expected = w.spaces.check.expected
-            if barrier not in expected:
-                expected[barrier] = count, code, w.warp, lane
-            elif expected[barrier][0] != count:
-                before, other, warp, other_lane = expected[barrier]
-                self.note(F.COUNTS, code, w, lane, other.index, at=(w.block_index, warp, other_lane),
-                          value=count & 0xFFFF | (before & 0xFFFF) << 16)  # fmt: skip
-            if whole:
-                self._divergent(w, code, mask)
+            barriers.arrive(self.record, block, w.warp, lanes, barrier, count, whole, code.index)
+            away = mask_bits(w.live) & ~lanes
+            if whole and away:
+                pcs, waiting, here = _standing(w, code)
+                barriers.diverged(
+                    self.record, block, w.warp, lanes, away & ~here, mask_bits(w.mask) & ~lanes, waiting, pcs, behind,
+                    comes, code.index,
+                )  # fmt: skip
 
         return look
 
-    def _divergent(self, w: Warp, code: Code, mask: np.ndarray) -> None:
-        """Some lanes are at a barrier for all: the others may still come, but not if they stand behind it."""
-        places = [(part.pc, part.mask, part.wait) for part in w.others]
-        behind, skipping = self.translator.following[code.index], w.mask & ~mask
-        places.append((behind, skipping, None))
-        comes = self.comes.get(code.index)
-        if comes is None:
-            comes = self.comes[code.index] = may_come(self.program, code)
-        elsewhere: tuple[int, int] | None = None
-        for pc, lanes, wait in places:
-            if not lanes.any() or (wait is not None and wait.code is code):
-                continue
-            skips = wait is None and pc == behind and bool((lanes == skipping).all())
-            if not skips and (pc < code.index or comes[pc]) and (wait is None or wait.members is not None):
-                return
-            place = wait.code.index if wait is not None else pc
-            if elsewhere is None or int(lanes.argmax()) < elsewhere[1]:
-                elsewhere = place, int(lanes.argmax())
-        if elsewhere is not None:
-            at = w.block_index, w.warp, elsewhere[1]
-            self.note(F.DIVERGENT, code, w, int(mask.argmax()), elsewhere[0], at=at)
-
-    def opened(self, block: Any, barrier: int, warps: list[Warp]) -> None:
+    def opened(self, run: Any, barrier: int, warps: list[Warp], *, overfull: bool) -> None:
         """A barrier lets these warps go."""
-        checks = block.check
-        checks.expected.pop(barrier, None)
-        if self.race or self.sync:
-            checks.order.opened(barrier, [w.warp for w in warps], len(warps) == len(block.running))
-        if not self.sync:
-            return
-        for w in warps:
-            gone = (np.arange(LANES) + LANES * w.warp < self.launch.threads) & ~w.live
-            waits = [part for part in w.others if part.wait is not None and aligned(part.wait.code)]
-            if gone.any() and waits:
-                self.begin()
-                wait = waits[0].wait
-                assert wait is not None
-                self.note(F.EXITED, wait.code, w, int(w.live.argmax()), value=int(gone.argmax()))
+        checks = run.check
+        began, live = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
+        for w in run.warps:
+            threads = min(LANES, self.launch.threads - LANES * w.warp)
+            began[w.warp], live[w.warp] = (1 << threads) - 1, mask_bits(w.live)
+        waiting = sum(1 << w.warp for w in warps)
+        barriers.opened(
+            self.record, checks.record, barrier, waiting, Pointer(began), Pointer(live),
+            len(warps) == len(run.running), overfull,
+        )  # fmt: skip
 
     def arrived(self, block: Any, barrier: int, warp: Warp) -> None:
         """A warp has passed `bar.arrive`."""
         if self.race:
-            block.check.order.arrive(warp.warp, barrier)
+            races.arrived(block.check.record, warp.warp, barrier)
 
     def _meets(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         """Lanes of a warp come to an instruction that they meet at: who is ordered by it."""
@@ -235,12 +262,12 @@ class Checker:
         names = [s.name for s in form.op.operands if s.role != "dst"]
         given = code.sources[names.index("membermask")] if "membermask" in names else None
         if given is None or form.op.kind == "warp":
-            return lambda w, mask: w.spaces.check.order.together(w.warp)
+            return lambda w, mask: races.together(w.spaces.check.record, w.warp)
         members = self.translator.read(given, "b32", code)
 
         def look(w: Warp, mask: np.ndarray) -> None:
             named = np.broadcast_to(members(w), LANES)
-            w.spaces.check.order.meet(w.warp, [int(m) for m in named[mask]], mask_bits(w.live))
+            races.meet(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
 
         return look
 
@@ -249,42 +276,47 @@ class Checker:
         if code.form is not None and code.form.warp:
             members = self.translator.read(code.sources[0], "b32", code)
         assert members is not None
-        shuffle = self._at_shuffle(code) if code.name == "shfl" else None
+        shuffle = self._at_shuffle(code) if code.action is Action.SHUFFLE else None
 
         def look(w: Warp, mask: np.ndarray) -> None:
-            named = members(w)
-            lanes = np.flatnonzero(mask)
-            own = named >> w.lane_id() & np.uint32(1)
-            first = LANES * w.warp
-            gone = mask_bits((np.arange(first, first + LANES) < self.launch.threads) & ~w.live)
-            for lane in lanes.tolist():
-                if not own[lane]:
-                    self.note(F.OMITTED, code, w, lane, value=int(named[lane]))
-                if int(named[lane]) & gone:
-                    lost = int(named[lane]) & gone
-                    self.note(F.GONE_LANE, code, w, lane, value=(lost & -lost).bit_length() - 1)
+            named, lanes = np.broadcast_to(members(w), LANES), mask_bits(mask)
+            threads = min(LANES, self.launch.threads - LANES * w.warp)
+            gone = (1 << threads) - 1 & ~mask_bits(w.live)
+            lane_masks.named(self.record, w.spaces.check.record, w.warp, lanes, gone, named, code.index)
             if shuffle is not None:
                 shuffle(w, lanes, named)
 
         return look
 
-    def _at_shuffle(self, code: Code) -> Callable[[Warp, np.ndarray, np.ndarray], None]:
+    def _at_shuffle(self, code: Code) -> Callable[[Warp, int, np.ndarray], None]:
         form = code.form
         assert form is not None
         by, clamp = (self.translator.read(code.sources[k], code.source_types[k], code) for k in (1, 2))
         asked = len(code.dests) > 1 and code.dests[1] is not None
+        mode = lane_masks.MODES[str(form.mode)]
 
-        def look(w: Warp, lanes: np.ndarray, named: np.ndarray) -> None:
-            live = mask_bits(w.live)
-            b, c = by(w), clamp(w)
-            b = np.full(LANES, b) if isinstance(b, int) else b
-            c = np.full(LANES, c) if isinstance(c, int) else c
-            for lane in lanes.tolist():
-                source, inside, last = shuffle_source(str(form.mode), lane, int(b[lane]), int(c[lane]))
-                if not inside:
-                    if form.mode == "idx" and not asked:
-                        self.note(F.RANGE, code, w, lane, value=source | last << 16)
-                elif source != lane and not (int(named[lane]) & live) >> source & 1:
-                    self.note(F.SOURCE, code, w, lane, value=source)
+        def look(w: Warp, lanes: int, named: np.ndarray) -> None:
+            b, c = (np.broadcast_to(np.asarray(value, np.uint32), LANES) for value in (by(w), clamp(w)))
+            lane_masks.shuffled(
+                self.record, w.spaces.check.record, w.warp, lanes, mask_bits(w.live), named, b, c, mode, asked,
+                code.index,
+            )  # fmt: skip
 
         return look
+
+
+def _flags(code: Code) -> int:
+    """What the record of an access says of its instruction."""
+    return code.index << records.CODE | strong(code) << records.STRONG
+
+
+def _standing(w: Warp, code: Code) -> tuple[Pointer[int], int, int]:
+    """Of a warp that is apart: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
+    block, and those of them that wait at this instruction."""
+    pcs, waiting, here = np.zeros(LANES, np.uint32), 0, 0
+    for part in w.others:
+        pcs[part.mask] = 2 * part.pc
+        if part.wait is not None and part.wait.members is None:
+            waiting |= mask_bits(part.mask)
+            here |= mask_bits(part.mask) if part.wait.code is code else 0
+    return Pointer(pcs), waiting, here

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.program.model import Code, Literal, Mem
+from ptxlab.emulate.program.model import Code, Literal
 from ptxlab.emulate.rules.copies import move
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import LANES
 from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.step.translate import Step, Translator
@@ -25,7 +26,7 @@ def copy_size(code: Code) -> int:
 
 def translate(t: Translator, code: Code) -> Step:
     """The step of an instruction of kind "async"; a commit or a wait does nothing."""
-    if not any(isinstance(s, Mem) for s in code.sources):
+    if code.action is not Action.COPY:
         return lambda w: None
     return _Copy(t, code).run
 

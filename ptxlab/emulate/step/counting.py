@@ -15,6 +15,7 @@ from ptxlab.emulate.program.model import Code, Literal, Program, Reg
 from ptxlab.emulate.rules.counting import FIELDS, TALLY, is_branch, moves_pairs
 from ptxlab.emulate.rules.memory_model import SECTOR, in_spaces, sectors, wavefronts
 from ptxlab.emulate.runtime.state import SPACES
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.step.access import Touch
@@ -74,14 +75,15 @@ class Watch:
 
     def _branching(self, code: Code, step: Callable[[Warp], int | None]) -> Callable[[Warp], int | None]:
         row, at, guard, program = self.rows[code.index], _AT["divergent"], code.guard, self.program
-        register = code.register if code.name == "ret" else -1
+        register = code.register if code.action is Action.RETURN else -1
         places: np.ndarray | None = None
-        if code.name == "brx" and isinstance(code.sources[0], Reg):
+        indexed = code.action is Action.INDEXED_BRANCH
+        if indexed and isinstance(code.sources[0], Reg):
             register = code.sources[0].index
             places = np.array([program.blocks[b].first for b in code.targets])
         if guard is None and register < 0:
             return step
-        assert code.name != "brx" or isinstance(code.sources[0], Reg | Literal)
+        assert not indexed or isinstance(code.sources[0], Reg | Literal)
 
         def run(w: Warp) -> int | None:
             mask = w.mask

@@ -15,6 +15,7 @@ from ptxlab.emulate.program.model import Code, Literal, Reg
 from ptxlab.emulate.runtime.faults import fault, unsupported
 from ptxlab.emulate.step.lanes import DTYPE, LANES
 from ptxlab.emulate.step.warp import GONE, NONE, Part, Wait, Warp
+from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
 
 if TYPE_CHECKING:
@@ -26,11 +27,11 @@ def translate(t: Translator, code: Code) -> Step:
     """The step of a branch, call, return, barrier or trap. Raises `UnsupportedInstruction` for any other instruction
     that the engine would have to run by itself."""
     assert code.form is not None
-    make = _MAKERS.get(code.name)
-    if make is None or code.form.cluster:
-        raise unsupported(t.program, code)
-    if code.form.warp:
+    if code.action is Action.WARP_BARRIER:
         return converging(t, code, [], lambda w, value: None, t.read(code.sources[0], "b32", code))
+    make = _MAKERS.get(code.action)
+    if make is None:
+        raise unsupported(t.program, code)
     act = make(t, code)
     return act if code.guard is None else parted(act, t.following[code.index], *code.guard)
 
@@ -50,12 +51,6 @@ def parted(act: Step, following: int, predicate: int, negated: bool) -> Step:
         return act(w)
 
     return run
-
-
-def polls(form: Form) -> bool:
-    """Whether a loop around this instruction may be one that waits for another thread."""
-    words = set(form.opcode.split("."))
-    return form.op.name in ("atom", "mbarrier") or bool(words & {"volatile", "relaxed", "acquire", "mmio"})
 
 
 # -- branches and calls ------------------------------------------------------------------------------------------------
@@ -104,7 +99,7 @@ def _call(t: Translator, code: Code) -> Step:
 
 
 def _return(t: Translator, code: Code) -> Step:
-    register = code.register if code.name == "ret" else -1
+    register = code.register if code.action is Action.RETURN else -1
     first = np.array([b.first for b in t.program.blocks], np.int64)
 
     def leave(w: Warp) -> int | None:
@@ -139,15 +134,14 @@ def _barrier(t: Translator, code: Code) -> Step:
     """`bar.sync a, b`, `.arrive` and `.red`: the lanes stop, and `ptxlab.emulate.step.schedule` lets them go."""
     form = code.form
     assert form is not None
-    words = form.opcode.split(".")
     sources = [s for s in code.sources if s is not None]
     predicate: Read | None = None
-    if "red" in words:
+    if form.red:
         predicate = t.read(sources.pop(), "pred", code)
     numbers = [t.read(s, "u32", code) for s in sources if isinstance(s, Reg | Literal)]
     following = t.following[code.index]
-    finish = _reduction(words, t.write(code)) if predicate is not None else None
-    stays = "arrive" not in words
+    finish = _reduction(form, t.write(code)) if predicate is not None else None
+    stays = not form.arrive
 
     def run(w: Warp) -> int | None:
         lane = int(w.mask.argmax())
@@ -164,12 +158,12 @@ def _barrier(t: Translator, code: Code) -> Step:
     return run
 
 
-def _reduction(words: list[str], write: Write) -> Callable[[Warp, np.ndarray, int, bool, bool], None]:
+def _reduction(form: Form, write: Write) -> Callable[[Warp, np.ndarray, int, bool, bool], None]:
     def finish(w: Warp, mask: np.ndarray, count: int, every: bool, some: bool) -> None:
-        if "popc" in words:
+        if form.operation == "popc":
             result: Value = np.full(LANES, count, np.uint32)
         else:
-            result = np.full(LANES, every if "and" in words else some, np.bool_)
+            result = np.full(LANES, every if form.operation == "and" else some, np.bool_)
         before, full = w.mask, w.full
         w.mask, w.full = mask, bool(mask.all())
         write(w, result)
@@ -178,9 +172,9 @@ def _reduction(words: list[str], write: Write) -> Callable[[Warp, np.ndarray, in
     return finish
 
 
-_MAKERS: dict[str, Callable[[Translator, Code], Step]] = {
-    "bra": _branch, "brx": _indexed, "ret": _return, "exit": _return, "call": _call, "trap": _trap,
-    "bar": _barrier, "barrier": _barrier,
+_MAKERS: dict[Action, Callable[[Translator, Code], Step]] = {
+    Action.BRANCH: _branch, Action.INDEXED_BRANCH: _indexed, Action.CALL: _call, Action.RETURN: _return,
+    Action.EXIT: _return, Action.TRAP: _trap, Action.BARRIER: _barrier,
 }  # fmt: skip
 
 

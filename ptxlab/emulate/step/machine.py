@@ -214,7 +214,7 @@ class Machine:
         for block, _ in self.working if stopped else ():
             if block.check is not None:
                 block.check.phases.unfinished()
-        return findings(self.program, self.launch, self.memory, self.checker.notes.values())
+        return findings(self.program, self.launch, self.memory, self.checker.found())
 
     def report(self, seconds: float) -> Report:
         """The counts, by PTX line. What lowering added (the copies around a call) does not count."""

@@ -30,6 +30,7 @@ from ptxlab.emulate.step.flow import parted
 from ptxlab.emulate.step.lanes import DTYPE, LANES, Lanes, mask_bits
 from ptxlab.emulate.step.warp import Part, Wait, Warp
 from ptxlab.isa import fragments, types
+from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
 from ptxlab.isa.rounding import CANONICAL_NAN
 
@@ -46,11 +47,7 @@ def translate(t: Translator, code: Code) -> Step:
     form = code.form
     assert form is not None
     held = elements(t.program, code)
-    if form.op.name == "wmma" and form.matrix:
-        act = _wmma_access(t, code, held)
-    else:
-        makers = {"ldmatrix": _ldmatrix, "stmatrix": _stmatrix, "movmatrix": _movmatrix}
-        act = makers.get(form.op.name, _multiply)(t, code, held)
+    act = _MAKERS[code.action](t, code, held)
     step = _together(t, code, act)
     return step if code.guard is None else _guarded(t, code, step)
 
@@ -335,3 +332,10 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
             start += p.size
 
     return load if what == "load" else store
+
+
+_MAKERS: dict[Action, Callable[[Translator, Code, dict[str, Elements]], Callable[[Warp], None]]] = {
+    Action.MATRIX_PRODUCT: _multiply, Action.FRAGMENT_PRODUCT: _multiply, Action.TRANSPOSE: _movmatrix,
+    Action.LOAD_ROWS: _ldmatrix, Action.STORE_ROWS: _stmatrix, Action.LOAD_FRAGMENT: _wmma_access,
+    Action.STORE_FRAGMENT: _wmma_access,
+}  # fmt: skip

@@ -37,7 +37,7 @@ class BlockRun:
         self.machine, self.index = machine, index
         spaces = Spaces(machine, index)
         checked = machine.checker is not None
-        self.check = spaces.check = BlockChecks(machine.checker, self) if checked else None
+        self.check = spaces.check = BlockChecks(machine.checker, self, spaces.shared.size) if checked else None
         make = CheckedWarp if checked else Warp
         self.warps = [make(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
         self.running = list(self.warps)
@@ -106,11 +106,12 @@ class BlockRun:
     def _open(self) -> None:
         """Opens each barrier that everybody has come to."""
         for barrier, warps in list(self.arrived.items()):
-            if self.pending[barrier] < (self.expected[barrier] or LANES * len(self.running)):
+            wanted = self.expected[barrier] or LANES * len(self.running)
+            if self.pending[barrier] < wanted:
                 continue
             result = _reduced([part for warp in warps for part in warp.others])
             if self.check is not None:
-                self.machine.checker.opened(self, barrier, warps)
+                self.machine.checker.opened(self, barrier, warps, overfull=self.pending[barrier] > wanted)
             del self.arrived[barrier], self.pending[barrier]
             for warp in warps:
                 self._release(warp, result)

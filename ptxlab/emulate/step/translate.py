@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
-from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.runtime.faults import unsupported
 from ptxlab.emulate.step import copies, flow, matrix, mbarriers
 from ptxlab.emulate.step.access import Site
 from ptxlab.emulate.step.lanes import DTYPE, LANES, SIGNED, constant
 from ptxlab.emulate.step.warp import ALL, NONE, Warp
 from ptxlab.isa import types
+from ptxlab.isa.actions import Action
 from ptxlab.isa.convert import unpack
 from ptxlab.isa.machine import Value
 
@@ -62,7 +62,7 @@ class Translator:
         """The function of one instruction."""
         if code.form is None:
             step = _copy(code)
-        elif code.name == "%reduced":  # the barrier itself has written its result
+        elif code.action is Action.TAKE_REDUCED:  # the barrier itself has written its result
             step = _nothing
         elif code.form.op.kind == "flow":
             return flow.translate(self, code)
@@ -71,7 +71,7 @@ class Translator:
         elif code.form.op.kind == "warp":
             return matrix.translate(self, code)
         elif code.form.op.kind == "async":
-            step = (mbarriers if is_mbarrier(code) else copies).translate(self, code)
+            step = (mbarriers if code.properties.mbarrier else copies).translate(self, code)
         elif code.form.op.sem is None:
             raise unsupported(self.program, code)
         elif (members := self.members(code)) is not None:
@@ -86,7 +86,7 @@ class Translator:
         assert form is not None
         sem, readers, write = form.op.sem, self.readers(code), self.write(code)
         if any(isinstance(s, Mem) for s in code.sources):
-            return _memory(sem, form, readers, write, Site(code, form), flow.polls(form))
+            return _memory(sem, form, readers, write, Site(code, form), form.properties.polls)
         direct = [self._direct(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
         dest = self._direct_dest(code)
         if dest is not None and all(n is not None for n in direct) and 1 <= len(direct) <= 3:

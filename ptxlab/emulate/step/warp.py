@@ -20,7 +20,7 @@ from ptxlab.emulate.runtime.faults import unravel
 from ptxlab.emulate.step.access import Access, Spaces
 from ptxlab.emulate.step.lanes import DTYPE, LANES
 from ptxlab.isa.machine import Value
-from ptxlab.isa.modifiers import SPECIAL
+from ptxlab.isa.special import SPECIAL
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Code

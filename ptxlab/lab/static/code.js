@@ -14,6 +14,7 @@ function explainWord(span, code) {
       h("dl", null, doc.parts.map(([word, says]) =>
         [h(word === part ? "dt.pl-here" : "dt", null, word), h(word === part ? "dd.pl-here" : "dd", null, prose(says))])),
       doc.operands.length ? h("dl.pl-operands", null, doc.operands.map(([n, says]) => [h("dt", null, n), h("dd", null, prose(says))])) : null,
+      doc.terms.length ? h("dl.pl-terms", null, doc.terms.map(([term, says]) => [h("dt", null, term), h("dd", null, prose(says))])) : null,
     ].filter(Boolean);
   }
   const text = span.textContent, line = span.closest("[data-line]");

@@ -1,0 +1,27 @@
+"""How compiled code tells synccheck's rules of barriers what it knows: the state of one warp, or of all of a block."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import Pointer, bits, boolean, load_lanes, rule, u8, u32
+from ptxlab.emulate.rules import barriers
+from ptxlab.emulate.rules.records import Block, Launch
+from ptxlab.emulate.runtime.state import Warp
+
+
+@rule
+def arrived(
+    launch: Launch, block: Block, warp: Warp, mask: u32, skipping: u32, barrier: u32, count: u32, aligned: boolean,
+    behind: u32, may_come: Pointer[u8], code: u32,
+) -> None:  # fmt: skip
+    """Lanes of `mask` have come to a barrier; its guard has sent those of `skipping` on, to the program counter
+    `behind`."""
+    if mask == 0:
+        return
+    barriers.arrive(launch, block, warp.warp_id, mask, barrier, count, aligned, code)
+    away = warp.live & ~mask
+    if aligned and away and barrier < barriers.BARRIERS:
+        waiting = warp.wait & ~bits(load_lanes(warp.meeting) != 0)
+        here = waiting & warp.bar[barrier] & bits(load_lanes(warp.pc) == behind)
+        barriers.diverged(
+            launch, block, warp.warp_id, mask, away & ~here, skipping, waiting, warp.pc, behind, may_come, code
+        )

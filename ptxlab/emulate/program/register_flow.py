@@ -1,0 +1,138 @@
+"""Registers that may be used before anything is written to them: what initcheck follows while a program runs.
+
+A register that some path reads before it is written (it is live-in at the entry block) has no value at first. To read
+one is no error: a guarded load leaves such registers in the lanes that the guard excludes, and arithmetic on them harms
+nobody as long as its result is not used. So initcheck follows these registers and what is computed from them, lane by
+lane, and looks for a use: an address, a guard, the value of a store to global or shared memory or of an atomic
+operation, an operand of a barrier. A program without such registers is not followed at all.
+
+Right programs must never be reported, so some wrong ones are not:
+
+- A result that is put together from parts (`mov` of a pair, `selp`, `prmt`, `bfi`, `and`, `or`) has a value if one part
+  has one; so does a vector that is stored. Any other result has a value if all its sources have one.
+- Instructions that read other lanes (shuffles, votes, matrix instructions) use a register only if no lane has a value.
+- What is stored to local memory, or passed to a function, is not followed further.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ptxlab.emulate.program.liveness import live_in, registers_of
+from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source
+from ptxlab.isa import Action
+
+FOLLOWED, USED, USED_BY_WARP = range(3)
+"""What an instruction does with its sources: its result depends on them; each lane uses them; the warp does."""
+
+_BITWISE = frozenset({Action.AND, Action.OR, Action.EXCLUSIVE_OR, Action.NOT, Action.REARRANGE})
+_CHOICES = frozenset({Action.SELECT, Action.SELECT_BY_SIGN})
+_ZEROED = frozenset({Action.AND, Action.MULTIPLY})
+_CANCELLED = frozenset({Action.EXCLUSIVE_OR, Action.SUBTRACT})
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What an instruction does to the registers that are followed, which have numbers of their own here: it wants a
+    value in one register of each group, and its results have a value where all groups have."""
+
+    how: int
+    groups: tuple[tuple[int, ...], ...]
+    results: tuple[int, ...]
+
+    def table(self) -> list[int]:
+        """The same in numbers: see `rules.register_values`."""
+        groups = [x for group in self.groups for x in (len(group), *group)]
+        return [self.how, 3 + len(groups), len(self.groups), *groups, len(self.results), *self.results]
+
+
+@dataclass(frozen=True)
+class RegisterFlow:
+    """What is followed in a program. registers: their indices, in the order of their numbers here. guards, flows: by
+    code index what becomes of the guard and of the rest. origins: for each index the registers without a value at the
+    entry that it may be computed from."""
+
+    registers: tuple[int, ...]
+    guards: dict[int, Flow]
+    flows: dict[int, Flow]
+    origins: dict[int, tuple[int, ...]]
+
+
+def register_flow(program: Program) -> RegisterFlow:
+    """What initcheck follows in a program."""
+    origins = _origins(program)
+    registers = tuple(sorted(origins))
+    numbers = {r: n for n, r in enumerate(registers)}
+    guards: dict[int, Flow] = {}
+    flows: dict[int, Flow] = {}
+    for code in program.codes if registers else ():
+        if code.guard is not None and code.guard[0] in numbers:
+            guards[code.index] = Flow(USED, ((numbers[code.guard[0]],),), ())
+        groups = tuple(tuple(numbers[r] for r in group) for group in _groups(code) if origins.keys() >= {*group})
+        results = tuple(numbers[r] for r in _results(code) if r in numbers)
+        if results or (groups and _how(code) != FOLLOWED):
+            flows[code.index] = Flow(_how(code), groups, results)
+    return RegisterFlow(registers, guards, flows, {r: tuple(sorted(found)) for r, found in origins.items()})
+
+
+def _origins(program: Program) -> dict[int, set[int]]:
+    """For each register that may lack a value the ones that the lack may come from."""
+    entry = live_in(program)[0] if program.blocks else 0
+    read = {r for code in program.codes for group in _groups(code) for r in group}
+    read |= {code.guard[0] for code in program.codes if code.guard is not None}
+    origins = {r: {r} for r in read if entry >> r & 1}
+    changed = bool(origins)
+    while changed:
+        changed = False
+        for code in program.codes:
+            if _how(code) != FOLLOWED:
+                continue
+            groups = [group for group in _groups(code) if origins.keys() >= {*group}]
+            came = {origin for group in groups for r in group for origin in origins[r]}
+            for dest in _results(code) if came else ():
+                held = origins.setdefault(dest, set())
+                changed = changed or not came <= held
+                held |= came
+    return origins
+
+
+def _results(code: Code) -> list[int]:
+    return [r for dest in code.dests for r in registers_of(dest)]
+
+
+def _how(code: Code) -> int:
+    form = code.form
+    if form is None or form.op.kind in ("pure", "none") or code.instruction is None:  # None: added by lowering
+        return FOLLOWED
+    return USED_BY_WARP if form.op.kind in ("lane", "warp") else USED
+
+
+def _groups(code: Code) -> list[tuple[int, ...]]:
+    """The groups of registers that an instruction wants a value in one register of."""
+    form = code.form
+    sources = [s for s in code.sources if s is not None]
+    if form is None or form.op.kind == "none":
+        return []
+    action = code.action
+    if action in _CANCELLED and len(sources) == 2 and sources[0] == sources[1]:
+        return []  # zero, whatever the register holds
+    if action in _ZEROED and any(isinstance(s, Literal) and s.value == 0 for s in sources):
+        return []  # zero as well
+    if action is Action.STORE and code.space in ("local", "frame"):
+        sources = [s for s in sources if isinstance(s, Mem)]
+    if action in _CHOICES:
+        return [*_one_of(sources[:2]), *_one_of(sources[2:])]
+    if action is Action.CONVERT and len(sources) > 1:
+        return _one_of(sources)
+    if action in _BITWISE or (action is Action.COMPARE and len(sources) > 2):
+        together = tuple(r for s in sources for r in registers_of(s))
+        return [together] if together else []
+    return [group for s in sources for group in _one_of([s])]
+
+
+def _one_of(sources: list[Source]) -> list[tuple[int, ...]]:
+    """Sources of which one with a value is enough, as a group; none if a number or the like is among them."""
+    parts = [e for s in sources for e in (s.elements if isinstance(s, Group) else (s,)) if e is not None]
+    if not parts or not all(isinstance(e, Reg | Inverted) or (isinstance(e, Mem) and registers_of(e)) for e in parts):
+        return []
+    return [tuple(r for e in parts for r in registers_of(e))]

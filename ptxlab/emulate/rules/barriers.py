@@ -1,0 +1,135 @@
+"""What synccheck asks of the barriers of a block: do the warps agree, and does each warp come with all its lanes?
+
+`bar` is `barrier.aligned`, which PTX ISA ("bar, barrier") allows only where all threads of the CTA execute the same
+barrier instruction; different warps may use different ones of the same number if they give a thread count, as producers
+and consumers do. Without `.aligned` lanes may come one by one and from anywhere.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import (
+    Pointer,
+    any_of,
+    bits,
+    boolean,
+    first,
+    lanes,
+    lanes_of,
+    load_lanes,
+    maximum,
+    rule,
+    select,
+    store_lanes,
+    u8,
+    u32,
+    u64,
+)
+from ptxlab.emulate.rules.clock import me, tick
+from ptxlab.emulate.rules.findings import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
+from ptxlab.emulate.rules.notes import NOWHERE, note, serial
+from ptxlab.emulate.rules.records import CODE, Block, Launch
+
+BARRIERS = 16
+"""Barriers of a block."""
+
+
+@rule
+def arrive(
+    launch: Launch, block: Block, warp: u32, mask: u32, barrier: u32, count: u32, aligned: boolean, code: u32
+) -> None:
+    """Lanes of `mask` come to a barrier that waits for `count` threads, 0 for all of the block. The first to come after
+    it opened last says how many; the others must say the same."""
+    if barrier >= BARRIERS:
+        return  # the barrier itself says so
+    serial(launch, mask)
+    lane = first(mask)
+    block.bar_code[warp] = code + 1 if aligned else 0
+    block.whole_code[warp] = code + 1 if aligned and count == 0 else 0
+    if block.expected[barrier] == 0:
+        block.expected[barrier] = u32(count + 1)
+        block.expected_code[barrier] = code
+        block.expected_by[barrier] = warp << 5 | lane
+    elif block.expected[barrier] != u32(count + 1):
+        other = block.now | u64(block.expected_code[barrier]) << CODE | block.expected_by[barrier]
+        said = u32((block.expected[barrier] - 1) << 16) | count
+        note(launch, block, COUNTS, me(block, warp, code) | lane, other, NOWHERE, u64(said))
+
+
+@rule
+def diverged(
+    launch: Launch, block: Block, warp: u32, mask: u32, away: u32, skipping: u32, waiting: u32,
+    pcs: Pointer[u32], behind: u32, may_come: Pointer[u8], code: u32,
+) -> None:  # fmt: skip
+    """Lanes of `mask` have come to an aligned barrier, the lanes `away` of their warp have not.
+
+    They may still come, unless the barrier's guard has sent them on (`skipping`; they go on at `behind`), they wait at
+    another barrier of the block (`waiting`), or no way leads from where they stand to this one (`may_come`, for each
+    instruction). A program counter is twice a code index, or that plus one.
+    """
+    for lane in lanes_of(away & ~skipping & ~waiting):
+        place = pcs[lane] >> 1
+        if place < code or may_come[place]:
+            return
+    if away:
+        lane = first(away)
+        place = (behind if skipping >> lane & 1 else pcs[lane]) >> 1
+        other = me(block, warp, place) | lane
+        note(launch, block, DIVERGENT, me(block, warp, code) | first(mask), other, NOWHERE, u64(waiting >> lane & 1))
+
+
+@rule
+def opened(
+    launch: Launch, block: Block, barrier: u32, waiting: u32, began: Pointer[u32], live: Pointer[u32],
+    everyone: boolean, overfull: boolean,
+) -> None:  # fmt: skip
+    """A barrier lets the warps of `waiting` go. For each warp of the block: the lanes that it `began` with, and those
+    that are `live` still. everyone: no other warp has any; overfull: more have come than it counts."""
+    block.expected[barrier] = 0
+    if launch.synccheck:
+        for warp in lanes_of(waiting):
+            gone = began[warp] & ~live[warp]
+            if gone and block.bar_code[warp]:
+                serial(launch, 0)
+                mine = me(block, warp, block.bar_code[warp] - 1) | first(live[warp])
+                note(launch, block, EXITED, mine, 0, NOWHERE, u64(first(gone)))
+        same_instruction(launch, block, waiting, live)
+    order(block, barrier, waiting, everyone, overfull)
+
+
+@rule
+def same_instruction(launch: Launch, block: Block, waiting: u32, live: Pointer[u32]) -> None:
+    """Warps that have come to an aligned barrier for all threads must be at the same instruction."""
+    codes = load_lanes(block.whole_code)
+    whole = waiting & bits(codes != 0)
+    if whole:
+        lead = first(whole)
+        apart = whole & bits(codes != block.whole_code[lead])
+        if apart:
+            serial(launch, 0)
+            other = me(block, lead, block.whole_code[lead] - 1) | first(live[lead])
+            for warp in lanes_of(apart):
+                mine = me(block, warp, block.whole_code[warp] - 1) | first(live[warp])
+                note(launch, block, DIVERGENT_BLOCK, mine, other, NOWHERE, 0)
+
+
+@rule
+def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull: boolean) -> None:
+    """Who comes after whom, now that a barrier has let the warps of `waiting` go: each of them knows what all that came
+    to it knew together. Where more have come than it counts, nobody has waited for all the others."""
+    time = tick(block)
+    arrived = block.came.row(barrier)
+    came = load_lanes(arrived)
+    if overfull:
+        block.simple = 0
+    elif everyone and not any_of(came != 0):
+        block.full = block.now
+    else:
+        block.simple = 0
+        came = select(lanes(waiting), time, came)
+        known = came
+        for warp in lanes_of(bits(came != 0)):
+            known = maximum(known, load_lanes(block.sync.row(warp)))
+        for warp in lanes_of(waiting):
+            row = block.sync.row(warp)
+            store_lanes(row, maximum(load_lanes(row), known))
+        store_lanes(arrived, came ^ came)

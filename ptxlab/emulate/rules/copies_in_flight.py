@@ -1,0 +1,84 @@
+"""Which copies of `cp.async` are in flight: nobody may touch their target before the thread that asked has waited.
+
+The copies that a thread asks for belong to the group that it closes next (`cp.async.commit_group`, `wait_all`, or
+`cp.async.mbarrier.arrive`). Each 4 bytes of shared memory remember in 64 bits the copy that writes them, 0 for none:
+
+    63..42  code index      41..32  thread      31..0  group, counted from 1
+
+A copy is done when its thread has waited for that group or a later one.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import Pointer, i32, lanes_of, rule, u32, u64
+from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.findings import PENDING
+from ptxlab.emulate.rules.notes import note, serial
+from ptxlab.emulate.rules.records import CODE, Block, Launch
+
+COPY_CODE, COPY_THREAD = 42, 32
+"""Where the code index and the thread of a copy begin."""
+THREADS = (1 << COPY_CODE - COPY_THREAD) - 1
+
+
+@rule
+def start(block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u32, code: u32) -> None:
+    """Each lane of `mask` asks for `size` bytes, 4 at least, to be copied to its offset in shared memory."""
+    block.copies = 1
+    for lane in lanes_of(mask):
+        thread = warp << 5 | lane
+        group = block.committed[thread] + 1
+        copy = u64(code) << COPY_CODE | u64(thread) << COPY_THREAD | u64(group)
+        word = offsets[lane] >> 2
+        for k in range(size >> 2):
+            block.pending[word + k] = copy
+
+
+@rule
+def commit(block: Block, warp: u32, mask: u32) -> None:
+    """What each lane has asked for so far is a group."""
+    for lane in lanes_of(mask):
+        block.committed[warp << 5 | lane] += 1
+
+
+@rule
+def wait_group(block: Block, warp: u32, mask: u32, left: i32) -> None:
+    """Each lane waits until no more than `left` of its groups are in flight."""
+    for lane in lanes_of(mask):
+        thread = warp << 5 | lane
+        block.finished[thread] = max(block.finished[thread], block.committed[thread] - left)
+
+
+@rule
+def wait_all(block: Block, warp: u32, mask: u32) -> None:
+    """Each lane waits for all that it has asked for, closed or not."""
+    commit(block, warp, mask)
+    wait_group(block, warp, mask, 0)
+
+
+@rule
+def touched(
+    launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64],
+    start: u64,
+) -> None:  # fmt: skip
+    """Lanes of `mask` read or overwrite shared memory, which begins at the address `start`. `members`: how many
+    accesses each makes, and for every one where it begins, counted from the lane's offset, its bytes, and what its
+    record holds besides the thread."""
+    if not block.copies:
+        return
+    serial(launch, mask)
+    for k in range(u32(members[0])):
+        member = members + (3 * k + 1)
+        for lane in lanes_of(mask):
+            low = offsets[lane] + u32(member[0])
+            behind = min(u32(low + u32(member[1])), u32(block.shared_size))  # further on the access itself says so
+            for word in range(low >> 2, (behind + 3) >> 2):
+                copy = block.pending[word]
+                if copy:
+                    thread = u32(copy >> COPY_THREAD) & THREADS
+                    if block.finished[thread] >= i32(copy):
+                        block.pending[word] = 0
+                    else:
+                        other = block.now | copy >> COPY_CODE << CODE | thread
+                        mine = me(block, warp, 0) | member[2] | lane
+                        note(launch, block, PENDING, mine, other, start + low, 0)

@@ -1,0 +1,160 @@
+"""initcheck: a thread reads bytes that nobody has written.
+
+Beside memory lies a byte for each of its bytes: `WRITTEN` once a store has reached it, 0 before. Shared memory begins
+unwritten with every block; global memory is followed where the launch knows that a buffer has no contents yet. Local
+memory has a module of its own, `local_memory`, and so have registers, `register_values`.
+
+`offsets` are the distances of 32 lanes from the start of that memory; `members` is a count, then a `Member` for each
+access of a group; `ranges` is a count, then offset and size of each stretch that the group covers.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import (
+    Pointer,
+    all_of,
+    bits,
+    boolean,
+    fill_bytes,
+    gather,
+    lanes,
+    lanes_of,
+    load_lanes,
+    load_row,
+    narrow,
+    rule,
+    scatter,
+    splat,
+    u8,
+    u32,
+    u64,
+)
+from ptxlab.emulate.rules.accesses import (
+    ALL_THE_SAME,
+    HALVES_IN_A_ROW,
+    HALVES_THE_SAME,
+    IN_A_ROW,
+    Member,
+)
+from ptxlab.emulate.rules.findings import UNINITIALISED
+from ptxlab.emulate.rules.notes import note, serial
+from ptxlab.emulate.rules.records import WARP, Block, Launch
+
+WRITTEN, ALL_WRITTEN = 0xFF, 0xFFFFFFFF
+"""The record of a byte that has been written, and that of four."""
+
+
+# -- is it written? ----------------------------------------------------------------------------------------------------
+
+
+@rule
+def first_unwritten(written: Pointer[u8], size: u64) -> u64:
+    """The first of `size` bytes that nobody has written; `size` if there is none."""
+    at: u64 = 0
+    while at + 64 <= size and all_of(load_row((written + at).cast(u32)) == ALL_WRITTEN):
+        at += 64
+    while at + 4 <= size and (written + at).cast(u32)[0] == ALL_WRITTEN:
+        at += 4
+    while at < size and written[at] == WRITTEN:
+        at += 1
+    return at
+
+
+@rule
+def all_written(written: Pointer[u8], at: u64, ranges: Pointer[u64]) -> boolean:
+    """Whether the stretches of a group are written that begins at one offset, the same for all lanes."""
+    for k in range(ranges[0]):
+        size = ranges[2 * k + 2]
+        if first_unwritten(written + (at + ranges[2 * k + 1]), size) != size:
+            return False
+    return True
+
+
+@rule
+def rows_written(written: Pointer[u8], first: u64, count: u64, members: Pointer[u64]) -> boolean:
+    """Whether all is written that so many lanes read, each right behind the one before it."""
+    group = (members + 1).cast(Member)
+    for k in range(members[0]):
+        size = group[k].bytes * count
+        if first_unwritten(written + (first + group[k].at), size) != size:
+            return False
+    return True
+
+
+@rule
+def lanes_written(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size: u64) -> boolean:
+    """Whether the `size` bytes are written that each lane of the mask reads, wherever, `at` bytes behind its offset."""
+    if size < 4:
+        for lane in lanes_of(mask):
+            if first_unwritten(written + (offsets[lane] + at), size) != size:
+                return False
+        return True
+    words, chosen = written.cast(u32), lanes(mask)
+    first = (load_lanes(offsets) + u32(at)) >> 2  # such accesses are aligned to four bytes at least
+    for word in range(size >> 2):
+        if bits(gather(words, first + u32(word), chosen) != ALL_WRITTEN) & mask:
+            return False
+    return True
+
+
+@rule
+def group_written(
+    mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32, ranges: Pointer[u64], members: Pointer[u64]
+) -> boolean:
+    """Whether all is written that a group of accesses reads, whose lanes lie as the pattern says."""
+    low: u64 = offsets[0]
+    high: u64 = offsets[16]
+    if pattern == IN_A_ROW:
+        return rows_written(written, low, 32, members)
+    if pattern == HALVES_IN_A_ROW:
+        return rows_written(written, low, 16, members) and rows_written(written, high, 16, members)
+    if pattern == ALL_THE_SAME:
+        return all_written(written, low, ranges)
+    if pattern == HALVES_THE_SAME:
+        return all_written(written, low, ranges) and all_written(written, high, ranges)
+    group = (members + 1).cast(Member)
+    for k in range(members[0]):
+        if not lanes_written(mask, written, offsets, group[k].at, group[k].bytes):
+            return False
+    return True
+
+
+@rule(cold=True)
+def report(
+    launch: Launch, block: Block, warp: u32, mask: u32, written: Pointer[u8], offsets: Pointer[u32], start: u64,
+    members: Pointer[u64],
+) -> None:  # fmt: skip
+    """Something that a group reads was not written: notes for each access of it the first lane that reads such a byte.
+    `start` is the address of what `written` is the record of."""
+    serial(launch, mask)
+    me = block.now | u64(warp) << WARP
+    group = (members + 1).cast(Member)
+    for k in range(members[0]):
+        member = group[k]
+        for lane in lanes_of(mask):
+            at = offsets[lane] + member.at
+            missing = first_unwritten(written + at, member.bytes)
+            if missing != member.bytes:
+                note(launch, block, UNINITIALISED, me | member.access | lane, 0, start + at + missing, 0)
+                break
+
+
+# -- now it is ---------------------------------------------------------------------------------------------------------
+
+
+@rule
+def mark(mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32, offset: u64, size: u64) -> None:
+    """Lanes that lie as the pattern says have stored `size` bytes each, `offset` behind theirs."""
+    if pattern == IN_A_ROW:
+        fill_bytes(written + (offsets[0] + offset), WRITTEN, size * 32)
+    elif pattern == HALVES_IN_A_ROW:
+        fill_bytes(written + (offsets[0] + offset), WRITTEN, size * 16)
+        fill_bytes(written + (offsets[16] + offset), WRITTEN, size * 16)
+    elif size < 4:
+        for lane in lanes_of(mask):
+            fill_bytes(written + (offsets[lane] + offset), WRITTEN, size)
+    else:
+        words, chosen, full = written.cast(u32), lanes(mask), narrow(splat(ALL_WRITTEN))
+        first = (load_lanes(offsets) + u32(offset)) >> 2
+        for word in range(size >> 2):
+            scatter(words, first + u32(word), full, chosen)

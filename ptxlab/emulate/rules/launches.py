@@ -1,0 +1,30 @@
+"""The record that the checks keep of a launch, as it is before the first instruction: the same for both engines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules import races
+from ptxlab.emulate.rules.records import BLOCKS, Launch, Published
+from ptxlab.emulate.runtime import report
+
+
+def known(program: Program, checks: frozenset[str]) -> dict[str, int]:
+    """What is known of a launch before it runs, and constant in the rules compiled for it."""
+    return {
+        "Launch.initcheck": "initcheck" in checks, "Launch.racecheck": "racecheck" in checks,
+        "Launch.synccheck": "synccheck" in checks, "Launch.granule": races.granule(program),
+    }  # fmt: skip
+
+
+def begin(program: Program, launch: report.Launch) -> Launch:
+    """The record of a launch that begins."""
+    record, swaps = Launch.new(), races.compares(program)
+    record.published = Published.many(min(launch.blocks, BLOCKS) + 2)
+    record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
+    record.compares = Pointer(np.array([code.index in swaps for code in program.codes], np.uint8))
+    for name, value in known(program, frozenset(launch.checks)).items():
+        setattr(record, name.partition(".")[2], value)
+    return record

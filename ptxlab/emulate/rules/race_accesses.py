@@ -1,0 +1,318 @@
+"""Accesses of a warp, looked at many words at a time: `races` says word by word what is right.
+
+Most accesses need no more than a look at three numbers of each word: whether a barrier of the whole block lies between,
+or the same thread made the access, or nobody has. Here this is done for 16 words in a row or for 32 lanes at once, and
+what it does not settle is left to `hazard` and `remember`.
+
+Two tables say what an instruction touches, or several that are looked at together. `pieces` is a count, and for each
+stretch of words its offset in bytes, its number of words and a code for each, filled up to a multiple of 16. `members`
+is a count, and for each instruction its offset, its bytes and its code. A code is a record with only the instruction
+and its strength in it.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import (
+    Pointer,
+    all_of,
+    any_of,
+    bits,
+    boolean,
+    extract,
+    first,
+    gather,
+    lane_ids,
+    lanes,
+    lanes_bool,
+    lanes_of,
+    lanes_u32,
+    lanes_u64,
+    load_lanes,
+    load_row,
+    narrow,
+    reversed_bits,
+    reversed_lanes,
+    row_bool,
+    row_ids,
+    row_u64,
+    rule,
+    scatter,
+    select,
+    splat,
+    store_row,
+    u32,
+    u64,
+    widen,
+)
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
+from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.findings import SAME
+from ptxlab.emulate.rules.notes import note, serial
+from ptxlab.emulate.rules.races import ID, hazard, remember
+from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, MANY, Block, Launch
+
+OF_MANY = 1 << MANY
+ROW = 16
+"""Words that are looked at together; the codes of a piece are filled up to a multiple."""
+
+
+@rule(inline=True)
+def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_bool:
+    """Which records need no closer look: no access, one before the last barrier of all, or the thread's own."""
+    fine: row_bool = (record == 0) | (record - low < span) | ((record ^ me) & ID == 0)
+    return fine
+
+
+@rule(inline=True)
+def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_bool:
+    """The same for 32 records."""
+    fine: lanes_bool = (record == 0) | (record - low < span)
+    if not all_of(fine):
+        fine |= (record ^ me) & ID == 0
+    return fine
+
+
+@rule
+def stretch(
+    launch: Launch, block: Block, at: Pointer[u64], stride: u64, address: u64, words: u64, codes: Pointer[u64],
+    step: u64, mine: u64, shift: u64, write: boolean,
+) -> None:  # fmt: skip
+    """So many words in a row, word i by the lane of `mine` plus `i >> shift`. step: 1 if there is a code for each word,
+    0 if there is one row of codes for all of them."""
+    low = block.now >> BLOCK << BLOCK
+    span = block.full - low
+    calm = block.simple != 0
+    for i in range(0, words, 16):
+        here = at + i
+        meant = row_ids() < words - i
+        now = (load_row(codes + i * step) | mine) + ((row_ids() + i) >> shift)
+        writer = load_row(here)
+        reader = load_row(here + stride)
+        w_fine = row_fine(writer, now, low, span)
+        r_fine = row_fine(reader, now, low, span)
+        if not write and all_of((w_fine & r_fine) | ~meant):  # the usual case of a read: no other one is remembered
+            store_row(here + stride, select(meant, now, reader))
+            continue
+        other = load_row(here + 2 * stride)
+        q_fine = row_fine(other, now, low, span)
+        fine = meant & w_fine & (r_fine & q_fine if write else r_fine | calm)
+        if write:
+            if any_of(fine):
+                store_row(here, select(fine, now, writer))
+        elif any_of(fine & (r_fine | q_fine)):  # others have read it as well, as all warps read a tile
+            store_row(here + stride, select(fine & r_fine, now, reader))
+            store_row(here + 2 * stride, select(fine & ~r_fine & q_fine, now, other))
+        for k in lanes_of(bits(meant & ~fine)):
+            hazard(launch, block, here + k, stride, address + (i + k) * launch.granule, extract(now, k), write)
+            remember(launch, block, here + k, stride, extract(now, k), write)
+
+
+@rule
+def scattered(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, at: u64, start: u64,
+    words: u64, codes: Pointer[u64], mine: u64, mask: u32, write: boolean,
+) -> u32:  # fmt: skip
+    """Lanes here and there: so many words each, the first of them `at` bytes behind the lane's offset. Gives the lanes
+    that have stored where another lane has stored as well.
+
+    The vectors begin with lane 31: the last lane that is scattered to a place stays there, and it is to be the lowest.
+    """
+    low = block.now >> BLOCK << BLOCK
+    span = block.full - low
+    calm = block.simple != 0
+    chosen = lanes(reversed_bits(mask))
+    begin = (widen(reversed_lanes(offsets)) + at) >> first(u32(launch.granule))
+    lane = widen(31 - lane_ids()) | mine
+    collided: u32 = 0
+    for k in range(words):
+        now = lane | codes[k]
+        index = begin + k
+        w_fine = lanes_fine(gather(records, index, chosen), now, low, span)
+        r_fine = lanes_fine(gather(records + stride, index, chosen), now, low, span)
+        fine = chosen & w_fine & r_fine
+        if not write and bits(fine) == bits(chosen):  # the usual case of a read: no other one is remembered
+            read(records + stride, index, now, fine)
+            continue
+        q_fine = lanes_fine(gather(records + 2 * stride, index, chosen), now, low, span)
+        fine = chosen & w_fine & (r_fine & q_fine if write else r_fine | calm)
+        rest = bits(chosen & ~fine)
+        for one in lanes_of(reversed_bits(rest)):  # hazards are noted from lane 0 on
+            word = extract(index, 31 - one)
+            address = start + word * launch.granule
+            hazard(launch, block, records + word, stride, address, extract(now, 31 - one), write)
+        if write:
+            scatter(records, index, now, fine)
+        else:
+            read(records + stride, index, now, fine & r_fine)
+            read(records + 2 * stride, index, now, fine & ~r_fine & q_fine)
+        for other in lanes_of(rest):
+            remember(launch, block, records + extract(index, other), stride, extract(now, other), write)
+        if write:
+            collided |= bits(chosen & (gather(records, index, chosen) != now))
+    return reversed_bits(collided)
+
+
+@rule(inline=True)
+def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_bool) -> None:
+    """Keeps lanes as readers; of lanes that read one word the lowest, who is then many."""
+    if any_of(chosen):
+        scatter(readers, index, now, chosen)
+        kept = gather(readers, index, chosen)
+        again = chosen & (kept != now)
+        if any_of(again):
+            scatter(readers, index, kept | OF_MANY, again)
+
+
+# -- what an instruction touches --------------------------------------------------------------------------------------
+
+
+@rule
+def from_one_address(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, pieces: Pointer[u64],
+    mine: u64, write: boolean,
+) -> None:  # fmt: skip
+    """All pieces, from one offset, by one lane or many."""
+    at: u64 = 1
+    for _ in range(pieces[0]):
+        begin = offset + pieces[at]
+        words = pieces[at + 1]
+        place = records + begin // launch.granule
+        stretch(launch, block, place, stride, start + begin, words, pieces + (at + 2), 1, mine, 63, write)
+        at += 2 + (words + 15) // 16 * 16
+
+
+@rule
+def from_each_lane(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, start: u64,
+    pieces: Pointer[u64], mine: u64, mask: u32, write: boolean,
+) -> u32:  # fmt: skip
+    """All pieces, from an offset of each lane. Gives the lanes that have stored where another lane has as well."""
+    collided: u32 = 0
+    at: u64 = 1
+    for _ in range(pieces[0]):
+        words = pieces[at + 1]
+        codes = pieces + (at + 2)
+        collided |= scattered(
+            launch, block, records, stride, offsets, pieces[at], start, words, codes, mine, mask, write
+        )
+        at += 2 + (words + 15) // 16 * 16
+    return collided
+
+
+@rule
+def from_a_row(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, members: Pointer[u64],
+    width: u64, mine: u64, write: boolean,
+) -> None:  # fmt: skip
+    """All members, each lane's right behind that of the lane before it, `width` lanes from that of `mine` on."""
+    for k in range(members[0]):
+        begin = offset + members[3 * k + 1]
+        words = members[3 * k + 2] // launch.granule
+        place = records + begin // launch.granule
+        who = mine | members[3 * k + 3]
+        shift = u64(first(u32(words)))
+        codes = launch.no_codes
+        stretch(launch, block, place, stride, start + begin, words * width, codes, 0, who, shift, write)
+
+
+@rule
+def taking_part(launch: Launch, warp: u32, mask: u32, pieces: Pointer[u64]) -> None:
+    """Keeps which lanes of a warp make accesses, if not all do: a record that says "many lanes" names one of them."""
+    if mask == 0xFFFFFFFF:
+        return
+    at: u64 = 1
+    for _ in range(pieces[0]):
+        words = pieces[at + 1]
+        for k in range(words):
+            code = pieces[at + 2 + k] >> CODE & LAST_CODE
+            launch.masks[code * 32 + warp] = mask
+        at += 2 + (words + 15) // 16 * 16
+
+
+@rule
+def at_one_address(
+    launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64] | None, stride: u64, offset: u64,
+    start: u64, pieces: Pointer[u64], members: Pointer[u64], write: boolean,
+) -> None:  # fmt: skip
+    """Lanes of a warp access what lies at one offset from the start of an allocation, whose address is `start`. Lanes
+    that read it together count as one; lanes that write it do not, since each may overwrite what another has read."""
+    if records is None or mask == 0:
+        return
+    serial(launch, mask)
+    taking_part(launch, warp, mask, pieces)
+    mine = me(block, warp, 0)
+    many = mask & mask - 1 != 0
+    if write and many:
+        offsets = narrow(splat(offset))
+        lost = from_each_lane(launch, block, records, stride, offsets, start, pieces, mine, mask, write)
+        if lost != 0:
+            collided(launch, block, warp, mask, lost, records, offsets, start, members)
+    else:
+        mine |= (OF_MANY if many else u64(0)) | first(mask)
+        from_one_address(launch, block, records, stride, offset, start, pieces, mine, write)
+
+
+@rule
+def at_addresses(
+    launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64] | None, stride: u64,
+    offsets: Pointer[u32], pattern: u32, start: u64, pieces: Pointer[u64], members: Pointer[u64], write: boolean,
+) -> None:  # fmt: skip
+    """Lanes of a warp access an allocation, each at an offset of its own. How these lie says `pattern`, which is
+    IN_ONE_ALLOCATION if not all lanes take part."""
+    if records is None or mask == 0:
+        return
+    serial(launch, mask)
+    taking_part(launch, warp, mask, pieces)
+    mine = me(block, warp, 0)
+    low = u64(offsets[0])
+    high = u64(offsets[16])
+    if pattern == IN_A_ROW:
+        from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
+    elif pattern == HALVES_IN_A_ROW and not (write and max(low, high) - min(low, high) < members[2] * 16):
+        if low == high:
+            mine |= OF_MANY
+        from_a_row(launch, block, records, stride, low, start, members, 16, mine, write)
+        if low != high:
+            from_a_row(launch, block, records, stride, high, start, members, 16, mine | 16, write)
+    elif pattern == ALL_THE_SAME and not write:
+        from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
+    elif pattern == HALVES_THE_SAME and not write:
+        from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
+        from_one_address(launch, block, records, stride, high, start, pieces, mine | OF_MANY | 16, write)
+    else:
+        each = load_lanes(offsets)
+        lost = from_each_lane(launch, block, records, stride, each, start, pieces, mine, mask, write)
+        if write and lost != 0:
+            collided(launch, block, warp, mask, lost, records, each, start, members)
+
+
+@rule(cold=True)
+def collided(
+    launch: Launch, block: Block, warp: u32, mask: u32, lost: u32, records: Pointer[u64], offsets: lanes_u32,
+    start: u64, members: Pointer[u64],
+) -> None:  # fmt: skip
+    """Lanes of one store have stored where another lane has: a hazard if the values differ, else one store of many
+    lanes. The members are one."""
+    mine = me(block, warp, u32(members[3] >> CODE & LAST_CODE))
+    for lane in lanes_of(lost):
+        other = first(bits(offsets == extract(offsets, lane)) & mask)
+        if other == lane:
+            continue
+        begin = u64(extract(offsets, lane)) + members[1]
+        if same_values(launch, lane, other):
+            for word in range(begin // launch.granule, (begin + members[2]) // launch.granule):
+                records[word] |= OF_MANY
+        else:
+            note(launch, block, SAME, mine | lane, mine | other, start + begin, 0)
+
+
+@rule(cold=True)
+def same_values(launch: Launch, lane: u32, other: u32) -> boolean:
+    """Whether two lanes store the same. Of what is no plain store it is not known, and taken to be so."""
+    store = launch.store
+    for component in range(store.components):
+        for k in range(store.width):
+            row = component * 32
+            if store.values[(row + lane) * store.width + k] != store.values[(row + other) * store.width + k]:
+                return False
+    return True

@@ -1,0 +1,157 @@
+"""What is known of an instruction: the action of its table entry, and what follows from its modifiers.
+
+    form("ld.acquire.gpu.global.f32").properties.loads      # True
+    form("bar.sync").properties.action is Action.BARRIER
+
+Each table entry names its `Action` (`does=`). Engines, checks, counters and tools ask `form.properties` and never the
+opcode's text, so that a new instruction is taught to all of them by its entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptxlab.isa.actions import ATOMICS, MBARRIER, Action, AsyncGroup
+from ptxlab.isa.work import NO_WORK, Work, work_of
+
+if TYPE_CHECKING:
+    from ptxlab.isa.table import Form
+
+
+_LOADS = frozenset({Action.LOAD, Action.LOAD_ROWS, Action.LOAD_FRAGMENT})
+_STORES = frozenset({Action.STORE, Action.STORE_ROWS, Action.STORE_FRAGMENT})
+_CHANGES = ATOMICS | MBARRIER | {Action.COPY_REDUCE}
+_JUMPS = frozenset({Action.BRANCH, Action.INDEXED_BRANCH, Action.CALL, Action.RETURN})
+_STRONG_WORDS = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
+_POLLING_WORDS = frozenset({"volatile", "relaxed", "acquire", "mmio"})
+_RELEASE_WORDS, _ACQUIRE_WORDS = frozenset({"release", "acq_rel"}), frozenset({"acquire", "acq_rel"})
+_WAITS = frozenset({Action.WAIT_GROUP, Action.WAIT_ALL, Action.MBARRIER_WAIT})
+_ORDERING_KINDS = ("flow", "none", "async")
+_SCALAR_MEMORY = ATOMICS | {Action.LOAD, Action.STORE}
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What is known of every instruction with one dotted opcode.
+
+    loads, stores: whether it reads or writes memory (an atomic operation does both). space: the state space of its
+    address, "generic" where the opcode names none, "" where there is no address; of a copy the one that it writes.
+    strong: whether the access may not race with another strong one (PTX calls accesses "strong" that are atomic,
+    volatile or ordered). releases, acquires: whether it orders what its thread did before, or does later; a fence does
+    both, and what mbarriers order follows from their phases. polls: whether a loop around it may be one that waits for
+    another thread. converges: whether lanes of a warp wait for each other at it. aligned: whether all threads of the
+    warp must execute it together. jumps: whether lanes may go different ways behind it (a `ret` of a kernel ends its
+    threads instead). ends_block: whether a basic block ends behind it. falls_through: whether the next instruction may
+    follow if no guard skips it. waits: whether a thread may stop at it until others, or copies, are done. orders: an
+    access must not be moved, or looked at by a check, from behind it to in front of it. group: what its asynchronous
+    operation completes by. work: its pipe and its floating-point operations.
+    """
+
+    action: Action
+    loads: bool = False
+    stores: bool = False
+    space: str = ""
+    strong: bool = False
+    releases: bool = False
+    acquires: bool = False
+    polls: bool = False
+    converges: bool = False
+    aligned: bool = False
+    jumps: bool = False
+    ends_block: bool = False
+    falls_through: bool = True
+    waits: bool = False
+    orders: bool = False
+    group: AsyncGroup = AsyncGroup.NONE
+    work: Work = NO_WORK
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is an ordinary load or store: each lane goes to an address of its own, nothing is atomic."""
+        return self.action is Action.LOAD or self.action is Action.STORE
+
+    @property
+    def atomic(self) -> bool:
+        """Whether it is an atomic operation on memory, with a result or without."""
+        return self.action in ATOMICS
+
+    @property
+    def scalar_memory(self) -> bool:
+        """Whether each lane goes to memory by an address of its own, with as many bytes as the type has."""
+        return self.action in _SCALAR_MEMORY
+
+    @property
+    def barrier(self) -> bool:
+        """Whether it is a barrier of the block."""
+        return self.action is Action.BARRIER
+
+    @property
+    def mbarrier(self) -> bool:
+        """Whether it works on an mbarrier in memory."""
+        return self.action in MBARRIER
+
+    @property
+    def product(self) -> bool:
+        """Whether it multiplies matrices that lanes hold."""
+        return self.action is Action.MATRIX_PRODUCT or self.action is Action.FRAGMENT_PRODUCT
+
+    @property
+    def fragment(self) -> bool:
+        """Whether its matrices lie in the lanes in a layout that is not specified (wmma)."""
+        return self.action in (Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT, Action.FRAGMENT_PRODUCT)
+
+    @property
+    def rows(self) -> bool:
+        """Whether lanes give addresses of matrix rows in shared memory (ldmatrix, stmatrix)."""
+        return self.action is Action.LOAD_ROWS or self.action is Action.STORE_ROWS
+
+    @property
+    def wider_registers(self) -> bool:
+        """Whether its registers may be wider than its type (PTX ISA, Operand Size Exceeding Instruction-Type Size)."""
+        return self.action in (Action.LOAD, Action.STORE, Action.CONVERT)
+
+    def pipe_in(self, space: str) -> str:
+        """The pipe that runs it, of a load or store in a space as resolved: parameters and constants have their own."""
+        return "adu" if self.plain and space in ("param", "const", "frame") else self.work.pipe
+
+    @property
+    def touches(self) -> str:
+        """What each lane does at its address, as faults and traces say it: "load", "store", "atomic", or "" (a copy
+        has two addresses, one for each)."""
+        if self.loads and self.stores:
+            return "" if self.action in (Action.COPY, Action.COPY_REDUCE) else "atomic"
+        return "load" if self.loads else "store" if self.stores else ""
+
+
+def properties_of(form: Form) -> Properties:
+    """The properties of a form; read them as `form.properties`, which keeps them."""
+    entry, action, words = form.op, form.op.does, set(form.opcode.split(".")[1:])
+    kind, barrier, fence = action.kind, action is Action.BARRIER, action is Action.FENCE
+    mbarrier, changes, copies = action in MBARRIER, action in _CHANGES, action is Action.COPY
+    addressed = any(spec.role == "addr" for spec in entry.operands)
+    converges = kind == "warp" or any(spec.name == "membermask" for spec in entry.operands)
+    flag = mbarrier and action is not Action.MBARRIER_INIT
+    strong = action in ATOMICS or flag or bool(words & _STRONG_WORDS)
+    state = (mbarrier and action is not Action.COPIES_ARRIVE) or action is Action.COUNT_PENDING
+    ends = action in (Action.RETURN, Action.EXIT, Action.TRAP)
+    writes = changes or action is Action.STORE
+    return Properties(
+        action,
+        loads=action in _LOADS or changes or copies,
+        stores=action in _STORES or changes or copies,
+        space=str(form.space or "generic").partition("::")[0] if addressed else "",
+        strong=strong,
+        releases=fence or (not mbarrier and bool(words & _RELEASE_WORDS)),
+        acquires=fence or (not mbarrier and bool(words & _ACQUIRE_WORDS)),
+        polls=action is Action.ATOMIC or state or bool(words & _POLLING_WORDS),
+        converges=converges,
+        aligned=bool(form.aligned) or (barrier and all(slot.name != "aligned" for slot in entry.slots)),
+        jumps=action in _JUMPS,
+        ends_block=action in _JUMPS or ends or barrier or action is Action.WARP_BARRIER,
+        falls_through=not ends and action not in (Action.BRANCH, Action.INDEXED_BRANCH),
+        waits=converges or (barrier and not form.arrive) or action in _WAITS,
+        orders=strong if action is Action.LOAD else kind in _ORDERING_KINDS or writes or converges,
+        group=entry.group,
+        work=work_of(form),
+    )

@@ -1,0 +1,115 @@
+"""What an instruction is stands in the table: outside ptxlab/isa nothing asks for an opcode by its name."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ptxlab.isa import TABLE, all_ops
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "ptxlab"
+
+OTHER = "another thing of the same name: "
+ALLOWED = {
+    "builder/arithmetic.py": OTHER + "`set`, a method of variables",
+    "builder/memory.py": "`k.load` and `k.store` write the ld or st that they document",
+    "builder/operators.py": "which opcode each Python operator writes",
+    "builder/source.py": OTHER + "`max`, `min` and `set` in the source of a kernel",
+    "course": "teaches and grades single opcodes",
+    "emulate/jit/atomics.py": "the operations of atom and red, which are modifiers",
+    "emulate/runtime/counters.py": OTHER + "the names of metrics",
+    "emulate/runtime/system.py": OTHER + "a fault of kind trap",
+    "gpu/hazards.py": "looks for what the assembler trips over in texts that nothing has read",
+    "kernels": "says which instructions a kernel is the first to use",
+    "lab/counters_pane.py": OTHER + "the names of metrics",
+}
+"""File or folder in ptxlab -> why opcodes may be asked for by name there."""
+
+SLOTS = {slot.name for entry in all_ops() for slot in entry.slots if not slot.literal}
+"""The attributes of a form that hold a modifier; its words, `.add` of atom, may be called like opcodes."""
+TESTS_OF_TEXT = {"startswith", "endswith", "removeprefix", "partition", "get", "index", "count"}
+
+
+def is_opcode(text: str) -> bool:
+    """Whether a string is an opcode, its modifiers included: `ld`, `st.global`."""
+    return text.partition(".")[0] in TABLE and re.fullmatch(r"[a-z0-9]+(\.[\w:.]*)?", text) is not None
+
+
+def strings(node: ast.AST) -> list[str]:
+    """The string constants in an expression."""
+    return [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+
+
+def asks(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """(line, opcode) of each place that tells instructions apart by name: a comparison with a string, `in` a tuple or
+    set of strings, a `case`, `startswith` and the like; and tuples, sets and dictionaries of nothing but opcodes, for
+    what else they are for."""
+    of_modifiers: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        found: list[str] = []
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(isinstance(side, ast.Attribute) and side.attr in SLOTS for side in sides):
+                of_modifiers.update(sides)
+            else:
+                found = [text for side in sides for text in strings(side)]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TESTS_OF_TEXT:
+            found = [text for given in node.args[:1] for text in strings(given)]
+        elif isinstance(node, ast.MatchValue):
+            found = strings(node.value)
+        elif isinstance(node, ast.Dict | ast.Set | ast.Tuple | ast.List):
+            elements = node.keys if isinstance(node, ast.Dict) else node.elts
+            words = [e.value for e in elements if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+            whole = len(words) == len(elements) and all(map(is_opcode, words))
+            found = words if whole and node not in of_modifiers else []
+        for text in filter(is_opcode, found):
+            yield node.lineno if isinstance(node, ast.expr) else 0, text
+
+
+def places() -> dict[str, list[str]]:
+    """File in ptxlab -> `line: opcode` of what is asked for by name in it."""
+    out: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name.startswith(("isa/", "course/notebooks/")):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        out[name] = [f"{line}: {text}" for line, text in sorted(set(asks(tree)))]
+    return {name: found for name, found in out.items() if found}
+
+
+def test_nothing_outside_the_table_asks_for_an_opcode_by_name() -> None:
+    wrong = [
+        f"{name}:{place}"
+        for name, found in places().items()
+        if name not in ALLOWED and name.partition("/")[0] not in ALLOWED
+        for place in found
+    ]
+    assert not wrong, "\n".join(["let the table say it (does=) and ask form.properties:", *wrong])
+
+
+def test_what_is_allowed_is_needed() -> None:
+    found = {part for name in places() for part in (name, name.partition("/")[0])}
+    assert sorted(ALLOWED.keys() - found) == []
+
+
+@pytest.mark.parametrize(("source", "opcodes"), [
+    ('code.name == "bra"', ["bra"]),
+    ('code.name in ("bar", "barrier")', ["bar", "barrier"]),
+    ('opcode.startswith("ld.global")', ["ld.global"]),
+    ('"mbarrier" in words', ["mbarrier"]),
+    ('match name:\n    case "ret" | "exit": pass', ["exit", "ret"]),
+    ('ENDS = frozenset({"ret", "exit"})', ["exit", "ret"]),
+    ('MAKERS = {"bra": 1, "call": 2}', ["bra", "call"]),
+    ('form.operation == "add"', []),
+    ('form.operation in ("add", "min")', []),
+    ('code.action is Action.BRANCH', []),
+    ('names = ("max", "mean")', []),
+])  # fmt: skip
+def test_what_counts_as_asking(source: str, opcodes: list[str]) -> None:
+    assert sorted({text for _, text in asks(ast.parse(source))}) == opcodes

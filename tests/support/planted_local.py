@@ -1,0 +1,176 @@
+"""Planted reads of local memory and of registers that nothing has been written to, as `planted_bug.py` writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planted_bug import TILE, Planted
+
+LOCAL = Planted("local memory", "initcheck")
+REGISTERS = Planted("registers", "initcheck")
+OVERRUNS = Planted("array overrun", "initcheck")
+
+FUNCTION = """
+.func (.param .b32 result) twice(.param .align 8 .b8 given[8])
+{
+    .reg .b32 %a<3>;
+    ld.param.b32 %a1, [given+4]; //1
+    add.u32 %a2, %a1, %a1;
+    st.param.b32 [result], %a2;
+    ret;
+}
+"""
+
+
+def local(name: str, *, body: str, **options: Any) -> None:
+    """A load of local memory that nobody has written."""
+    LOCAL.add(name, "uninitialised read", body=".local .align 16 .b8 own[64];" + body, **options)
+
+
+def register(name: str, *, body: str, **options: Any) -> None:
+    """A use of a register that nothing has been written to."""
+    REGISTERS.add(name, "uninitialised register", body=body, **options)
+
+
+# fmt: off
+local("a variable", body="""
+    + st.local.u32 [own+4], %r1;
+    ld.local.u32 %r6, [own+4]; //1
+    st.global.u32 [%rd3], %r6;
+""")
+
+local("an index beyond what is filled", body="""
+    mov.u32 %r6, own;
+    and.b32 %r7, %r1, 3;
+    mad.lo.u32 %r6, %r7, 4, %r6;
+    st.local.v2.u32 [own], {%r1, %r1};
+    + st.local.v2.u32 [own+8], {%r1, %r1};
+    ld.local.u32 %r7, [%r6]; //1
+    st.global.u32 [%rd3], %r7;
+""")
+
+local("one lane's only", body="""
+    - @!%p3 st.local.u64 [own+8], 7;
+    + st.local.u64 [own+8], 7;
+    ld.local.u64 %rd6, [own+8]; //1
+    st.global.u32 [%rd3], %rd6;
+""")
+
+local("a byte", body="""
+    + st.local.u8 [own+3], 1;
+    ld.local.u8 %r6, [own+3]; //1
+    st.global.u32 [%rd3], %r6;
+""")
+
+local("through a generic address", body="""
+    cvta.local.u64 %rd6, own;
+    + st.u32 [%rd6+8], %r1;
+    ld.u32 %r6, [%rd6+8]; //1
+    st.global.u32 [%rd3], %r6;
+""")
+
+local("added to", body="""
+    cvta.local.u64 %rd6, own;
+    + st.local.u32 [own], %r1;
+    ld.u32 %r6, [%rd6]; //1
+    add.u32 %r6, %r6, 1;
+    st.u32 [%rd6], %r6;
+""")
+
+local("half of an argument is passed", before=TILE + FUNCTION, body="""
+    .param .align 8 .b8 passed[8];
+    .param .b32 back;
+    st.param.b32 [passed], %r1;
+    + st.param.b32 [passed+4], %r1;
+    call (back), twice, (passed);
+    ld.param.b32 %r6, [back];
+    st.global.u32 [%rd3], %r6;
+""")
+
+local("padding is copied along with it", body="""
+    - ld.local.v2.u64 {%rd6, %rd7}, [own+16]; //1
+    st.local.u32 [own], %r1;
+    st.local.u64 [own+8], %rd1;
+    ld.local.v2.u64 {%rd6, %rd7}, [own];
+    st.local.v2.u64 [own+32], {%rd6, %rd7};
+    ld.local.u32 %r6, [own+32];
+    st.global.u32 [%rd3], %r6;
+""")
+
+register("a sum that does not begin at zero", body="""
+    + mov.u32 %r30, 0;
+    add.u32 %r30, %r30, %r1;
+    add.u32 %r30, %r30, %r1;
+    st.global.u32 [%rd3], %r30; //1
+""")
+
+register("in the lanes that a guard excludes", body="""
+    + mov.u32 %r30, 5;
+    @%p2 mov.u32 %r30, %r1;
+    add.u32 %r31, %r30, 1;
+    - st.global.u32 [%rd3], %r31; //1
+    + @%p2 st.global.u32 [%rd3], %r31;
+""")
+
+register("excluded lanes that only compute", body="""
+    @%p4 mov.u32 %r30, %r1;
+    - @!%p4 st.global.u32 [%rd3], %r30; //1
+    mul.lo.u32 %r31, %r30, 3;
+    selp.b32 %r32, %r31, 0, %p4;
+    st.global.u32 [%rd11], %r32;
+""", threads=32)
+
+register("on one side of a branch", body="""
+    @%p4 bra JOIN;
+    mov.u32 %r30, %r1;
+    JOIN:
+    + @%p4 mov.u32 %r30, 7;
+    st.global.u32 [%rd3], %r30; //1
+""")
+
+register("an address", body="""
+    + mov.u32 %r30, tile;
+    add.u32 %r31, %r30, 16;
+    st.shared.u32 [%r31], 1; //1
+""", threads=1)
+
+register("a guard", body="""
+    + setp.ne.u32 %p7, %r1, 3;
+    @%p7 st.global.u32 [%rd3], %r1; //1
+""")
+
+register("a branch", body="""
+    + setp.ne.u32 %p7, %r1, 3;
+    @%p7 bra BEHIND; //1
+    st.global.u32 [%rd3], %r1;
+    BEHIND:
+""")
+
+register("a shuffle", body="""
+    + mov.u32 %r30, %r1;
+    shfl.sync.bfly.b32 %r31, %r30, 1, 31, 0xffffffff; //1
+    st.global.u32 [%rd3], %r31;
+""")
+
+register("added to memory", body="""
+    + mov.u32 %r30, 1;
+    red.global.add.u32 [%rd3], %r30; //1
+""")
+
+register("no part of a pair", body="""
+    + mov.u32 %r31, 1;
+    mov.b64 %rd6, {%r30, %r31};
+    st.global.u64 [%rd1], %rd6; //1
+""", threads=1)
+
+register("the accumulator of a loop", body="""
+    mov.u32 %r7, 0;
+    + mov.f32 %f5, 0f00000000;
+    AGAIN:
+    cvt.rn.f32.u32 %f6, %r7;
+    fma.rn.f32 %f5, %f6, %f6, %f5;
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p6, %r7, 4;
+    @%p6 bra AGAIN;
+    st.global.f32 [%rd3], %f5; //1
+""")
