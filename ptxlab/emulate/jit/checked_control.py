@@ -6,7 +6,7 @@ from typing import Any
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.barrier_checks import arrived
-from ptxlab.emulate.jit.checked_accesses import THERE
+from ptxlab.emulate.jit.checked_registers import THERE
 from ptxlab.emulate.jit.checked_transfers import CheckedTransfers
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
