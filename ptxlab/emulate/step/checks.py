@@ -98,14 +98,12 @@ class Checker:
     # -- what is remembered of memory ----------------------------------------------------------------------------------
 
     def shadow(self, region: Region) -> tuple[races.Shadow | None, Pointer[int] | None]:
-        """The accesses remembered of a region and, where its bytes may be unwritten, which are written."""
+        """The accesses remembered of a region and, of global memory whose bytes may be unwritten, which are written."""
         found = self._shadows.get(id(region.data))
         if found is None or found[0] is not region.data:
-            shared = region.name == "shared memory"
             raced = self.race and region.name not in ("local memory", "parameters")
             race = races.Shadow(region.data.size, self.granule) if raced else None
-            written = np.zeros(region.data.size, np.uint8) if shared and self.init else region.written
-            found = region.data, race, None if written is None else Pointer[int](written)
+            found = region.data, race, None if region.written is None else Pointer[int](region.written)
             self._shadows[id(region.data)] = found
         return found[1], found[2]
 
