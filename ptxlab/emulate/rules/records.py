@@ -105,8 +105,3 @@ class Block(Record):
     copies: u64  # whether there was a cp.async
     polled: Array[u64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
     updates: u64  # operations on mbarriers other than waits
-
-
-def access(block: int, code: int, warp: int, lane: int, time: int = 0) -> int:
-    """The record of an access; `block` is the block's number in the grid."""
-    return (block % BLOCKS + 1) << BLOCK | time << TIME | code << CODE | warp << WARP | lane << LANE

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _EVERYONE = np.ones(LANES, np.bool_)
 _FMA = Lanes().fma
+_HALVES = np.dtype(np.uint16)
 
 
 def translate(t: Translator, code: Code) -> Step:
@@ -229,18 +230,22 @@ def _movmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable
 # -- rows in shared memory ---------------------------------------------------------------------------------------------
 
 
-def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], list[tuple[Region, int]]]:
-    """The region and the offset in it of each of `count` rows of 16 bytes, whose addresses the first lanes give."""
+def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], tuple[np.ndarray, np.ndarray]]:
+    """Shared memory as rows of 8 elements of 16 bits, and the `count` rows whose addresses the first lanes give."""
     mem = next(k for k, type_ in enumerate(code.source_types) if type_ == "addr")
     address: Read = t.read(code.sources[mem], "addr", code)
-    lanes = np.arange(LANES) < count
+    lanes, space = np.arange(LANES) < count, SPACES[code.space]
 
-    def find(w: Warp) -> list[tuple[Region, int]]:
+    def find(w: Warp) -> tuple[np.ndarray, np.ndarray]:
         places = address(w).astype(np.uint64)
         if w.touches is not None:
             w.touches.append(Touch(what, code.space, places, 16, lanes))
-        space = SPACES[code.space]
-        return [w.place(code, what, "shared", in_shared(space, int(places[k])), k, 16) for k in range(count)]
+        shared, given = w.spaces.shared, places[:count].tolist()
+        offsets = np.array([in_shared(space, at) for at in given], np.uint64) - shared.base
+        if not shared.holds(offsets, 16):
+            for lane, at in enumerate(given):
+                w.place(code, what, "shared", in_shared(space, at), lane, 16)
+        return shared.view(_HALVES).reshape(-1, 8), offsets >> np.uint64(4)
 
     return find
 
@@ -251,8 +256,8 @@ def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
     find, write = _rows(t, code, f.rows, "load"), _writer(t, held["d"], f)
 
     def run(w: Warp) -> None:
-        matrix = np.stack([region.data[at : at + 16] for region, at in find(w)]).view(np.uint16)
-        write(w, matrix[f.row, f.column])
+        shared, rows = find(w)
+        write(w, shared[rows][f.row, f.column])
 
     return run
 
@@ -263,10 +268,8 @@ def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
     find, read = _rows(t, code, f.rows, "store"), _reader(t, held["b"], f)
 
     def run(w: Warp) -> None:
-        rows = find(w)
-        matrix = read(w).astype(np.uint16).ravel()[f.first].view(np.uint8)
-        for (region, at), row in zip(rows, matrix, strict=True):
-            region.data[at : at + 16] = row
+        shared, rows = find(w)
+        shared[rows] = read(w).astype(_HALVES).ravel()[f.first]
 
     return run
 
@@ -286,7 +289,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
     each, dtype = types.width(form.type), DTYPE[f"i{f.bits}"]
     read = _reader(t, held["b"], f) if what == "store" else None
     write = _writer(t, held["d"], f) if what == "load" else None
-    pieces = fragments.pieces(f, layout)
+    pieces, space = fragments.pieces(f, layout), code.space or "generic"
 
     def places(w: Warp) -> list[tuple[Region, int]]:
         base, step = address(w).astype(np.uint64), stride(w)
@@ -301,8 +304,13 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
                 some = np.array(at[first : first + LANES], np.uint64)
                 full = np.concatenate([some, np.zeros(LANES - some.size, np.uint64)])
                 w.touches.append(Touch(what, code.space, full, pieces[0].size, np.arange(LANES) < some.size))
+        region = w._region(space, at[0])
+        if region is not None and region.lane_offset is None and (region.writable or what == "load"):
+            offsets = np.array(at, np.uint64) - region.base
+            if region.holds(offsets, pieces[0].size):
+                return [(region, offset) for offset in offsets.tolist()]
         found = zip(at, pieces, strict=True)
-        return [w.place(code, what, code.space or "generic", a, p.lane, p.size, together=True) for a, p in found]
+        return [w.place(code, what, space, a, p.lane, p.size, together=True) for a, p in found]
 
     def load(w: Warp) -> None:
         assert write is not None
