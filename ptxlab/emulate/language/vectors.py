@@ -150,7 +150,8 @@ def insert(values: np.ndarray, lane: int, value: int) -> np.ndarray:
 
 def exchanged(values: np.ndarray, distance: int) -> np.ndarray:
     """Lane n gets the value of lane n ^ distance; the distance is a constant."""
-    return values[_IDS ^ distance]
+    swapped: np.ndarray = values[_IDS ^ distance]
+    return swapped
 
 
 def reversed_lanes(values: np.ndarray) -> np.ndarray:
