@@ -97,6 +97,11 @@ def row_ids() -> np.ndarray:
     return _ROW_IDS
 
 
+def row_of(mask: int) -> np.ndarray:
+    """row_bool: which of the lowest 16 lanes a mask has."""
+    return lanes(mask & 0xFFFFFFFF)[:ROW]
+
+
 def splat(value: int) -> np.ndarray:
     """lanes_u64: the same number in all lanes. Seldom needed: in `v + x` a number stands for 32 of them."""
     return np.full(W, value, np.uint64)
@@ -145,8 +150,8 @@ def insert(values: np.ndarray, lane: int, value: int) -> np.ndarray:
 
 def exchanged(values: np.ndarray, distance: int) -> np.ndarray:
     """Lane n gets the value of lane n ^ distance; the distance is a constant."""
-    found: np.ndarray = values[_IDS ^ distance]
-    return found
+    swapped: np.ndarray = values[_IDS ^ distance]
+    return swapped
 
 
 def reversed_lanes(values: np.ndarray) -> np.ndarray:
@@ -220,8 +225,7 @@ def clear(record: Record) -> None:
 
 def local(kind: type[T], size: int) -> Pointer[T]:
     """So many zeroed elements that live until the rule returns; `size` is a constant."""
-    element: Any = kind
-    pointer: Pointer[T] = pointer_to(kind, zeroed(size * element.size))
+    pointer: Pointer[T] = pointer_to(kind, zeroed(size * kind.size))  # type: ignore[attr-defined]
     return pointer
 
 
