@@ -31,6 +31,7 @@ from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import build, run
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit.instruments import Instruments
+from ptxlab.emulate.jit.linked_rules import rules_objects
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.step import machine as step
 from ptxlab.text import Module, parse
@@ -86,7 +87,7 @@ class Prepared:
         def once() -> float:
             start = time.perf_counter()
             text, _, _ = build.module_text(self.program, cpu, Instruments(), slow=False)
-            native.load(native.build(text, cpu, level), cpu)
+            native.load((native.build(text, cpu, level), *rules_objects(self.program, Instruments(), cpu)), cpu)
             return time.perf_counter() - start
 
         return best(once, 3) * 1e3 / len(self.program.codes)
@@ -143,7 +144,7 @@ def matmul(name: str, block: int) -> Prepared:
 CHILD = """
 import sys, time, numpy as np, ptxlab as pl
 import llvmlite.binding, ptxlab.isa, ptxlab.text
-import ptxlab.emulate.jit, ptxlab.emulate.program.lowering, ptxlab.launch.run as _
+import ptxlab.emulate.jit, ptxlab.emulate.program.lowering, ptxlab.launch.run
 ptx = open(sys.argv[1]).read()
 x = np.ones(32, np.float32)
 start = time.perf_counter()

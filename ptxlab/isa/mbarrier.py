@@ -1,4 +1,4 @@
-"""What an mbarrier holds and what arriving at it does; both engines keep to this.
+"""What an mbarrier holds; what operations on it do is in `ptxlab.emulate.rules.mbarriers`.
 
 The object is one 64-bit word in shared memory, which PTX calls opaque. Here:
 
@@ -37,11 +37,6 @@ class Problem(IntEnum):
         }[self.value]
 
 
-def new(count: int) -> int | Problem:
-    """The word of an mbarrier for so many arrivals."""
-    return count | count << EXPECTED_SHIFT | TAG << TAG_SHIFT if 0 < count <= COUNT else Problem.BAD_COUNT
-
-
 def pending(word: int) -> int:
     """The arrivals that a phase still waits for."""
     return word & COUNT
@@ -61,23 +56,3 @@ def bytes_pending(word: int) -> int:
 def phase(word: int) -> int:
     """The parity of the current phase."""
     return word >> PHASE_SHIFT & 1
-
-
-def update(word: int, arrivals: int, bytes_: int, *, drop: bool = False, may_complete: bool = True) -> int | Problem:
-    """The word after so many arrivals and `bytes_` more (or, if negative, fewer) bytes to come.
-
-    drop: these arrivals are not expected in later phases.
-    """
-    if word >> TAG_SHIFT & 3 != TAG:
-        return Problem.NOT_INITIALISED
-    left, expected = pending(word) - arrivals, word >> EXPECTED_SHIFT & COUNT
-    tx, parity = (word >> TX_SHIFT) + bytes_ & TX, phase(word)
-    if left < 0:
-        return Problem.TOO_MANY
-    if drop:
-        expected -= arrivals
-    if left == 0 and tx == 0:
-        if not may_complete:
-            return Problem.COMPLETES
-        left, parity = expected, parity ^ 1
-    return left | expected << EXPECTED_SHIFT | tx << TX_SHIFT | TAG << TAG_SHIFT | parity << PHASE_SHIFT

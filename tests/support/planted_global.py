@@ -164,3 +164,35 @@ bug("bytes through generic addresses", "RAW", body="""
     ld.u8 %r7, [%rd7]; //1
     st.shared.u32 [%r10], %r7;
 """)
+
+LAST = """
+    @%p1 atom.global.add.u32 %r8, [%rd1+512], 1;
+    @%p1 st.shared.u32 [%r20], %r8;
+    bar.sync 0;
+    ld.shared.u32 %r8, [%r20];
+    setp.ne.u32 %p6, %r8, 6;
+    @%p6 bra END;
+    ld.global.u32 %r6, [%rd12]; //1
+END:
+    mov.u32 %r7, 0;
+"""
+"""Thread 0 takes a ticket (the first is 5); the last of two blocks reads what the other one has stored."""
+
+bug("the last block's ticket is taken without a barrier", "RAW", blocks=2, body="""
+    st.global.u32 [%rd3], %r1; //2
+    membar.gl;
+    + bar.sync 0;
+""" + LAST)
+
+bug("thread 0's fence comes before the barrier", "RAW", blocks=2, body="""
+    st.global.u32 [%rd3], %r1; //2
+    - @%p1 membar.gl;
+    bar.sync 0;
+    + @%p1 membar.gl;
+""" + LAST)
+
+bug("the last block's ticket is taken without any fence", "RAW", blocks=2, body="""
+    st.global.u32 [%rd3], %r1; //2
+    + membar.gl;
+    bar.sync 0;
+""" + LAST)

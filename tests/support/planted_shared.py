@@ -266,3 +266,26 @@ bug("an asynchronous copy over what is still read", "WAR", body="""
     cp.async.wait_all;
     st.global.u32 [%rd3], %r6;
 """)
+
+bug("a warp that has not waited raises the flag of another", "RAW", threads=96, body="""
+    @%p1 st.shared.u32 [%r20+2048], 0;
+    bar.sync 0;
+    setp.gt.u32 %p6, %r1, 63;
+    @%p6 bra READ;
+    @!%p2 bra RAISE;
+    st.shared.u32 [%r10], %r1; //2
+    membar.cta;
+    + bar.sync 1, 64;
+    bra END;
+RAISE:
+    + bar.sync 1, 64;
+    @%p3 st.volatile.shared.u32 [%r20+2048], 1;
+    bra END;
+READ:
+    ld.volatile.shared.u32 %r7, [%r20+2048];
+    setp.eq.u32 %p7, %r7, 0;
+    @%p7 bra READ;
+    ld.shared.u32 %r6, [%r12]; //1
+END:
+    mov.u32 %r7, 0;
+""")

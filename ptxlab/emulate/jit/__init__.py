@@ -38,7 +38,7 @@ from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
-from ptxlab.emulate.runtime.state import Context, Cta, Executions, Site, Warp
+from ptxlab.emulate.runtime.state import Context, Cta, Executions, Resident, Site, Warp
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
@@ -61,20 +61,18 @@ class Slot:
         self.cta.states = Pointer(states)
         self.cta.local, self.cta.local_size = Pointer(local), local.size
         self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size)
-        self.warps = states.reshape(launch.warps, -1)[:, : Warp.size].view(Warp.dtype)[:, 0]
+        warps = self.warps = states.reshape(launch.warps, -1)[:, : Warp.size].view(Warp.dtype)[:, 0]
         """The warps' states without their registers, a numpy array of records."""
         x, y, _ = launch.block
         threads = np.arange(32 * launch.warps, dtype=np.uint32).reshape(-1, 32)
-        self.warps["tid_x"], self.warps["tid_y"], self.warps["tid_z"] = (
+        warps["tid_x"], warps["tid_y"], warps["tid_z"] = (
             threads % x,
             threads // x % y,
             threads // (x * y),
         )
-        self.warps["first_live"] = np.packbits(threads < launch.threads, axis=1, bitorder="little").view(np.uint32)[
-            :, 0
-        ]
-        self.warps["warp_id"] = np.arange(launch.warps)
-        self.warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
+        warps["first_live"] = np.packbits(threads < launch.threads, axis=1, bitorder="little").view(np.uint32)[:, 0]
+        warps["warp_id"] = np.arange(launch.warps)
+        warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
 
 
 class Worker:
@@ -97,28 +95,28 @@ class Worker:
         context.sites, context.site_count = Site.many(self.sites), built.sites
         context.counts, context.tally = Executions.many(self.counts.view(np.uint8)), Pointer(self.tally)
         context.quantum = context.quantum_size = run.quantum
-        context.order = Pointer(run.order)
-        context.slots, context.slot_limit = Pointer(np.zeros(run.resident, np.uint64)), run.resident
+        context.order, context.state_size = Pointer(run.order), built.state_size
+        context.slots, context.slot_limit = Resident.many(run.resident), run.resident
         if launch.seed is not None:
             draw = random.Random(launch.seed)
             context.random = draw.getrandbits(62) | 1
             context.quantum = context.quantum_size = min(run.quantum, draw.randint(1, 255))
             context.block_order = Pointer(run.blocks)
         if self.tape is not None:
-            context.trace = address_of(self.tape.record)
+            context.trace, context.traced = self.tape.record, True
         if run.checks is not None:
-            context.check = Pointer(run.checks.record.buffer)
+            context.check, context.checked = Pointer(run.checks.record.buffer), True
         if run.callback is not None:
             context.phases = run.callback.address
-        for k in range(3):
-            context.grid[k], context.block[k] = launch.grid[k], launch.block[k]
+        context.grid_x, context.grid_y, context.grid_z = launch.grid
+        context.block_x, context.block_y, context.block_z = launch.block
         self.add_slot()
 
     def add_slot(self) -> None:
         """Room for one more CTA, which is the next to run."""
         slot, number, context = Slot(self.run), len(self.slots), self.context
         self.slots.append(slot)
-        context.slots[number] = context.cta = address_of(slot.cta)
+        context.slots[number].cta = context.cta = slot.cta
         context.slot, context.slot_count = number, number + 1
         self.sites[:] = 0  # a site knows no allocation yet
 
@@ -137,7 +135,7 @@ class Run:
         self.kept: list[Code] = []
         self.compiling = 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
-        self.next, self.stop = np.zeros(1, np.int64), np.zeros(1, np.int32)
+        self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
         self.checks = Watched(program, launch) if built.instruments.checks else None
         self.callback = Callback(self) if self.checks is not None else None
         alone = launch.seed is not None or self.checks is not None
@@ -148,8 +146,8 @@ class Run:
         self.budget = np.array([budget], np.int64)
         self.params = zeroed(max(program.param_size, 16) + 16)
         self.params[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
-        self.order = np.arange(launch.warps, dtype=np.int32)  # with a seed, shuffled again for every round
-        self.blocks = np.array(block_order(program, launch) if launch.seed is not None else [], np.int64)
+        self.order = np.arange(launch.warps, dtype=np.uint32)  # with a seed, shuffled again for every round
+        self.blocks = np.array(block_order(program, launch) if launch.seed is not None else [], np.uint64)
         live = [a for a in memory.live() if a.size]
         self.map = memory_map(program, launch, live)
         if self.checks is not None:

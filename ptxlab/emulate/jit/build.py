@@ -9,13 +9,14 @@ from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.helpers import fill, grid, helpers
+from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.instruments import Instruments, emitters
-from ptxlab.emulate.jit.linked_rules import linked, rules_object
+from ptxlab.emulate.jit.linked_rules import linked, rules_objects, scheduler
 from ptxlab.emulate.jit.rulecode import declaration
-from ptxlab.emulate.jit.tracing import start
 from ptxlab.emulate.jit.values import BITS
+from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.scheduling import clear_registers
 
 _ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
 declare i32 @llvm.cttz.i32(i32, i1)
@@ -50,12 +51,9 @@ class Loaded:
         else:
             notes, blob = recalled
         self.state_size, self.sites, self.level = notes["state_size"], notes["sites"], notes["level"]
-        self.rules = rules_object(program, instruments, cpu)
-        self.fast = self._load(blob)
-
-    def _load(self, blob: bytes) -> native.Code:
-        """The program's code with that of the rules that it calls."""
-        return native.load((blob, self.rules), self.cpu)
+        self.rules = rules_objects(program, instruments, cpu)
+        self.scheduler = scheduler(instruments, cpu)
+        self.fast = native.load((blob, self.scheduler, *self.rules), cpu)
 
     def _build(self, half: str, level: int) -> tuple[bytes, dict[str, int]]:
         """Builds one of the two functions and keeps it on disk."""
@@ -71,7 +69,7 @@ class Loaded:
             if self._slow is None:
                 recalled = native.recall(f"{self.entry}-slow")
                 blob = self._build("slow", QUICK)[0] if recalled is None else recalled[1]
-                self._slow = self._load(blob)
+                self._slow = native.load((blob, *self.rules), self.cpu)
             return self._slow
 
     def spent(self, seconds: float) -> None:
@@ -88,7 +86,7 @@ class Loaded:
         """Builds GOOD code now and lets later launches use it. Warps that have split keep QUICK code: they are few, and
         their function takes longest to build."""
         self.level = GOOD
-        self.fast = self._load(self._build("fast", GOOD)[0])
+        self.fast = native.load((self._build("fast", GOOD)[0], self.scheduler, *self.rules), self.cpu)
 
 
 _recent: OrderedDict[str, Loaded] = OrderedDict()
@@ -134,18 +132,21 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
     parts = [
-        _ALWAYS, declared, *map(declaration, linked(instruments)), helpers(),
+        _ALWAYS, declared, *map(declaration, linked(instruments)),
         *warp.helpers_needed.values(), function,
     ]  # fmt: skip
     if cpu.without_halves and any(" half" in part for part in parts):
         parts.append(fill("half.ll"))
     if not slow:
-        parts.append(
-            grid(
-                file.size,
-                at_start,
-                checked=bool(instruments.checks),
-                traced=start(file.size) if instruments.trace else "",
-            )
-        )
+        parts.append(_clear_registers(at_start))
     return "\n".join(parts), file.size, warp.sites
+
+
+def _clear_registers(registers: list[tuple[int, int]]) -> str:
+    """The function that the scheduler calls for each warp that begins: registers that may be read before they are
+    written, given as (offset, bytes), start as zeros."""
+    lines = [f"define void @{rule_of(clear_registers).symbol}(ptr %ws) nounwind {{"]
+    for k, (offset, size) in enumerate(registers):
+        lines += [f"  %r{k} = getelementptr i8, ptr %ws, i64 {offset}",
+                  f"  call void @llvm.memset.p0.i64(ptr %r{k}, i8 0, i64 {size}, i1 false)"]  # fmt: skip
+    return "\n".join([*lines, "  ret void", "}"])

@@ -92,7 +92,7 @@ class CheckedAccesses(CheckedRegisters):
         if seen.code.space == "const":
             return
         if self.race and rules.releases(seen.code):
-            self.t.do(call(races.fence, *THERE))
+            self._if_any([call(races.fence, *THERE[1:])])
         if self.race and seen.write:
             self._spill(seen)
         if seen.uniform:
@@ -102,7 +102,7 @@ class CheckedAccesses(CheckedRegisters):
         if self.race and seen.write:
             self.t.do(call(races.stored, "%check.launch"))
         if self.race and rules.strong(seen.code):
-            self.t.do(call(races.acquire, *THERE))
+            self._if_any([call(races.publish, *THERE)] * seen.write + [call(races.acquire, *THERE)])
 
     def _spill(self, seen: Seen) -> None:
         """What a store stores, into the buffer for data."""
@@ -271,14 +271,14 @@ class CheckedAccesses(CheckedRegisters):
 
     def atom(self, i: Form, address: Address, *values: Any) -> Value:
         if self.race and rules.releases(self.code):
-            self.t.do(call(races.fence, *THERE))
+            self._if_any([call(races.fence, *THERE[1:])])
         base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
         at = self.vector(self.add(base, self.const("i64", address.offset)))
         self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
         self._each(0, types.width(i.type) // 8 * (int(i.vec[1:]) if i.vec else 1), self.code, 2)
         old: Value = super().atom(i, address, *values)
         if self.race:
-            self.t.do(call(races.acquire, *THERE))
+            self._if_any([call(races.publish, *THERE), call(races.acquire, *THERE)])
         return old
 
     def _may_be_copied(self, code: Code) -> bool:

@@ -22,7 +22,7 @@ class Checking(CheckedTransfers):
 
     def plain(self, code: Code) -> None:
         if self.race and code.action is Action.FENCE:
-            self._if_any([call(races.fence, *THERE), call(races.acquire, *THERE)])
+            self._if_any([call(races.fence, *THERE[1:])])
         elif rules.meets(code):
             self._meeting(code)
             if self.sync:

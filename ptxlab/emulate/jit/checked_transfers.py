@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.checked_accesses import COLD, CheckedAccesses
 from ptxlab.emulate.jit.checked_registers import THERE
 from ptxlab.emulate.jit.copies import copies
-from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import Function, call
-from ptxlab.emulate.jit.shadows import CONSTANTS
 from ptxlab.emulate.jit.values import Value, constant
 from ptxlab.emulate.program.model import Code, Literal, Mem
 from ptxlab.emulate.rules import copies_in_flight as in_flight
@@ -18,14 +17,6 @@ from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
-
-_DONE = """
-  %stuck = call i32 @phases.done(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %action, i32 %code, ptr %addrs, ptr %xs, \
-ptr %out, ptr %before, ptr %after)
-  ret i32 %stuck"""
-_REFUSED = """
-  call void @phases.refused(ptr %ctx, ptr %cta, ptr %ws, i32 %mask, i32 %lane, i64 %which, i32 %code, \
-ptr %addrs, ptr %xs, ptr %before, ptr %after)"""
 
 ANYWHERE = str(IN_ONE_ALLOCATION)
 
@@ -52,9 +43,10 @@ class CheckedTransfers(CheckedAccesses):
         self._each(0, 8, code, 1 if code.action is Action.MBARRIER_INIT else 2)
         if code.action is Action.COPIES_ARRIVE and self.sync:
             self._of_copies(in_flight.commit)  # who waits for the mbarrier waits for these copies
-        self.mbarrier_done, self.mbarrier_refused = _DONE, _REFUSED
-        self.helpers_needed.setdefault("phases", fill("phases.ll", **CONSTANTS))
         super().mbarrier(code)
+
+    def checks_of_block(self) -> str:
+        return self.t.let(f"load ptr, ptr {self.t.field(S.Cta, 'checks')}")
 
     def _of_copies(self, rule: Function, *arguments: str) -> None:
         """A rule about the copies in flight that these lanes have asked for."""

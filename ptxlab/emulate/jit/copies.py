@@ -1,17 +1,14 @@
-"""`cp.async` as the compiling engine runs it: the bytes are moved when the copy is issued, by a function for each size.
-
-That is one of the orders in which a GPU may do it, and the earliest: what commits and waits then has nothing to do. The
-function first tries for all 32 lanes at once, with the source in the allocation that its site knows; else lane by lane.
-"""
+"""`cp.async` as the compiling engine runs it: a call of one rule for each size (`ptxlab.emulate.rules.copies`)."""
 
 from __future__ import annotations
 
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.helpers import fill
-from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.matrix import Matrices
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Reg
+from ptxlab.emulate.rules.copies import COPY
 from ptxlab.isa.actions import Action
 
 
@@ -40,24 +37,17 @@ class Copies(Matrices):
         assert isinstance(from_, Mem)
         assert isinstance(size, Literal)
         count = int(size.value)
-        name = f"cp.async.{count}"
-        if name not in self.helpers_needed:
-            self.helpers_needed[name] = _function(count, self.program)
-            for bits in (32, 64):
-                vec = f"<{W} x i{bits}>"
-                t.declared.add(f"declare {vec} @llvm.fshr.v{W}i{bits}({vec}, {vec}, {vec})")
-            t.declared.add("declare i32 @llvm.umin.i32(i32, i32)")
         to_at, to_add, whole = self._addresses(to, "i32", "%data")
         from_at, from_add, _ = self._addresses(from_, "i64", "%addrs")
         sizes = self._sizes(self._read(given["src_size"], types["src_size"]), count)
         site = t.let(f"getelementptr i8, ptr %sites, i64 {self.sites * S.Site.size}")
         self.sites += 1
-        result = t.let(
-            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr {to_at}, i32 {to_add}, "
-            f"ptr {from_at}, i64 {from_add}, ptr {sizes}, ptr {site}, i32 {code.index})"
-        )
+        stops = t.let(call(
+            COPY[count], "%ctx", "%cta", "%ws", self.mask_bits, to_at, str(to_add), from_at, str(from_add), sizes, site,
+            str(code.index),
+        ))  # fmt: skip
         fine, wrong = t.label("fine"), t.label("wrong") if whole is not None else "fault"
-        t.do(f"br i1 {t.let(f'icmp eq i32 {result}, 0')}, label %{fine}, label %{wrong}")
+        t.do(f"br i1 {stops}, label %{wrong}, label %{fine}")
         if whole is not None:
             t.at(wrong)
             self._correct(whole)
@@ -103,18 +93,3 @@ class Copies(Matrices):
         p = self.t.let("getelementptr i8, ptr %data, i64 512")
         self.t.do(f"store <{W} x i32> {self.vector(given)}, ptr {p}, align 64")
         return p
-
-
-def _function(size: int, program: Program) -> str:
-    t = Text()
-    for lane in range(W):
-        p = t.let(f"getelementptr i64, ptr %from, i64 {lane}")
-        source = t.let(f"getelementptr i8, ptr %from.host, i64 {t.let(f'load i64, ptr {p}')}")
-        p = t.let(f"getelementptr i32, ptr %to, i64 {lane}")
-        offset = t.let(f"zext i32 {t.let(f'load i32, ptr {p}')} to i64")
-        dest = t.let(f"getelementptr i8, ptr %to.host, i64 {offset}")
-        value = t.let(f"load i{8 * size}, ptr {source}, align 1")
-        t.do(f"store i{8 * size} {value}, ptr {dest}, align 1")
-    return fill(
-        "copy.ll", SIZE=size, LOG2=size.bit_length() - 1, SHARED_START=program.shared_start, FAST="\n".join(t.lines)
-    )

@@ -7,11 +7,14 @@ in whether a write must spare the lanes that do not execute.
 
 from __future__ import annotations
 
+import numpy as np
+
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.groups import Group, plan_groups
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.program.model import Block, Program
+from ptxlab.emulate.runtime.state import UniformRegister
 
 SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias %ws"
 
@@ -53,15 +56,16 @@ class Emitter(Control):
         raise NotImplementedError
 
     def table(self, registers: int) -> tuple[str, int]:
-        """A constant table of the uniform registers among a bit set: vector offset, scalar offset, bytes (0: a bit)."""
-        rows: list[int] = []
-        for r, register in enumerate(self.program.registers):
-            if registers >> r & 1 and self.uniform[r]:
-                bits = BITS[register.lane]
-                rows += [self.file.vector[r], self.file.scalar[r], 0 if bits == 1 else bits // 8]
+        """A constant table of the uniform registers among a bit set, and how many these are."""
+        rows = [
+            (self.file.vector[r], self.file.scalar[r], BITS[register.lane] // 8)
+            for r, register in enumerate(self.program.registers)
+            if registers >> r & 1 and self.uniform[r]
+        ]
         if not rows:
             return "null", 0
         name = f"@table.{'slow' if self.slow else 'fast'}.{len(self.tables)}"
-        listed = ", ".join(f"i32 {x}" for x in rows)
-        self.tables.append(f"{name} = internal constant [{len(rows)} x i32] [{listed}]")
-        return name, len(rows) // 3
+        words = np.array(rows, UniformRegister.dtype).view(np.uint32)
+        listed = ", ".join(f"i32 {x}" for x in words)
+        self.tables.append(f"{name} = internal constant [{words.size} x i32] [{listed}]")
+        return name, len(rows)

@@ -19,7 +19,7 @@ from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SHARED, SPACES
 from ptxlab.emulate.step.copies import copy_size
-from ptxlab.emulate.step.mbarriers import problem
+from ptxlab.emulate.step.mbarriers import refused
 from ptxlab.emulate.step.schedule import lanes_in_words
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import fragments, types
@@ -59,7 +59,7 @@ def explain(
             address=address, size=copy_size(program.codes[code]),
         )  # fmt: skip
     if kind == S.BAD_MBARRIER:
-        return problem(program, launch, program.codes[code], which=address, block=block, thread=thread)
+        return refused(program, launch, program.codes[code], which=address, block=block, thread=thread)
     if kind == S.INCOMPLETE:
         there, guarded = address & 0xFFFFFFFF, bool(address >> 32)
         return incomplete(program, launch, program.codes[code], there=there, guarded=guarded, block=block, warp=warp)
@@ -155,13 +155,12 @@ def who_waits(
 def spinning(program: Program, shared: np.ndarray, warps: np.ndarray) -> list[tuple[int, list[int], int, str]]:
     """Who waits for an mbarrier in a CTA; `shared`: its shared memory, `warps`: its warps' states."""
     waits: list[Spin] = []
-    start = program.shared_start - shared.ctypes.data
 
     def word(at: int) -> int:
         return int(shared[at - program.shared_start :][:8].view(np.uint64)[0])
 
     for index, warp in enumerate(warps):
         for lane in lanes_of(int(warp["spins"] & warp["live"] & ~warp["wait"])):
-            at, asked = int(warp["spin_at"][lane]) + start, int(warp["spin_for"][lane])
+            at, asked = int(warp["spin_at"][lane]), int(warp["spin_for"][lane])
             waits.append((32 * index + lane, int(warp["spin_code"][lane]), at, asked))
     return list(in_words(program, waits, word))

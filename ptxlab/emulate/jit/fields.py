@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Mapping
 from string import Template
 from typing import Any
 
@@ -10,7 +10,6 @@ from ptxlab.emulate.language import Record
 from ptxlab.emulate.language.types import Scalar
 
 
-@functools.cache
 def offset(record: type[Record], path: str) -> int:
     """The bytes from the start of a record to a field: "live", "fault.kind", "grid.1" for an element of an array or
     "given.2" for one of its rows."""
@@ -28,8 +27,7 @@ def offset(record: type[Record], path: str) -> int:
 
 
 class Filled(Template):
-    """The text of an `.ll` file: `${Warp.live}` is the offset of a field, `${bytes.Warp.pc}` its size, `${NAME}` a number
-    or a piece of text."""
+    """The text of an `.ll` file: `${Warp.live}` is the offset of a field, `${NAME}` a number or a piece of text."""
 
     braceidpattern = r"[A-Za-z_][\w.]*"
 
@@ -37,15 +35,12 @@ class Filled(Template):
 class Placeholders(dict[str, Any]):
     """What placeholders stand for: those given, and the fields of some records."""
 
-    def __init__(self, records: dict[str, type[Record]], given: dict[str, Any]) -> None:
+    def __init__(self, records: Mapping[str, type[Record]], given: dict[str, Any]) -> None:
         super().__init__(given)
         self.records = records
 
     def __missing__(self, name: str) -> int:
-        if name.startswith("bytes."):
-            _, record, path = name.split(".")
-            return self.records[record].fields[path].bytes
         record, _, path = name.partition(".")
         if record not in self.records:
             raise KeyError(name)
-        return offset(self.records[record], path) if path else self.records[record].size
+        return offset(self.records[record], path)

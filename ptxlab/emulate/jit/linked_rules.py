@@ -1,4 +1,4 @@
-"""Which rules emitted code calls, and their object code for a program: what is loaded beside the program's own code."""
+"""Which rules emitted code calls, and their object code: what is loaded beside a program's own code."""
 
 from __future__ import annotations
 
@@ -8,36 +8,43 @@ from ptxlab.emulate.jit import barrier_checks, lane_by_lane, rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
+    copies,
     copies_in_flight,
+    diverging,
     initcheck,
     lane_masks,
     local_memory,
+    mbarriers,
     memcheck,
     memory_model,
     race_accesses,
     races,
     register_values,
+    scheduling,
 )
 from ptxlab.emulate.rules.launches import known
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
 
-ALWAYS: tuple[rulecode.Function, ...] = (
+Functions = tuple[rulecode.Function, ...]
+
+ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.forget,
+    memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, mbarriers.operate,
+    mbarriers.still_spinning, *copies.COPY.values(),
 )  # fmt: skip
 """Of every build."""
-COUNTERS: tuple[rulecode.Function, ...] = (
+COUNTERS: Functions = (
     memory_model.sectors, memory_model.groups, memory_model.remembered_wavefronts, memory_model.count_access,
     memory_model.differ,
 )  # fmt: skip
 """Of a build with counters."""
-CHECKS: tuple[rulecode.Function, ...] = (
-    barrier_checks.started, barrier_checks.arrived, barrier_checks.opened,
+CHECKS: Functions = (
+    barrier_checks.arrived,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
-    races.fence, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored,
+    races.fence, races.publish, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses,
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.stored, initcheck.overruns,
@@ -47,12 +54,26 @@ CHECKS: tuple[rulecode.Function, ...] = (
 """Of a build with checks."""
 
 
-def linked(instruments: Instruments) -> tuple[rulecode.Function, ...]:
+GRID: Functions = (scheduling.run_grid,)
+"""The scheduler, which calls the fast function."""
+
+
+def linked(instruments: Instruments) -> Functions:
     """The rules that a build with these instruments may call."""
     return ALWAYS + (COUNTERS if instruments.counters else ()) + (CHECKS if instruments.checks else ())
 
 
-def rules_object(program: Program, instruments: Instruments, cpu: Cpu) -> bytes:
-    """Their object code."""
-    constants = known(program, instruments.checks) if instruments.checks else {}
-    return rulecode.object_code(linked(instruments), constants, cpu)
+def rules_objects(program: Program, instruments: Instruments, cpu: Cpu) -> tuple[bytes, ...]:
+    """Their object codes: that of every build is built once, that of a build with checks once for what they know."""
+    codes = [rulecode.object_code(ALWAYS, {}, cpu)]
+    if instruments.counters:
+        codes.append(rulecode.object_code(COUNTERS, {}, cpu))
+    if instruments.checks:
+        codes.append(rulecode.object_code(CHECKS, known(program, instruments.checks), cpu))
+    return tuple(codes)
+
+
+def scheduler(instruments: Instruments, cpu: Cpu) -> bytes:
+    """The object code of the scheduler for such a build."""
+    constants = {"Context.checked": bool(instruments.checks), "Context.traced": instruments.trace}
+    return rulecode.object_code(GRID, constants, cpu)

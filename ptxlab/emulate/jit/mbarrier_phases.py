@@ -1,7 +1,7 @@
-"""The compiling engine's side of the rules of mbarriers: compiled code calls back after each operation on one.
+"""The compiling engine's side of the checks of mbarriers: compiled code calls back after operations on them.
 
-Such a call takes a lock that Python has and some microseconds; programs wait for mbarriers far less often than they
-compute, and the rules are then the same for both engines.
+Such a call takes the GIL, a few microseconds. Programs wait for mbarriers far less often than they compute, and the
+checks are then the same for both engines.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit import Run, Slot
 
 CALL = ctypes.CFUNCTYPE(
-    ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, ctypes.c_uint32, ctypes.c_int32, ctypes.c_int32, ctypes.c_int64,
-    *[ctypes.c_void_p] * 4,
+    ctypes.c_uint32, *[ctypes.c_void_p] * 2, *[ctypes.c_uint32] * 5, *[ctypes.c_void_p] * 4,
 )  # fmt: skip
 _WORDS = ctypes.c_uint64 * 32
 
@@ -77,8 +76,8 @@ class Callback:
         return ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
     def _called(
-        self, cta: int, warp: int, mask: int, code: int, lane: int, which: int, addresses: int, asked: int,
-        before: int, after: int,
+        self, _context: int, cta: int, warp: int, mask: int, code: int, lane: int, problem: int, addresses: int,
+        asked: int, before: int, after: int,
     ) -> int:  # fmt: skip
         try:
             phases, instruction = self._phases(cta), self.program.codes[code]
@@ -86,8 +85,8 @@ class Callback:
             words: list[Any] = [_WORDS.from_address(a) for a in (addresses, asked, before, after)]
             given = [[each[k] for k in lanes] for each in words]
             stuck = phases.operated(instruction, warp, lanes, given[0], given[1], given[2], given[3])
-            if which:
-                phases.refused(instruction, 32 * warp + lane, words[0][lane], which)
+            if problem:
+                phases.refused(instruction, 32 * warp + lane, words[0][lane], problem)
             return int(stuck and "synccheck" in self.launch.checks)
         except BaseException as error:  # compiled code cannot pass it on: the caller's thread raises it
             self.run.errors.append(error)

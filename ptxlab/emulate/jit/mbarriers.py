@@ -1,4 +1,4 @@
-"""mbarriers as the compiling engine runs them: one function for all operations, lane by lane."""
+"""mbarriers as the compiling engine runs them: a call of one rule for all operations."""
 
 from __future__ import annotations
 
@@ -6,30 +6,22 @@ from typing import Any
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.copies import Copies
-from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code, Group, Reg
 from ptxlab.emulate.rules.instructions import spins
-from ptxlab.emulate.step.mbarriers import WAIT, operation
+from ptxlab.emulate.rules.mbarriers import SPIN, WAIT, operate, operation
 from ptxlab.isa import mbarrier
 
 
 class Mbarriers(Copies):
-    """The part of a block's emitter that is about mbarriers. mbarrier_done, mbarrier_refused: code for the end of an
-    operation, and for where one cannot be done."""
-
-    mbarrier_done, mbarrier_refused = "  ret i32 0", ""
+    """The part of a block's emitter that is about mbarriers."""
 
     def mbarrier(self, code: Code) -> None:
         """An instruction that works on an mbarrier."""
         t, form, what = self.t, code.form, operation(code)
         assert form is not None
-        self.helpers_needed.setdefault("mbarrier", fill(
-            "mbarrier.ll", TAG=mbarrier.TAG, TAG_SHIFT=mbarrier.TAG_SHIFT, PHASE_SHIFT=mbarrier.PHASE_SHIFT,
-            TX_SHIFT=mbarrier.TX_SHIFT, EXPECTED_SHIFT=mbarrier.EXPECTED_SHIFT, COUNT=mbarrier.COUNT, TX=mbarrier.TX,
-            FRESH=mbarrier.TAG << mbarrier.TAG_SHIFT, DONE_HERE=self.mbarrier_done, REFUSED=self.mbarrier_refused,
-        ))  # fmt: skip
         names = [s.name for s in form.op.operands if s.role != "dst"]
         given: dict[str, Any] = {
             name: self._read(s, type_)
@@ -45,19 +37,22 @@ class Mbarriers(Copies):
             (self.zext("i64", address), "%addrs"), (first, "%data"), (self._amount(given, what.bytes), self._second()),
         ):  # fmt: skip
             t.do(f"store <{W} x i64> {self.vector(value)}, ptr {buffer}, align 64")
-        flags = what.flags | (4 if what.action == WAIT and spins(self.program, code) else 0)
-        result = t.let(
-            f"call i32 @mbarrier(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, ptr %data, "
-            f"ptr {self._second()}, ptr %out, i32 {what.action}, i32 {flags}, i32 {S.SPACES[code.space]}, "
-            f"i32 {code.index})"
-        )
+        flags = what.flags | (SPIN if what.action == WAIT and spins(self.program, code) else 0)
+        stops = t.let(call(
+            operate, "%ctx", "%cta", "%ws", self.checks_of_block(), self.mask_bits, "%addrs", "%data", self._second(),
+            "%out", str(what.action), str(flags), str(S.SPACES[code.space]), str(code.index),
+        ))  # fmt: skip
         fine = t.label("fine")
-        t.do(f"br i1 {t.let(f'icmp eq i32 {result}, 0')}, label %{fine}, label %fault")
+        t.do(f"br i1 {stops}, label %fault, label %{fine}")
         t.at(fine)
         if not code.dests:
             return
         out = Value(t.let(f"load <{W} x i64>, ptr %out, align 64"), "i64", False)
         self._write(code.dests[0], code.dest_types[0], self.trunc("i1", out) if what.action == WAIT else out)
+
+    def checks_of_block(self) -> str:
+        """A pointer to what the checks know of the block."""
+        return "null"
 
     def _second(self) -> str:
         return self.t.let(f"getelementptr i8, ptr %data, i64 {8 * W}")

@@ -293,8 +293,8 @@ class Registers(Specials, Atomics, Mbarriers, Accesses):
         while at < size:
             step = next(n for n in (8, 4, 2, 1) if n <= size - at and (source + at) % n == 0 and (dest + at) % n == 0)
             pointers = []
-            for offset in (source, dest):
-                base = self.t.let(f"getelementptr i8, ptr %local, i64 {offset + at}")
+            for frame in (source, dest):
+                base = self.t.let(f"getelementptr i8, ptr %local, i64 {frame + at}")
                 pointers.append(self.t.let(f"getelementptr i8, ptr {base}, <{W} x i64> {lanes}"))
             value = self._gather(f"i{8 * step}", pointers[0])
             self._scatter(f"i{8 * step}", pointers[1], value.text)

@@ -66,7 +66,7 @@ def build(text: str, cpu: Cpu) -> bytes:
 @functools.lru_cache(maxsize=16)
 def _object(functions: tuple[Function, ...], known: tuple[tuple[str, int], ...], cpu: Cpu) -> bytes:
     symbols = ",".join(rule_of(function).symbol for function in functions)
-    entry = native.key(symbols, "", "", cpu, f"rules {known}")
+    entry = "rules-" + native.key(symbols, "", "", cpu, f"rules {known}")
     recalled = native.recall(entry)
     if recalled is not None:
         return recalled[1]

@@ -23,7 +23,7 @@ from ptxlab.emulate.runtime.state import Cta, MemoryMap
 CONSTANTS = {
     name.upper(): Block.offset(name)
     for name in (
-        "full", "simple", "bar_code", "acquired", "fenced", "first_fence", "expected", "expected_code", "expected_by",
+        "full", "simple", "bar_code", "expected", "expected_code", "expected_by",
         "came", "sync", "committed", "finished", "copies", "polled", "updates", "parts",
     )
 } | {

@@ -19,7 +19,6 @@ _LANE_MASKS = {
     "%lanemask_ge": (1 << 32) - (1 << _LANES), "%lanemask_gt": (1 << 32) - (2 << _LANES),
 }  # fmt: skip
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
-_AXES = {"x": 0, "y": 1, "z": 2}
 
 
 class Specials(Ops):
@@ -39,9 +38,9 @@ class Specials(Ops):
             "%ntid": (S.Context, "block"), "%nctaid": (S.Context, "grid"), "%ctaid": (S.Cta, "ctaid"),
             "%nclusterid": (S.Context, "grid"), "%clusterid": (S.Cta, "ctaid"),  # every CTA is a cluster of its own
         }  # fmt: skip
-        if base in fields and axis in _AXES:
+        if base in fields and axis in "xyz":
             record, field = fields[base]
-            return self._field(record, f"{field}.{_AXES[axis]}", "i32")
+            return self._field(record, f"{field}_{axis}", "i32")
         if name == "%laneid":
             return self.lane_id()
         if name in _LANE_MASKS:

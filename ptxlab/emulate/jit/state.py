@@ -1,4 +1,4 @@
-"""How compiled code keeps registers behind a warp's state, and what its functions return."""
+"""How compiled code keeps registers behind a warp's state."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ from ptxlab.emulate.runtime.state import (
     BAD_INDEX,
     BAD_MBARRIER,
     BUDGET_SPENT,
+    CONVERGED,
     COPY_FROM,
     COPY_TO,
     DEADLOCK,
     DISAGREE,
+    DIVERGED,
+    DONE,
+    FAULT,
     GROUP_FLAG,
     INCOMPLETE,
+    NEEDS_SLOT,
+    NEEDS_SLOW,
     OUT_OF_MEMORY_RANGE,
     SPACES,
+    STOPPED,
+    SUSPENDED,
     TRAP,
     Allocation,
     Context,
@@ -57,11 +65,6 @@ __all__ = [
     "Site",
     "Warp",
 ]
-
-DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED = 0, 1, 2, 3, 4
-"""What a warp function returns."""
-STOPPED, NEEDS_SLOW, NEEDS_SLOT = 2, 3, 4
-"""What the grid function returns besides DONE and FAULT."""
 
 _BYTES = {"i1": 4, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f32": 4, "f64": 8}
 

@@ -20,39 +20,16 @@ import numpy as np
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.control import Control
-from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS
-from ptxlab.emulate.language import Pointer, Record, u8, u32, u64
+from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Block, Code, Mem, Program
+from ptxlab.emulate.runtime.state import Reel, Step
 from ptxlab.emulate.step.lanes import DTYPE
 from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
-
-
-class Step(Record):
-    """One step, as compiled code writes it."""
-
-    code: u32
-    mask: u32
-    guard: u32
-    warp: u32
-    at: u64  # where its data lie
-    block: u64
-
-
-class Reel(Record):
-    """What the context points to: where the next step and its data go, where room ends, who is recorded."""
-
-    next_step: u64
-    last_step: u64
-    next_data: u64
-    last_data: u64
-    blocks: Pointer[u8]  # 1 for each block that is recorded
-    warps: Pointer[u8]
-    full: u64  # whether a step found no room
 
 
 @dataclass(frozen=True)
@@ -197,29 +174,6 @@ class TracingSlow(Control):
     def _llvm(lane: str) -> str:
         """The LLVM type of a lane type."""
         return {"f32": "float", "f64": "double"}.get(lane, lane)
-
-
-def start(state_size: int) -> str:
-    """Where a warp starts: a recorded one starts in the slow function, and no register holds what was there before."""
-    registers, size = S.Warp.size, state_size - S.Warp.size
-    return f"""  %i.tr.p = getelementptr i8, ptr %ctx, i64 {offset(S.Context, "trace")}
-  %i.tr = load ptr, ptr %i.tr.p
-  %i.tr.b.p = getelementptr i8, ptr %i.tr, i64 {offset(Reel, "blocks")}
-  %i.tr.b = load ptr, ptr %i.tr.b.p
-  %i.tr.block.p = getelementptr i8, ptr %i.tr.b, i64 %n
-  %i.tr.block = load i8, ptr %i.tr.block.p
-  %i.tr.w.p = getelementptr i8, ptr %i.tr, i64 {offset(Reel, "warps")}
-  %i.tr.w = load ptr, ptr %i.tr.w.p
-  %i.tr.warp.p = getelementptr i8, ptr %i.tr.w, i64 %i
-  %i.tr.warp = load i8, ptr %i.tr.warp.p
-  %i.tr.both = and i8 %i.tr.block, %i.tr.warp
-  %i.tr.is = zext i8 %i.tr.both to i32
-  %i.mode.p = getelementptr i8, ptr %i.ws, i64 {offset(S.Warp, "mode")}
-  store i32 %i.tr.is, ptr %i.mode.p
-  %i.traced.p = getelementptr i8, ptr %i.ws, i64 {offset(S.Warp, "traced")}
-  store i32 %i.tr.is, ptr %i.traced.p
-  %i.tr.regs = getelementptr i8, ptr %i.ws, i64 {registers}
-  call void @llvm.memset.p0.i64(ptr %i.tr.regs, i8 0, i64 {size}, i1 false)"""
 
 
 class Tape:

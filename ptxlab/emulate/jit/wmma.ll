@@ -3,7 +3,7 @@
 ; %shadows where writes are noted (0: nowhere). 0, or 1 when a fault has been recorded.
 define internal i32 @wmma.find(ptr %ctx, ptr %cta, ptr %ws, i64 %base, i64 %stride, i32 %space, i32 %code, ptr %shape, ptr %pointers, ptr %shadows) noinline nounwind {
 entry:
-  %own.p = getelementptr i8, ptr %ctx, i64 ${SHADOW}
+  %own.p = getelementptr i8, ptr %ctx, i64 ${Context.found.written}
   %count32 = load i32, ptr %shape
   %count = zext i32 %count32 to i64
   %s1 = getelementptr i32, ptr %shape, i64 1

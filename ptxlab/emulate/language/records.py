@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, get_args, get
 
 import numpy as np
 
-from ptxlab.emulate.language.types import Pointer, Scalar, T
+from ptxlab.emulate.language.types import Pointer, Scalar, T, start_of
 
 R = TypeVar("R")
 Ref = Annotated[R, "a pointer to it"]
@@ -76,8 +76,8 @@ class Field:
         self.name, self.kind, self.shape = name, annotation, None
         self.offset = self.count = 0
         self.pointer = self.ref = False
-        if get_origin(annotation) in (Union, UnionType):
-            (annotation,) = (one for one in get_args(annotation) if one is not type(None))
+        if get_origin(annotation) in (Union, UnionType):  # a pointer that may be null
+            (annotation,) = (told for told in get_args(annotation) if told is not type(None))
         if get_origin(annotation) is Array:
             (self.kind,) = get_args(annotation)
             if not isinstance(default, Shape):
@@ -170,7 +170,7 @@ class Record:
             raise ValueError(f"{type(self).__name__} takes {self.size} bytes, here are {octets.size}")
         self.buffer = octets
         whole: Any = octets[: self.size].data
-        self._views = {code: whole.cast(code) for code in "BHIQiq"}
+        self._views = _Views(whole)
         self._held: dict[str, Any] = {}
 
     @classmethod
@@ -197,6 +197,20 @@ class Record:
         """Makes all of it zero."""
         self.buffer[: self.size] = 0
         self._held.clear()
+
+
+class _Views(dict[str, Any]):
+    """A record's bytes as numbers of each kind that is asked for."""
+
+    __slots__ = ("octets",)
+
+    def __init__(self, octets: Any) -> None:
+        super().__init__()
+        self.octets = octets
+
+    def __missing__(self, code: str) -> Any:
+        found = self[code] = self.octets.cast(code)
+        return found
 
 
 class Records(Pointer[R]):
@@ -227,18 +241,18 @@ class Records(Pointer[R]):
     @property
     def address(self) -> int:
         """Where the record that it points to lies in memory."""
-        return int(self.array.ctypes.data) + self.start * int(self.kind.size)
+        return start_of(self.array) + self.start * int(self.kind.size)
 
 
 def address_of(pointed: Record | Pointer[Any]) -> int:
     """Where a record, or what a pointer points to, lies in memory."""
-    return int(pointed.buffer.ctypes.data) if isinstance(pointed, Record) else pointed.address
+    return start_of(pointed.buffer) if isinstance(pointed, Record) else pointed.address
 
 
 def zeroed(size: int) -> np.ndarray:
     """So many zeroed bytes at a multiple of 128."""
     raw = np.zeros(size + 128, np.uint8)
-    start = -raw.ctypes.data % 128
+    start = -start_of(raw) % 128
     return raw[start : start + size]
 
 

@@ -148,6 +148,11 @@ def insert(values: np.ndarray, lane: int, value: int) -> np.ndarray:
     return changed
 
 
+def exchanged(values: np.ndarray, distance: int) -> np.ndarray:
+    """Lane n gets the value of lane n ^ distance; the distance is a constant."""
+    return values[_IDS ^ distance]
+
+
 def reversed_lanes(values: np.ndarray) -> np.ndarray:
     """Lane 31 first."""
     return values[::-1]
@@ -219,7 +224,8 @@ def clear(record: Record) -> None:
 
 def local(kind: type[T], size: int) -> Pointer[T]:
     """So many zeroed elements that live until the rule returns; `size` is a constant."""
-    pointer: Pointer[T] = pointer_to(kind, zeroed(size * kind.size))  # type: ignore[attr-defined]
+    element: Any = kind
+    pointer: Pointer[T] = pointer_to(kind, zeroed(size * element.size))
     return pointer
 
 

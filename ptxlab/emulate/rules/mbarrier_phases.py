@@ -23,9 +23,9 @@ from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import spins
+from ptxlab.emulate.rules.mbarriers import INIT, INVAL, UPDATE, Operation, operation
 from ptxlab.emulate.rules.spinning import mbarrier_in_words
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW
-from ptxlab.emulate.step.mbarriers import INIT, INVAL, UPDATE, Operation, operation
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import Action
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptxlab.emulate.language import Pointer, boolean, fill_bytes, first, lanes_of, rule, u8, u16, u32, u64
+from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.state import (
     GENERIC,
@@ -40,13 +41,12 @@ FINE, OUTSIDE, MISALIGNED, READ_ONLY = 0, 1, 2, 3
 
 def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocation]) -> MemoryMap:
     """What accesses of a launch may reach; `live`: the allocations that there are, by rising address."""
-    table = np.zeros(max(1, len(live)), Allocation.dtype)
-    for row, a in zip(table, live, strict=False):
-        written = 0 if a.written is None else a.written.ctypes.data
-        row["base"], row["room"], row["writable"] = a.address, a.size, a.writable
-        row["host"], row["written"] = a.data.ctypes.data, written
+    rows = [
+        (a.address, a.size, a.writable, start_of(a.data), 0 if a.written is None else start_of(a.written), 0, 0)
+        for a in live
+    ]
     memory = MemoryMap.new()
-    memory.allocations, memory.count = Allocation.many(table.view(np.uint8)), len(live)
+    memory.allocations, memory.count = Allocation.many(np.array(rows, Allocation.dtype).view(np.uint8)), len(live)
     memory.shared_start = program.shared_start
     memory.shared_size = program.dynamic_start - program.shared_start + launch.shared
     memory.local_size, memory.local_stride = program.local_size, program.local_stride
@@ -69,6 +69,13 @@ def space_of(space: u32, address: u64) -> tuple[u32, u64]:
             return PARAM, u64(address - PARAM_WINDOW)
         return GLOBAL, address
     return space, address
+
+
+@rule(inline=True)
+def in_shared(space: u32, address: u64) -> u64:
+    """The address in shared memory of an operand that must lie there; any other stays as it is, and is found wrong."""
+    where, offset = space_of(space, address)
+    return offset if where == SHARED else address
 
 
 @rule(inline=True)
@@ -146,16 +153,14 @@ def resolve(
     """Where an address of a lane is in the host's memory; None if the access is wrong. Leaves in `context.found` what
     the checks want to know of the place, and in the site, if one is given, the allocation."""
     found = context.found
-    found.written = None
-    found.accesses = None
     memory = context.memory
     verdict, where, index, offset = judge(memory, space, address, size, u64(1) << log2, write != 0)
     if verdict != FINE:
         return None
-    if where == LOCAL:
-        return warp.local + (lane * memory.local_stride + offset)
-    if where == PARAM:
-        return context.params + offset
+    if where == LOCAL or where == PARAM:
+        found.written = None
+        found.accesses = None
+        return context.params + offset if where == PARAM else warp.local + (lane * memory.local_stride + offset)
     if where == SHARED:
         base = SHARED_WINDOW + memory.shared_start
         room = memory.shared_size
@@ -171,8 +176,7 @@ def resolve(
         written = held.written
         accesses = held.accesses
         stride = held.stride
-    if written is not None:
-        found.written = written + offset
+    found.written = written if written is None else written + offset
     found.accesses = accesses
     found.stride = stride
     found.at = offset
@@ -194,7 +198,7 @@ def known(site: Site, address: u64, log2: u64) -> boolean:
 
 
 REMEMBERED, WRONG, SCATTERED = 0, 1, 2
-"""What `miss` says: the site now knows the allocation; a fault is noted; all is right, but the site does not know it."""
+"""What `miss` says: the site now knows the allocation; a fault is noted; all is right, but the site does not know."""
 FAR = (1 << 31) - 1
 """Bytes of an allocation from which on offsets in it may not fit the 32 bits that code keeps them in."""
 
@@ -218,14 +222,16 @@ def miss_lanes(
     write: u32, site: Site, code: u32,
 ) -> u32:  # fmt: skip
     """An access of the lanes at 32 addresses that its site did not know all of."""
-    result = u32(REMEMBERED)
-    for lane in lanes_of(mask):
+    lane = first(mask)
+    result = miss(context, cta, warp, mask, addresses[lane], size, log2, space, write, site, code)
+    if result == WRONG:
+        return WRONG
+    for lane in lanes_of(mask & (mask - 1)):
         address = addresses[lane]
-        fresh = site if lane == first(mask) else None
-        if resolve(context, cta, warp, lane, address, size, log2, space, write, fresh) is None:
-            stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
-            return WRONG
         if not known(site, address, log2):
+            if resolve(context, cta, warp, lane, address, size, log2, space, write, None) is None:
+                stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
+                return WRONG
             result = SCATTERED
     if site.places << log2 > FAR:
         site.places = 0

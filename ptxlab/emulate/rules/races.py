@@ -15,13 +15,17 @@ fence. An access is ordered before another one
   whose mask names both lanes;
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;
 - of the same block, if its warp has arrived at an mbarrier since in a phase that the other warp has waited for;
-- of the same block, if its warp has executed a fence since, and the other's a strong access since that;
-- of another block, likewise: a fence here, a strong access there.
+- of the same block, if a strong write since has released it, and the other's warp has made a strong access since that;
+- of another block, likewise: released here, a strong access there.
+
+A strong write releases what its warp did before its last fence, what that warp knew to be done by others at that fence,
+and what others did before a fence of their own, if a barrier lies between that and the write. So in the reduction where
+the last block adds up what all have stored, a barrier has to come before thread 0 takes its ticket.
 
 Two strong accesses never race, nor do a load and a compare-and-swap, which fails if the load saw an old value. What
-this does not see: a fence followed by no store that the other side reads; all
-but the first two readers of a word; a second writer to other bytes. A write that leaves a word as it is does not race
-with the write before it. It never takes an ordered pair for a race.
+this does not see: whether a strong access reads what another one wrote, or something else; all but the first two
+readers of a word; a second writer to other bytes. A write that leaves a word as it is does not race with the write
+before it. It never takes an ordered pair for a race.
 
 The records of an allocation are one array: the writers of all its words, `stride` further on a reader of each, and as
 far again another reader. A rule that looks at one word gets a pointer to its writer. What a whole warp does at once is
@@ -34,6 +38,7 @@ import numpy as np
 
 from ptxlab.emulate.language import (
     Pointer,
+    any_of,
     bits,
     boolean,
     extract,
@@ -42,6 +47,7 @@ from ptxlab.emulate.language import (
     lanes_u32,
     load_lanes,
     maximum,
+    minimum,
     rule,
     store_lanes,
     u8,
@@ -156,24 +162,42 @@ def published(launch: Launch, record: u64) -> Published:
 
 
 @rule
-def fence(launch: Launch, block: Block, warp: u32) -> None:
-    """What a warp has done is to be seen before what it does from now on."""
+def known(block: Block, warp: u32) -> lanes_u32:
+    """A warp comes after what each warp of its block did before these times."""
+    seen = maximum(load_lanes(block.sync.row(warp)), load_lanes(block.acquired.row(warp)))
+    return maximum(seen, u32(block.full >> TIME & LAST_TIME))
+
+
+@rule
+def fence(block: Block, warp: u32) -> None:
+    """A warp has executed a fence: what it did, and what it knows, comes before the strong writes that it makes now."""
     time = tick(block)
+    store_lanes(block.covered.row(warp), insert(known(block, warp), warp, time))
     block.fenced[warp] = time
-    if block.first_fence[warp] == 0:
-        block.first_fence[warp] = time
-    launch.now += 1
-    known = published(launch, block.now)
-    known.fenced = time
-    if known.first == 0:
-        known.first = launch.now
+
+
+@rule
+def publish(launch: Launch, block: Block, warp: u32) -> None:
+    """A warp has made a strong write. Who sees it comes after what the warp's last fence covers, and after what others
+    did before fences of their own, if a barrier or the like tells this warp of those."""
+    theirs = minimum(load_lanes(block.fenced), known(block, warp))
+    released = maximum(load_lanes(block.covered.row(warp)), theirs)
+    if any_of(released != 0):
+        mine = published(launch, block.now)
+        store_lanes(mine.released, maximum(load_lanes(mine.released), released))
+        launch.now += 1
+        if mine.first == 0:
+            mine.first = launch.now
 
 
 @rule
 def acquire(launch: Launch, block: Block, warp: u32) -> None:
-    """A warp has made a strong access, with which it may have seen that others were done."""
-    block.acquired[warp] = u32(block.now >> TIME & LAST_TIME)
-    published(launch, block.now).acquired = launch.now
+    """A warp has made a strong access, with which it may have seen strong writes of others."""
+    mine = published(launch, block.now)
+    mine.acquired = launch.now
+    if mine.first != 0:
+        row = block.acquired.row(warp)
+        store_lanes(row, maximum(load_lanes(row), load_lanes(mine.released)))
 
 
 @rule
@@ -206,7 +230,7 @@ def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) 
     time = u32(record >> TIME & LAST_TIME)
     if record >> BLOCK != me >> BLOCK:
         theirs = published(launch, record)
-        return theirs.fenced > time and theirs.first <= published(launch, me).acquired
+        return theirs.released[record >> WARP & 31] > time and theirs.first <= published(launch, me).acquired
     v = u32(record >> WARP & 31)
     w = u32(me >> WARP & 31)
     lane = u32(record & 31)
@@ -220,7 +244,7 @@ def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) 
         return True
     if v == w and met(block, w, lane, mine, time):
         return True
-    return block.fenced[v] > time and block.first_fence[v] != 0 and block.first_fence[v] <= block.acquired[w]
+    return time < block.acquired[w, v]
 
 
 @rule(inline=True)

@@ -34,12 +34,11 @@ class Entry(Record):
 
 
 class Published(Record):
-    """What a block has made known to the others, by the clock of the launch, but `fenced` by its own."""
+    """What a block has made known by strong writes behind fences."""
 
-    fenced: u32
-    first: u32  # its first fence
-    acquired: u32  # its last strong access
-    padding: u32
+    first: u32  # when it did so first, by the clock of the launch, 0: never
+    acquired: u32  # its last strong access, by the same clock
+    released: Array[u32] = array(32, align=64)  # of each of its warps: what it did before this time of its own clock
 
 
 class Store(Record):
@@ -58,7 +57,7 @@ class Store(Record):
 class Launch(Record):
     """What the checks know of a launch."""
 
-    now: u32  # the clock of the launch: how many fences there have been
+    now: u32  # the clock of the launch: how often a block has made something known
     serial: u64  # how many warp-instructions have been looked at
     lost: u64  # notes that found no room
     mask: u64  # the lanes of the warp-instruction that is looked at
@@ -67,7 +66,6 @@ class Launch(Record):
     synccheck: boolean
     gaps: boolean  # whether there are any between the arrays of shared memory
     granule: u64  # bytes that one record of accesses covers
-    shared_start: u64  # where the kernel's shared memory begins
     published: Pointer[Published]  # of each block, by its number in a record
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
     compares: Pointer[u8]  # for each code index whether it is a compare-and-swap
@@ -95,9 +93,9 @@ class Block(Record):
     values: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
     followed: u64  # registers of a warp that are followed
     value_count: u64  # masks in `values`
-    acquired: Array[u32] = array(32, align=64)  # of each warp: its last strong access, its last and its first fence
-    fenced: Array[u32] = array(32)
-    first_fence: Array[u32] = array(32)
+    fenced: Array[u32] = array(32, align=64)  # of each warp: its last fence
+    covered: Array[u32] = array(32, 32, align=64)  # [w, v]: w's last fence comes after what v did before this time
+    acquired: Array[u32] = array(32, 32, align=64)  # [w, v]: so does w's last strong access, after what was released
     came: Array[u32] = array(16, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
     parts: Array[u32] = array(32, 16, align=64)  # of each warp 8 pairs: lanes that met without the others, and when
@@ -111,8 +109,3 @@ class Block(Record):
     copies: u64  # whether there was a cp.async
     polled: Array[u64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
     updates: u64  # operations on mbarriers other than waits
-
-
-def access(block: int, code: int, warp: int, lane: int, time: int = 0) -> int:
-    """The record of an access; `block` is the block's number in the grid."""
-    return (block % BLOCKS + 1) << BLOCK | time << TIME | code << CODE | warp << WARP | lane << LANE

@@ -7,7 +7,7 @@ and beside them one scalar for those that are uniform while the warp is converge
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, i32, i64, u8, u32, u64
+from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, boolean, i32, i64, u8, u32, u64
 
 GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)
 SPACES = {
@@ -15,6 +15,11 @@ SPACES = {
     "generic": GENERIC,
 }  # fmt: skip
 """State spaces by name, numbered as the rules number them."""
+
+DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED = 0, 1, 2, 3, 4
+"""What the functions that run a warp return."""
+STOPPED, NEEDS_SLOW, NEEDS_SLOT = 2, 3, 4
+"""What the scheduler returns besides DONE and FAULT."""
 
 # -- kinds of fault
 OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2, 3, 4, 5, 6
@@ -31,9 +36,9 @@ class Allocation(Record):
     room: u64  # its bytes
     writable: u64
     host: Pointer[u8]
-    written: Pointer[u8]  # a byte for each byte, 255 once stored to; None if nobody asks
-    accesses: Pointer[u64]  # racecheck's records: last writers, a stride further on readers, and again other readers
-    stride: u64
+    written: Pointer[u8] | None  # a byte for each byte, 255 once stored to; None if nobody asks
+    accesses: Pointer[u64] | None  # racecheck's records: of last writers, then of readers, then of other readers
+    stride: u64  # how many there are of each of the three
 
 
 class MemoryMap(Record):
@@ -54,9 +59,17 @@ class Site(Record):
     base: u64
     places: u64  # how many addresses an access may begin at; 0: the site knows no allocation, whatever the address
     host: Pointer[u8]
-    written: Pointer[u8]
-    accesses: Pointer[u64]
+    written: Pointer[u8] | None
+    accesses: Pointer[u64] | None
     stride: u64
+
+
+class UniformRegister(Record, align=4):
+    """Where a register that is uniform while its warp is converged lies: bytes from the start of the warp's state."""
+
+    vector: u32  # its lanes
+    scalar: u32
+    width: u32  # bytes of a lane's value; 0: the lanes are bits of one word
 
 
 class Executions(Record):
@@ -79,19 +92,75 @@ class Fault(Record):
 class Found(Record):
     """What the lookup of an address leaves beside the pointer to it."""
 
-    written: Pointer[u8]
-    accesses: Pointer[u64]
+    written: Pointer[u8] | None
+    accesses: Pointer[u64] | None
     stride: u64
     at: u64  # bytes from the start of the allocation
+
+
+class Cta(Record, align=64):
+    """What the warps of a CTA share."""
+
+    active: u32
+    ctaid_x: u32
+    ctaid_y: u32
+    ctaid_z: u32
+    linear: u64  # its index in the grid
+    shared: Pointer[u8]
+    shared_size: u64
+    states: Pointer[u8]  # a `Warp` and its registers for each warp
+    position: u64  # in the context's `order`: whose turn it is
+    local: Pointer[u8]
+    local_size: u64  # of all warps together
+    # of each barrier: threads that it waits for if told, warps that have arrived and gone on, votes for, votes
+    bar_count: Array[u32] = array(16, align=64)
+    bar_arrived: Array[u32] = array(16)
+    bar_yes: Array[u32] = array(16)
+    bar_asked: Array[u32] = array(16)
+    # of the checks, null without
+    checks: Pointer[u8]  # what they know of the block
+    init_shared: Pointer[u8] | None
+    race_shared: Pointer[u64] | None
+    race_shared_stride: u64
+    pending_shared: Pointer[u64] | None
+
+
+class Resident(Record):
+    """A CTA that is resident: it has begun, or has room to begin in."""
+
+    cta: Ref[Cta]
+
+
+class Step(Record):
+    """One step of a recorded warp, as compiled code writes it."""
+
+    code: u32
+    mask: u32
+    guard: u32
+    warp: u32
+    at: u64  # where its data lie
+    block: u64
+
+
+class Reel(Record):
+    """What is recorded: where the next step and its data go, where room ends, and who is recorded."""
+
+    next_step: u64
+    last_step: u64
+    next_data: u64
+    last_data: u64
+    blocks: Pointer[u8]  # 1 for each block that is recorded
+    warps: Pointer[u8]
+    full: u64  # whether a step found no room
 
 
 class Context(Record, align=64):
     """What a worker works with. `next`, `stop` and `budget` are shared by all workers."""
 
-    next: Pointer[i64]  # the next CTA
+    next: Pointer[u64]  # the next CTA
     stop: Pointer[i32]
     budget: Pointer[i64]  # warp-instructions that are left
-    total: i64  # CTAs of the grid
+    total: u64  # CTAs of the grid
     params: Pointer[u8]
     memory: Ref[MemoryMap]
     sites: Pointer[Site]
@@ -100,52 +169,34 @@ class Context(Record, align=64):
     quantum: i64  # what is left of it
     quantum_size: i64
     slow: u64  # the function for diverged warps, 0 as long as there is none
-    warps: i64  # of a CTA
-    threads: i64
-    order: Pointer[i32]  # the warps in the order in which they have their turns
-    block_order: Pointer[i64]  # the CTAs in the order in which they begin; None: as they are
-    grid: Array[u32] = array(3)
-    block: Array[u32] = array(3)
-    cta: u64  # the one at work
-    slots: Pointer[u64]  # the CTAs that are resident
-    slot_count: i64
-    slot: i64
-    slot_limit: i64
-    suspensions: i64
-    finished: i64  # CTAs that this worker has run to their end
-    clock: i64  # warp-instructions before this quantum
+    warps: u64  # of a CTA
+    threads: u64
+    state_size: u64  # bytes from one warp's state to the next's
+    order: Pointer[u32]  # the warps in the order in which they have their turns
+    block_order: Pointer[u64] | None  # the CTAs in the order in which they begin; None: as they are
+    grid_x: u32
+    grid_y: u32
+    grid_z: u32
+    block_x: u32
+    block_y: u32
+    block_z: u32
+    cta: Ref[Cta]  # the one at work
+    slots: Pointer[Resident]
+    slot_count: u64
+    slot: u64
+    slot_limit: u64
+    suspensions: u64
+    finished: u64  # CTAs that this worker has run to their end
+    clock: u64  # warp-instructions before this quantum
     random: u64  # state of the random numbers that shuffle warps, 0 without
     tally: Pointer[u8]  # what counted code adds up
-    check: Pointer[u8]  # what the checks note
+    check: Pointer[u8]  # what the checks know of the launch
     phases: u64  # the function that the checks tell of operations on mbarriers
-    trace: u64  # where recorded warps write their steps
+    trace: Ref[Reel]  # where recorded warps write their steps
+    checked: boolean  # whether checks are told of CTAs that begin and of barriers that open
+    traced: boolean
     fault: Fault
     found: Found
-
-
-class Cta(Record, align=64):
-    """What the warps of a CTA share."""
-
-    active: u32
-    ctaid: Array[u32] = array(3)
-    linear: u64  # its index in the grid
-    shared: Pointer[u8]
-    shared_size: u64
-    states: Pointer[u8]  # a `Warp` and its registers for each warp
-    position: i64  # in the context's `order`: whose turn it is
-    local: Pointer[u8]
-    local_size: u64  # of all warps together
-    # of each barrier: threads that it waits for if told, warps that have arrived and gone on, votes for, votes
-    bar_count: Array[u32] = array(16, align=64)
-    bar_arrived: Array[u32] = array(16)
-    bar_yes: Array[u32] = array(16)
-    bar_asked: Array[u32] = array(16)
-    # of the checks, None without
-    checks: Pointer[u8]
-    init_shared: Pointer[u8]
-    race_shared: Pointer[u64]
-    race_shared_stride: u64
-    pending_shared: Pointer[u64]
 
 
 class Warp(Record, align=64):
@@ -157,7 +208,6 @@ class Warp(Record, align=64):
 
     pc: Array[u32] = array(32, align=64)
     live: u32
-    # from here to `first_live` all is zero when a CTA begins
     wait: u32
     mode: u32  # whether it has diverged
     fast_pc: u32
@@ -183,7 +233,7 @@ class Warp(Record, align=64):
     offered: Array[u64] = array(3, 32, align=64)
     given_members: Array[u32] = array(32, align=64)
     given: Array[u64] = array(3, 32, align=64)
-    # of each lane that spins: where the mbarrier lies, the word whose phase it asks for, the wait's code index
+    # of each lane that spins: where in shared memory the mbarrier is, the word whose phase it asks for, the wait
     spin_at: Array[u64] = array(32, align=64)
     spin_for: Array[u64] = array(32, align=64)
     spin_code: Array[u32] = array(32, align=64)

@@ -64,6 +64,12 @@ class Region:
             found = self._views[dtype] = self.data[:whole].view(dtype)
         return found
 
+    def holds(self, offset: np.ndarray, size: int) -> bool:
+        """Whether accesses of `size` aligned bytes at all these offsets lie in it: they fit where the highest does (an
+        address below the base wraps around to a huge offset), and are aligned where their bits together are."""
+        highest = int(np.maximum.reduce(offset))
+        return fits(highest, size, self.size) and not int(np.bitwise_or.reduce(offset)) & (size - 1)
+
     def mark(self, index: np.ndarray, dtype: np.dtype[Any]) -> None:
         """Remembers that elements of this type were stored to."""
         if self.written is not None:
@@ -205,12 +211,7 @@ class Access(Lanes):
             if region is not None and (region.writable or what == "load"):
                 offset = address - region.base
                 active = offset if self.full else offset[self.mask]
-                # All fit where the highest does (an address below the base wraps around to a huge offset), and all are
-                # aligned where their bits together are.
-                if (
-                    fits(int(np.maximum.reduce(active)), site.size, region.size)
-                    and not int(np.bitwise_or.reduce(active)) & (site.size - 1)
-                ):  # fmt: skip
+                if region.holds(active, site.size):
                     yield region, self._index(region, offset, site), None if self.full else self.mask
                     return
             region = self._region(site.space, int(address[self.mask.argmax()]))
@@ -220,32 +221,50 @@ class Access(Lanes):
         yield from self._taken_apart(site, address, what)
 
     def _taken_apart(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray]]:
-        """The same for lanes in several regions, each lane checked; raises for the lowest that is wrong."""
-        regions: dict[int, Region] = {}
-        lanes: dict[int, list[int]] = {}
+        """The same for lanes in several regions; raises for the lowest that is wrong before any has had its turn."""
         space, size, write = SPACES[site.space], site.size, what != "load"
-        for lane in np.flatnonzero(self.mask):
+        aligned = address & np.uint64(size - 1) == 0
+        parts: list[tuple[Region, np.ndarray, np.ndarray]] = []
+        left = self.mask
+        while left.any():
+            lane = int(left.argmax())
             place = int(address[lane])
             verdict, where, index, _ = judge(self.machine.map, space, place, size, size, write)
             if verdict != FINE:
                 raise access_fault(
                     self.machine.program, self.machine.launch, self.machine.memory, line=site.code.line,
-                    block=self.spaces.block, thread=self.warp * LANES + int(lane), what=what, space=site.space,
-                    address=place, size=site.size,
+                    block=self.spaces.block, thread=self.warp * LANES + lane, what=what, space=site.space,
+                    address=place, size=size,
                 )  # fmt: skip
             region = self._held(site.space, where, index)
-            regions[id(region)] = region
-            lanes.setdefault(id(region), []).append(int(lane))
-        for key, region in regions.items():
-            mask = np.zeros(LANES, np.bool_)
-            mask[lanes[key]] = True
-            yield region, self._index(region, np.where(mask, address - region.base, np.uint64(0)), site), mask
+            offset = address - region.base
+            mask = left & aligned & (offset <= np.uint64(region.size - size))  # the others that are right there, too
+            parts.append((region, self._index(region, np.where(mask, offset, np.uint64(0)), site), mask))
+            left = left & ~mask
+        yield from parts
 
     def _index(self, region: Region, offset: Value, site: Site) -> np.ndarray:
         index: np.ndarray = offset.view(np.int64)
         if region.lane_offset is not None:
             index = index + region.lane_offset
         return index >> site.shift
+
+    def place(
+        self, code: Code, what: str, space: str, address: int, lane: int, size: int, align: int = 0,
+        *, together: bool = False,
+    ) -> tuple[Region, int]:  # fmt: skip
+        """Where one lane's access is: the region and the offset in it. align: if it is not `size`. together: it is an
+        access of the whole warp, to memory that all lanes see."""
+        verdict, where, index, offset = judge(
+            self.machine.map, SPACES[space], address, size, align or size, what != "load"
+        )  # fmt: skip
+        if verdict != FINE or (together and where == LOCAL):
+            raise access_fault(
+                self.machine.program, self.machine.launch, self.machine.memory, line=code.line, block=self.spaces.block,
+                thread=self.warp * LANES + lane, what=what, space=space, address=address, size=align or size,
+                together=together,
+            )  # fmt: skip
+        return self._held(space, where, index), offset
 
     def _region(self, space: str, address: int) -> Region | None:
         """The region that holds this address of a space, or None."""
@@ -260,8 +279,10 @@ class Access(Lanes):
         if where == LOCAL:
             return self.local_window if generic else self.local
         if where == PARAM:
-            return self.machine.parameters_window if generic else self.machine.parameters
-        return self.machine.region_of(index)
+            held: Region = self.machine.parameters_window if generic else self.machine.parameters
+        else:
+            held = self.machine.region_of(index)
+        return held
 
 
 def _whole(view: np.ndarray, index: np.ndarray, lanes: list[int], old: list[Value], parts: list[Any]) -> None:

@@ -88,7 +88,7 @@ class CheckedWarp(Warp):
         if checker.init and region.name == "shared memory":
             written = block.written
         if race is not None and checker.releases[code.index]:
-            races.fence(checker.record, block, self.warp)
+            races.fence(block, self.warp)
         lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
         if checker.init and region.lane_offset is not None:
             self._local(code, region, start - region.lane_offset, lanes, size, what)
@@ -102,6 +102,8 @@ class CheckedWarp(Warp):
             if race is not None:
                 self._raced(code, race, region, low, some, size, values, write=what != "load")
         if race is not None and checker.acquires[code.index]:
+            if what != "load":
+                races.publish(checker.record, block, self.warp)
             races.acquire(checker.record, block, self.warp)
 
     def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:

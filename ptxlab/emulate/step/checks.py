@@ -1,8 +1,7 @@
-"""The checks of the stepping engine: what is noted, what is remembered of memory, and barriers and lanes that meet.
+"""The checks of the stepping engine: which instructions are checked, and what the rules are handed at each.
 
-`Checker` belongs to a launch; `blockchecks` has what the checks know of a block, `checkedwarp` the warp whose loads,
-stores and atomics are looked at. What is noted becomes findings in `emulate/rules/findings.py`; the rules of races are
-in `emulate/rules/races.py`, those of mbarriers in `emulate/rules/mbarrier_phases.py`.
+`Checker` belongs to a launch; `block_checks` has what the checks know of a block, `checked_warp` the warp whose loads,
+stores and atomics are checked. The rules are in `emulate/rules`; what they note becomes findings there (`findings.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer, u64
+from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
@@ -20,11 +19,11 @@ from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong
 from ptxlab.emulate.rules.local_memory import copied
-from ptxlab.emulate.rules.notes import note, noted, serial
+from ptxlab.emulate.rules.mbarriers import is_mbarrier
+from ptxlab.emulate.rules.notes import noted, serial
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import LANES, mask_bits
-from ptxlab.emulate.step.mbarriers import is_mbarrier
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action, AsyncGroup
 
@@ -60,15 +59,6 @@ class Checker:
         return bool(set(launch.checks) - {"memcheck"})
 
     # -- notes ---------------------------------------------------------------------------------------------------------
-
-    def note(
-        self, kind: int, code: Code, w: Warp, lane: int, other: int = -1, *, at: tuple[int, int, int] = (0, 0, 0),
-        address: int = -1, value: int = 0,
-    ) -> None:  # fmt: skip
-        """Something is wrong at an instruction of a lane; `other`, `at`: code index, block, warp, lane of the other."""
-        me = records.access(w.block_index, code.index, w.warp, lane)
-        theirs = 0 if other < 0 else records.access(at[0], other, at[1], at[2])
-        note(self.record, w.spaces.check.record, kind, me, theirs, u64(address), u64(value))
 
     def begin(self, mask: int = 0) -> None:
         """Another warp-instruction."""
@@ -138,7 +128,7 @@ class Checker:
             if self.race:
                 look.append(self._meets(code))
         elif releases(code) and self.race:
-            look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp))
+            look.append(lambda w, mask: races.fence(w.spaces.check.record, w.warp))
         if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:

@@ -1,9 +1,4 @@
-"""`cp.async` in the stepping engine: the bytes are moved when the copy is issued.
-
-That is one of the orders in which a GPU may do it, and the earliest: what commits and waits then has nothing to do, and
-a missing wait does not show. `_Copy.move` is all there is to a copy once its addresses have been checked, and may be
-called later as well.
-"""
+"""`cp.async` in the stepping engine: each lane's bytes are moved when the copy is issued (see `rules.copies`)."""
 
 from __future__ import annotations
 
@@ -12,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code, Literal
-from ptxlab.emulate.runtime.faults import access_fault
+from ptxlab.emulate.rules.copies import move
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import LANES
 from ptxlab.emulate.step.warp import Warp
@@ -21,8 +17,6 @@ from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.step.translate import Step, Translator
-
-Place = tuple[Region, int]
 
 
 def copy_size(code: Code) -> int:
@@ -60,27 +54,30 @@ class _Copy:
         if w.touches is not None:
             w.touches.append(Touch("load", "global", source, self.size, w.mask & (counts > 0)))
             w.touches.append(Touch("store", "shared", to, self.size, w.mask))
+        if (counts[w.mask] == self.size).all() and self._at_once(w, to[w.mask], source[w.mask]):
+            return None
         for lane in np.flatnonzero(w.mask).tolist():
             count = int(counts[lane])
-            there = self._place(w, "store", "shared", int(to[lane]), self.size, lane)
-            here = self._place(w, "load", "global", int(source[lane]), count, lane) if count else None
-            self.move(here, there, count)
+            there = _pointer(w.place(self.code, "store", "shared", int(to[lane]), lane, self.size))
+            here = None
+            if count:
+                here = _pointer(w.place(self.code, "load", "global", int(source[lane]), lane, count, self.size))
+            move(there, here, count, self.size)
         return None
 
-    def move(self, here: Place | None, there: Place, count: int) -> None:
-        """Copies `count` bytes and writes zeros behind them."""
-        region, at = there
-        if here is not None:
-            region.data[at : at + count] = here[0].data[here[1] : here[1] + count]
-        region.data[at + count : at + self.size] = 0
+    def _at_once(self, w: Warp, to: np.ndarray, source: np.ndarray) -> bool:
+        """Copies all bytes of all lanes if they come from one allocation. Whether that could be done."""
+        there, here = w.spaces.shared, w._region("global", int(source[0]))
+        if here is None:
+            return False
+        target, origin = to - there.base, source - here.base
+        if not there.holds(target, self.size) or not here.holds(origin, self.size):
+            return False
+        piece, size = np.dtype(f"V{self.size}"), np.uint64(self.size)
+        there.view(piece)[target // size] = here.view(piece)[origin // size]
+        return True
 
-    def _place(self, w: Warp, what: str, space: str, address: int, count: int, lane: int) -> Place:
-        region = w._region(space, address)
-        offset = -1 if region is None else address - int(region.base)
-        if region is None or not 0 <= offset <= region.size - count or address % self.size:
-            machine = w.machine
-            raise access_fault(
-                machine.program, machine.launch, machine.memory, line=self.code.line, block=w.block_index,
-                thread=w.warp * LANES + lane, what=what, space=space, address=address, size=self.size,
-            )  # fmt: skip
-        return region, offset
+
+def _pointer(place: tuple[Region, int]) -> Pointer[int]:
+    region, offset = place
+    return Pointer(region.data, offset)

@@ -23,8 +23,8 @@ import numpy as np
 
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, disagree, elements, incomplete, metadata
 from ptxlab.emulate.program.model import Code, Literal, Reg, Source
-from ptxlab.emulate.runtime.faults import access_fault
-from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.rules.memcheck import in_shared
+from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.flow import parted
 from ptxlab.emulate.step.lanes import DTYPE, LANES, Lanes, mask_bits
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _EVERYONE = np.ones(LANES, np.bool_)
 _FMA = Lanes().fma
+_HALVES = np.dtype(np.uint16)
 
 
 def translate(t: Translator, code: Code) -> Step:
@@ -229,38 +230,24 @@ def _movmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable
 # -- rows in shared memory ---------------------------------------------------------------------------------------------
 
 
-def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], list[tuple[Region, int]]]:
-    """The region and the offset in it of each of `count` rows of 16 bytes, whose addresses the first lanes give."""
+def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], tuple[np.ndarray, np.ndarray]]:
+    """Shared memory as rows of 8 elements of 16 bits, and the `count` rows whose addresses the first lanes give."""
     mem = next(k for k, type_ in enumerate(code.source_types) if type_ == "addr")
     address: Read = t.read(code.sources[mem], "addr", code)
-    lanes = np.arange(LANES) < count
+    lanes, space = np.arange(LANES) < count, SPACES[code.space]
 
-    def find(w: Warp) -> list[tuple[Region, int]]:
+    def find(w: Warp) -> tuple[np.ndarray, np.ndarray]:
         places = address(w).astype(np.uint64)
         if w.touches is not None:
             w.touches.append(Touch(what, code.space, places, 16, lanes))
-        return [_place(w, code, what, int(places[lane]), 16, lane, shared=True) for lane in range(count)]
+        shared, given = w.spaces.shared, places[:count].tolist()
+        offsets = np.array([in_shared(space, at) for at in given], np.uint64) - shared.base
+        if not shared.holds(offsets, 16):
+            for lane, at in enumerate(given):
+                w.place(code, what, "shared", in_shared(space, at), lane, 16)
+        return shared.view(_HALVES).reshape(-1, 8), offsets >> np.uint64(4)
 
     return find
-
-
-def _place(w: Warp, code: Code, what: str, address: int, size: int, lane: int, *, shared: bool) -> tuple[Region, int]:
-    """Where so many bytes lie: an access, checked. `shared`: they must lie in shared memory."""
-    space = code.space
-    if shared and space == "generic" and 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
-        space, address = "shared", address - SHARED_WINDOW
-    region = w._region("shared" if shared else space, address)
-    offset = -1 if region is None else address - int(region.base)
-    if (
-        region is None or region.lane_offset is not None or not 0 <= offset <= region.size - size or address % size
-        or not (region.writable or what == "load")
-    ):  # fmt: skip
-        raise access_fault(
-            w.machine.program, w.machine.launch, w.machine.memory, line=code.line, block=w.block_index,
-            thread=w.warp * LANES + lane, what=what, space="shared" if shared else space, address=address, size=size,
-            together=not shared,
-        )  # fmt: skip
-    return region, offset
 
 
 def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
@@ -269,8 +256,8 @@ def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
     find, write = _rows(t, code, f.rows, "load"), _writer(t, held["d"], f)
 
     def run(w: Warp) -> None:
-        matrix = np.stack([region.data[at : at + 16] for region, at in find(w)]).view(np.uint16)
-        write(w, matrix[f.row, f.column])
+        shared, rows = find(w)
+        write(w, shared[rows][f.row, f.column])
 
     return run
 
@@ -281,10 +268,8 @@ def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
     find, read = _rows(t, code, f.rows, "store"), _reader(t, held["b"], f)
 
     def run(w: Warp) -> None:
-        rows = find(w)
-        matrix = read(w).astype(np.uint16).ravel()[f.first].view(np.uint8)
-        for (region, at), row in zip(rows, matrix, strict=True):
-            region.data[at : at + 16] = row
+        shared, rows = find(w)
+        shared[rows] = read(w).astype(_HALVES).ravel()[f.first]
 
     return run
 
@@ -304,7 +289,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
     each, dtype = types.width(form.type), DTYPE[f"i{f.bits}"]
     read = _reader(t, held["b"], f) if what == "store" else None
     write = _writer(t, held["d"], f) if what == "load" else None
-    pieces = fragments.pieces(f, layout)
+    pieces, space = fragments.pieces(f, layout), code.space or "generic"
 
     def places(w: Warp) -> list[tuple[Region, int]]:
         base, step = address(w).astype(np.uint64), stride(w)
@@ -319,7 +304,13 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
                 some = np.array(at[first : first + LANES], np.uint64)
                 full = np.concatenate([some, np.zeros(LANES - some.size, np.uint64)])
                 w.touches.append(Touch(what, code.space, full, pieces[0].size, np.arange(LANES) < some.size))
-        return [_place(w, code, what, a, p.size, p.lane, shared=False) for a, p in zip(at, pieces, strict=True)]
+        region = w._region(space, at[0])
+        if region is not None and region.lane_offset is None and (region.writable or what == "load"):
+            offsets = np.array(at, np.uint64) - region.base
+            if region.holds(offsets, pieces[0].size):
+                return [(region, offset) for offset in offsets.tolist()]
+        found = zip(at, pieces, strict=True)
+        return [w.place(code, what, space, a, p.lane, p.size, together=True) for a, p in found]
 
     def load(w: Warp) -> None:
         assert write is not None

@@ -147,6 +147,13 @@ class Intrinsics(Expressions):
         new = self.to(self.value(node.args[2]), values.kind.element, node)
         return Val(values.kind, self.b.insert_element(values.ir, new, lane.ir))
 
+    def _exchanged(self, node: ast.Call) -> Val:
+        values, distance = self.vector(node.args[0]), self.fixed(node.args[1])
+        if not isinstance(distance, int):
+            self.fail(node, "exchanged(v, distance): the distance is a constant")
+        order = ir.Constant(ir.VectorType(I32, W), [lane ^ distance for lane in range(W)])
+        return Val(values.kind, self.b.shuffle_vector(values.ir, ir.Constant(values.ir.type, ir.Undefined), order))
+
     def _reversed(self, node: ast.Call) -> Val:
         values = self.vector(node.args[0])
         width = values.kind.width
@@ -302,6 +309,7 @@ _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
     L.extract: Intrinsics._extract,
     L.insert: Intrinsics._insert,
     L.distinct: Intrinsics._distinct,
+    L.exchanged: Intrinsics._exchanged,
     L.reversed_lanes: Intrinsics._reversed,
     L.load_lanes: Intrinsics._load_lanes,
     L.load_row: Intrinsics._load_row,

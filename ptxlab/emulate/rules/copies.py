@@ -1,0 +1,121 @@
+"""`cp.async`: the bytes are moved when the copy is issued.
+
+That is one of the orders in which a GPU may do it, and the earliest: what commits and waits then has nothing to do.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import (
+    Pointer,
+    all_of,
+    boolean,
+    copy_bytes,
+    fill_bytes,
+    first,
+    lanes_of,
+    load_lanes,
+    rule,
+    u8,
+    u32,
+    u64,
+)
+from ptxlab.emulate.rules.memcheck import resolve, stop
+from ptxlab.emulate.runtime.state import COPY_FROM, COPY_TO, GLOBAL, SHARED, Context, Cta, Site, Warp
+
+FULL = 0xFFFFFFFF
+"""All lanes."""
+
+
+@rule(inline=True)
+def move(to: Pointer[u8], source: Pointer[u8] | None, count: u64, size: u64) -> None:
+    """One lane's copy of `size` bytes, of which only `count` are read: zeros stand for the others."""
+    if source is not None:
+        copy_bytes(to, source, count)
+    if count != size:
+        fill_bytes(to + count, 0, size - count)
+
+
+# -- the compiling engine: all lanes of an instruction -----------------------------------------------------------------
+
+
+@rule
+def copy4(
+    context: Context, cta: Cta, warp: Warp, mask: u32, to: Pointer[u32], to_start: u32, source: Pointer[u64],
+    source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32,
+) -> boolean:  # fmt: skip
+    """`copy` of 4 bytes per lane."""
+    return copy(context, cta, warp, mask, to, to_start, source, source_start, counts, site, code, 4, 2)
+
+
+@rule
+def copy8(
+    context: Context, cta: Cta, warp: Warp, mask: u32, to: Pointer[u32], to_start: u32, source: Pointer[u64],
+    source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32,
+) -> boolean:  # fmt: skip
+    """`copy` of 8 bytes per lane."""
+    return copy(context, cta, warp, mask, to, to_start, source, source_start, counts, site, code, 8, 3)
+
+
+@rule
+def copy16(
+    context: Context, cta: Cta, warp: Warp, mask: u32, to: Pointer[u32], to_start: u32, source: Pointer[u64],
+    source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32,
+) -> boolean:  # fmt: skip
+    """`copy` of 16 bytes per lane."""
+    return copy(context, cta, warp, mask, to, to_start, source, source_start, counts, site, code, 16, 4)
+
+
+COPY = {4: copy4, 8: copy8, 16: copy16}
+"""The rule for each size."""
+
+
+@rule(inline=True)
+def copy(
+    context: Context, cta: Cta, warp: Warp, mask: u32, to: Pointer[u32], to_start: u32, source: Pointer[u64],
+    source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32, size: u64, log2: u64,
+) -> boolean:  # fmt: skip
+    """The copies of the lanes of a mask. to, source: their addresses, to which the starts are added. counts: the bytes
+    that each reads, if not all; more than `size` are `size`. site: remembers the allocation that is read. Whether the
+    kernel must stop: a fault is noted then."""
+    if mask == FULL and all_together(context, to, to_start, source, source_start, counts, site, size, log2):
+        there = u32(to_start - u32(context.memory.shared_start))
+        here = u64(source_start - site.base)
+        for k in range(32):
+            move(cta.shared + u32(to[k] + there), site.host + u64(source[k] + here), size, size)
+        return False
+    for lane in lanes_of(mask):
+        target = u64(u32(to[lane] + to_start))
+        address = u64(source[lane] + source_start)
+        count = size
+        if counts is not None:
+            count = min(u64(counts[lane]), size)
+        place = resolve(context, cta, warp, lane, target, size, log2, SHARED, 1, None)
+        if place is None:
+            stop(context, warp, COPY_TO, code, lane, target)
+            return True
+        if count == 0:
+            move(place, None, 0, size)
+            continue
+        learns = site if count == size and lane == first(mask) else None
+        held = resolve(context, cta, warp, lane, address, count, log2, GLOBAL, 0, learns)
+        if held is None:
+            stop(context, warp, COPY_FROM, code, lane, address)
+            return True
+        move(place, held, count, size)
+    return False
+
+
+@rule(inline=True)
+def all_together(
+    context: Context, to: Pointer[u32], to_start: u32, source: Pointer[u64], source_start: u64,
+    counts: Pointer[u32] | None, site: Site, size: u64, log2: u64,
+) -> boolean:  # fmt: skip
+    """Whether all 32 lanes copy whole, and their addresses are right as far as the site knows."""
+    memory = context.memory
+    if memory.shared_size < size or (counts is not None and not all_of(load_lanes(counts) >= u32(size))):
+        return False
+    offsets = load_lanes(to) + u32(to_start - u32(memory.shared_start))
+    if not all_of((offsets & u32(size - 1)) == 0) or not all_of(offsets <= u32(memory.shared_size - size)):
+        return False
+    starts = load_lanes(source) + u64(source_start - site.base)
+    return all_of((starts & (size - 1)) == 0) and all_of(starts >> log2 < site.places)

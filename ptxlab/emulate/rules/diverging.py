@@ -1,0 +1,107 @@
+"""What becomes of registers when a warp diverges and when it reconverges, and how lanes of a diverged warp meet.
+
+While a warp is converged, compiled code keeps the registers that are the same in all its lanes as scalars.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import (
+    Pointer,
+    any_of,
+    bits,
+    boolean,
+    first,
+    lanes,
+    lanes_of,
+    load_lanes,
+    narrow,
+    rule,
+    select,
+    splat,
+    store_lanes,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+from ptxlab.emulate.runtime.state import UniformRegister, Warp
+
+
+@rule(symbol="spread")
+def spread(state: Pointer[u8], table: Pointer[UniformRegister], number: u32) -> None:
+    """A warp diverges: every uniform register of the table is written to all its lanes. `state`: the warp's."""
+    for k in range(number):
+        register = table[k]
+        vector = state + register.vector
+        scalar = state + register.scalar
+        if register.width == 8:
+            store_lanes(vector.cast(u64), splat(scalar.cast(u64)[0]))
+        elif register.width == 4:
+            store_lanes(vector.cast(u32), narrow(splat(scalar.cast(u32)[0])))
+        elif register.width == 2:
+            for lane in range(32):
+                vector.cast(u16)[lane] = scalar.cast(u16)[0]
+        elif register.width == 1:
+            for lane in range(32):
+                vector[lane] = scalar[0]
+        else:
+            vector.cast(u32)[0] = u32(0xFFFFFFFF if scalar[0] != 0 else 0)
+
+
+@rule(symbol="gather.up")
+def gather_up(state: Pointer[u8], table: Pointer[UniformRegister], number: u32, mask: u32) -> boolean:
+    """Lanes of a warp are about to reconverge: whether the table's registers are the same in all of them. If so, their
+    scalars are what they are."""
+    lead = first(mask)
+    for k in range(number):
+        register = table[k]
+        vector = state + register.vector
+        scalar = state + register.scalar
+        same = True
+        if register.width == 8:
+            wide = vector.cast(u64)[lead]
+            same = not any_of((load_lanes(vector.cast(u64)) != wide) & lanes(mask))
+            scalar.cast(u64)[0] = wide
+        elif register.width == 4:
+            word = vector.cast(u32)[lead]
+            same = not any_of((load_lanes(vector.cast(u32)) != word) & lanes(mask))
+            scalar.cast(u32)[0] = word
+        elif register.width == 2:
+            half = vector.cast(u16)[lead]
+            for lane in lanes_of(mask):
+                same = same and vector.cast(u16)[lane] == half
+            scalar.cast(u16)[0] = half
+        elif register.width == 1:
+            octet = vector[lead]
+            for lane in lanes_of(mask):
+                same = same and vector[lane] == octet
+            scalar[0] = octet
+        else:
+            held = vector.cast(u32)[0] & mask
+            same = held == 0 or held == mask
+            scalar[0] = u8(1 if held == mask else 0)
+        if not same:
+            return False
+    return True
+
+
+@rule(symbol="meet")
+def meet(warp: Warp, mask: u32) -> None:
+    """The lanes of a mask have come to a `.sync` instruction while their warp is diverged. When all live lanes that one
+    of them names have come to an instruction of the same kind, what each brought is handed over and they may go on."""
+    left = mask
+    while left:
+        lead = first(left)
+        need = (warp.members[lead] | u32(1 << lead)) & warp.live
+        kinds = load_lanes(warp.meeting)
+        if bits(kinds == warp.meeting[lead]) & need != need:
+            left = left & (left - 1)
+            continue
+        store_lanes(warp.meeting, select(lanes(need), 0, kinds))
+        members = load_lanes(warp.given_members)
+        store_lanes(warp.given_members, select(lanes(need), need, members))
+        for k in range(3):
+            given = warp.given.row(k)
+            store_lanes(given, select(lanes(need), load_lanes(warp.offered.row(k)), load_lanes(given)))
+        warp.wait = warp.wait & ~need
+        left = left & ~need

@@ -1,0 +1,217 @@
+"""Operations on mbarriers; what one holds is described in `ptxlab.isa.mbarrier`.
+
+A wait never blocks: `try_wait` answers at once, which the manual allows, and the loop around it lets others run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ptxlab.emulate.language import Pointer, boolean, first, lanes_of, local, rule, u32, u64
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules.memcheck import in_shared, resolve, stop
+from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.runtime.state import (
+    BAD_MBARRIER,
+    DEADLOCK,
+    OUT_OF_MEMORY_RANGE,
+    SHARED,
+    Context,
+    Cta,
+    Warp,
+)  # fmt: skip
+from ptxlab.isa.actions import Action
+from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, PHASE_SHIFT, TAG, TAG_SHIFT, TX, TX_SHIFT, Problem
+
+INIT, INVAL, UPDATE, WAIT = 0, 1, 2, 3
+"""What an operation does."""
+DROP, NO_COMPLETE, SPIN = 1, 2, 4
+"""More of it: later phases do not expect these arrivals; the phase must not end; a wait whose thread can do nothing but
+wait again if it fails (see `ptxlab.emulate.rules.spinning`)."""
+FINE = 0
+TOLD = 256
+"""Of so many waits in a loop that fail, the checks are told of one."""
+FRESH = TAG << TAG_SHIFT
+
+
+# -- what an instruction does ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What an instruction does. action: one of the four above. arrivals, bytes: how many, the name of the operand that
+    says it, or "-" and the name for its negative. state: the operand that a wait compares."""
+
+    action: int
+    arrivals: int | str = 0
+    bytes: int | str = 0
+    state: str = ""
+    drop: bool = False
+    incomplete: bool = False
+
+    @property
+    def flags(self) -> int:
+        """For `operated`."""
+        return (DROP if self.drop else 0) | (NO_COMPLETE if self.incomplete else 0)
+
+
+def is_mbarrier(code: Code) -> bool:
+    """Whether an instruction works on an mbarrier."""
+    return code.properties.mbarrier
+
+
+def operation(code: Code) -> Operation:
+    """What an instruction does to an mbarrier."""
+    form, action = code.form, code.action
+    assert form is not None
+    if action is Action.COPIES_ARRIVE:  # without .noinc this arrival has just been added to the pending ones
+        return Operation(UPDATE, arrivals=int(bool(form.noinc)))
+    if action is Action.MBARRIER_INIT:
+        return Operation(INIT, arrivals="count")
+    if action is Action.MBARRIER_INVALIDATE:
+        return Operation(INVAL)
+    if action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT):
+        return Operation(WAIT, state="parity" if form.parity else "state")
+    if action is Action.MBARRIER_COUNT_BYTES:
+        return Operation(UPDATE, bytes="bytes" if form.expect_tx else "-bytes")
+    drop, names = bool(form.arrive_drop), [s.name for s in form.op.operands]
+    if form.expect_tx:
+        return Operation(UPDATE, arrivals=1, bytes="bytes", drop=drop)
+    given = dict(zip(names[len(code.dests) :], code.sources, strict=True)).get("count")
+    return Operation(UPDATE, "count" if given is not None else 1, drop=drop, incomplete=bool(form.noComplete))
+
+
+# -- one mbarrier ------------------------------------------------------------------------------------------------------
+
+
+@rule(inline=True)
+def over(word: u64, asked: u64) -> boolean:
+    """Whether the phase of an earlier word is over."""
+    return (word ^ asked) >> PHASE_SHIFT != 0
+
+
+@rule
+def operated(word: u64, action: u32, flags: u32, x: u64, y: u64) -> tuple[u32, u64, u64]:
+    """One operation on the word of an mbarrier: why it cannot be done (a `Problem`, or FINE), the word afterwards, and
+    what the instruction gives: the word before, or for a wait whether the phase is over.
+
+    x: arrivals; for INIT the count, for WAIT a word with the phase that is asked for. y: bytes to come (or, if it is
+    negative, that have come).
+    """
+    if action == INIT:
+        if x == 0 or x > COUNT:
+            return Problem.BAD_COUNT, word, word
+        return FINE, FRESH | x << EXPECTED_SHIFT | x, word
+    if word >> TAG_SHIFT & 3 != TAG:
+        return Problem.NOT_INITIALISED, word, word
+    if action == INVAL:
+        return FINE, 0, word
+    if action == WAIT:
+        return FINE, word, u64(over(word, x))
+    pending = word & COUNT
+    expected = word >> EXPECTED_SHIFT & COUNT
+    bytes_pending = u64((word >> TX_SHIFT) + y) & TX
+    parity = word >> PHASE_SHIFT
+    if x > pending:
+        return Problem.TOO_MANY, word, word
+    pending -= x
+    if flags & DROP != 0:
+        expected = u64(expected - x) & COUNT
+    if pending == 0 and bytes_pending == 0:
+        if flags & NO_COMPLETE != 0:
+            return Problem.COMPLETES, word, word
+        pending = expected
+        parity ^= 1
+    fields = expected << EXPECTED_SHIFT | bytes_pending << TX_SHIFT | parity << PHASE_SHIFT
+    return FINE, FRESH | fields | pending, word
+
+
+# -- the compiling engine: all lanes of an instruction -----------------------------------------------------------------
+
+
+@rule
+def operate(
+    context: Context, cta: Cta, warp: Warp, block: Block | None, mask: u32, addresses: Pointer[u64], xs: Pointer[u64],
+    ys: Pointer[u64], results: Pointer[u64], action: u32, flags: u32, space: u32, code: u32,
+) -> boolean:  # fmt: skip
+    """Lane by lane in lane order. block: where there are checks, what they know of it. Whether the kernel must stop: a
+    fault is noted then."""
+    before = local(u64, 32)
+    after = local(u64, 32)
+    done = u32(0)
+    for lane in lanes_of(mask):
+        address = in_shared(space, addresses[lane])
+        place = resolve(context, cta, warp, lane, address, 8, 3, SHARED, 1, None)
+        if place is None:
+            stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, addresses[lane])
+            return True
+        cell = place.cast(u64)
+        before[lane] = cell[0]
+        problem, after[lane], results[lane] = operated(cell[0], action, flags, xs[lane], ys[lane])
+        if problem != FINE:
+            if block is not None:
+                tell(context, cta, warp.warp_id, done, code, lane, problem, addresses, xs, before, after)
+            stop(context, warp, BAD_MBARRIER, code, lane, problem)
+            return True
+        cell[0] = after[lane]
+        if action == WAIT:
+            spin(warp, lane, flags & SPIN != 0 and results[lane] == 0, address, xs[lane], code)
+        done |= u32(1 << lane)
+    if block is not None and worth_telling(block, warp.warp_id, mask, action, code, results):
+        if tell(context, cta, warp.warp_id, mask, code, 0, FINE, addresses, xs, before, after) != 0:
+            stop(context, warp, DEADLOCK, code, first(mask), 0)
+            return True
+    return False
+
+
+@rule(inline=True)
+def spin(warp: Warp, lane: u32, spins: boolean, at: u64, asked: u64, code: u32) -> None:
+    """Notes whether a lane spins from now on, and on what."""
+    if spins:
+        warp.spins |= u32(1 << lane)
+        warp.spin_at[lane] = at
+        warp.spin_for[lane] = asked
+        warp.spin_code[lane] = code
+    else:
+        warp.spins &= ~u32(1 << lane)
+
+
+@rule
+def still_spinning(context: Context, cta: Cta, warp: Warp) -> boolean:
+    """Whether the phase that each lane of a warp spins on has still not ended. Lanes that wait for something else do
+    not count; of the others it is known that they spin."""
+    for lane in lanes_of(warp.live & ~warp.wait):
+        word = (cta.shared + (warp.spin_at[lane] - context.memory.shared_start)).cast(u64)[0]
+        if over(word, warp.spin_for[lane]):
+            return False
+    return True
+
+
+# -- what the checks are told ------------------------------------------------------------------------------------------
+
+
+@rule(pointer="phases")
+def tell(
+    context: Context, cta: Cta, warp: u32, mask: u32, code: u32, lane: u32, problem: u32, addresses: Pointer[u64],
+    asked: Pointer[u64], before: Pointer[u64], after: Pointer[u64],
+) -> u32:  # fmt: skip
+    """Tells the checks (`ptxlab.emulate.rules.mbarrier_phases`) of what the lanes of `mask` have done, and, unless
+    `problem` is FINE, of what `lane` could not do. Not 0 if it is now certain that the block can never go on."""
+    raise AssertionError("the function is known to compiled code only")
+
+
+@rule
+def worth_telling(block: Block, warp: u32, mask: u32, action: u32, code: u32, results: Pointer[u64]) -> boolean:
+    """Whether the checks need to know of an operation. Of a loop that waits in vain they are told at first, and then
+    once in a while as long as nobody changes an mbarrier."""
+    if action != WAIT:
+        block.updates += 1
+        return mask != 0
+    for lane in lanes_of(mask):
+        if results[lane] != 0:
+            return True
+    this = u64(block.updates * 0x9E3779B97F4A7C15) ^ (u64(code) << 32 | mask)
+    again = block.polled[warp, 0] == this
+    block.polled[warp, 0] = this
+    block.polled[warp, 1] = block.polled[warp, 1] + 1 if again else 0
+    return mask != 0 and block.polled[warp, 1] % TOLD == 0

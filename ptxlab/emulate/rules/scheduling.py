@@ -1,0 +1,339 @@
+"""The scheduler of the compiling engine: a worker runs CTAs, their warps in turn, until the grid is done.
+
+    for each CTA (taken from a counter that all workers share):
+        give every warp that can run a turn: fast while it is converged, slow while it is diverged
+        open each barrier that every warp has come to
+        when nothing can run: the CTA has ended, or it waits for ever
+
+All of its state lies in the context, so that `run_grid` can be called again where it left off: after the slow function
+has been compiled, which is done when a warp diverges for the first time, and after room for one more CTA has been made.
+A worker has one CTA at work, until that does not end by itself: then more are admitted and take turns, so that a block
+which waits for a later one gets to see it.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import atomic, boolean, fill_bytes, first, i64, local, rule, u32, u64
+from ptxlab.emulate.rules import barriers, blocks
+from ptxlab.emulate.rules.barriers import BARRIERS
+from ptxlab.emulate.rules.mbarriers import still_spinning
+from ptxlab.emulate.rules.memcheck import forget, stop
+from ptxlab.emulate.rules.records import Block, Launch
+from ptxlab.emulate.runtime.memory import POISON
+from ptxlab.emulate.runtime.state import (
+    BUDGET_SPENT,
+    CONVERGED,
+    DEADLOCK,
+    DIVERGED,
+    DONE,
+    FAULT,
+    NEEDS_SLOT,
+    NEEDS_SLOW,
+    STOPPED,
+    SUSPENDED,
+    Context,
+    Cta,
+    Warp,
+)
+
+GO_ON, ANOTHER = 5, 6
+"""What a part of the scheduler says: the next part's turn; another CTA's turn."""
+PATIENCE = 16
+"""Quanta after which a worker whose CTA has not ended admits another one."""
+
+
+# -- what a program's own code does ------------------------------------------------------------------------------------
+
+
+@rule(external=True, symbol="fast")
+def fast(context: Context, cta: Cta, warp: Warp) -> u32:
+    """Runs a converged warp until it must stop, and says why."""
+    raise AssertionError("the function is known to compiled code only")
+
+
+@rule(pointer="slow")
+def slow(context: Context, cta: Cta, warp: Warp) -> u32:
+    """Runs a diverged warp until it must stop, and says why."""
+    raise AssertionError("the function is known to compiled code only")
+
+
+@rule(external=True, symbol="clear.registers")
+def clear_registers(warp: Warp) -> None:
+    """Makes zero what may be read before it is written."""
+    raise AssertionError("the function is known to compiled code only")
+
+
+# -- the grid ----------------------------------------------------------------------------------------------------------
+
+
+@rule(symbol="grid")
+def run_grid(context: Context) -> u32:
+    """Runs CTAs until there are none left, and says why it stops."""
+    while True:
+        if context.cta.active == 0:
+            if context.stop[0] != 0:
+                return STOPPED
+            ticket = atomic("add", context.next, 0, 1)
+            if ticket < context.total:
+                begin(context, context.cta, ticket)
+            elif not next_resident(context):
+                return DONE
+        outcome = take_turns(context, context.cta)
+        if outcome == GO_ON:
+            outcome = end_round(context, context.cta)
+        if outcome != GO_ON and outcome != ANOTHER:
+            if outcome == FAULT:
+                context.stop[0] = 1
+            return outcome
+
+
+@rule
+def next_resident(context: Context) -> boolean:
+    """Another resident CTA's turn, if there is one at work. All sites forget what they know, since shared memory is
+    another's now."""
+    forget(context)
+    for tried in range(context.slot_count):
+        slot = (context.slot + tried + 1) % context.slot_count
+        if context.slots[slot].cta.active != 0:
+            context.slot = slot
+            context.cta = context.slots[slot].cta
+            return True
+    return False
+
+
+@rule(inline=True)
+def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
+    """A warp of a CTA."""
+    return (cta.states + number * context.state_size).cast(Warp)[0]
+
+
+@rule
+def begin(context: Context, cta: Cta, ticket: u64) -> None:
+    """A CTA begins: the next in order."""
+    number = ticket
+    if context.block_order is not None:
+        number = context.block_order[ticket]
+    cta.linear = number
+    cta.ctaid_x = u32(number % context.grid_x)
+    cta.ctaid_y = u32(number // context.grid_x % context.grid_y)
+    cta.ctaid_z = u32(number // context.grid_x // context.grid_y)
+    fill_bytes(cta.shared, POISON, cta.shared_size)
+    fill_bytes(cta.local, POISON, cta.local_size)
+    for barrier in range(BARRIERS):
+        close(cta, u32(barrier))
+    cta.active = 1
+    if context.checked:
+        blocks.started(cta.checks.cast(Block)[0], number)
+    for k in range(context.warps):
+        begin_warp(context, cta, warp_of(context, cta, k), k)
+    begin_round(context, cta)
+
+
+@rule(inline=True)
+def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
+    """A warp of a CTA that begins."""
+    for lane in range(32):
+        warp.pc[lane] = 0
+        warp.meeting[lane] = 0
+    warp.live = warp.first_live
+    warp.wait = 0
+    warp.mode = 0
+    warp.fast_pc = 0
+    warp.dispatches = 0
+    warp.carry = 0
+    warp.spins = 0
+    for barrier in range(BARRIERS):
+        warp.bar[barrier] = 0
+        warp.arrived[barrier] = 0
+    if context.traced:  # a recorded warp keeps to the slow function, and no register holds what was there before
+        recorded = context.trace.blocks[cta.linear] & context.trace.warps[number]
+        warp.mode = recorded
+        warp.traced = recorded
+        registers = cta.states + (number * context.state_size + Warp.size)
+        fill_bytes(registers, 0, context.state_size - Warp.size)
+    else:
+        clear_registers(warp)
+
+
+# -- rounds ------------------------------------------------------------------------------------------------------------
+
+
+@rule
+def begin_round(context: Context, cta: Cta) -> None:
+    """Every warp is to have a turn; with a seed in another order than before."""
+    cta.position = 0
+    if context.random != 0:
+        for k in range(1, context.warps):
+            last = context.warps - k
+            draw(context)
+            chosen = context.random % (last + 1)
+            moved = context.order[last]
+            context.order[last] = context.order[chosen]
+            context.order[chosen] = moved
+
+
+@rule(inline=True)
+def draw(context: Context) -> None:
+    """The next random number (xorshift64)."""
+    x = context.random
+    x = x ^ u64(x << 13)
+    x = x ^ x >> 7
+    context.random = x ^ u64(x << 17)
+
+
+@rule
+def take_turns(context: Context, cta: Cta) -> u32:
+    """Gives each warp that can run a turn, from the CTA's position on."""
+    while cta.position < context.warps:
+        warp = warp_of(context, cta, context.order[cta.position])
+        if warp.live & ~warp.wait == 0:
+            cta.position += 1
+            continue
+        if warp.mode == 0:
+            result = fast(context, cta, warp)
+        elif context.slow != 0:
+            result = slow(context, cta, warp)
+        else:
+            return NEEDS_SLOW
+        if result == DONE:
+            cta.position += 1
+        elif result == DIVERGED:
+            warp.mode = 1
+        elif result == CONVERGED:
+            warp.mode = 0
+        elif result == SUSPENDED:
+            outcome = end_quantum(context, cta, warp)
+            if outcome != GO_ON:
+                return outcome
+        else:
+            return FAULT
+    return GO_ON
+
+
+@rule
+def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
+    """A warp has spent its quantum: is the launch to stop, has it used its budget, is it another CTA's turn?"""
+    used = context.quantum_size - context.quantum
+    context.quantum = context.quantum_size
+    context.clock += u64(used)
+    if atomic("sub", context.budget, 0, used) < used:
+        lane = first(warp.live)
+        at = warp.fast_pc if warp.mode == 0 else warp.pc[lane]
+        stop(context, warp, BUDGET_SPENT, at >> 1, lane, 0)
+        return FAULT
+    if context.stop[0] != 0:
+        return STOPPED
+    cta.position += 1
+    context.suspensions += 1
+    patience = u64(PATIENCE)
+    if context.random != 0:  # quanta of random length, and other CTAs as soon as there are any
+        draw(context)
+        context.quantum_size = i64(context.random & 255)
+        context.quantum = context.quantum_size
+        patience = 1
+    if context.suspensions % patience == 0 and context.next[0] < context.total:
+        if context.slot_count < context.slot_limit:
+            return NEEDS_SLOT
+    if context.slot_count == 1:
+        return GO_ON
+    next_resident(context)
+    return ANOTHER
+
+
+@rule
+def end_round(context: Context, cta: Cta) -> u32:
+    """After a round: opens barriers, and sees whether anything is left to run."""
+    alive: u32 = 0
+    waiting: u32 = 0
+    free: u32 = 0  # lanes that neither wait nor spin
+    for k in range(context.warps):
+        warp = warp_of(context, cta, k)
+        if warp.live != 0:
+            alive += 1
+            if warp.live == warp.wait:
+                waiting += 1
+        free = free | warp.live & ~(warp.wait | warp.spins)
+    if alive == 0:
+        cta.active = 0
+        context.finished += 1
+        return GO_ON
+    opened = False
+    if waiting != 0:
+        for barrier in range(BARRIERS):
+            if try_to_open(context, cta, u32(barrier), alive):
+                opened = True
+    if not opened:
+        if waiting == alive or (free == 0 and all_spin(context, cta)):
+            stop(context, warp_of(context, cta, 0), DEADLOCK, 0, 0, 0)
+            return FAULT
+    begin_round(context, cta)
+    return GO_ON
+
+
+@rule
+def all_spin(context: Context, cta: Cta) -> boolean:
+    """Whether every lane that could run waits for an mbarrier whose phase has still not ended."""
+    for k in range(context.warps):
+        if not still_spinning(context, cta, warp_of(context, cta, k)):
+            return False
+    return True
+
+
+# -- barriers ----------------------------------------------------------------------------------------------------------
+
+
+@rule(inline=True)
+def close(cta: Cta, barrier: u32) -> None:
+    """Nobody has come to a barrier yet."""
+    cta.bar_count[barrier] = 0
+    cta.bar_arrived[barrier] = 0
+    cta.bar_yes[barrier] = 0
+    cta.bar_asked[barrier] = 0
+
+
+@rule(inline=True)
+def waits_whole(warp: Warp, barrier: u32) -> boolean:
+    """Whether all live lanes of a warp wait at a barrier."""
+    return warp.live != 0 and warp.bar[barrier] == warp.live
+
+
+@rule
+def try_to_open(context: Context, cta: Cta, barrier: u32, alive: u32) -> boolean:
+    """Opens a barrier if as many warps have come whole to it as it waits for: all that are alive, unless told."""
+    came: u32 = 0
+    for k in range(context.warps):
+        if waits_whole(warp_of(context, cta, k), barrier):
+            came += 1
+    told = cta.bar_count[barrier]
+    wanted = told >> 5 if told != 0 else alive
+    total = came + cta.bar_arrived[barrier]
+    if came == 0 or total < wanted:
+        return False
+    if context.checked:
+        tell_checks(context, cta, barrier, came == alive, total > wanted)
+    for k in range(context.warps):
+        warp = warp_of(context, cta, k)
+        if waits_whole(warp, barrier):
+            warp.bar[barrier] = 0
+            warp.wait = 0
+            warp.yes = cta.bar_yes[barrier]
+            warp.asked = cta.bar_asked[barrier]
+    close(cta, barrier)
+    return True
+
+
+@rule
+def tell_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, overfull: boolean) -> None:
+    """A barrier opens, for all warps that have not ended if `everyone`; more have come than it waits for if
+    `overfull`."""
+    launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
+    began = local(u32, 32)
+    live = local(u32, 32)
+    waiting: u32 = 0
+    for k in range(context.warps):
+        warp = warp_of(context, cta, k)
+        began[k] = warp.first_live
+        live[k] = warp.live
+        if waits_whole(warp, barrier):
+            waiting |= u32(1 << u32(k))
+    barriers.opened(launch, block, barrier, waiting, began, live, everyone, overfull)

@@ -1,0 +1,306 @@
+"""The rules of mbarriers in Python and compiled: one word against a plain model, all lanes of a warp, what is told."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.rules import mbarriers as M
+from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.runtime.memory import SHARED_WINDOW
+from ptxlab.emulate.runtime.state import (
+    BAD_MBARRIER,
+    DEADLOCK,
+    GENERIC,
+    OUT_OF_MEMORY_RANGE,
+    SHARED,
+    Context,
+    Cta,
+    MemoryMap,
+    Warp,
+)
+from ptxlab.isa import mbarrier
+from ptxlab.isa.mbarrier import Problem
+
+rulecode = pytest.importorskip("ptxlab.emulate.jit.rulecode")
+FULL, START, BYTES = 0xFFFFFFFF, 1024, 512
+ACTIONS = (M.INIT, M.INVAL, M.UPDATE, M.WAIT)
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Any:
+    return rulecode.Compiled([M.operated, M.operate, M.still_spinning, M.worth_telling])
+
+
+# -- one word ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Gate:
+    """An mbarrier as a program sees it."""
+
+    expected: int
+    pending: int
+    bytes: int = 0
+    parity: int = 0
+
+    @property
+    def word(self) -> int:
+        tag = mbarrier.TAG << mbarrier.TAG_SHIFT
+        bytes_ = (self.bytes & mbarrier.TX) << mbarrier.TX_SHIFT
+        return self.pending | self.expected << mbarrier.EXPECTED_SHIFT | bytes_ | tag | self.parity << 63
+
+    def arrive(self, count: int, bytes_: int, flags: int) -> int:
+        """What goes wrong, or 0."""
+        if count > self.pending:
+            return Problem.TOO_MANY
+        over = count == self.pending and self.bytes + bytes_ == 0
+        if over and flags & M.NO_COMPLETE:
+            return Problem.COMPLETES
+        self.pending, self.bytes = self.pending - count, self.bytes + bytes_
+        if flags & M.DROP:
+            self.expected -= count
+        if over:
+            self.pending, self.parity = self.expected, 1 - self.parity
+        return M.FINE
+
+
+def test_arrivals_against_a_plain_model(compiled: Any) -> None:
+    rng = np.random.default_rng(1)
+    met = set()
+    for _ in range(60):
+        count = int(rng.choice([1, 2, 5, 32, mbarrier.COUNT]))
+        gate = Gate(count, count)
+        _, word, _ = M.operated(0, M.INIT, 0, count, 0)
+        assert word == gate.word
+        for _ in range(40):
+            arrivals = int(rng.choice([0, 1, 1, gate.pending, gate.pending + 1]))
+            bytes_ = int(rng.choice([0, 0, 16, -gate.bytes]))
+            flags = int(rng.integers(4)) if rng.random() < 0.3 else 0
+            before = word
+            problem = gate.arrive(arrivals, bytes_, flags)
+            given = (word, M.UPDATE, flags, arrivals, bytes_ & (1 << 64) - 1)
+            found = M.operated(*given)
+            assert found == compiled(M.operated, *given) == (problem, gate.word, before)
+            met.add((problem, gate.parity, flags))
+            word = found[1]
+    assert {problem for problem, _, _ in met} == {M.FINE, Problem.TOO_MANY, Problem.COMPLETES}
+
+
+def test_the_other_operations(compiled: Any) -> None:
+    word = Gate(4, 3, 16, 1).word
+    for given, expected in (
+        ((0, M.INIT, 0, 3, 0), (M.FINE, Gate(3, 3).word, 0)),
+        ((word, M.INIT, 0, 3, 0), (M.FINE, Gate(3, 3).word, word)),
+        ((word, M.INIT, 0, 0, 0), (Problem.BAD_COUNT, word, word)),
+        ((word, M.INIT, 0, mbarrier.COUNT, 0), (M.FINE, Gate(mbarrier.COUNT, mbarrier.COUNT).word, word)),
+        ((word, M.INIT, 0, mbarrier.COUNT + 1, 0), (Problem.BAD_COUNT, word, word)),
+        ((word, M.INVAL, 0, 0, 0), (M.FINE, 0, word)),
+        ((word, M.WAIT, M.SPIN, 0, 0), (M.FINE, word, 1)),
+        ((word, M.WAIT, M.SPIN, word, 0), (M.FINE, word, 0)),
+        ((word, M.WAIT, 0, 1 << 63, 0), (M.FINE, word, 0)),
+    ):
+        assert M.operated(*given) == compiled(M.operated, *given) == expected
+    for unmade in (0, (1 << 64) - 1, 1 << 62):
+        for action in (M.INVAL, M.UPDATE, M.WAIT):
+            given = (unmade, action, 0, 1, 0)
+            assert M.operated(*given) == compiled(M.operated, *given) == (Problem.NOT_INITIALISED, unmade, unmade)
+
+
+# -- all lanes ---------------------------------------------------------------------------------------------------------
+
+
+class Place:
+    """A warp in a CTA whose shared memory begins at START."""
+
+    def __init__(self) -> None:
+        self.context, self.cta, self.warp, self.memory = Context.new(), Cta.new(), Warp.new(), MemoryMap.new()
+        self.memory.shared_start, self.memory.shared_size = START, BYTES
+        self.context.memory, self.warp.warp_id = self.memory, 3
+        self.shared = np.zeros(BYTES, np.uint8)
+        self.block: Block | None = None
+        self.cta.shared = Pointer(self.shared)
+        self.results = Pointer(np.zeros(32, np.uint64))
+
+    def operate(self, rule: Any, at: Any, xs: Any, action: int, mask: int = FULL, ys: Any = 0, **more: int) -> bool:
+        words = [Pointer(np.broadcast_to(np.asarray(v, np.uint64), 32).copy()) for v in (at, xs, ys)]
+        flags, space, code = more.get("flags", 0), more.get("space", SHARED), more.get("code", 7)
+        stops: bool = rule(
+            self.context, self.cta, self.warp, self.block, mask, *words, self.results, action, flags, space, code
+        )  # fmt: skip
+        return stops
+
+    def left(self) -> tuple[Any, ...]:
+        """All that an operation may leave."""
+        fault, warp = self.context.fault, self.warp
+        spins = [(lane, warp.spin_at[lane], warp.spin_for[lane], warp.spin_code[lane]) for lane in range(32)]
+        return (
+            self.shared.tobytes(), self.results.array.tobytes(), warp.spins, spins,
+            (fault.kind, fault.code, fault.lane, fault.warp, fault.address),
+        )  # fmt: skip
+
+
+@pytest.fixture(params=["python", "compiled"])
+def operate(request: pytest.FixtureRequest, compiled: Any) -> Any:
+    if request.param == "python":
+        return M.operate
+    return lambda *arguments: compiled(M.operate, *arguments)
+
+
+def word_of(place: Place, at: int) -> int:
+    return int(place.shared[at - START :][:8].view(np.uint64)[0])
+
+
+def test_lanes_arrive_one_after_the_other(operate: Any) -> None:
+    place = Place()
+    assert not place.operate(operate, START, 32, M.INIT, mask=1)
+    assert not place.operate(operate, START + SHARED_WINDOW, 1, M.UPDATE, space=GENERIC)
+    assert [int(w) & mbarrier.COUNT for w in place.results.array] == list(range(32, 0, -1))
+    assert word_of(place, START) == Gate(32, 32, 0, 1).word
+
+
+def test_a_wait_that_spins_is_noted_and_forgotten(operate: Any) -> None:
+    place = Place()
+    for at in (START, START + 8):
+        place.operate(operate, at, 1, M.INIT, mask=1)
+    place.operate(operate, START, 1, M.UPDATE, mask=1)  # its first phase is over
+    at = np.where(np.arange(32) % 2, START + 8, START)
+    assert not place.operate(operate, at, 0, M.WAIT, mask=0xFF, flags=M.SPIN, code=11)
+    assert place.results.array[:8].tolist() == [1, 0] * 4
+    assert place.warp.spins == 0xAA
+    assert (place.warp.spin_at[3], place.warp.spin_for[3], place.warp.spin_code[3]) == (START + 8, 0, 11)
+    place.operate(operate, START + 8, 1, M.UPDATE, mask=1)
+    place.operate(operate, at, 0, M.WAIT, mask=0xF, flags=M.SPIN)
+    assert place.warp.spins == 0xA0
+    place.operate(operate, at, 0, M.WAIT, mask=0xF0)
+    assert place.warp.spins == 0
+
+
+@pytest.mark.parametrize("wrong", [START + 4, START - 8, START + BYTES, START + BYTES - 4, 0])
+def test_a_wrong_address_stops_at_its_lane(operate: Any, wrong: int) -> None:
+    place = Place()
+    at = np.full(32, START)
+    at[5] = wrong
+    assert place.operate(operate, at, 32, M.INIT)
+    fault = place.context.fault
+    found = (fault.kind, fault.code, fault.lane, fault.warp, fault.address)
+    assert found == (OUT_OF_MEMORY_RANGE, 7, 5, 3, wrong)
+    assert word_of(place, START) == Gate(32, 32).word
+
+
+def test_an_operation_that_cannot_be_done_stops_at_its_lane(operate: Any) -> None:
+    place = Place()
+    place.operate(operate, START, 3, M.INIT, mask=1)
+    assert place.operate(operate, START, 2, M.UPDATE, mask=0xFF0)
+    fault = place.context.fault
+    assert (fault.kind, fault.lane, fault.address) == (BAD_MBARRIER, 5, Problem.TOO_MANY)
+    assert word_of(place, START) == Gate(3, 1).word
+
+
+def test_compiled_leaves_what_python_leaves(compiled: Any) -> None:
+    rng = np.random.default_rng(2)
+    places = Place(), Place()
+    met = set()
+    for _ in range(400):
+        at = START + 8 * rng.integers(0, 4, 32) + (SHARED_WINDOW if rng.random() < 0.2 else 0)
+        at[rng.integers(32)] += int(rng.choice([0, 0, 0, 4, BYTES]))
+        action = int(rng.choice(ACTIONS, p=[0.3, 0.05, 0.35, 0.3]))
+        xs = rng.integers(1, 60, 32) if action == M.INIT else rng.integers(0, 3, 32)
+        if action == M.WAIT:
+            xs = xs.astype(np.uint64) << np.uint64(63)
+        ys, mask, flags = rng.choice([0, 0, 16], 32), int(rng.integers(1, 1 << 32)), int(rng.integers(8))
+        rules = (M.operate, lambda *arguments: compiled(M.operate, *arguments))
+        stops = [
+            place.operate(rule, at, xs, action, mask, ys, flags=flags, space=GENERIC)
+            for place, rule in zip(places, rules, strict=True)
+        ]
+        assert stops[0] == stops[1]
+        assert places[0].left() == places[1].left()
+        met.add((stops[0], places[0].context.fault.kind))
+    assert met >= {(True, BAD_MBARRIER), (True, OUT_OF_MEMORY_RANGE), (False, BAD_MBARRIER)}
+
+
+def test_who_spins_on_a_phase_that_is_over_can_go_on(compiled: Any) -> None:
+    place = Place()
+    place.operate(M.operate, START, 1, M.INIT, mask=1)
+    place.warp.live, place.warp.wait = 0xF, 0x3  # lanes 0 and 1 wait at a barrier
+    place.operate(M.operate, START, 0, M.WAIT, mask=0xC, flags=M.SPIN)
+    given = place.context, place.cta, place.warp
+    assert M.still_spinning(*given) is compiled(M.still_spinning, *given) is True
+    place.operate(M.operate, START, 1, M.UPDATE, mask=1)
+    assert M.still_spinning(*given) is compiled(M.still_spinning, *given) is False
+    place.warp.wait = 0xF
+    assert M.still_spinning(*given) is compiled(M.still_spinning, *given) is True
+
+
+# -- what the checks are told ------------------------------------------------------------------------------------------
+
+
+def test_of_waits_in_vain_the_checks_are_told_once_in_a_while(compiled: Any) -> None:
+    blocks = Block.new(), Block.new()
+    results = Pointer(np.zeros(32, np.uint64))
+
+    def told(warp: int, mask: int, action: int, code: int) -> bool:
+        given = warp, mask, action, code, results
+        found = M.worth_telling(blocks[0], *given)
+        assert compiled(M.worth_telling, blocks[1], *given) == found
+        assert bytes(blocks[0].buffer) == bytes(blocks[1].buffer)
+        return found
+
+    waits = [told(0, FULL, M.WAIT, 5) for _ in range(2 * M.TOLD + 1)]
+    assert [k for k, one in enumerate(waits) if one] == [0, M.TOLD, 2 * M.TOLD]
+    assert told(1, FULL, M.WAIT, 5)  # another warp
+    assert told(0, FULL, M.WAIT, 6)  # another instruction
+    assert told(0, 1, M.WAIT, 6)  # other lanes
+    assert not told(0, 1, M.WAIT, 6)
+    assert told(2, 1, M.UPDATE, 9)  # somebody has changed an mbarrier
+    assert told(0, 1, M.WAIT, 6)
+    results[0] = 1  # a wait that passes
+    assert told(0, 1, M.WAIT, 6)
+    assert told(0, 1, M.WAIT, 6)
+    assert not told(0, 0, M.UPDATE, 9)
+
+
+CALL = ctypes.CFUNCTYPE(
+    ctypes.c_uint32, *[ctypes.c_void_p] * 2, *[ctypes.c_uint32] * 5, *[ctypes.c_void_p] * 4
+)  # as in `ptxlab.emulate.jit.mbarrier_phases`
+
+
+def test_compiled_code_tells_the_checks(compiled: Any) -> None:
+    told: list[tuple[Any, ...]] = []
+    answer = 0
+
+    def tell(context: int, cta: int, warp: int, mask: int, code: int, lane: int, problem: int, *words: int) -> int:
+        at, asked, before, after = ((ctypes.c_uint64 * 32).from_address(word) for word in words)
+        lanes = [k for k in range(32) if mask >> k & 1]
+        told.append((warp, code, lane, problem, [(k, at[k], asked[k], before[k], after[k]) for k in lanes]))
+        return answer
+
+    function = CALL(tell)
+    place = Place()
+    place.block = Block.new()
+    place.context.phases = ctypes.cast(function, ctypes.c_void_p).value or 0
+
+    def operate(*arguments: Any) -> Any:
+        return compiled(M.operate, *arguments)
+
+    made, once, twice = Gate(2, 2).word, Gate(2, 1).word, Gate(2, 2, 0, 1).word
+    assert not place.operate(operate, START, 2, M.INIT, mask=1)
+    assert not place.operate(operate, START, 1, M.UPDATE, mask=0x30)
+    assert told == [
+        (3, 7, 0, M.FINE, [(0, START, 2, 0, made)]),
+        (3, 7, 0, M.FINE, [(4, START, 1, made, once), (5, START, 1, once, twice)]),
+    ]
+    told.clear()
+    assert place.operate(operate, START, 2, M.UPDATE, mask=0x6, flags=M.NO_COMPLETE)
+    assert told == [(3, 7, 1, Problem.COMPLETES, [])]
+    told.clear()
+    answer = 1
+    assert place.operate(operate, START, twice, M.WAIT, mask=0x6)
+    assert told == [(3, 7, 0, M.FINE, [(1, START, twice, twice, twice), (2, START, twice, twice, twice)])]
+    assert (place.context.fault.kind, place.context.fault.lane) == (DEADLOCK, 1)

@@ -1,0 +1,146 @@
+"""The rules of racecheck: random histories of two blocks come to the same records and notes in Python and compiled."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ptxlab.emulate.jit.rulecode import Compiled
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.rules import barriers, race_accesses, races
+from ptxlab.emulate.rules.accesses import (
+    ALL_THE_SAME,
+    HALVES_IN_A_ROW,
+    HALVES_THE_SAME,
+    IN_A_ROW,
+    IN_ONE_ALLOCATION,
+)
+from ptxlab.emulate.rules.blocks import started
+from ptxlab.emulate.rules.notes import KIND
+from ptxlab.emulate.rules.records import CODE, STRONG, Block, Entry, Launch, Published
+
+RULES = [
+    races.together, races.meet, races.fence, races.publish, races.acquire, races.arrived, races.release, races.learn,
+    races.storing, races.stored, barriers.order, race_accesses.at_one_address, race_accesses.at_addresses, started,
+]  # fmt: skip
+WORDS, CODES, START = 96, 12, 0x1000
+Call = Callable[..., Any]
+
+
+def _called(rule: Call, *arguments: Any) -> Any:
+    return rule(*arguments)
+
+
+class World:
+    """Two blocks of a launch, the records of one array, and by whom the rules are run."""
+
+    def __init__(self, call: Call, granule: int) -> None:
+        self.call, self.granule = call, granule
+        self.launch, self.blocks = Launch.new(), [Block.new(), Block.new()]
+        self.launch.granule = granule
+        self.launch.published = Published.many(4)
+        self.launch.masks = Pointer(np.zeros(CODES * 32, np.uint32))
+        self.launch.compares = Pointer(np.array([code == 7 for code in range(CODES)], np.uint8))
+        self.memory = Pointer[int](np.zeros(4 * WORDS, np.uint8))
+        self.shadow = races.Shadow(4 * WORDS, granule)
+        for k, block in enumerate(self.blocks):
+            call(started, block, k)
+
+    def step(self, draw: random.Random) -> None:
+        """Something happens."""
+        block, warp = draw.choice(self.blocks), draw.randrange(3)
+        what = draw.random()
+        mask = draw.choice([0xFFFFFFFF, 0xFFFFFFFF, draw.getrandbits(32), 1 << draw.randrange(32), 0xFFFF])
+        if what < 0.7:
+            self._access(draw, block, warp, mask)
+        elif what < 0.76:
+            self.call(races.together, block, warp)
+        elif what < 0.82:
+            half = draw.choice([0xFFFF, 0xFF00, 0x3F])
+            named = np.where(np.arange(32) < 16, np.uint32(half), np.uint32(0xFFFFFFFF & ~half)).astype(np.uint32)
+            self.call(races.meet, block, warp, 0xFFFFFFFF, 0xFFFFFFFF, named)
+        elif what < 0.88:
+            self.call(races.fence, block, warp)
+        elif what < 0.92:
+            if draw.random() < 0.5:
+                self.call(races.publish, self.launch, block, warp)
+            self.call(races.acquire, self.launch, block, warp)
+        elif what < 0.94:
+            self.call(races.arrived, block, warp, 1)
+        elif what < 0.96:
+            known = self.call(races.release, block, warp)
+            self.call(races.learn, block, draw.randrange(3), known)
+        else:
+            everyone = draw.random() < 0.5
+            self.call(barriers.order, block, draw.randrange(2), 7 if everyone else 5, everyone, False)
+
+    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
+        code = draw.randrange(CODES) << CODE | (draw.random() < 0.2) << STRONG
+        write, size = draw.random() < 0.4, draw.choice([4, 4, 8])
+        words = size // self.granule
+        pieces = Pointer[int](np.array([1, 0, words, *[code] * words, *[0] * (-words % 16)], np.uint64))
+        members = Pointer[int](np.array([1, 0, size, code], np.uint64))
+        pattern = draw.choice([ALL_THE_SAME, IN_A_ROW, HALVES_IN_A_ROW, HALVES_THE_SAME, *[IN_ONE_ALLOCATION] * 4])
+        first, second = (draw.randrange(8) * size for _ in range(2))
+        lane = np.arange(32, dtype=np.uint32)
+        offsets = {
+            ALL_THE_SAME: np.full(32, first), IN_A_ROW: first + lane * size,
+            HALVES_IN_A_ROW: np.where(lane < 16, first, second) + lane % 16 * size,
+            HALVES_THE_SAME: np.where(lane < 16, first, second),
+            IN_ONE_ALLOCATION: np.array([draw.randrange(8) * size for _ in lane]),
+        }[pattern].astype(np.uint32)  # fmt: skip
+        places = Pointer[int](offsets)
+        if write and draw.random() < 0.7:
+            values = np.array([draw.choice([0, 0, 1, 258]) for _ in range(32 * size // 4)], np.uint32)
+            octets, where = Pointer[int](values.view(np.uint8)), (self.memory, START, START)
+            self.kept = octets, places
+            self.call(races.storing, self.launch, octets, 4, size // 4, *where, places, None)
+        given = self.launch, block, warp
+        memory = self.shadow.records, self.shadow.stride
+        if pattern == ALL_THE_SAME and draw.random() < 0.5:
+            if self.launch.store.components:
+                self.launch.store.start, self.launch.store.narrow = START + first, None
+            self.call(race_accesses.at_one_address, *given, mask, *memory, first, START, pieces, members, write)
+        else:
+            whole = 0xFFFFFFFF if pattern != IN_ONE_ALLOCATION else mask
+            self.call(
+                race_accesses.at_addresses, *given, whole, *memory, places, pattern, START, pieces, members, write
+            )
+        self.call(races.stored, self.launch)
+
+    def state(self) -> dict[str, Any]:
+        """All that is remembered."""
+        of_blocks = [name for name, field in Block.fields.items() if not field.indirect]
+        notes = self.launch.notes.array.view(Entry.dtype)
+        return {
+            "records": self.shadow.records.array.tolist(), "masks": self.launch.masks.array.tolist(),
+            "published": self.launch.published.array.tolist(), "now": self.launch.now,
+            "notes": notes[notes["key"] != 0].tolist(),
+            "blocks": [
+                {name: _plain(getattr(block, name)) for name in of_blocks} for block in self.blocks
+            ],
+        }  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    return value.array.tolist() if isinstance(value, Pointer) else value
+
+
+@pytest.mark.parametrize("granule", [4, 2])
+def test_histories(granule: int) -> None:
+    compiled = Compiled(RULES, {"Launch.granule": granule})
+    kinds = set()
+    for seed in range(20):
+        ours, theirs = World(_called, granule), World(compiled, granule)
+        for world in (ours, theirs):
+            draw = random.Random(seed)
+            for _ in range(60):
+                world.step(draw)
+        found = ours.state()
+        assert theirs.state() == found, seed
+        kinds |= {note[0] >> KIND for note in found["notes"]}
+    assert len(kinds) == 4  # RAW, WAR, WAW, and two lanes in one store
