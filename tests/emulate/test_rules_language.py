@@ -51,7 +51,6 @@ from ptxlab.emulate.language import (
     reversed_lanes,
     row_bool,
     row_ids,
-    row_of,
     row_u64,
     rule,
     scatter,
@@ -191,7 +190,7 @@ def memory(words: Pointer[u64], index: lanes_u32, m: lanes_bool, values: lanes_u
 
 @rule
 def rows(a: row_u64, mask: u32) -> tuple[row_u64, row_bool, u32]:
-    chosen = row_of(mask) & (a > 5)
+    chosen = (row_ids() < mask & 15) & (a > 5)
     return select(chosen, a, a + row_ids()), chosen, bits(chosen)
 
 

@@ -14,6 +14,7 @@ from ptxlab.emulate.rules import (
     initcheck,
     lane_masks,
     local_memory,
+    matrix_access,
     mbarriers,
     memcheck,
     memory_model,
@@ -32,7 +33,7 @@ Functions = tuple[rulecode.Function, ...]
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, mbarriers.operate,
-    mbarriers.still_spinning, *copies.COPY.values(),
+    *copies.COPY.values(), matrix_access.find, matrix_access.mark,
 )  # fmt: skip
 """Of every build."""
 COUNTERS: Functions = (

@@ -14,7 +14,6 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit import tiles
 from ptxlab.emulate.jit.access import COLD, Accesses
 from ptxlab.emulate.jit.fields import offset
-from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.products import has_dots, product_function
 from ptxlab.emulate.jit.values import LLVM, Value
@@ -267,7 +266,6 @@ class Matrices(Accesses):
         t, stores = self.t, form.matrix == "d"
         ((_, f),) = fragments.operands(form).items()
         layout = str(form.layout)
-        self.helpers_needed.setdefault("wmma", fill("wmma.ll"))
         if name not in self.helpers_needed:
             self.helpers_needed[name] = tiles.wmma(name, f, layout, stores=stores)
         address = self._read(code.sources[self._source(code, "a")], "addr")

@@ -150,8 +150,8 @@ def insert(values: np.ndarray, lane: int, value: int) -> np.ndarray:
 
 def exchanged(values: np.ndarray, distance: int) -> np.ndarray:
     """Lane n gets the value of lane n ^ distance; the distance is a constant."""
-    found: np.ndarray = values[_IDS ^ distance]
-    return found
+    swapped: np.ndarray = values[_IDS ^ distance]
+    return swapped
 
 
 def reversed_lanes(values: np.ndarray) -> np.ndarray:
@@ -225,8 +225,7 @@ def clear(record: Record) -> None:
 
 def local(kind: type[T], size: int) -> Pointer[T]:
     """So many zeroed elements that live until the rule returns; `size` is a constant."""
-    element: Any = kind
-    pointer: Pointer[T] = pointer_to(kind, zeroed(size * element.size))
+    pointer: Pointer[T] = pointer_to(kind, zeroed(size * kind.size))  # type: ignore[attr-defined]
     return pointer
 
 

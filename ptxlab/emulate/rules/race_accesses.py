@@ -66,9 +66,9 @@ def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_bool:
 @rule(inline=True)
 def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_bool:
     """The same for 32 records."""
-    fine: lanes_bool = (record == 0) | (record - low < span)
+    fine: lanes_bool = record - low < span
     if not all_of(fine):
-        fine |= (record ^ me) & ID == 0
+        fine |= (record == 0) | ((record ^ me) & ID == 0)
     return fine
 
 

@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.language import u64
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, disagree, elements, incomplete, metadata
 from ptxlab.emulate.program.model import Code, Literal, Reg, Source
+from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Region, Touch
@@ -298,7 +300,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
             lane = int(other.argmax())
             raise disagree(t.program, w.machine.launch, code, lane=lane, block=w.block_index, warp=w.warp)
         step = along * f.bits // 8 if step is None else int(step[0]) * each // 8
-        at = [int(base[0]) + piece.line * step + piece.start & (1 << 64) - 1 for piece in pieces]
+        at = [u64(int(base[0]) + piece_offset(piece.line, piece.start, step)) for piece in pieces]
         if w.touches is not None:
             for first in range(0, len(at), LANES):
                 some = np.array(at[first : first + LANES], np.uint64)
