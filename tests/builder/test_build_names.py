@@ -22,7 +22,7 @@ def body(built: Any) -> list[str]:
 
 
 def test_the_attention_kernel_reads_like_its_python() -> None:
-    golden = Path(__file__).parents[1] / "support" / "build_attention.ptx".read_text(encoding="utf-8")
+    golden = (Path(__file__).parents[1] / "support" / "build_attention.ptx").read_text(encoding="utf-8")
     assert build_attention.attention.ptx == golden
     assert str(parse(golden)) == golden
 

@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).parents[1] / "support" / "interrupts.py"
 
 
 def interrupt(count: int, workers: int) -> None:
-    environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(SCRIPT.parents[1])}
+    environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(SCRIPT.parents[2])}
     done = subprocess.run(
         [sys.executable, str(SCRIPT), str(count), str(workers)], capture_output=True, text=True, timeout=300,
         env=environment,

@@ -88,7 +88,7 @@ def test_in_a_real_notebook(tmp_path: Any) -> None:
     long = kernel(LOOP.replace("30000", "0"))
     source = (
         "import numpy as np, ptxlab as pl\n"
-        "from ptxlab.emulate import progress\n"
+        "from ptxlab.emulate.runtime import progress\n"
         "progress.PATIENCE, progress.PERIOD = 0.3, 0.1\n"
         f"text = '''{long}'''\n"
         "out = np.zeros(32, np.uint32)\n"

@@ -15,7 +15,7 @@ FUZZ = Path(__file__).parents[1] / "support" / "fuzz.py"
 
 def batch(engine: str, first: int, count: int, folder: Path) -> None:
     """Runs so many damaged programs in a process of their own."""
-    environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(FUZZ.parents[1])}
+    environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(FUZZ.parents[2])}
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", str(FUZZ), str(count), str(first), engine],
         capture_output=True, text=True, timeout=60 + count, cwd=folder, env=environment,

@@ -1,6 +1,6 @@
 """The error of the approximate instructions, measured against float64: `ptxlab isa` shows it beside the bound.
 
-    PYTHONPATH=tests python tests/support/accuracy_cases.py
+    PYTHONPATH=tests/support python tests/support/accuracy_cases.py
 
 measures anew and writes ptxlab/isa/accuracy.json. Inputs: 16-bit floats all of them, f32 a million of each range.
 """
