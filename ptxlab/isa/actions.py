@@ -30,8 +30,12 @@ class Action(Enum):
     COMPARE = "compares two numbers", "pure"
     CLASSIFY = "tests what kind of number or address it is given", "pure"
     SELECT = "selects one of two by a predicate", "pure"
+    SELECT_BY_SIGN = "selects one of two by the sign of a number", "pure"
     NOT = "flips all bits", "pure"
-    OR = "joins bits", "pure"
+    AND = "gives the bits that both have", "pure"
+    OR = "gives the bits that either has", "pure"
+    EXCLUSIVE_OR = "gives the bits that differ", "pure"
+    REARRANGE = "puts bits of several sources together", "pure"
     SPECIAL_FUNCTION = "computes a function that a unit of its own computes", "pure"
     EXPONENTIAL = "computes a power of two", "pure"
     COUNT_PENDING = "counts the pending arrivals in the state that an mbarrier gave", "pure"
@@ -100,7 +104,8 @@ COMPUTES: dict[str, Action] = {
         A.MOVE: "mov", A.CONVERT: "cvt", A.CONVERT_ADDRESS: "cvta mapa getctarank", A.ADD: "add", A.SUBTRACT: "sub",
         A.MULTIPLY: "mul mul24 dp4a dp2a", A.MULTIPLY_ADD: "fma mad mad24", A.DIVIDE: "div", A.MINIMUM: "min",
         A.MAXIMUM: "max", A.CHANGE_SIGN: "neg abs", A.COMPARE: "set setp", A.CLASSIFY: "testp isspacep",
-        A.SELECT: "selp", A.NOT: "not", A.OR: "or", A.EXPONENTIAL: "ex2",
+        A.SELECT: "selp", A.SELECT_BY_SIGN: "slct", A.NOT: "not", A.AND: "and", A.OR: "or", A.EXCLUSIVE_OR: "xor",
+        A.REARRANGE: "lop3 shf prmt bfi", A.EXPONENTIAL: "ex2",
         A.SPECIAL_FUNCTION: "lg2 sin cos tanh rcp rsqrt sqrt popc bfind brev clz rem",
     }.items()
     for name in names.split()
