@@ -2,66 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.isa.table import form
 
 ENDS_BLOCK = frozenset({"bra", "brx", "ret", "exit", "call", "bar", "barrier", "trap"})
 """Instructions after which a new block begins: a warp may leave, split or stop there."""
 
 
-def cut(codes: list[Code], entries: Iterable[int]) -> tuple[list[Code], list[Block]]:
-    """The code in running order and its blocks. `entries` are the code indices where functions begin; the targets of
-    `codes` are code indices before, block numbers after."""
-    leaders = {0, *entries}
-    for k, code in enumerate(codes):
-        if code.name in ENDS_BLOCK:
-            leaders.add(k + 1)
-        leaders.update(code.targets)
-    starts = sorted(s for s in leaders if s < len(codes))
-    block_at = {start: b for b, start in enumerate(starts)}
-    ends = [*starts[1:], len(codes)]
-    after_call: dict[int, list[int]] = {}
-    for b, end in enumerate(ends):
-        if codes[end - 1].name == "call":
-            after_call.setdefault(codes[end - 1].register, []).append(b + 1)
-    successors: list[tuple[int, ...]] = []
-    for b, end in enumerate(ends):
-        last = codes[end - 1]
-        onward = (b + 1,) if b + 1 < len(starts) else ()
-        if last.name == "call":
-            successors.append((block_at[last.target], *(onward if last.guard else ())))
-        elif last.name in ("bra", "brx"):
-            jumps = tuple(block_at[t] for t in last.targets)
-            successors.append((*jumps, *(onward if last.guard else ())))
-        elif last.name in ("ret", "exit", "trap"):
-            returns = tuple(after_call.get(last.register, ())) if last.register >= 0 and last.name == "ret" else ()
-            successors.append((*returns, *(onward if last.guard else ())))
-        else:
-            successors.append(onward)
-    order = running_order(successors)
+def cut(codes: list[Code], entries: Sequence[int]) -> tuple[list[Code], list[Block], int]:
+    """The code in running order, its blocks, and the number of the block where the kernel begins. `entries` are the code
+    indices where functions begin, the kernel's first; the targets of `codes` are code indices before, block numbers
+    after.
+
+    Functions come before those that call them: lanes in a call go first, and lanes that wait behind it wait for them.
+    """
+    graph = _Graph(codes, entries)
+    order: list[int] = []
+    for routine in graph.routines(entries[0]):
+        order += running_order(graph.onward, graph.block_at[routine], graph.jumps)
     number = {old: new for new, old in enumerate(order)}
     laid: list[Code] = []
     blocks: list[Block] = []
     for new, old in enumerate(order):
         first = len(laid)
-        laid += codes[starts[old] : ends[old]]
+        if old < 0:
+            laid.append(_loop_end(laid[-1].line, number[~old]))
+            blocks.append(Block(new, first, len(laid), -1, (number[~old],)))
+            continue
+
+        def place(target: int, source: int = new) -> int:
+            """The number of a block; from within its loop, of the loop's end."""
+            there = number.get(target, -1)
+            return number.get(~target, there) if there <= source else there
+
+        laid += codes[graph.starts[old] : graph.ends[old]]
         last = laid[-1]
-        falls = last.name not in ("bra", "brx", "ret", "exit", "trap") or last.guard is not None
-        following = number.get(old + 1, -1) if falls else -1
-        last.targets = tuple(number[block_at[t]] for t in last.targets)
-        if last.target >= 0:
-            last.target = number[block_at[last.target]]
-        jumps = (last.target,) if last.name == "call" else last.targets
-        if last.name == "bra":
+        following = place(old + 1) if graph.falls(old) else -1
+        last.targets = tuple(place(graph.block_at[t]) for t in last.targets)
+        jumps: tuple[int, ...] = last.targets
+        if last.name == "call":
+            last.target = number[graph.block_at[last.target]]
+            jumps = (last.target,)
+        elif last.name == "bra":
             last.target = last.targets[0]
-        if last.name == "ret":
-            jumps = tuple(number[b] for b in after_call.get(last.register, ()) if b in number)
+        elif last.name == "ret":
+            jumps = tuple(number[b] for b in graph.behind_calls.get(last.register, ()) if b in number)
         blocks.append(Block(new, first, len(laid), following, jumps))
     for k, code in enumerate(laid):
         code.index = k
     for block in blocks:
         for code in laid[block.first : block.last]:
             code.block = block.index
-    return laid, blocks
+    return laid, blocks, number[graph.block_at[entries[0]]]
+
+
+def _loop_end(line: int, head: int) -> Code:
+    """The branch that an added end of a loop is: lanes wait here until the round is over for all."""
+    code = Code(-1, "bra", form("bra"), line)
+    code.targets, code.target = (head,), head
+    return code
+
+
+class _Graph:
+    """Blocks before they are numbered: where each starts and ends; `onward`, the blocks of its own function that may
+    follow; `behind_calls`, those that a function may return to, by the register that says which. A call is followed by
+    the block behind it, whatever the called function does."""
+
+    def __init__(self, codes: list[Code], entries: Sequence[int]) -> None:
+        leaders = {0, *entries}
+        for k, code in enumerate(codes):
+            if code.name in ENDS_BLOCK:
+                leaders.add(k + 1)
+            leaders.update(code.targets)
+        self.codes = codes
+        self.starts = sorted(s for s in leaders if s < len(codes))
+        self.block_at = {start: b for b, start in enumerate(self.starts)}
+        self.ends = [*self.starts[1:], len(codes)]
+        self.onward = [self._onward(b) for b in range(len(self.starts))]
+        self.behind_calls: dict[int, list[int]] = {}
+        for b, end in enumerate(self.ends[:-1]):
+            if codes[end - 1].name == "call":
+                self.behind_calls.setdefault(codes[end - 1].register, []).append(b + 1)
+
+    def _onward(self, block: int) -> tuple[int, ...]:
+        jumps = tuple(self.block_at[t] for t in self.codes[self.ends[block] - 1].targets)
+        return (*jumps, *((block + 1,) if self.falls(block) else ()))
+
+    def falls(self, block: int) -> bool:
+        """Whether lanes may go on at the next block of the text."""
+        last = self.codes[self.ends[block] - 1]
+        ends = last.name in ("bra", "brx", "ret", "exit", "trap") and last.guard is None
+        return not ends and block + 1 < len(self.starts)
+
+    def jumps(self, block: int, head: int) -> bool:
+        """Whether a block goes to `head` by a plain branch and in no other way."""
+        last = self.codes[self.ends[block] - 1]
+        return last.name == "bra" and not (self.falls(block) and block + 1 == head)
+
+    def routines(self, kernel: int) -> list[int]:
+        """Where the functions begin that the kernel may come to, called before caller."""
+        found: list[int] = []
+        begun: set[int] = set()
+
+        def visit(routine: int) -> None:
+            begun.add(routine)
+            for block in running_order(self.onward, self.block_at[routine]):
+                last = self.codes[self.ends[block] - 1] if block >= 0 else None
+                if last is not None and last.name == "call" and last.target not in begun:
+                    visit(last.target)
+            found.append(routine)
+
+        visit(kernel)
+        return found

@@ -125,7 +125,7 @@ def _computes(code: Code, given: list[Any], known: dict[int, Any], written: set[
 def routines(program: Program) -> list[int]:
     """For each instruction the first block of the function that it belongs to."""
     home = [-1] * len(program.blocks)
-    for start in {0, *(code.target for code in program.codes if code.name == "call")}:
+    for start in {program.entry, *(code.target for code in program.codes if code.name == "call")}:
         todo = [start]
         while todo:
             at = todo.pop()

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
+from ptxlab.emulate.rules.instructions import meets
+from ptxlab.emulate.rules.turns import polls
 from ptxlab.emulate.runtime.faults import unsupported
 from ptxlab.emulate.step import copies, flow, matrix, mbarriers
 from ptxlab.emulate.step.access import Site
@@ -57,6 +59,11 @@ class Translator:
         steps = [self.step(code) for code in self.program.codes]
         return Translated(steps, self.following, self.constants)
 
+    def turning(self) -> list[bool]:
+        """For each instruction whether other lanes may go next behind it, if the warp is apart."""
+        last = {block.last - 1 for block in self.program.blocks}
+        return [code.index in last or meets(code) for code in self.program.codes]
+
     def step(self, code: Code) -> Step:
         """The function of one instruction."""
         if code.form is None:
@@ -85,7 +92,7 @@ class Translator:
         assert form is not None
         sem, readers, write = form.op.sem, self.readers(code), self.write(code)
         if any(isinstance(s, Mem) for s in code.sources):
-            return _memory(sem, form, readers, write, Site(code, form), flow.polls(form))
+            return _memory(sem, form, readers, write, Site(code, form), polls(form))
         direct = [self._direct(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
         dest = self._direct_dest(code)
         if dest is not None and all(n is not None for n in direct) and 1 <= len(direct) <= 3:
