@@ -20,7 +20,7 @@ import numpy as np
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
-from ptxlab.emulate.jit.counting import RECORD, tally
+from ptxlab.emulate.jit.counting import RECORD, executions, tally
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.mbarrier_phases import Callback
@@ -94,7 +94,7 @@ class Worker:
         self.slots: list[Slot] = []
         self.table = np.zeros(run.resident, np.int64)
         self.sites = aligned(S.SITE_SIZE * built.sites + 32)
-        self.counts = np.zeros(2 * len(program.blocks), np.int64)
+        self.counts = np.zeros(2 * (len(program.blocks) + len(program.codes)), np.int64)
         self.tally = aligned(RECORD * len(program.codes) if built.instruments.counters else 0)
         self.tape = None if run.chosen is None else Tape(launch.trace, *run.chosen)
         if self.tape is not None:
@@ -227,7 +227,7 @@ class Run:
             if worker.result == S.FAULT:
                 raise self._fault(worker)
         if interrupted:
-            ran = sum(int(w.counts[::2].sum()) for w in self.workers)
+            ran = sum(int(w.counts[: 2 * len(self.program.blocks) : 2].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
 
@@ -260,16 +260,12 @@ class Run:
 
     def report(self, seconds: float) -> Report:
         """The counts by PTX line. What lowering added (the copies around a call) does not count."""
-        counts = np.sum([w.counts for w in self.workers], axis=0).reshape(-1, 2)
+        counts = np.sum([w.counts for w in self.workers], axis=0)
         lines: dict[int, tuple[int, int]] = {}
-        for block in self.program.blocks:
-            warps, threads = int(counts[block.index, 0]), int(counts[block.index, 1])
-            if not warps:
-                continue
-            for code in self.program.codes[block.first : block.last]:
-                if code.instruction is not None:
-                    a, b = lines.get(code.line, (0, 0))
-                    lines[code.line] = a + warps, b + threads
+        for code, (warps, threads) in zip(self.program.codes, executions(self.program, counts), strict=True):
+            if warps and code.instruction is not None:
+                a, b = lines.get(code.line, (0, 0))
+                lines[code.line] = a + warps, b + threads
         counters = None
         if self.launch.counters:
             records = np.sum([w.tally.view(np.int64).reshape(-1, RECORD // 8) for w in self.workers], axis=0)

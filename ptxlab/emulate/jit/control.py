@@ -9,8 +9,15 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code
 
 
+def _signed(bits: int) -> int:
+    """A 32-bit word as LLVM IR writes it."""
+    return (bits & 0xFFFFFFFF) - (bits << 1 & 0x100000000)
+
+
 class Control(Registers):
     """What ends a basic block. `jump`, `go`, `leave` and `wait` are the fast or the slow function's own."""
+
+    helpers_needed: dict[str, str]
 
     def jump(self, block: Block, target: Value) -> None:
         """Lanes whose guard holds go to `target` (a program counter, perhaps each its own), the others on."""
@@ -58,8 +65,8 @@ class Control(Registers):
         elif code.name == "brx":
             target = self._brx_target(code)
         else:
-            if not self.slow and code.guard is not None and self._leaves(code.target):
-                self._tally(code.target, self.mask_bits)
+            if code.leaves >= 0:
+                self._end_by_branch(code)
                 self.flush(self.alive_after(block))
                 self.leave(block)
                 return
@@ -67,10 +74,37 @@ class Control(Registers):
         self.flush(self.alive_after(block))
         self.jump(block, target)
 
-    def _leaves(self, target: int) -> bool:
-        """Whether a block does nothing but end the thread."""
-        code = self.program.codes[self.program.blocks[target].first]
-        return code.name in ("ret", "exit") and code.register < 0 and code.guard is None
+    # -- ends of threads -----------------------------------------------------------------------------------------------
+
+    def _end_by_branch(self, code: Code) -> None:
+        """Counts the last block for the lanes that end by branching there. The warp is counted for it with the last that
+        come, by this or by going there."""
+        t = self.t
+        p = t.let(f"getelementptr i8, ptr %counts, i64 {16 * code.target + 8}")
+        t.bump(p, "add i64", t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', self.mask_bits)])} to i64"))
+        some = t.let(f"icmp ne i32 {self.mask_bits}, 0")
+        t.bump("%ended.at", "or i32", t.let(f"select i1 {some}, i32 {_signed(1 << code.leaves)}, i32 0"))
+
+    def come_to_end(self, block: Block) -> None:
+        """Where a block is an end of threads: the warp has just been counted for it."""
+        if block.index in self.program.exits:
+            self.t.bump("%ended.at", "and i32", str(_signed(~(1 << self.program.exits.index(block.index)))))
+
+    def count_ends(self) -> str:
+        """LLVM text that counts the warp for the ends it has left by and not been counted for: its last lane ends."""
+        exits = self.program.exits
+        if not exits:
+            return ""
+        lines = ["define internal void @count.ends(ptr %counts, i32 %ended) noinline nounwind {", "entry:"]
+        for k, block in enumerate(exits):
+            lines += [
+                f"  %s{k} = lshr i32 %ended, {k}", f"  %b{k} = and i32 %s{k}, 1", f"  %n{k} = zext i32 %b{k} to i64",
+                f"  %p{k} = getelementptr i8, ptr %counts, i64 {16 * block}", f"  %o{k} = load i64, ptr %p{k}",
+                f"  %c{k} = add i64 %o{k}, %n{k}", f"  store i64 %c{k}, ptr %p{k}",
+            ]  # fmt: skip
+        self.helpers_needed["count.ends"] = "\n".join([*lines, "  ret void", "}"])
+        ended = self.t.name()
+        return f"  {ended} = load i32, ptr %ended.at\n  call void @count.ends(ptr %counts, i32 {ended})"
 
     def _brx_target(self, code: Code) -> Value:
         """The program counter chosen by `brx.idx`; an index past the list stops the kernel."""

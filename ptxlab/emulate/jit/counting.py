@@ -32,13 +32,11 @@ if TYPE_CHECKING:
 
 # A record of an instruction: pairs of i64 at these offsets, and the memo of `@count.banks`.
 ON, FAST, SLOW, DIVERGED = 0, 16, 32, 48
-GLOBAL, SHARED, LOCAL, AFTER, MEMO = 64, 96, 128, 144, 192
+GLOBAL, SHARED, LOCAL, MEMO = 64, 96, 128, 192
 RECORD = 384
 """ON: warps and threads whose guard held. FAST: what is needed beyond one, and at best beyond one, in the fast
 function, for all accesses of a class; SLOW: the same in the slow function. GLOBAL and SHARED: requests, bytes, needed,
-at best, for accesses whose space is found at run time and for atomics; LOCAL: requests, bytes. AFTER: of an instruction
-that lanes wait at, by how much the rest of its block was run more or less often than its beginning, by warps and
-threads."""
+at best, for accesses whose space is found at run time and for atomics; LOCAL: requests, bytes."""
 
 
 def leaders(program: Program) -> dict[int, int]:
@@ -102,13 +100,12 @@ class Counting(Control):
         self._add(code.index, ON, self._pair(some, lanes))
 
     def control(self, block: Block, code: Code) -> None:
-        if code.name == "bra" and not self.slow and self._leaves(code.target):
+        if code.leaves >= 0:
             self._parts()  # such a branch is a way to leave, and does not come to `jump`
         super().control(block, code)
 
     def jump(self, block: Block, target: Value) -> None:
-        if self.code.name != "bra" or self.slow or not self._leaves(self.code.target):
-            self._parts(target)
+        self._parts(target)
         super().jump(block, target)
 
     def _parts(self, target: Value | None = None) -> None:
@@ -284,24 +281,6 @@ class Counting(Control):
         return super().atom(i, address, *values)
 
 
-class CountingSlow(Counting):
-    """What the slow function counts besides: blocks whose lanes wait for others in the middle, and go on together."""
-
-    def _offer(self, block: Block, code: Code) -> None:
-        if code.index + 1 < block.last:
-            self._after(code.index, self._block_bits, -1)
-        super()._offer(block, code)  # type: ignore[misc]
-
-    def _run(self, block: Block, first: int, bits: str) -> None:
-        if first != block.first:
-            self._after(first - 1, bits, 1)
-        super()._run(block, first, bits)  # type: ignore[misc]
-
-    def _after(self, index: int, bits: str, sign: int) -> None:
-        lanes = self.t.let(f"zext i32 {self.t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64")
-        self._add(index, AFTER, self._pair(str(sign), self.t.let(f"mul i64 {lanes}, {sign}")))
-
-
 def _vector(numbers: Any) -> str:
     return "<" + ", ".join(f"i32 {n}" for n in numbers) + ">"
 
@@ -315,20 +294,28 @@ _DECLARED = {
 # -- what a launch leaves ----------------------------------------------------------------------------------------------
 
 
+def executions(program: Program, counts: np.ndarray) -> list[list[int]]:
+    """How many warps and threads have executed each instruction. `counts`: int64, pairs of warps and threads, one for
+    each basic block, then one for each instruction, by how much the rest of its block was run more or less often than
+    the instruction, where lanes have met there."""
+    blocks, rest = counts[: 2 * len(program.blocks)].reshape(-1, 2), counts[2 * len(program.blocks) :].reshape(-1, 2)
+    out = []
+    for block in program.blocks:
+        out += (blocks[block.index] + np.cumsum(rest[block.first : block.last], axis=0)
+                - rest[block.first : block.last]).tolist()  # fmt: skip
+    return out
+
+
 def tally(program: Program, counts: np.ndarray, records: np.ndarray) -> np.ndarray:
-    """The tally of a launch: `counts` (int64, shape (blocks, 2)) are warps and threads of each basic block, `records`
-    (int64, shape (codes, RECORD / 8)) what counted code has added up."""
+    """The tally of a launch: `counts` as the compiled code leaves them (see `executions`), `records` (int64, shape
+    (codes, RECORD / 8)) what counted code has added up."""
     out = np.zeros(len(program.codes), TALLY)
     leader = leaders(program)
     at = records[:, : MEMO // 8].tolist()
-    ran = [0, 0]
-    for code in program.codes:
+    for code, ran in zip(program.codes, executions(program, counts), strict=True):
         row, own = out[code.index], at[code.index]
-        if code.index == program.blocks[code.block].first:
-            ran = counts[code.block].tolist()
         row["warps"], row["threads"] = ran
         row["on_warps"], row["on_threads"] = own[0:2] if code.guard is not None else ran
-        ran = [n + more for n, more in zip(ran, own[AFTER // 8 :], strict=False)]
         row["divergent"] = own[DIVERGED // 8]
         if code.index in leader and code.space in ("global", "shared"):
             needed, best = ("sectors", "ideal") if code.space == "global" else ("wavefronts", "ideal")

@@ -66,7 +66,8 @@ class Emitter(Control):
             t.do(f"%{name}.p = getelementptr i8, ptr %{base}, i64 {offset}")
             t.do(f"%{name} = load {kind}, ptr %{name}.p")
         for name, base, offset in (
-            ("live", "ws", S.LIVE), ("wait", "ws", S.WAIT), ("fast.pc", "ws", S.FAST_PC), ("turn", "ws", S.DISPATCHES),
+            ("live", "ws", S.LIVE), ("wait", "ws", S.WAIT), ("fast.pc", "ws", S.FAST_PC), ("rounds", "ws", S.ROUNDS),
+            ("turn.left", "ws", S.TURN_LEFT), ("turn.lane", "ws", S.TURN_LANE), ("ended", "ws", S.ENDED),
             ("quantum", "ctx", S.QUANTUM), ("carry", "ws", S.CARRY),
         ):  # fmt: skip
             t.do(f"%{name}.at = getelementptr i8, ptr %{base}, i64 {offset}")

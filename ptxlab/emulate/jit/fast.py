@@ -27,6 +27,7 @@ class Fast(Emitter):
         bits = t.let("load i32, ptr %live.at")
         self.begin(block, block.last, bits)
         self.count(block, bits)
+        self.come_to_end(block)
         for code in self.program.codes[block.first : block.last]:
             self.code = code
             t.do(f"; {code.line}: {code.form.opcode if code.form else code.name}")
@@ -73,6 +74,8 @@ class Fast(Emitter):
     def _split(self, pcs: str, alive: int) -> None:
         """The lanes part: each gets its own program counter and its own copy of the uniform registers."""
         self.t.do(f"store <{W} x i32> {pcs}, ptr %ws, align 64")
+        if self.code.rounds:
+            self.t.do(f"store i32 {self.code.rounds}, ptr %rounds.at")
         name, count = self.table(alive)
         self.t.do(f"call void @spread(ptr %ws, ptr {name}, i32 {count})")
         self.t.do(f"ret i32 {S.DIVERGED}")
@@ -106,11 +109,13 @@ class Fast(Emitter):
         rest = t.let(f"and i32 {t.let('load i32, ptr %live.at')}, {others}")
         t.do(f"store i32 {rest}, ptr %live.at")
         if stays < 0:
+            t.lines += self.count_ends().splitlines()
             t.do(f"ret i32 {S.DONE}")
             return
         gone, on = t.label("gone"), t.label("on")
         t.do(f"br i1 {t.let(f'icmp eq i32 {rest}, 0')}, label %{gone}, label %{on}")
         t.at(gone)
+        t.lines += self.count_ends().splitlines()
         t.do(f"ret i32 {S.DONE}")
         t.at(on)
         self.go(stays)

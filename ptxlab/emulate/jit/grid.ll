@@ -184,13 +184,17 @@ init:
   %i = phi i64 [0, %start], [%i1, %init]
   %i.off = mul i64 %i, ${STATE_SIZE}
   %i.ws = getelementptr i8, ptr %states, i64 %i.off
-  call void @llvm.memset.p0.i64(ptr %i.ws, i8 0, i64 128, i1 false)
+  store <32 x i32> splat (i32 ${ENTRY}), ptr %i.ws, align 64
   %i.first.p = getelementptr i8, ptr %i.ws, i64 ${FIRST_LIVE}
   %i.first = load i32, ptr %i.first.p
   %i.live.p = getelementptr i8, ptr %i.ws, i64 ${LIVE}
   store i32 %i.first, ptr %i.live.p
   %i.rest.p = getelementptr i8, ptr %i.ws, i64 ${WAIT}
   call void @llvm.memset.p0.i64(ptr %i.rest.p, i8 0, i64 16, i1 false)
+  %i.fast.p = getelementptr i8, ptr %i.ws, i64 ${FAST_PC}
+  store i32 ${ENTRY}, ptr %i.fast.p
+  %i.turn.p = getelementptr i8, ptr %i.ws, i64 ${TURN_LEFT}
+  call void @llvm.memset.p0.i64(ptr %i.turn.p, i8 0, i64 12, i1 false)
   %i.carry.p = getelementptr i8, ptr %i.ws, i64 ${CARRY}
   store i32 0, ptr %i.carry.p
   %i.spins.p = getelementptr i8, ptr %i.ws, i64 ${SPINS}

@@ -612,3 +612,17 @@ wake:
 finish:
   ret void
 }
+
+; Lanes have ended: whoever still waits for them meets those that are there.
+define internal void @meet.waiting(ptr %ws) noinline nounwind {
+entry:
+  %live.p = getelementptr i8, ptr %ws, i64 ${LIVE}
+  %live = load i32, ptr %live.p
+  %kinds = getelementptr i8, ptr %ws, i64 ${MEETING}
+  %kv = load <32 x i32>, ptr %kinds, align 64
+  %waits.v = icmp ne <32 x i32> %kv, zeroinitializer
+  %waits = bitcast <32 x i1> %waits.v to i32
+  %left = and i32 %waits, %live
+  call void @meet(ptr %ws, i32 %left)
+  ret void
+}

@@ -41,9 +41,11 @@ def helpers(program: Program, sites: int) -> str:
     )  # fmt: skip
 
 
-def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bool = False, traced: str = "") -> str:
+def grid(
+    state_size: int, start_registers: list[tuple[int, int]], entry: int, *, checked: bool = False, traced: str = ""
+) -> str:  # fmt: skip
     """`@grid(ctx)`, the loop over CTAs, for warps with so many bytes of state. `start_registers`: (offset, bytes) of
-    registers that may be read before they are written; they start as zeros. checked: tells the checks of CTAs that
+    registers that may be read before they are written; they start as zeros. entry: the program counter where warps start. checked: tells the checks of CTAs that
     start and of barriers that open. traced: code for the start of a warp (`%i`, `%i.ws`) of a block (`%n`)."""
     zeros = "\n".join(
         f"  %reg.{k} = getelementptr i8, ptr %i.ws, i64 {offset}\n"
@@ -57,6 +59,7 @@ def grid(state_size: int, start_registers: list[tuple[int, int]], *, checked: bo
         "grid.ll",
         STATE_SIZE=state_size,
         ZERO_REGISTERS=zeros,
+        ENTRY=entry,
         STARTED=started,
         OPENED=opened if checked else "",
         TRACED=traced,

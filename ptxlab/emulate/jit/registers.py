@@ -54,15 +54,6 @@ class Registers(Specials, Atomics, Mbarriers, Accesses):
         t.bump(q, "add i64", lanes)
         t.bump("%quantum.at", "sub i64", str(block.last - block.first))
 
-    def _tally(self, target: int, bits: str) -> None:
-        """Counts the last block for the lanes in `bits`, which end without entering it. Lanes that stay come to it
-        later, and with them the warp is counted."""
-        t = self.t
-        p = t.let(f"getelementptr i8, ptr %counts, i64 {16 * target}")
-        t.bump(p, "add i64", t.let(f"zext i1 {t.let(f'icmp eq i32 {bits}, {self._block_bits}')} to i64"))
-        q = t.let(f"getelementptr i8, ptr {p}, i64 8")
-        t.bump(q, "add i64", t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64"))
-
     def mask_vector(self) -> str:
         return self._mask
 

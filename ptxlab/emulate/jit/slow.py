@@ -1,12 +1,12 @@
 """The function for a warp that has split: every lane has its own program counter, and groups of lanes take turns.
 
-The lanes with the smallest program counter run a block, their writes masked; blocks are numbered so that this brings
-lanes together early. Three of four turns go that way, the fourth to a lane chosen in rotation, so that a lane that
-spins cannot keep the one it waits for from running. Once all live lanes stand at the start of one block, and what
-should be uniform there is, the warp goes back to the fast function.
+Whose turn it is `ptxlab.emulate.rules.turns` says; the dispatcher here is the same in LLVM IR. Lanes that have it run a
+block, their writes masked. Once all live lanes stand at the start of one block, and what should be uniform there is,
+the warp goes back to the fast function.
 
 Lanes that come to a `.sync` instruction wait there for the other lanes that it names, wherever those come from. They
-leave what they bring in the warp's state, and when the last has come (`@meet`) each goes on with what all have brought.
+leave what they bring in the warp's state, and when the last has come (`@meet`) each goes on with what all have brought:
+before anyone has a turn, all that have met take what they are given (their program counters are odd until then).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.program.model import Block, Code, Literal
+from ptxlab.emulate.rules.turns import PATIENCE, TURN
 from ptxlab.isa import types
 
 
@@ -53,26 +54,11 @@ dispatch:
   %d.none = icmp eq i32 %d.run, 0
   br i1 %d.none, label %d.stuck, label %d.quantum
 d.stuck:
-  %d.kinds.p = getelementptr i8, ptr %ws, i64 {S.MEETING}
-  %d.kinds = load <{W} x i32>, ptr %d.kinds.p, align 64
-  %d.meet.v = icmp ne <{W} x i32> %d.kinds, zeroinitializer
-  %d.meet.b = bitcast <{W} x i1> %d.meet.v to i32
-  %d.meet = and i32 %d.meet.b, %d.live
-  br label %d.try
-d.try:
-  %d.left = phi i32 [%d.meet, %d.stuck], [%d.left2, %d.tried]
-  %d.no.left = icmp eq i32 %d.left, 0
-  br i1 %d.no.left, label %leave, label %d.meeting
-d.meeting:
-  %d.left1 = sub i32 %d.left, 1
-  %d.left2 = and i32 %d.left, %d.left1
-  %d.first = xor i32 %d.left, %d.left2
-  call void @meet(ptr %ws, i32 %d.first)
-  %d.wait2 = load i32, ptr %wait.at
-  %d.met = icmp ne i32 %d.wait2, %d.wait
-  br i1 %d.met, label %dispatch, label %d.tried
-d.tried:
-  br label %d.try
+  %d.dead = icmp eq i32 %d.live, 0
+  br i1 %d.dead, label %d.end, label %leave
+d.end:
+{self.count_ends()}
+  br label %leave
 leave:
   ret i32 {S.DONE}
 d.quantum:
@@ -85,22 +71,55 @@ suspend:
   ret i32 {S.SUSPENDED}
 d.choose:
   %d.pcs = load <{W} x i32>, ptr %ws, align 64
-  %d.runv = bitcast i32 %d.run to <{W} x i1>
-  %d.low = select <{W} x i1> %d.runv, <{W} x i32> %d.pcs, <{W} x i32> splat (i32 2147483647)
+  %d.met.v = trunc <{W} x i32> %d.pcs to <{W} x i1>
+  %d.met.b = bitcast <{W} x i1> %d.met.v to i32
+  %d.met = and i32 %d.met.b, %d.run
+  %d.no.met = icmp eq i32 %d.met, 0
+  %d.can = select i1 %d.no.met, i32 %d.run, i32 %d.met
+  %d.canv = bitcast i32 %d.can to <{W} x i1>
+  %d.low = select <{W} x i1> %d.canv, <{W} x i32> %d.pcs, <{W} x i32> splat (i32 2147483647)
   %d.min = call i32 @llvm.vector.reduce.umin.v{W}i32(<{W} x i32> %d.low)
-  %d.turn = load i32, ptr %turn.at
-  %d.turn1 = add i32 %d.turn, 1
-  store i32 %d.turn1, ptr %turn.at
-  %d.phase = and i32 %d.turn, 255
-  %d.fair = icmp uge i32 %d.phase, 192
-  %d.lane0 = lshr i32 %d.turn, 8
-  %d.lane = and i32 %d.lane0, 31
+  br i1 %d.no.met, label %d.turn, label %d.go
+d.turn:
+  %d.left = load i32, ptr %turn.left.at
+  %d.lasts = icmp ne i32 %d.left, 0
+  br i1 %d.lasts, label %d.lasting, label %d.lowest
+d.lasting:
+  %d.lane = load i32, ptr %turn.lane.at
   %d.bit = shl i32 1, %d.lane
   %d.bit.run = and i32 %d.bit, %d.run
-  %d.can = icmp ne i32 %d.bit.run, 0
-  %d.use = and i1 %d.fair, %d.can
+  %d.over = icmp eq i32 %d.bit.run, 0
+  %d.left1 = sub i32 %d.left, 1
+  %d.left2 = select i1 %d.over, i32 0, i32 %d.left1
+  store i32 %d.left2, ptr %turn.left.at
   %d.theirs = extractelement <{W} x i32> %d.pcs, i32 %d.lane
-  %d.pc = select i1 %d.use, i32 %d.theirs, i32 %d.min
+  br i1 %d.over, label %d.lowest, label %d.go
+d.lowest:
+  %d.rounds = load i32, ptr %rounds.at
+  %d.patient = icmp ult i32 %d.rounds, {PATIENCE}
+  br i1 %d.patient, label %d.go, label %d.spent.all
+d.spent.all:
+  store i32 0, ptr %rounds.at
+  %d.min.0 = insertelement <{W} x i32> poison, i32 %d.min, i64 0
+  %d.min.v = shufflevector <{W} x i32> %d.min.0, <{W} x i32> poison, <{W} x i32> zeroinitializer
+  %d.higher.v = icmp ne <{W} x i32> %d.pcs, %d.min.v
+  %d.higher.b = bitcast <{W} x i1> %d.higher.v to i32
+  %d.passed = and i32 %d.higher.b, %d.run
+  %d.alone = icmp eq i32 %d.passed, 0
+  br i1 %d.alone, label %d.go, label %d.give
+d.give:
+  %d.last = load i32, ptr %turn.lane.at
+  %d.above.m = shl i32 -2, %d.last
+  %d.above = and i32 %d.passed, %d.above.m
+  %d.wraps = icmp eq i32 %d.above, 0
+  %d.chosen = select i1 %d.wraps, i32 %d.passed, i32 %d.above
+  %d.next = call i32 @llvm.cttz.i32(i32 %d.chosen, i1 false)
+  store i32 %d.next, ptr %turn.lane.at
+  store i32 {TURN}, ptr %turn.left.at
+  %d.given = extractelement <{W} x i32> %d.pcs, i32 %d.next
+  br label %d.go
+d.go:
+  %d.pc = phi i32 [%d.min, %d.choose], [%d.theirs, %d.lasting], [%d.min, %d.lowest], [%d.min, %d.spent.all], [%d.given, %d.give]
   %d.pc.0 = insertelement <{W} x i32> poison, i32 %d.pc, i64 0
   %d.pc.v = shufflevector <{W} x i32> %d.pc.0, <{W} x i32> poison, <{W} x i32> zeroinitializer
   %d.here = icmp eq <{W} x i32> %d.pcs, %d.pc.v
@@ -116,6 +135,7 @@ d.choose:
         self.t.at(f"b{block.index}")
         bits = self._rejoin(block)
         self.count(block, bits)
+        self.come_to_end(block)
         self._run(block, block.first, bits)
 
     def _rejoin(self, block: Block) -> str:
@@ -126,7 +146,7 @@ d.choose:
         live = t.let("load i32, ptr %live.at")
         t.do(f"br i1 {t.let(f'icmp eq i32 {bits}, {live}')}, label %{together}, label %{stay}")
         t.at(together)
-        t.do("store i32 0, ptr %turn.at")  # nobody has waited: the turns begin anew, so that lanes meet early again
+        self._forget_turns()
         name, count = self.table(self.alive[block.index])
         same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live})")
         t.do(f"br i1 {same}, label %{back}, label %{stay}")
@@ -135,6 +155,11 @@ d.choose:
         t.do(f"ret i32 {S.CONVERGED}")
         t.at(stay)
         return bits
+
+    def _forget_turns(self) -> None:
+        """The lanes are together: turns begin anew."""
+        for field in ("rounds", "turn.left", "turn.lane"):
+            self.t.do(f"store i32 0, ptr %{field}.at")
 
     def _run(self, block: Block, first: int, bits: str) -> None:
         """The code of a block from an index on, for some lanes."""
@@ -153,11 +178,23 @@ d.choose:
                     self.t.at(f"after{code.index}")
                     for group in self.groups.values():  # checks made before the exchange do not dominate
                         group.pointer = ""
-                    self._run(block, code.index + 1, self.t.let("load i32, ptr %mask.p"))
+                    bits = self.t.let("load i32, ptr %mask.p")
+                    self._count_rest(block, code.index, 1, bits)
+                    self._run(block, code.index + 1, bits)
                 return
             self.plain(code)
         self.flush(self.alive_after(block))
         self.go(block.next)
+
+    def _count_rest(self, block: Block, index: int, sign: int, bits: str) -> None:
+        """The rest of a block behind an exchange is run by others than its beginning."""
+        t = self.t
+        if index + 1 == block.last:
+            return
+        p = t.let(f"getelementptr i8, ptr %counts, i64 {16 * (len(self.program.blocks) + index)}")
+        t.bump(p, "add i64", str(sign))
+        lanes = t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64")
+        t.bump(t.let(f"getelementptr i8, ptr {p}, i64 8"), "add i64" if sign > 0 else "sub i64", lanes)
 
     def _set_pc(self, bits: str, target: str) -> None:
         """Program counters of the lanes in `bits`; `target` is a vector."""
@@ -171,15 +208,21 @@ d.choose:
         self.t.do("br label %dispatch")
 
     def jump(self, block: Block, target: Value) -> None:
+        t = self.t
+        if self.code.rounds:
+            some = t.let(f"icmp ne i32 {self.mask_bits}, 0")
+            t.bump("%rounds.at", "add i32", t.let(f"select i1 {some}, i32 {self.code.rounds}, i32 0"))
         if block.next >= 0:
             self._set_pc(self._block_bits, f"splat (i32 {self.pc(block.next)})")
         self._set_pc(self.mask_bits, self.vector(target))
-        self.t.do("br label %dispatch")
+        t.do("br label %dispatch")
 
     def leave(self, block: Block) -> None:
         t = self.t
         others = t.let(f"xor i32 {self.mask_bits}, -1")
         t.bump("%live.at", "and i32", others)
+        if any(exchanges(code) for code in self.program.codes):
+            t.do("call void @meet.waiting(ptr %ws)")  # lanes that have ended are waited for no longer
         if self.code.guard is not None and block.next >= 0:
             self._set_pc(self._block_bits, f"splat (i32 {self.pc(block.next)})")
         t.do("br label %dispatch")
@@ -241,6 +284,7 @@ d.choose:
             new = t.let(f"select <{W} x i1> {self._mask}, <{W} x i32> {vector}, <{W} x i32> {old}")
             t.do(f"store <{W} x i32> {new}, ptr {p}, align 64")
         self.flush(self._all_alive(block, code.index + (0 if warpwide else 1)))
+        self._count_rest(block, code.index, -1, self._block_bits)
         if code.guard is not None:
             self._set_pc(self._block_bits, f"splat (i32 {self._behind(block, code)})")
         self._set_pc(self.mask_bits, f"splat (i32 {2 * code.index + 1})")

@@ -40,7 +40,7 @@ CTA_SIZE = 384
 
 # -- a warp's state
 # Program counters are twice a code index: an even one is the start of a block, 2k + 1 stands behind the exchange of k.
-PC, LIVE, WAIT, MODE, FAST_PC, DISPATCHES, WARP_ID, LOCAL = 0, 128, 132, 136, 140, 144, 148, 152
+PC, LIVE, WAIT, MODE, FAST_PC, ROUNDS, WARP_ID, LOCAL = 0, 128, 132, 136, 140, 144, 148, 152
 FIRST_LIVE, CARRY, YES, ASKED = 160, 164, 168, 172
 ALL_DOT = 176  # whether all bf16 products of this basic block so far went the fast way (see `products`)
 TRACED = 180  # whether its steps are recorded
@@ -52,7 +52,10 @@ TID_X, TID_Y, TID_Z = 320, 448, 576
 MEETING, MEMBERS, OFFERED, GIVEN_MEMBERS, GIVEN = 704, 832, 960, 1728, 1856  # 3 operands of 256 bytes each
 # Of each lane that spins: where the mbarrier lies (host pointer), the word whose phase it asks for, the wait's index.
 SPIN_AT, SPIN_FOR, SPIN_CODE = 2624, 2880, 3136
-REGISTERS = 3264
+# whose turn it is while the warp is apart, with ROUNDS (see `ptxlab.emulate.rules.turns`)
+TURN_LEFT, TURN_LANE = 3264, 3268
+ENDED = 3272  # bits: the ends of threads (`Program.exits`) that lanes have left by and the warp is not counted for yet
+REGISTERS = 3328
 
 # -- what a warp function returns
 DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED = 0, 1, 2, 3, 4

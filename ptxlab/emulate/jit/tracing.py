@@ -93,10 +93,12 @@ class TracingSlow(Control):
         bits = t.let("load i32, ptr %mask.p")
         others, stays, on = t.label("others"), t.label("stays"), t.label("on")
         t.do(f"br i1 %traced, label %{stays}, label %{others}")
-        t.at(stays)  # where all lanes are together, the turns begin anew: no lane has waited for long
-        together = t.let(f"icmp eq i32 {bits}, {t.let('load i32, ptr %live.at')}")
-        turn = t.let(f"select i1 {together}, i32 0, i32 {t.let('load i32, ptr %turn.at')}")
-        t.do(f"store i32 {turn}, ptr %turn.at")
+        t.at(stays)
+        live = t.let("load i32, ptr %live.at")
+        together = t.label("together")
+        t.do(f"br i1 {t.let(f'icmp eq i32 {bits}, {live}')}, label %{together}, label %{on}")
+        t.at(together)
+        self._forget_turns()  # type: ignore[attr-defined]
         t.do(f"br label %{on}")
         t.at(others)
         super()._rejoin(block)  # type: ignore[misc]
