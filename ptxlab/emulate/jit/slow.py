@@ -18,7 +18,9 @@ from ptxlab.emulate.jit.analysis import reads
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, Value
+from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.model import Block, Code, Literal
+from ptxlab.emulate.rules.instructions import is_members
 from ptxlab.emulate.rules.turns import PATIENCE, TURN
 from ptxlab.isa import types
 
@@ -126,6 +128,14 @@ d.go:
   %d.here.b = bitcast <{W} x i1> %d.here to i32
   %d.mask = and i32 %d.here.b, %d.run
   store i32 %d.mask, ptr %mask.p
+  %d.together = icmp eq i32 %d.mask, %d.live
+  br i1 %d.together, label %d.forget, label %d.run.them
+d.forget:
+  store i32 0, ptr %rounds.at
+  store i32 0, ptr %turn.left.at
+  store i32 0, ptr %turn.lane.at
+  br label %d.run.them
+d.run.them:
   switch i32 %d.pc, label %fault [{" ".join(cases)}]""".splitlines()[1:]
         self.t.declared.add(f"declare i32 @llvm.vector.reduce.umin.v{W}i32(<{W} x i32>)")
 
@@ -146,7 +156,10 @@ d.go:
         live = t.let("load i32, ptr %live.at")
         t.do(f"br i1 {t.let(f'icmp eq i32 {bits}, {live}')}, label %{together}, label %{stay}")
         t.at(together)
-        self._forget_turns()
+        if waits_for_others(self.program.codes[block.first]):  # it came from there, to wait here
+            t.do(f"br label %{stay}")
+            t.at(stay)
+            return bits
         name, count = self.table(self.alive[block.index])
         same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live})")
         t.do(f"br i1 {same}, label %{back}, label %{stay}")
@@ -155,11 +168,6 @@ d.go:
         t.do(f"ret i32 {S.CONVERGED}")
         t.at(stay)
         return bits
-
-    def _forget_turns(self) -> None:
-        """The lanes are together: turns begin anew."""
-        for field in ("rounds", "turn.left", "turn.lane"):
-            self.t.do(f"store i32 0, ptr %{field}.at")
 
     def _run(self, block: Block, first: int, bits: str) -> None:
         """The code of a block from an index on, for some lanes."""
@@ -245,14 +253,8 @@ d.go:
         return [
             k
             for k, (s, t) in enumerate(zip(code.sources, code.source_types, strict=True))
-            if s is not None and not (t == "int" and isinstance(s, Literal)) and not self._is_members(code, k)
+            if s is not None and not (t == "int" and isinstance(s, Literal)) and not is_members(code, k)
         ]
-
-    @staticmethod
-    def _is_members(code: Code, k: int) -> bool:
-        assert code.form is not None
-        specs = [s for s in code.form.op.operands if s.role != "dst"]
-        return specs[k].name == "membermask"
 
     def _slot(self, base: int, k: int) -> str:
         return self.t.let(f"getelementptr i8, ptr %ws, i64 {base + 256 * k}")
@@ -276,7 +278,7 @@ d.go:
         if warpwide:
             members = self.const("i32", -1)
         else:
-            at = next(k for k in range(len(code.sources)) if self._is_members(code, k))
+            at = next(k for k in range(len(code.sources)) if is_members(code, k))
             members = self._read(code.sources[at], "b32")
         for base, vector in ((S.MEMBERS, self.vector(members)), (S.MEETING, f"splat (i32 {self._kind(code)})")):
             p = t.let(f"getelementptr i8, ptr %ws, i64 {base}")
@@ -347,7 +349,7 @@ d.go:
             for k, s in enumerate(code.sources):
                 if isinstance(s, Literal) and code.source_types[k] == "int":
                     sources[k] = s.value
-                elif self._is_members(code, k):
+                elif is_members(code, k):
                     sources[k] = Value(members, "i32", True)
             self._met(code, bits, sources)
             self.mask_bits, self._mask = members, t.let(f"bitcast i32 {members} to <{W} x i1>")

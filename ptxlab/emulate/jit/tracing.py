@@ -91,15 +91,8 @@ class TracingSlow(Control):
         """The lanes that go on here; those of a recorded warp stay in this function, also when all are together."""
         t = self.t
         bits = t.let("load i32, ptr %mask.p")
-        others, stays, on = t.label("others"), t.label("stays"), t.label("on")
-        t.do(f"br i1 %traced, label %{stays}, label %{others}")
-        t.at(stays)
-        live = t.let("load i32, ptr %live.at")
-        together = t.label("together")
-        t.do(f"br i1 {t.let(f'icmp eq i32 {bits}, {live}')}, label %{together}, label %{on}")
-        t.at(together)
-        self._forget_turns()  # type: ignore[attr-defined]
-        t.do(f"br label %{on}")
+        others, on = t.label("others"), t.label("on")
+        t.do(f"br i1 %traced, label %{on}, label %{others}")
         t.at(others)
         super()._rejoin(block)  # type: ignore[misc]
         t.do(f"br label %{on}")

@@ -6,10 +6,17 @@ from collections.abc import Sequence
 
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules.instructions import meets
 from ptxlab.isa.table import form
 
 ENDS_BLOCK = frozenset({"bra", "brx", "ret", "exit", "call", "bar", "barrier", "trap"})
 """Instructions after which a new block begins: a warp may leave, split or stop there."""
+
+
+def waits_for_others(code: Code) -> bool:
+    """Whether lanes that execute this may have to wait for others that do not: an exchange under a guard. It begins a
+    block, so that a warp may come apart in front of it."""
+    return code.guard is not None and code.form is not None and code.form.op.kind != "warp" and meets(code)
 
 
 def cut(codes: list[Code], entries: Sequence[int]) -> tuple[list[Code], list[Block], int]:
@@ -76,6 +83,8 @@ class _Graph:
         for k, code in enumerate(codes):
             if code.name in ENDS_BLOCK:
                 leaders.add(k + 1)
+            if waits_for_others(code):
+                leaders.add(k)
             leaders.update(code.targets)
         self.codes = codes
         self.starts = sorted(s for s in leaders if s < len(codes))

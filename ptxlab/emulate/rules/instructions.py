@@ -33,6 +33,13 @@ def meets(code: Code) -> bool:
     )
 
 
+def is_members(code: Code, k: int) -> bool:
+    """Whether a source operand is the mask of the lanes that meet."""
+    assert code.form is not None
+    specs = [s for s in code.form.op.operands if s.role != "dst"]
+    return specs[k].name == "membermask"
+
+
 def aligned(code: Code) -> bool:
     """Whether a barrier of the block wants whole warps."""
     return code.name == "bar" or "aligned" in words_of(code)
