@@ -1,6 +1,6 @@
 """Random kernels with irregular control flow, whose results tell which lanes ran together, and in which order.
 
-A program is a row of labelled blocks. Behind each, lanes go anywhere: forward into or out of what loops there are, back
+A kernel holds several programs, one for each block of the grid: that many are compiled in one go. A program is a row of labelled blocks. Behind each, lanes go anywhere: forward into or out of what loops there are, back
 while they have fuel (so every program ends), by `brx.idx`, through functions, out of the kernel. Blocks mix
 `activemask` into a hash of each lane, take tickets from a counter in memory, write and read one place that all lanes
 share: so a lane's result changes with whoever ran before it and beside it.
@@ -45,19 +45,19 @@ END{name}:
 
 
 class Flow:
-    """Writes one program."""
+    """Writes one program; its labels and functions end in `name`."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+    def __init__(self, seed: int, name: str) -> None:
+        self.random, self.name = random.Random(seed), name
         self.lines: list[str] = []
         self.count = 0
         self.locks = self.random.random() < 0.1
         self.waits = self.random.choice(("", "", "vote", "warp", "warp guard", "block"))
-        self.functions = [f"f{k}" for k in range(self.random.choice((0, 0, 0, 1, 1, 2)))]
+        self.functions = [f"f{k}_{name}" for k in range(self.random.choice((0, 0, 0, 1, 1, 2)))]
         self.recursive = bool(self.functions) and self.random.random() < 0.2
         self.atomic = self.random.random() < 0.5
         self.blocks = self.random.choice((3, 4, 4, 5, 5, 6, 7, 9))
-        self.fuel = self.random.choice((1, 3, 3, 7, 7, 15, 31, 63))
+        self.fuel = self.random.choice((1, 2, 3, 3, 5, 7, 7, 15, 31))
 
     def emit(self, text: str) -> None:
         self.lines.append("    " + text)
@@ -70,18 +70,15 @@ class Flow:
 
     def predicate(self, p: str, of: str = HASH) -> None:
         """A predicate that differs from lane to lane and from round to round."""
-        bits = self.random.choice((1, 2, 3, 4, 5, 8, 12, 31))
-        self.emit(f"mul.lo.u32 %r7, {of}, {self.random.choice((0x9E3779B1, 0x85EBCA6B, 3, 1))};")
-        self.emit(f"shr.u32 %r7, %r7, {self.random.choice((0, 5, 13, 27))};")
-        self.emit(f"and.b32 %r7, %r7, {bits};")
+        bits = self.random.choice((1, 2, 3, 5, 9, 31)) << self.random.choice((0, 5, 13, 19, 26))
+        self.emit(f"and.b32 %r7, {of}, {bits};")
         self.emit(f"setp.{self.random.choice(('eq', 'ne', 'ne'))}.u32 {p}, %r7, 0;")
 
     def body(self, label: int) -> None:
         """What a block of the kernel does: it leaves a mark of who is here."""
-        self.lines.append(f"B{label}:")
+        self.lines.append(f"B{label}_{self.name}:")
         self.emit("activemask.b32 %r8;")
-        self.emit(f"xor.b32 %r8, %r8, {self.random.getrandbits(16) | 1};")
-        self.emit(f"mad.lo.u32 {HASH}, {HASH}, 33, %r8;")
+        self.emit(f"mad.lo.u32 {HASH}, {HASH}, {self.random.choice((0x9E3779B1, 0x85EBCA6B, 33))}, %r8;")
         if self.atomic and self.random.random() < 0.3:
             self.emit(f"atom.global.add.u32 {TICKET}, [%rd6], 1;")
             self.emit(f"xor.b32 {HASH}, {HASH}, {TICKET};")
@@ -98,7 +95,7 @@ class Flow:
         if self.random.random() < 0.3:
             self.wait()
         if self.locks and self.random.random() < 0.3:
-            self.lines += LOCK.format(n=self.fresh(), ticket=TICKET, hash=HASH).strip("\n").splitlines()
+            self.lines += LOCK.format(n=f"{self.fresh()}_{self.name}", ticket=TICKET, hash=HASH).strip("\n").splitlines()
 
     def wait(self) -> None:
         """Lanes meet: those that are here, or all that are left."""
@@ -137,7 +134,7 @@ class Flow:
 
     def onward(self, at: int) -> None:
         """The end of a block of the kernel."""
-        ahead = [f"B{k}" for k in range(at + 1, self.blocks)] + ["END"]
+        ahead = [f"B{k}_{self.name}" for k in range(at + 1, self.blocks)] + [f"END_{self.name}"]
         choice = self.random.random()
         if choice < 0.15:
             return
@@ -145,18 +142,18 @@ class Flow:
             self.predicate("%p1")
             self.emit(f"@{self.random.choice(('', '!'))}%p1 bra {self.random.choice(ahead)};")
         elif choice < 0.65:
-            self.back("%p1", f"B{self.random.randint(max(0, at - 3), at)}")
+            self.back("%p1", f"B{self.random.randint(max(0, at - 3), at)}_{self.name}")
         elif choice < 0.72:
             self.emit(f"bra {self.random.choice(ahead[:4])};")
         elif choice < 0.86:
             self.scatter(at, ahead)
         elif choice < 0.94:
             self.predicate("%p1")
-            self.emit(f"@%p1 {self.random.choice(('exit', 'ret', 'bra OUT'))};")
+            self.emit(f"@%p1 {self.random.choice(('exit', 'ret', f'bra OUT_{self.name}'))};")
         else:
             self.predicate("%p1")
             self.emit(f"@%p1 bra {ahead[0]};")
-            self.back("%p1", f"B{self.random.randint(0, at)}")
+            self.back("%p1", f"B{self.random.randint(0, at)}_{self.name}")
 
     def back(self, p: str, label: str) -> None:
         """A branch back, as long as there is fuel."""
@@ -172,7 +169,7 @@ class Flow:
         """`brx.idx`, perhaps with ways back."""
         n, ways = self.fresh(), self.random.choices(ahead, k=self.random.randint(1, 3))
         first = len(ways)
-        ways += [f"B{self.random.randint(max(0, at - 3), at)}" for _ in range(self.random.choice((0, 0, 1, 2)))]
+        ways += [f"B{self.random.randint(max(0, at - 3), at)}_{self.name}" for _ in range(self.random.choice((0, 0, 1, 2)))]
         self.emit(f"shr.u32 %r7, {HASH}, 3;")
         self.emit(f"rem.u32 %r9, %r7, {len(ways)};")
         if len(ways) > first:
@@ -180,9 +177,9 @@ class Flow:
             self.emit(f"setp.gt.s32 %p1, {FUEL}, 0;")
             self.emit("selp.u32 %r9, %r9, %r7, %p1;")
             self.emit(f"sub.u32 {FUEL}, {FUEL}, 1;")
-        self.emit(f"TABLE{n}: .branchtargets {', '.join(ways)};")
+        self.emit(f"TABLE{n}_{self.name}: .branchtargets {', '.join(ways)};")
         guard = "@%p2 " if self.random.random() < 0.15 else ""
-        self.emit(f"{guard}brx.idx %r9, TABLE{n};")
+        self.emit(f"{guard}brx.idx %r9, TABLE{n}_{self.name};")
 
     # -- the whole -----------------------------------------------------------------------------------------------------
 
@@ -218,27 +215,39 @@ class Flow:
         body, self.lines = "\n".join(self.lines), []
         return FUNCTION.format(name=name, body=body)
 
-    def text(self) -> str:
-        """The module."""
+    def program(self) -> tuple[str, str]:
+        """Its functions, and its part of the kernel."""
         before = "".join(self.function(name) for name in self.functions)
-        self.emit("shr.u32 %r5, %r1, 5;")
-        self.emit("mad.wide.u32 %rd6, %r5, 64, %rd2;")
+        self.lines.append(f"P{self.name}:")
         self.emit(f"mad.lo.u32 {HASH}, %r1, {self.random.choice((0x9E3779B1, 1, 77))}, {self.random.getrandbits(16)};")
         self.emit(f"and.b32 {FUEL}, %r1, {self.fuel};" if self.random.random() < 0.5 else f"mov.u32 {FUEL}, {self.fuel};")
         self.predicate("%p2")
         for k in range(self.blocks):
             self.body(k)
             self.onward(k)
-        self.lines.append("END:")
+        self.lines.append(f"END_{self.name}:")
         self.emit("activemask.b32 %r8;")
         self.emit(f"mad.lo.u32 {HASH}, {HASH}, 33, %r8;")
         self.emit(f"st.global.u32 [%rd3], {HASH};")
-        self.lines.append("OUT:")
-        return kernel("\n".join(self.lines), before)
+        self.lines.append(f"OUT_{self.name}:")
+        self.emit("ret;")
+        return before, "\n".join(self.lines)
 
 
-def program(seed: int) -> tuple[str, int]:
-    """The text of a kernel `k(out, x)` and the threads of its block; `x` has 32 u32, zeros."""
-    flow = Flow(seed)
-    threads = flow.random.choice(THREADS)
-    return flow.text(), threads
+PLACE = """
+    shr.u32 %r5, %r1, 5;
+    mad.lo.u32 %r5, %r2, 2, %r5;
+    mad.wide.u32 %rd6, %r5, 16, %rd2;
+    PROGRAMS: .branchtargets {programs};
+    brx.idx %r2, PROGRAMS;
+"""
+
+
+def kernel_of(first: int, count: int) -> tuple[str, int]:
+    """The text of a kernel `k(out, x)` of so many programs, for a grid of as many blocks, and the threads of a block;
+    `x` has 8 u32 for each, zeros."""
+    threads = random.Random(first).choice(THREADS)
+    programs = [Flow(seed, str(seed)).program() for seed in range(first, first + count)]
+    names = ", ".join(f"P{seed}" for seed in range(first, first + count))
+    parts = [PLACE.format(programs=names), *(text for _, text in programs)]
+    return kernel("\n".join(parts), "".join(functions for functions, _ in programs)), threads
