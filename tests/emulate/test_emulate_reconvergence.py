@@ -55,7 +55,8 @@ class Visits:
 
 
 def partings(program: Program, visits: list[tuple[int, int, int]]) -> list[str]:
-    """Each time that lanes left a block together and did not come together to where the analysis says that they meet."""
+    """Each time that lanes left a block together and did not come together to where the analysis says that they
+    meet."""
     meets = meeting_blocks(program.codes, program.blocks)
     ends = {block.last - 1: meets[block.index] for block in program.blocks if meets[block.index] >= 0}
     starts = {program.blocks[b].first: b for b in ends.values()}
@@ -96,7 +97,8 @@ def test_lanes_meet_at_the_post_dominator(seed: int, monkeypatch: pytest.MonkeyP
 
 
 def defined(program: Program) -> list[int]:
-    """What `meeting_blocks` gives, straight from the definition: of the blocks that every way onward passes the first."""
+    """What `meeting_blocks` gives, straight from the definition: of the blocks that every way onward passes the
+    first."""
     count = len(program.blocks)
     ways: list[set[int]] = []
     for block in program.blocks:
@@ -281,7 +283,8 @@ MASKED = """
     popc.b32 %result, %mask;
 }
 """
-"""A function that is called from one side of a branch, and again behind the join: ways through it lead past the join."""
+"""A function that is called from one side of a branch, and again behind the join: ways through it lead past the
+join."""
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -328,8 +331,8 @@ DONE:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("counters", [False, True])
 def test_lanes_that_meet_go_on_together_and_are_counted_so(engine: str, counters: bool) -> None:
-    """Two ways to one vote: each is counted that comes to it, the warp once behind it; and it waits for no lane that has
-    ended."""
+    """Two ways to one vote: each is counted that comes to it, the warp once behind it; and it waits for no lane that
+    has ended."""
     text = kernel("""
     setp.lt.u32 %p1, %r1, 8;
     setp.lt.u32 %p2, %r1, 16;

@@ -2,8 +2,8 @@
 
     python tests/support/flow_agreement.py COUNT [FIRST SEED]
 
-runs so many programs of `random_flow` on both engines, 16 in a kernel, prints each kernel that they differ on, a line for
-each 1600 programs, and a tally. Every fourth kernel is run with counters.
+runs so many programs of `random_flow` on both engines, 16 in a kernel, prints each kernel that they differ on, a line
+for each 1600 programs, and a tally. Every fourth kernel is run with counters.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def differences(first: int, count: int = KERNEL) -> list[str]:
         if other != expected:
             names = ("out", "x", "warp-instructions", "thread-instructions", "lines", "counters")
             parts = [n for n, a, b in zip(names, expected, other, strict=False) if a != b]
-            found.append(f"programs {first} to {first + count - 1}: {ENGINES[0]} and {engine} differ in {', '.join(parts)}")
+            found.append(
+                f"programs {first} to {first + count - 1}: {ENGINES[0]} and {engine} differ in {', '.join(parts)}"
+            )
     return found
 
 

@@ -1,9 +1,10 @@
 """Random kernels with irregular control flow, whose results tell which lanes ran together, and in which order.
 
-A kernel holds several programs, one for each block of the grid: that many are compiled in one go. A program is a row of labelled blocks. Behind each, lanes go anywhere: forward into or out of what loops there are, back
-while they have fuel (so every program ends), by `brx.idx`, through functions, out of the kernel. Blocks mix
-`activemask` into a hash of each lane, take tickets from a counter in memory, write and read one place that all lanes
-share: so a lane's result changes with whoever ran before it and beside it.
+A kernel holds several programs, one for each block of the grid: that many are compiled in one go. A program is a row of
+labelled blocks. Behind each, lanes go anywhere: forward into or out of what loops there are, back while they have fuel
+(so every program ends), by `brx.idx`, through functions, out of the kernel. Blocks mix `activemask` into a hash of each
+lane, take tickets from a counter in memory, write and read one place that all lanes share: so a lane's result changes
+with whoever ran before it and beside it.
 """
 
 from __future__ import annotations
@@ -95,7 +96,9 @@ class Flow:
         if self.random.random() < 0.3:
             self.wait()
         if self.locks and self.random.random() < 0.3:
-            self.lines += LOCK.format(n=f"{self.fresh()}_{self.name}", ticket=TICKET, hash=HASH).strip("\n").splitlines()
+            self.lines += (
+                LOCK.format(n=f"{self.fresh()}_{self.name}", ticket=TICKET, hash=HASH).strip("\n").splitlines()
+            )
 
     def wait(self) -> None:
         """Lanes meet: those that are here, or all that are left."""
@@ -169,7 +172,9 @@ class Flow:
         """`brx.idx`, perhaps with ways back."""
         n, ways = self.fresh(), self.random.choices(ahead, k=self.random.randint(1, 3))
         first = len(ways)
-        ways += [f"B{self.random.randint(max(0, at - 3), at)}_{self.name}" for _ in range(self.random.choice((0, 0, 1, 2)))]
+        ways += [
+            f"B{self.random.randint(max(0, at - 3), at)}_{self.name}" for _ in range(self.random.choice((0, 0, 1, 2)))
+        ]
         self.emit(f"shr.u32 %r7, {HASH}, 3;")
         self.emit(f"rem.u32 %r9, %r7, {len(ways)};")
         if len(ways) > first:
@@ -220,7 +225,9 @@ class Flow:
         before = "".join(self.function(name) for name in self.functions)
         self.lines.append(f"P{self.name}:")
         self.emit(f"mad.lo.u32 {HASH}, %r1, {self.random.choice((0x9E3779B1, 1, 77))}, {self.random.getrandbits(16)};")
-        self.emit(f"and.b32 {FUEL}, %r1, {self.fuel};" if self.random.random() < 0.5 else f"mov.u32 {FUEL}, {self.fuel};")
+        self.emit(
+            f"and.b32 {FUEL}, %r1, {self.fuel};" if self.random.random() < 0.5 else f"mov.u32 {FUEL}, {self.fuel};"
+        )
         self.predicate("%p2")
         for k in range(self.blocks):
             self.body(k)

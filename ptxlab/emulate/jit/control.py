@@ -77,8 +77,8 @@ class Control(Registers):
     # -- ends of threads -----------------------------------------------------------------------------------------------
 
     def _end_by_branch(self, code: Code) -> None:
-        """Counts the last block for the lanes that end by branching there. The warp is counted for it with the last that
-        come, by this or by going there."""
+        """Counts the last block for the lanes that end by branching there. The warp is counted for it with the last
+        that come, by this or by going there."""
         t = self.t
         p = t.let(f"getelementptr i8, ptr %counts, i64 {16 * code.target + 8}")
         t.bump(p, "add i64", t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', self.mask_bits)])} to i64"))

@@ -44,8 +44,8 @@ class Fast(Emitter):
         self.go(block.next)
 
     def _wait_for_others(self, block: Block, bits: str) -> None:
-        """A block that begins with an exchange under a guard: lanes that take part may name others that do not. Then the
-        warp is apart."""
+        """A block that begins with an exchange under a guard: lanes that take part may name others that do not. Then
+        the warp is apart."""
         t, code = self.t, self.program.codes[block.first]
         assert code.guard is not None
         self.code = code

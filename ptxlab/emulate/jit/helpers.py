@@ -45,8 +45,9 @@ def grid(
     state_size: int, start_registers: list[tuple[int, int]], entry: int, *, checked: bool = False, traced: str = ""
 ) -> str:  # fmt: skip
     """`@grid(ctx)`, the loop over CTAs, for warps with so many bytes of state. `start_registers`: (offset, bytes) of
-    registers that may be read before they are written; they start as zeros. entry: the program counter where warps start. checked: tells the checks of CTAs that
-    start and of barriers that open. traced: code for the start of a warp (`%i`, `%i.ws`) of a block (`%n`)."""
+    registers that may be read before they are written; they start as zeros. entry: the program counter where warps
+    start. checked: tells the checks of CTAs that start and of barriers that open. traced: code for the start of a warp
+    (`%i`, `%i.ws`) of a block (`%n`)."""
     zeros = "\n".join(
         f"  %reg.{k} = getelementptr i8, ptr %i.ws, i64 {offset}\n"
         f"  call void @llvm.memset.p0.i64(ptr %reg.{k}, i8 0, i64 {size}, i1 false)"

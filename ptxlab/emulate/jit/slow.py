@@ -121,7 +121,8 @@ d.give:
   %d.given = extractelement <{W} x i32> %d.pcs, i32 %d.next
   br label %d.go
 d.go:
-  %d.pc = phi i32 [%d.min, %d.choose], [%d.theirs, %d.lasting], [%d.min, %d.lowest], [%d.min, %d.spent.all], [%d.given, %d.give]
+  %d.pc = phi i32 [%d.min, %d.choose], [%d.theirs, %d.lasting], [%d.min, %d.lowest], [%d.min, %d.spent.all],
+    [%d.given, %d.give]
   %d.pc.0 = insertelement <{W} x i32> poison, i32 %d.pc, i64 0
   %d.pc.v = shufflevector <{W} x i32> %d.pc.0, <{W} x i32> poison, <{W} x i32> zeroinitializer
   %d.here = icmp eq <{W} x i32> %d.pcs, %d.pc.v

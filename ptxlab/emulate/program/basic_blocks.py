@@ -20,9 +20,9 @@ def waits_for_others(code: Code) -> bool:
 
 
 def cut(codes: list[Code], entries: Sequence[int]) -> tuple[list[Code], list[Block], int]:
-    """The code in running order, its blocks, and the number of the block where the kernel begins. `entries` are the code
-    indices where functions begin, the kernel's first; the targets of `codes` are code indices before, block numbers
-    after.
+    """The code in running order, its blocks, and the number of the block where the kernel begins. `entries` are the
+    code indices where functions begin, the kernel's first; the targets of `codes` are code indices before, block
+    numbers after.
 
     Functions come before those that call them: lanes in a call go first, and lanes that wait behind it wait for them.
     """

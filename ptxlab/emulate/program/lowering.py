@@ -79,7 +79,8 @@ class Lowering(Names):
             shared_start=self.shared_start,
             shared_static=self.shared.end - self.shared_start, dynamic_start=dynamic, local_size=local_size,
             exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
-            entry=entry, exits=exits, file=self.module.file, shared_names=tuple(self.shared_names), system=self.system.finished(),
+            entry=entry, exits=exits, file=self.module.file, shared_names=tuple(self.shared_names),
+            system=self.system.finished(),
         )  # fmt: skip
 
     def _entry(self, name: str | None) -> Function:

@@ -213,10 +213,10 @@ class System:
 class Program:
     """Everything an engine needs to run one kernel.
 
-    shared_start: the first offset that belongs to the kernel (below lies the target's reserved window);
-    shared_static: bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`.
-    local_size: bytes of local memory and function frames a thread. entry: the block where the kernel begins; exits: the
-    blocks that do nothing but end threads and that branches with a guard go to. exact_threads, most_threads: the `.reqntid` and
+    shared_start: the first offset that belongs to the kernel (below lies the target's reserved window); shared_static:
+    bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`. local_size: bytes of
+    local memory and function frames a thread. entry: the block where the kernel begins; exits: the blocks that do
+    nothing but end threads and that branches with a guard go to. exact_threads, most_threads: the `.reqntid` and
     `.maxntid` of the kernel, empty where it has none.
     """
 

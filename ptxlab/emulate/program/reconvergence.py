@@ -8,8 +8,6 @@ run between the two (`ptxlab.emulate.program.block_order`). So nobody goes on fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules.turns import POLLING, polls
 
@@ -95,14 +93,14 @@ def meeting_blocks(codes: list[Code], blocks: list[Block]) -> list[int]:
                 b = meets[b]
         return a
 
-    for block in reversed(range(count)):
+    for at in reversed(range(count)):
         found: int | None = None
-        for way in after[block]:
+        for way in after[at]:
             found = way if found is None else common(found, way)
-        meets[block] = count if found is None else found
+        meets[at] = count if found is None else found
     return [-1 if found == count else found for found in meets]
 
 
-def _exits(codes: list[Code], blocks: list[Block], head: int, last: int) -> Iterable[int]:
+def _exits(codes: list[Code], blocks: list[Block], head: int, last: int) -> set[int]:
     """Where a loop leads to: the blocks behind its last that any of it may go to."""
     return {way for b in range(head, last + 1) for way in onward(codes, blocks[b]) if way > last}

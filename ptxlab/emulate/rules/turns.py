@@ -37,8 +37,8 @@ class Group(Protocol):
 
 
 class Turns:
-    """Whose turn it is in one warp. rounds: of loops, since the last turn was given or the lanes were together; left: of
-    the turn that lasts; lane: whose turn it is, or was last."""
+    """Whose turn it is in one warp. rounds: of loops, since the last turn was given or the lanes were together; left:
+    of the turn that lasts; lane: whose turn it is, or was last."""
 
     __slots__ = ("lane", "left", "rounds")
 

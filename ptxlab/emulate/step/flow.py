@@ -198,7 +198,8 @@ _MAKERS: dict[str, Callable[[Translator, Code], Step]] = {
 
 def converging(t: Translator, code: Code, readers: list[Read], write: Write, members: Read) -> Step:
     """A `.sync` instruction with a member mask: all live lanes it names take part, wherever they come from. Those that
-    come to another instruction of the same opcode bring their own operands, and get the result in their own registers."""
+    come to another instruction of the same opcode bring their own operands, and get the result in their own
+    registers."""
     form = code.form
     assert form is not None
     sem, following = form.op.sem, t.following[code.index]

@@ -1,8 +1,8 @@
 """One warp of the stepping engine: 32 lanes, their registers, and the groups they fall into when branches part them.
 
 Lanes that stand at the same place form a part. One part runs; the others wait for their turn, or for something else: a
-barrier of the block, or the lanes named in the member mask of a `.sync` instruction. Whose turn it is, at the end of each
-basic block and behind each instruction that lanes meet at, `ptxlab.emulate.rules.turns` says.
+barrier of the block, or the lanes named in the member mask of a `.sync` instruction. Whose turn it is, at the end of
+each basic block and behind each instruction that lanes meet at, `ptxlab.emulate.rules.turns` says.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Wait:
     """What a part waits for: barrier `barrier` of the block (-1: the lanes `members` of its own warp).
 
     count: threads the barrier wants, 0 for all of the block. stays: false for `bar.arrive`, which goes on once its warp
-    has come. meet(warp, part): lets the part go on if all lanes that it waits for are there. finish(warp, mask, count, all, any): writes the result of a reduction over `predicate`.
+    has come. meet(warp, part): lets the part go on if all lanes that it waits for are there. finish(warp, mask, count,
+    all, any): writes the result of a reduction over `predicate`.
     """
 
     code: Code
@@ -74,11 +75,11 @@ class Part:
 class Warp(Access):
     """The Machine that instruction semantics run on. `mask` are the lanes that execute now; `live` have not exited.
 
-    regs: one array a register, then the program's constants. An array in it is never written into, only replaced.
-    pc: where the running part goes on. others: the parts that do not run. turns: who goes next. left: the ends of
-    threads (code indices) that lanes have come to by a branch, and that the warp is not counted for yet. lanes: how many
-    lanes run. polled: since the warp last had its turn in the block it has read what others may change. arrived: the
-    barrier at which the whole warp waits. stopped: no part can run.
+    regs: one array a register, then the program's constants. An array in it is never written into, only replaced. pc:
+    where the running part goes on. others: the parts that do not run. turns: who goes next. left: the ends of threads
+    (code indices) that lanes have come to by a branch, and that the warp is not counted for yet. lanes: how many lanes
+    run. polled: since the warp last had its turn in the block it has read what others may change. arrived: the barrier
+    at which the whole warp waits. stopped: no part can run.
     """
 
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
@@ -128,8 +129,8 @@ class Warp(Access):
                 self.machine.issued[index] += 1
 
     def leave_by_branch(self, end: int) -> int:
-        """The running lanes have branched to an end of threads, the instruction `end`. They do not wait there for others:
-        the warp is counted with the last that come."""
+        """The running lanes have branched to an end of threads, the instruction `end`. They do not wait there for
+        others: the warp is counted with the last that come."""
         self.machine.threads[end] += self.lanes
         self.left.add(end)
         self.retire(self.mask)
