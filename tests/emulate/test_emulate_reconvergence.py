@@ -26,7 +26,7 @@ needs_both = pytest.mark.skipif(len(ENGINES) == 1, reason="needs llvmlite: there
 
 
 @needs_both
-@pytest.mark.parametrize("first", range(0, 12 * KERNEL, KERNEL))
+@pytest.mark.parametrize("first", range(0, 10 * KERNEL, KERNEL))
 def test_engines_agree_on_irregular_flow(first: int) -> None:
     assert differences(first) == []
 
@@ -83,7 +83,7 @@ def plain(seed: int) -> bool:
     return not (flow.waits or flow.locks or flow.recursive)
 
 
-@pytest.mark.parametrize("seed", [seed for seed in range(120) if plain(seed)])
+@pytest.mark.parametrize("seed", [seed for seed in range(60) if plain(seed)])
 def test_lanes_meet_at_the_post_dominator(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "PATIENCE", 1 << 40)
     text, threads = kernel_of(seed, 1)
@@ -125,13 +125,13 @@ def defined(program: Program) -> list[int]:
     return [next((b for b in range(a + 1, count) if not ends(a, b)), -1) for a in range(count)]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_the_analysis_gives_what_its_definition_says(seed: int) -> None:
     program = lower(parse(kernel_of(seed, 1)[0]))
     assert meeting_blocks(program.codes, program.blocks) == defined(program)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_loops_go_back_from_their_last_block_by_a_branch_only(seed: int) -> None:
     program = lower(parse(kernel_of(seed, 2)[0]))
     for block in program.blocks:
