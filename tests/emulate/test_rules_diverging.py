@@ -9,7 +9,7 @@ import pytest
 
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.rules.diverging import gather_up, meet, spread
+from ptxlab.emulate.rules.diverging import gather_up, meet, meet_waiting, spread
 from ptxlab.emulate.runtime.state import UniformRegister, Warp
 
 WIDTHS = (8, 4, 2, 1, 0)
@@ -18,8 +18,8 @@ ROOM = {8: 256, 4: 128, 2: 64, 1: 64, 0: 64}
 
 @pytest.fixture(scope="module")
 def compiled() -> Compiled:
-    """The three rules."""
-    return Compiled((spread, gather_up, meet))
+    """The rules."""
+    return Compiled((spread, gather_up, meet, meet_waiting))
 
 
 def _registers() -> tuple[Any, int, int]:
@@ -112,3 +112,20 @@ def test_the_last_to_come_hands_over() -> None:
     assert [warp.given[1, lane] for lane in range(4)] == [10, 11, 0, 13]
     assert [warp.given_members[lane] for lane in range(4)] == [0b1011, 0b1011, 0, 0b1011]
     assert [warp.meeting[lane] for lane in range(4)] == [0, 0, 0, 0]
+
+
+def test_who_waits_for_lanes_that_end_goes_on(compiled: Compiled) -> None:
+    """Lanes 0 to 2 name each other, lanes 4 and 5 each other and lane 6, which does not come."""
+    warp = Warp.new()
+    warp.live, warp.wait = 0b1110011, 0b110011
+    for lane, members in ((0, 0b111), (1, 0b111), (4, 0b1110000), (5, 0b1110000)):
+        warp.meeting[lane], warp.members[lane] = 1, members
+    twin = Warp(warp.buffer.copy())
+    meet_waiting(warp)
+    compiled(meet_waiting, twin)
+    assert warp.wait == twin.wait == 0b110000
+    warp.live = twin.live = 0b0110011
+    meet_waiting(warp)
+    compiled(meet_waiting, twin)
+    assert warp.wait == twin.wait == 0
+    assert (warp.buffer == twin.buffer).all()

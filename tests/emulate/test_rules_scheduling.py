@@ -25,6 +25,7 @@ from ptxlab.emulate.runtime.state import (
     SUSPENDED,
     Context,
     Cta,
+    Executions,
     MemoryMap,
     Resident,
     Site,
@@ -128,6 +129,44 @@ def test_blocks_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_grid(world.context) == DONE
     assert places == [(0, 0, 0), (1, 0, 0), (0, 1, 0)]
     assert (world.context.finished, world.turns) == (3, [(0, 0), (1, 0), (2, 0)])
+
+
+def test_where_a_warp_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the entry, nobody's turn, whatever the block before has left."""
+    found = []
+
+    def look(context: Context, cta: Cta, warp: Warp) -> int:
+        turns = warp.turns
+        found.append((warp.fast_pc, warp.pc[0], warp.pc[31], warp.ended, turns.rounds, turns.left, turns.lane))
+        warp.fast_pc = warp.pc[0] = warp.pc[31] = 4
+        turns.rounds = turns.left = turns.lane = 5
+        return leave(context, cta, warp)
+
+    world = World(monkeypatch, [[look]], blocks=2)
+    world.context.entry = 6
+    assert run_grid(world.context) == DONE
+    assert found == [(6, 6, 6, 0, 0, 0, 0)] * 2
+
+
+def test_ends_by_branch_are_counted_when_the_warp_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each end that lanes have left by and that the warp has not come to since, once."""
+
+    def part(context: Context, cta: Cta, warp: Warp) -> int:
+        warp.live, warp.ended = 0xFF, 0b101
+        assert not counts["warps"].any()
+        return arrive_at(0)(context, cta, warp)
+
+    def end(context: Context, cta: Cta, warp: Warp) -> int:
+        warp.ended |= 0b1000
+        return leave(context, cta, warp)
+
+    counts = np.zeros(9, Executions.dtype)
+    world = World(monkeypatch, [[part, end]])
+    world.context.counts = Executions.many(counts.view(np.uint8))
+    world.context.exits = Pointer(np.array([8, 2, 4, 1], np.uint32))
+    assert run_grid(world.context) == DONE
+    assert counts["warps"].tolist() == [0, 1, 0, 0, 1, 0, 0, 0, 1]
+    assert not counts["threads"].any()
 
 
 def test_blocks_in_another_order(monkeypatch: pytest.MonkeyPatch) -> None:

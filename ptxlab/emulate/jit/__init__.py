@@ -19,7 +19,7 @@ import numpy as np
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
-from ptxlab.emulate.jit.counting import tally
+from ptxlab.emulate.jit.counting import executions, tally
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
 from ptxlab.emulate.jit.instruments import instruments_of
 from ptxlab.emulate.jit.mbarrier_phases import Callback
@@ -84,6 +84,8 @@ class Worker:
         self.slots: list[Slot] = []
         self.sites = zeroed(Site.size * built.sites)
         self.counts = np.zeros(len(program.blocks), Executions.dtype)
+        self.rest = np.zeros(len(program.codes), Executions.dtype)
+        self.exits = np.array(program.exits, np.uint32)
         self.tally = zeroed(Counted.size * len(program.codes) if built.instruments.counters else 0)
         self.tape = None if run.chosen is None else Tape(launch.trace, *run.chosen)
         self.result = S.DONE
@@ -93,7 +95,9 @@ class Worker:
         context.total, context.warps, context.threads = launch.blocks, launch.warps, launch.threads
         context.params, context.memory = Pointer(run.params), run.map
         context.sites, context.site_count = Site.many(self.sites), built.sites
-        context.counts, context.tally = Executions.many(self.counts.view(np.uint8)), Pointer(self.tally)
+        context.counts, context.rest = (Executions.many(a.view(np.uint8)) for a in (self.counts, self.rest))
+        context.exits, context.tally = Pointer(self.exits), Pointer(self.tally)
+        context.entry = 2 * program.blocks[program.entry].first
         context.quantum = context.quantum_size = run.quantum
         context.order, context.state_size = Pointer(run.order), built.state_size
         context.slots, context.slot_limit = Resident.many(run.resident), run.resident
@@ -233,20 +237,20 @@ class Run:
 
     def report(self, seconds: float) -> Report:
         """The counts by PTX line. What lowering added (the copies around a call) does not count."""
-        counts = np.sum([w.counts.view(np.int64).reshape(-1, 2) for w in self.workers], axis=0)
+        counts, rest = (
+            np.sum([array.view(np.int64).reshape(-1, 2) for array in arrays], axis=0)
+            for arrays in ([w.counts for w in self.workers], [w.rest for w in self.workers])
+        )
+        executed = executions(self.program, counts, rest)
         lines: dict[int, tuple[int, int]] = {}
-        for block in self.program.blocks:
-            warps, threads = int(counts[block.index, 0]), int(counts[block.index, 1])
-            if not warps:
-                continue
-            for code in self.program.codes[block.first : block.last]:
-                if code.instruction is not None:
-                    a, b = lines.get(code.line, (0, 0))
-                    lines[code.line] = a + warps, b + threads
+        for code, (warps, threads) in zip(self.program.codes, executed, strict=True):
+            if warps and code.instruction is not None:
+                a, b = lines.get(code.line, (0, 0))
+                lines[code.line] = a + warps, b + threads
         counters = None
         if self.launch.counters:
             records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
-            counters = collect(self.program, tally(self.program, counts, records))
+            counters = collect(self.program, tally(self.program, executed, records))
             lines = counters.lines
         return Report(
             seconds=seconds, warp_instructions=sum(a for a, _ in lines.values()),

@@ -126,9 +126,11 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
         for r, register in enumerate(program.registers)
-        if alive[0] >> r & 1
+        if alive[program.entry] >> r & 1
     ]
-    at_start += [(file.scalar[r], 8) for r in range(len(program.registers)) if alive[0] >> r & 1 and uniform[r]]
+    at_start += [
+        (file.scalar[r], 8) for r in range(len(program.registers)) if alive[program.entry] >> r & 1 and uniform[r]
+    ]
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
     parts = [

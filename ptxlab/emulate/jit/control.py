@@ -8,6 +8,7 @@ from ptxlab.emulate.jit.registers import Registers
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules.instructions import ends_thread
 from ptxlab.isa.actions import Action
 
 
@@ -40,7 +41,7 @@ class Control(Registers):
     def control(self, block: Block, code: Code) -> None:
         """A branch, call, return, exit, trap or barrier: the end of a block."""
         action = code.action
-        if action in (Action.RETURN, Action.EXIT) and code.register < 0:
+        if ends_thread(code):
             self.flush(self.alive_after(block))
             self.leave(block)
             return
@@ -59,8 +60,8 @@ class Control(Registers):
         elif action is Action.INDEXED_BRANCH:
             target = self._brx_target(code)
         else:
-            if not self.slow and code.guard is not None and self._leaves(code.target):
-                self._tally(code.target, self.mask_bits)
+            if code.leaves >= 0:
+                self._end_by_branch(code)
                 self.flush(self.alive_after(block))
                 self.leave(block)
                 return
@@ -68,10 +69,23 @@ class Control(Registers):
         self.flush(self.alive_after(block))
         self.jump(block, target)
 
-    def _leaves(self, target: int) -> bool:
-        """Whether a block does nothing but end the thread."""
-        code = self.program.codes[self.program.blocks[target].first]
-        return code.action in (Action.RETURN, Action.EXIT) and code.register < 0 and code.guard is None
+    # -- ends of threads -----------------------------------------------------------------------------------------------
+
+    def _end_by_branch(self, code: Code) -> None:
+        """Counts the last block for the lanes that end by branching there. The warp is counted for it with the last
+        that come: when it goes there, or when it has ended (`turns.count_ends`)."""
+        t = self.t
+        lanes = t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', self.mask_bits)])} to i64")
+        t.bump(t.field(S.Executions, "threads", self.executions(code.target)), "add i64", lanes)
+        some = t.let(f"icmp ne i32 {self.mask_bits}, 0")
+        ended = t.let(f"select i1 {some}, i32 {1 << code.leaves}, i32 0")
+        t.bump(t.field(S.Warp, "ended"), "or i32", ended)
+
+    def come_to_end(self, block: Block) -> None:
+        """Where a block is an end of threads: the warp has just been counted for it."""
+        if block.index in self.program.exits:
+            others = 0xFFFFFFFF - (1 << self.program.exits.index(block.index))
+            self.t.bump(self.t.field(S.Warp, "ended"), "and i32", str(others))
 
     def _brx_target(self, code: Code) -> Value:
         """The program counter chosen by `brx.idx`; an index past the list stops the kernel."""

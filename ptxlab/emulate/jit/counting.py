@@ -38,7 +38,6 @@ from ptxlab.emulate.rules.memory_model import (
 )  # fmt: skip
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.isa import fragments
-from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.isa.table import Form
@@ -106,13 +105,12 @@ class Counting(Control):
         self._add(code.index, "on", self._pair(some, lanes))
 
     def control(self, block: Block, code: Code) -> None:
-        if code.action is Action.BRANCH and not self.slow and self._leaves(code.target):
+        if code.leaves >= 0:
             self._parts()  # such a branch is a way to leave, and does not come to `jump`
         super().control(block, code)
 
     def jump(self, block: Block, target: Value) -> None:
-        if self.code.action is not Action.BRANCH or self.slow or not self._leaves(self.code.target):
-            self._parts(target)
+        self._parts(target)
         super().jump(block, target)
 
     def _parts(self, target: Value | None = None) -> None:
@@ -290,40 +288,32 @@ class Counting(Control):
         return super().atom(i, address, *values)
 
 
-class CountingSlow(Counting):
-    """What the slow function counts besides: blocks whose lanes wait for others in the middle, and go on together."""
-
-    def _offer(self, block: Block, code: Code) -> None:
-        if code.index + 1 < block.last:
-            self._after(code.index, self._block_bits, -1)
-        super()._offer(block, code)  # type: ignore[misc]
-
-    def _run(self, block: Block, first: int, bits: str) -> None:
-        if first != block.first:
-            self._after(first - 1, bits, 1)
-        super()._run(block, first, bits)  # type: ignore[misc]
-
-    def _after(self, index: int, bits: str, sign: int) -> None:
-        lanes = self.t.let(f"zext i32 {self.t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64")
-        self._add(index, "after", self._pair(str(sign), self.t.let(f"mul i64 {lanes}, {sign}")))
-
-
 # -- what a launch leaves ----------------------------------------------------------------------------------------------
 
 
-def tally(program: Program, counts: np.ndarray, records: np.ndarray) -> np.ndarray:
-    """The tally of a launch: `counts` (int64, shape (blocks, 2)) are warps and threads of each basic block, `records`
-    (a `Counted` for each instruction) what counted code has added up."""
+def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> list[tuple[int, int]]:
+    """How many warps and threads have executed each instruction. `counts`: how many have begun each basic block;
+    `rest`: for each instruction how many more or fewer have executed what follows it in its block, because lanes have
+    met there. Both are int64, in pairs."""
+    found: list[tuple[int, int]] = []
+    for block in program.blocks:
+        warps, threads = counts[block.index].tolist()
+        for code in program.codes[block.first : block.last]:
+            found.append((warps, threads))
+            more_warps, more_threads = rest[code.index].tolist()
+            warps, threads = warps + more_warps, threads + more_threads
+    return found
+
+
+def tally(program: Program, executions: list[tuple[int, int]], records: np.ndarray) -> np.ndarray:
+    """The tally of a launch: what `executions` gives, and `records` (a `Counted` for each instruction), what counted
+    code has added up."""
     out = np.zeros(len(program.codes), TALLY)
     leader = leaders(program)
-    ran = [0, 0]
-    for code in program.codes:
+    for code, ran in zip(program.codes, executions, strict=True):
         row, own = out[code.index], records[code.index]
-        if code.index == program.blocks[code.block].first:
-            ran = counts[code.block].tolist()
         row["warps"], row["threads"] = ran
         row["on_warps"], row["on_threads"] = own["on"] if code.guard is not None else ran
-        ran = [n + more for n, more in zip(ran, own["after"].tolist(), strict=True)]
         row["divergent"] = own["diverged"]
         if code.index in leader and code.space in ("global", "shared"):
             beyond = records[leader[code.index]]["fast"] + own["slow"]

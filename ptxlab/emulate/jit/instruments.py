@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxlab.emulate.jit.checked_control import checking
-from ptxlab.emulate.jit.counting import Counting, CountingSlow
+from ptxlab.emulate.jit.counting import Counting
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast
 from ptxlab.emulate.jit.slow import Slow
@@ -44,7 +44,7 @@ def emitters(instruments: Instruments) -> tuple[type[Emitter], type[Emitter]]:
         slow.append(TracingSlow)
     if instruments.counters:
         fast.append(Counting)
-        slow.append(CountingSlow)
+        slow.append(Counting)
     if instruments.checks:
         checked = checking(instruments.checks)
         fast.append(checked)

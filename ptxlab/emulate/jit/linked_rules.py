@@ -22,6 +22,7 @@ from ptxlab.emulate.rules import (
     races,
     register_values,
     scheduling,
+    turns,
 )
 from ptxlab.emulate.rules.launches import known
 
@@ -32,7 +33,8 @@ Functions = tuple[rulecode.Function, ...]
 
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, mbarriers.operate,
+    memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, diverging.meet_waiting,
+    turns.choose, mbarriers.operate,
     *copies.COPY.values(), matrix_access.find, matrix_access.mark,
 )  # fmt: skip
 """Of every build."""

@@ -54,7 +54,7 @@ class Registers(Specials, Atomics, Mbarriers, Accesses):
             self._held(record, field, kind)
         for name, record, field in (
             ("live", S.Warp, "live"), ("wait", S.Warp, "wait"), ("fast.pc", S.Warp, "fast_pc"),
-            ("turn", S.Warp, "dispatches"), ("quantum", S.Context, "quantum"), ("carry", S.Warp, "carry"),
+            ("quantum", S.Context, "quantum"), ("carry", S.Warp, "carry"),
             ("pcs", S.Warp, "pc"),
         ):  # fmt: skip
             t.do(f"%{name}.at = getelementptr i8, ptr {HELD[record]}, i64 {offset(record, field)}")
@@ -75,24 +75,18 @@ class Registers(Specials, Atomics, Mbarriers, Accesses):
         self._block_mask = self.t.let(f"bitcast i32 {bits} to <{W} x i1>")
         self.mask_bits, self._mask = bits, self._block_mask
 
+    def executions(self, block: int) -> str:
+        """A pointer to how often a block has run."""
+        return self.t.let(f"getelementptr i8, ptr %counts, i64 {S.Executions.size * block}")
+
     def count(self, block: Block, bits: str) -> None:
         """Executions of this block, by warps and by threads; and the quantum."""
         t = self.t
-        executions = t.let(f"getelementptr i8, ptr %counts, i64 {S.Executions.size * block.index}")
+        executions = self.executions(block.index)
         t.bump(t.field(S.Executions, "warps", executions), "add i64", "1")
         lanes = t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64")
         t.bump(t.field(S.Executions, "threads", executions), "add i64", lanes)
         t.bump("%quantum.at", "sub i64", str(block.last - block.first))
-
-    def _tally(self, target: int, bits: str) -> None:
-        """Counts the last block for the lanes in `bits`, which end without entering it. Lanes that stay come to it
-        later, and with them the warp is counted."""
-        t = self.t
-        executions = t.let(f"getelementptr i8, ptr %counts, i64 {S.Executions.size * target}")
-        whole = t.let(f"zext i1 {t.let(f'icmp eq i32 {bits}, {self._block_bits}')} to i64")
-        t.bump(t.field(S.Executions, "warps", executions), "add i64", whole)
-        lanes = t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64")
-        t.bump(t.field(S.Executions, "threads", executions), "add i64", lanes)
 
     def mask_vector(self) -> str:
         return self._mask

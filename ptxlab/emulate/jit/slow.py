@@ -1,12 +1,11 @@
 """The function for a warp that has split: every lane has its own program counter, and groups of lanes take turns.
 
-The lanes with the smallest program counter run a block, their writes masked; blocks are numbered so that this brings
-lanes together early. Three of four turns go that way, the fourth to a lane chosen in rotation, so that a lane that
-spins cannot keep the one it waits for from running. Once all live lanes stand at the start of one block, and what
-should be uniform there is, the warp goes back to the fast function.
+Whose turn it is `ptxlab.emulate.rules.turns` says. Lanes that have it run a block, their writes masked. Once all live
+lanes stand at the start of one block, and what should be uniform there is, the warp goes back to the fast function.
 
 Lanes that come to a `.sync` instruction wait there for the other lanes that it names, wherever those come from. They
-leave what they bring in the warp's state, and when the last has come (`@meet`) each goes on with what all have brought.
+leave what they bring in the warp's state, and when the last has come (`@meet`) each goes on with what all have brought:
+before anyone has a turn, all that have met take what they are given (their program counters are odd until then).
 """
 
 from __future__ import annotations
@@ -16,10 +15,14 @@ from typing import Any
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import reads
 from ptxlab.emulate.jit.emit import Emitter
-from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import BITS, Value
+from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.model import Block, Code, Literal
+from ptxlab.emulate.rules.diverging import meet, meet_waiting
+from ptxlab.emulate.rules.instructions import is_members
+from ptxlab.emulate.rules.turns import choose
 from ptxlab.isa import types
 
 
@@ -50,28 +53,7 @@ dispatch:
   %d.wait.not = xor i32 %d.wait, -1
   %d.run = and i32 %d.live, %d.wait.not
   %d.none = icmp eq i32 %d.run, 0
-  br i1 %d.none, label %d.stuck, label %d.quantum
-d.stuck:
-  %d.kinds.p = getelementptr i8, ptr %ws, i64 {offset(S.Warp, "meeting")}
-  %d.kinds = load <{W} x i32>, ptr %d.kinds.p, align 64
-  %d.meet.v = icmp ne <{W} x i32> %d.kinds, zeroinitializer
-  %d.meet.b = bitcast <{W} x i1> %d.meet.v to i32
-  %d.meet = and i32 %d.meet.b, %d.live
-  br label %d.try
-d.try:
-  %d.left = phi i32 [%d.meet, %d.stuck], [%d.left2, %d.tried]
-  %d.no.left = icmp eq i32 %d.left, 0
-  br i1 %d.no.left, label %leave, label %d.meeting
-d.meeting:
-  %d.left1 = sub i32 %d.left, 1
-  %d.left2 = and i32 %d.left, %d.left1
-  %d.first = xor i32 %d.left, %d.left2
-  call void @meet(ptr %ws, i32 %d.first)
-  %d.wait2 = load i32, ptr %wait.at
-  %d.met = icmp ne i32 %d.wait2, %d.wait
-  br i1 %d.met, label %dispatch, label %d.tried
-d.tried:
-  br label %d.try
+  br i1 %d.none, label %leave, label %d.quantum
 leave:
   ret i32 {S.DONE}
 d.quantum:
@@ -83,31 +65,12 @@ d.quantum:
 suspend:
   ret i32 {S.SUSPENDED}
 d.choose:
-  %d.pcs = load <{W} x i32>, ptr %pcs.at, align 64
-  %d.runv = bitcast i32 %d.run to <{W} x i1>
-  %d.low = select <{W} x i1> %d.runv, <{W} x i32> %d.pcs, <{W} x i32> splat (i32 2147483647)
-  %d.min = call i32 @llvm.vector.reduce.umin.v{W}i32(<{W} x i32> %d.low)
-  %d.turn = load i32, ptr %turn.at
-  %d.turn1 = add i32 %d.turn, 1
-  store i32 %d.turn1, ptr %turn.at
-  %d.phase = and i32 %d.turn, 255
-  %d.fair = icmp uge i32 %d.phase, 192
-  %d.lane0 = lshr i32 %d.turn, 8
-  %d.lane = and i32 %d.lane0, 31
-  %d.bit = shl i32 1, %d.lane
-  %d.bit.run = and i32 %d.bit, %d.run
-  %d.can = icmp ne i32 %d.bit.run, 0
-  %d.use = and i1 %d.fair, %d.can
-  %d.theirs = extractelement <{W} x i32> %d.pcs, i32 %d.lane
-  %d.pc = select i1 %d.use, i32 %d.theirs, i32 %d.min
-  %d.pc.0 = insertelement <{W} x i32> poison, i32 %d.pc, i64 0
-  %d.pc.v = shufflevector <{W} x i32> %d.pc.0, <{W} x i32> poison, <{W} x i32> zeroinitializer
-  %d.here = icmp eq <{W} x i32> %d.pcs, %d.pc.v
-  %d.here.b = bitcast <{W} x i1> %d.here to i32
-  %d.mask = and i32 %d.here.b, %d.run
+  %d.mask = {call(choose, "%ws", "%d.run")}
   store i32 %d.mask, ptr %mask.p
+  %d.lane = call i32 @llvm.cttz.i32(i32 %d.mask, i1 false)
+  %d.pc.p = getelementptr i32, ptr %pcs.at, i32 %d.lane
+  %d.pc = load i32, ptr %d.pc.p
   switch i32 %d.pc, label %fault [{" ".join(cases)}]""".splitlines()[1:]
-        self.t.declared.add(f"declare i32 @llvm.vector.reduce.umin.v{W}i32(<{W} x i32>)")
 
     # -- blocks --------------------------------------------------------------------------------------------------------
 
@@ -115,6 +78,7 @@ d.choose:
         self.t.at(f"b{block.index}")
         bits = self._rejoin(block)
         self.count(block, bits)
+        self.come_to_end(block)
         self._run(block, block.first, bits)
 
     def _rejoin(self, block: Block) -> str:
@@ -125,7 +89,10 @@ d.choose:
         live = t.let("load i32, ptr %live.at")
         t.do(f"br i1 {t.let(f'icmp eq i32 {bits}, {live}')}, label %{together}, label %{stay}")
         t.at(together)
-        t.do("store i32 0, ptr %turn.at")  # nobody has waited: the turns begin anew, so that lanes meet early again
+        if waits_for_others(self.program.codes[block.first]):  # it came from there, to wait here
+            t.do(f"br label %{stay}")
+            t.at(stay)
+            return bits
         name, count = self.table(self.alive[block.index])
         same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live})")
         t.do(f"br i1 {same}, label %{back}, label %{stay}")
@@ -152,11 +119,24 @@ d.choose:
                     self.t.at(f"after{code.index}")
                     for group in self.groups.values():  # checks made before the exchange do not dominate
                         group.pointer = ""
-                    self._run(block, code.index + 1, self.t.let("load i32, ptr %mask.p"))
+                    bits = self.t.let("load i32, ptr %mask.p")
+                    self._count_rest(block, code.index, 1, bits)
+                    self._run(block, code.index + 1, bits)
                 return
             self.plain(code)
         self.flush(self.alive_after(block))
         self.go(block.next)
+
+    def _count_rest(self, block: Block, index: int, sign: int, bits: str) -> None:
+        """The rest of a block behind an exchange is run by others than its beginning."""
+        t = self.t
+        if index + 1 == block.last:
+            return
+        rest = t.let(f"load ptr, ptr {t.field(S.Context, 'rest')}")
+        executions = t.let(f"getelementptr i8, ptr {rest}, i64 {S.Executions.size * index}")
+        t.bump(t.field(S.Executions, "warps", executions), "add i64", str(sign))
+        lanes = t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64")
+        t.bump(t.field(S.Executions, "threads", executions), "add i64" if sign > 0 else "sub i64", lanes)
 
     def _set_pc(self, bits: str, target: str) -> None:
         """Program counters of the lanes in `bits`; `target` is a vector."""
@@ -170,15 +150,22 @@ d.choose:
         self.t.do("br label %dispatch")
 
     def jump(self, block: Block, target: Value) -> None:
+        t = self.t
+        if self.code.rounds:
+            some = t.let(f"icmp ne i32 {self.mask_bits}, 0")
+            rounds = t.let(f"select i1 {some}, i32 {self.code.rounds}, i32 0")
+            t.bump(t.field(S.Warp, "turns.rounds"), "add i32", rounds)
         if block.next >= 0:
             self._set_pc(self._block_bits, f"splat (i32 {self.pc(block.next)})")
         self._set_pc(self.mask_bits, self.vector(target))
-        self.t.do("br label %dispatch")
+        t.do("br label %dispatch")
 
     def leave(self, block: Block) -> None:
         t = self.t
         others = t.let(f"xor i32 {self.mask_bits}, -1")
         t.bump("%live.at", "and i32", others)
+        if any(exchanges(code) for code in self.program.codes):
+            t.do(call(meet_waiting, "%ws"))  # lanes that have ended are waited for no longer
         if self.code.guard is not None and block.next >= 0:
             self._set_pc(self._block_bits, f"splat (i32 {self.pc(block.next)})")
         t.do("br label %dispatch")
@@ -201,14 +188,8 @@ d.choose:
         return [
             k
             for k, (s, t) in enumerate(zip(code.sources, code.source_types, strict=True))
-            if s is not None and not (t == "int" and isinstance(s, Literal)) and not self._is_members(code, k)
+            if s is not None and not (t == "int" and isinstance(s, Literal)) and not is_members(code, k)
         ]
-
-    @staticmethod
-    def _is_members(code: Code, k: int) -> bool:
-        assert code.form is not None
-        specs = [s for s in code.form.op.operands if s.role != "dst"]
-        return specs[k].name == "membermask"
 
     def _offer(self, block: Block, code: Code) -> None:
         """Leaves what these lanes bring, and lets them wait; those whose guard fails go on."""
@@ -229,7 +210,7 @@ d.choose:
         if warpwide:
             members = self.const("i32", -1)
         else:
-            at = next(k for k in range(len(code.sources)) if self._is_members(code, k))
+            at = next(k for k in range(len(code.sources)) if is_members(code, k))
             members = self._read(code.sources[at], "b32")
         for name, vector in (("members", self.vector(members)), ("meeting", f"splat (i32 {self._kind(code)})")):
             p = t.field(S.Warp, name)
@@ -237,14 +218,15 @@ d.choose:
             new = t.let(f"select <{W} x i1> {self._mask}, <{W} x i32> {vector}, <{W} x i32> {old}")
             t.do(f"store <{W} x i32> {new}, ptr {p}, align 64")
         self.flush(self._all_alive(block, code.index + (0 if warpwide else 1)))
+        self._count_rest(block, code.index, -1, self._block_bits)
         if code.guard is not None:
             self._set_pc(self._block_bits, f"splat (i32 {self._behind(block, code)})")
         self._set_pc(self.mask_bits, f"splat (i32 {2 * code.index + 1})")
         t.bump("%wait.at", "or i32", self.mask_bits)
-        meet, on = t.label("meet"), t.label("on")
-        t.do(f"br i1 {t.let(f'icmp eq i32 {self.mask_bits}, 0')}, label %{on}, label %{meet}")
-        t.at(meet)
-        t.do(f"call void @meet(ptr %ws, i32 {self.mask_bits})")
+        some, on = t.label("some"), t.label("on")
+        t.do(f"br i1 {t.let(f'icmp eq i32 {self.mask_bits}, 0')}, label %{on}, label %{some}")
+        t.at(some)
+        t.do(call(meet, "%ws", self.mask_bits))
         t.do(f"br label %{on}")
         t.at(on)
         t.do("br label %dispatch")
@@ -298,7 +280,7 @@ d.choose:
             for k, s in enumerate(code.sources):
                 if isinstance(s, Literal) and code.source_types[k] == "int":
                     sources[k] = s.value
-                elif self._is_members(code, k):
+                elif is_members(code, k):
                     sources[k] = Value(members, "i32", True)
             self._met(code, bits, sources)
             self.mask_bits, self._mask = members, t.let(f"bitcast i32 {members} to <{W} x i1>")

@@ -86,13 +86,8 @@ class TracingSlow(Control):
         """The lanes that go on here; those of a recorded warp stay in this function, also when all are together."""
         t = self.t
         bits = t.let("load i32, ptr %mask.p")
-        others, stays, on = t.label("others"), t.label("stays"), t.label("on")
-        t.do(f"br i1 %traced, label %{stays}, label %{others}")
-        t.at(stays)  # where all lanes are together, the turns begin anew: no lane has waited for long
-        together = t.let(f"icmp eq i32 {bits}, {t.let('load i32, ptr %live.at')}")
-        turn = t.let(f"select i1 {together}, i32 0, i32 {t.let('load i32, ptr %turn.at')}")
-        t.do(f"store i32 {turn}, ptr %turn.at")
-        t.do(f"br label %{on}")
+        others, on = t.label("others"), t.label("on")
+        t.do(f"br i1 %traced, label %{on}, label %{others}")
         t.at(others)
         super()._rejoin(block)  # type: ignore[misc]
         t.do(f"br label %{on}")

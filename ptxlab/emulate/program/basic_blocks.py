@@ -2,68 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules.instructions import meets
 from ptxlab.isa.actions import Action
+from ptxlab.isa.table import form
 
 
-def cut(codes: list[Code], entries: Iterable[int]) -> tuple[list[Code], list[Block]]:
-    """The code in running order and its blocks. `entries` are the code indices where functions begin; the targets of
-    `codes` are code indices before, block numbers after."""
-    leaders = {0, *entries}
-    for k, code in enumerate(codes):
-        if code.properties.ends_block:  # a warp may leave, split or stop there
-            leaders.add(k + 1)
-        leaders.update(code.targets)
-    starts = sorted(s for s in leaders if s < len(codes))
-    block_at = {start: b for b, start in enumerate(starts)}
-    ends = [*starts[1:], len(codes)]
-    after_call: dict[int, list[int]] = {}
-    for b, end in enumerate(ends):
-        if codes[end - 1].action is Action.CALL:
-            after_call.setdefault(codes[end - 1].register, []).append(b + 1)
-    successors: list[tuple[int, ...]] = []
-    for b, end in enumerate(ends):
-        last = codes[end - 1]
-        onward = (b + 1,) if b + 1 < len(starts) else ()
-        if last.action is Action.CALL:
-            successors.append((block_at[last.target], *(onward if last.guard else ())))
-        elif last.action in (Action.BRANCH, Action.INDEXED_BRANCH):
-            jumps = tuple(block_at[t] for t in last.targets)
-            successors.append((*jumps, *(onward if last.guard else ())))
-        elif not last.properties.falls_through:
-            returns = tuple(after_call.get(last.register, ())) if _returns(last) and last.register >= 0 else ()
-            successors.append((*returns, *(onward if last.guard else ())))
-        else:
-            successors.append(onward)
-    order = running_order(successors)
+def waits_for_others(code: Code) -> bool:
+    """Whether lanes that execute this may have to wait for others that do not: an exchange under a guard. It begins a
+    block, so that a warp may come apart in front of it."""
+    return code.guard is not None and code.form is not None and code.form.op.kind != "warp" and meets(code)
+
+
+def cut(codes: list[Code], entries: Sequence[int]) -> tuple[list[Code], list[Block], int]:
+    """The code in running order, its blocks, and the number of the block where the kernel begins. `entries` are the
+    code indices where functions begin, the kernel's first; the targets of `codes` are code indices before, block
+    numbers after.
+
+    Functions come before those that call them: lanes in a call go first, and lanes that wait behind it wait for them.
+    """
+    graph = _Graph(codes, entries)
+    order: list[int] = []
+    for routine in graph.routines(entries[0]):
+        order += running_order(graph.onward, graph.block_at[routine], graph.jumps)
     number = {old: new for new, old in enumerate(order)}
     laid: list[Code] = []
     blocks: list[Block] = []
     for new, old in enumerate(order):
         first = len(laid)
-        laid += codes[starts[old] : ends[old]]
+        if old < 0:
+            laid.append(_loop_end(laid[-1].line, number[~old]))
+            blocks.append(Block(new, first, len(laid), -1, (number[~old],)))
+            continue
+
+        def place(target: int, source: int = new) -> int:
+            """The number of a block; from within its loop, of the loop's end."""
+            there = number.get(target, -1)
+            return number.get(~target, there) if there <= source else there
+
+        laid += codes[graph.starts[old] : graph.ends[old]]
         last = laid[-1]
-        falls = last.properties.falls_through or last.guard is not None
-        following = number.get(old + 1, -1) if falls else -1
-        last.targets = tuple(number[block_at[t]] for t in last.targets)
-        if last.target >= 0:
-            last.target = number[block_at[last.target]]
-        jumps = (last.target,) if last.action is Action.CALL else last.targets
-        if last.action is Action.BRANCH:
+        following = place(old + 1) if graph.falls(old) else -1
+        last.targets = tuple(place(graph.block_at[t]) for t in last.targets)
+        jumps: tuple[int, ...] = last.targets
+        if last.action is Action.CALL:
+            last.target = number[graph.block_at[last.target]]
+            jumps = (last.target,)
+        elif last.action is Action.BRANCH:
             last.target = last.targets[0]
-        if _returns(last):
-            jumps = tuple(number[b] for b in after_call.get(last.register, ()) if b in number)
+        elif last.action is Action.RETURN:
+            jumps = tuple(number[b] for b in graph.behind_calls.get(last.register, ()) if b in number)
         blocks.append(Block(new, first, len(laid), following, jumps))
     for k, code in enumerate(laid):
         code.index = k
     for block in blocks:
         for code in laid[block.first : block.last]:
             code.block = block.index
-    return laid, blocks
+    return laid, blocks, number[graph.block_at[entries[0]]]
 
 
-def _returns(code: Code) -> bool:
-    return code.action is Action.RETURN
+def _loop_end(line: int, head: int) -> Code:
+    """The branch that an added end of a loop is: lanes wait here until the round is over for all."""
+    code = Code(-1, "bra", form("bra"), line)
+    code.targets, code.target = (head,), head
+    return code
+
+
+class _Graph:
+    """Blocks before they are numbered: where each starts and ends; `onward`, the blocks of its own function that may
+    follow; `behind_calls`, those that a function may return to, by the register that says which. A call is followed by
+    the block behind it, whatever the called function does."""
+
+    def __init__(self, codes: list[Code], entries: Sequence[int]) -> None:
+        leaders = {0, *entries}
+        for k, code in enumerate(codes):
+            if code.properties.ends_block:  # a warp may leave, split or stop there
+                leaders.add(k + 1)
+            if waits_for_others(code):
+                leaders.add(k)
+            leaders.update(code.targets)
+        self.codes = codes
+        self.starts = sorted(s for s in leaders if s < len(codes))
+        self.block_at = {start: b for b, start in enumerate(self.starts)}
+        self.ends = [*self.starts[1:], len(codes)]
+        self.onward = [self._onward(b) for b in range(len(self.starts))]
+        self.behind_calls: dict[int, list[int]] = {}
+        for b, end in enumerate(self.ends[:-1]):
+            if codes[end - 1].action is Action.CALL:
+                self.behind_calls.setdefault(codes[end - 1].register, []).append(b + 1)
+
+    def _onward(self, block: int) -> tuple[int, ...]:
+        jumps = tuple(self.block_at[t] for t in self.codes[self.ends[block] - 1].targets)
+        return (*jumps, *((block + 1,) if self.falls(block) else ()))
+
+    def falls(self, block: int) -> bool:
+        """Whether lanes may go on at the next block of the text."""
+        last = self.codes[self.ends[block] - 1]
+        return (last.properties.falls_through or last.guard is not None) and block + 1 < len(self.starts)
+
+    def jumps(self, block: int, head: int) -> bool:
+        """Whether a block goes to `head` by a plain branch and in no other way."""
+        last = self.codes[self.ends[block] - 1]
+        return last.action is Action.BRANCH and not (self.falls(block) and block + 1 == head)
+
+    def routines(self, kernel: int) -> list[int]:
+        """Where the functions begin that the kernel may come to, called before caller."""
+        found: list[int] = []
+        begun: set[int] = set()
+
+        def visit(routine: int) -> None:
+            begun.add(routine)
+            for block in running_order(self.onward, self.block_at[routine]):
+                last = self.codes[self.ends[block] - 1] if block >= 0 else None
+                if last is not None and last.action is Action.CALL and last.target not in begun:
+                    visit(last.target)
+            found.append(routine)
+
+        visit(kernel)
+        return found

@@ -1,15 +1,26 @@
-"""The order in which basic blocks are numbered, so that the smallest program counter first reconverges early."""
+"""How the basic blocks of a function are ordered, so that the smallest program counter first brings lanes together.
+
+Post-dominators say where lanes that a branch has parted come together again: at the first block that all ways onward
+share. A loop hides that block, for the way round leads everywhere again. So each loop is looked at as one round: its
+edges back go to the *end of the loop*, and from there the next round begins. Cut like this the graph has no cycle,
+every block has its immediate post-dominator in it, and an order in which each block stands before its successors has
+the block where lanes meet behind all that they may run until then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 
-def running_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list[int]:
+def running_order(
+    successors: Sequence[Sequence[int]], entry: int, jumps: Callable[[int, int], bool] = lambda source, head: True
+) -> list[int]:
     """Blocks reachable from `entry`: every block before its successors, loop bodies whole before what follows them.
 
     The graph is cut into strongly connected components, in topological order. A component of several blocks is a loop:
-    its first block comes first and the rest is ordered in the same way, without the edges back to it.
+    its first block, the head, comes first and the rest is ordered in the same way, without the edges back to it.
+    `~head` stands for the end of the loop, behind its last block. It is left out where the last block is this already:
+    all edges back come from there, by a branch that `jumps(last, head)` says may go back.
     """
     out: list[int] = []
 
@@ -19,6 +30,9 @@ def running_order(successors: Sequence[Sequence[int]], entry: int = 0) -> list[i
             out.append(head)
             if rest:
                 arrange(rest, [s for s in successors[head] if s in rest])
+            back = [block for block in component if head in successors[block]]
+            if back and not (back == [out[-1]] and jumps(out[-1], head)):
+                out.append(~head)
 
     arrange(set(range(len(successors))), [entry])
     return out

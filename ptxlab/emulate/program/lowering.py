@@ -12,6 +12,7 @@ from ptxlab.emulate.program.calls import lower_call
 from ptxlab.emulate.program.layout import Area
 from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.program.operands import misfit
+from ptxlab.emulate.program.reconvergence import mark
 from ptxlab.emulate.program.scopes import STACK, Names, Routine, Scope
 from ptxlab.emulate.program.stack import StackMemory
 from ptxlab.emulate.program.wide_registers import split, whole
@@ -69,7 +70,8 @@ class Lowering(Names):
             self._lower_body(self.routines[self.queue.pop(0)])
         local_size = self._place_stack()
         self._link()
-        codes, blocks = cut(self.codes, (r.start for r in self.routines.values()))
+        codes, blocks, entry = cut(self.codes, [r.start for r in self.routines.values()])
+        exits = mark(codes, blocks)
         dynamic = self.place_extern(codes)
         limits = [self.kernel.directives.get(name, ()) for name in ("reqntid", "maxntid")]
         exact, most = (tuple(map(int, limit)) for limit in limits)
@@ -79,7 +81,7 @@ class Lowering(Names):
             shared_start=self.shared_start,
             shared_static=self.shared.end - self.shared_start, dynamic_start=dynamic, local_size=local_size,
             exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
-            file=self.module.file, shared_names=tuple(self.shared_names),
+            entry=entry, exits=exits, file=self.module.file, shared_names=tuple(self.shared_names),
             local_names=tuple(self.local_names), shared_gap=self.shared_gap, system=self.system.finished(),
         )  # fmt: skip
 

@@ -2,8 +2,8 @@
 
 Both engines run this. Lowering resolves what the text leaves open, once: which register a name means in its scope,
 where each variable lies, what a label is the number of. Blocks are ordered so that lanes which have diverged meet again
-early when the smallest program counter goes first: a loop's body comes before what follows the loop, both sides of an
-`if` before their join, and a called function before the return point.
+when the smallest program counter goes first: a loop's body comes before what follows the loop, both sides of an `if`
+before their join, and a function before those that call it.
 """
 
 from __future__ import annotations
@@ -107,8 +107,10 @@ class Code:
     None; `dest_types` and `source_types` are their PTX types (`addr` for a Mem).
 
     target: the block a branch or call goes to. targets: all of `brx.idx`. register: the i32 register that holds where
-    a function returns to, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). space: the resolved space
-    of a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
+    a function returns to, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). rounds: what a branch back
+    to the head of a loop counts, 0 for all others; leaves: on a branch with a guard whose lanes do nothing but end, the
+    number of that end in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of a
+    memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
     arguments; another, `%reduced`, stands behind `bar.red`. `properties` says what it does; `name` is for messages.
     """
 
@@ -130,6 +132,8 @@ class Code:
     instruction: Instruction | None = None
     block: int = -1
     reason: str = ""
+    rounds: int = 0
+    leaves: int = -1
     properties: Properties = field(init=False, repr=False)
     action: Action = field(init=False)
 
@@ -224,9 +228,10 @@ class System:
 class Program:
     """Everything an engine needs to run one kernel.
 
-    shared_start: the first offset that belongs to the kernel (below lies the target's reserved window);
-    shared_static: bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`.
-    local_size: bytes of local memory and function frames a thread. exact_threads, most_threads: the `.reqntid` and
+    shared_start: the first offset that belongs to the kernel (below lies the target's reserved window); shared_static:
+    bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`. local_size: bytes of
+    local memory and function frames a thread. entry: the block where the kernel begins; exits: the blocks that do
+    nothing but end threads and that branches with a guard go to. exact_threads, most_threads: the `.reqntid` and
     `.maxntid` of the kernel, empty where it has none.
     """
 
@@ -247,6 +252,7 @@ class Program:
     lines: list[str]
     spans: Mapping[int, Span]
     entry: int = 0
+    exits: tuple[int, ...] = ()
     file: str = "<ptx>"
     shared_names: tuple[tuple[str, int, int], ...] = ()
     local_names: tuple[tuple[str, int, int], ...] = ()

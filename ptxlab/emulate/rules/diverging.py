@@ -105,3 +105,9 @@ def meet(warp: Warp, mask: u32) -> None:
             store_lanes(given, select(lanes(need), load_lanes(warp.offered.row(k)), load_lanes(given)))
         warp.wait = warp.wait & ~need
         left = left & ~need
+
+
+@rule
+def meet_waiting(warp: Warp) -> None:
+    """Lanes of a diverged warp have ended: those that have waited for no one else go on."""
+    meet(warp, bits(load_lanes(warp.meeting) != 0) & warp.live)

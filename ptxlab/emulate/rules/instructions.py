@@ -23,6 +23,18 @@ def meets(code: Code) -> bool:
     return code.properties.converges
 
 
+def is_members(code: Code, k: int) -> bool:
+    """Whether a source operand is the mask of the lanes that meet."""
+    assert code.form is not None
+    specs = [s for s in code.form.op.operands if s.role != "dst"]
+    return specs[k].name == "membermask"
+
+
+def ends_thread(code: Code) -> bool:
+    """Whether threads end here, and do not return to a caller."""
+    return code.action in (Action.RETURN, Action.EXIT) and code.register < 0
+
+
 def aligned(code: Code) -> bool:
     """Whether a barrier of the block wants whole warps."""
     return code.properties.aligned
@@ -110,7 +122,7 @@ def _computes(code: Code, given: list[Any], known: dict[int, Any], written: set[
 def routines(program: Program) -> list[int]:
     """For each instruction the first block of the function that it belongs to."""
     home = [-1] * len(program.blocks)
-    for start in {0, *(code.target for code in program.codes if code.action is Action.CALL)}:
+    for start in {program.entry, *(code.target for code in program.codes if code.action is Action.CALL)}:
         todo = [start]
         while todo:
             at = todo.pop()

@@ -159,8 +159,7 @@ class Counted(Record, align=64):
 
     on: warps and threads for which the guard held. fast, slow: what is needed beyond one, and at best beyond one, added
     by either function for all accesses of a class. diverged: branches that split the warp. in_global, in_shared,
-    in_local: accesses whose space is found at run time, and atomics. after: of an instruction that lanes wait at, by
-    how much the rest of its block ran more or less often than its beginning, by warps and threads.
+    in_local: accesses whose space is found at run time, and atomics.
     """
 
     on: Array[i64] = array(2, align=16)
@@ -170,7 +169,6 @@ class Counted(Record, align=64):
     in_global: Traffic
     in_shared: Traffic
     in_local: Traffic
-    after: Array[i64] = array(2, align=16)
     memo: Memo
 
 

@@ -14,11 +14,12 @@ which waits for a later one gets to see it.
 from __future__ import annotations
 
 from ptxlab.emulate.language import atomic, boolean, fill_bytes, first, i64, local, rule, u32, u64
-from ptxlab.emulate.rules import barriers, blocks
+from ptxlab.emulate.rules import barriers, blocks, memcheck
 from ptxlab.emulate.rules.barriers import BARRIERS
 from ptxlab.emulate.rules.mbarriers import still_spinning
-from ptxlab.emulate.rules.memcheck import forget, stop
+from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
+from ptxlab.emulate.rules.turns import count_ends, forget
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import (
     BUDGET_SPENT,
@@ -91,7 +92,7 @@ def run_grid(context: Context) -> u32:
 def next_resident(context: Context) -> boolean:
     """Another resident CTA's turn, if there is one at work. All sites forget what they know, since shared memory is
     another's now."""
-    forget(context)
+    memcheck.forget(context)
     for tried in range(context.slot_count):
         slot = (context.slot + tried + 1) % context.slot_count
         if context.slots[slot].cta.active != 0:
@@ -133,13 +134,14 @@ def begin(context: Context, cta: Cta, ticket: u64) -> None:
 def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     """A warp of a CTA that begins."""
     for lane in range(32):
-        warp.pc[lane] = 0
+        warp.pc[lane] = context.entry
         warp.meeting[lane] = 0
     warp.live = warp.first_live
     warp.wait = 0
     warp.mode = 0
-    warp.fast_pc = 0
-    warp.dispatches = 0
+    warp.fast_pc = context.entry
+    warp.ended = 0
+    forget(warp.turns)
     warp.carry = 0
     warp.spins = 0
     for barrier in range(BARRIERS):
@@ -196,6 +198,8 @@ def take_turns(context: Context, cta: Cta) -> u32:
         else:
             return NEEDS_SLOW
         if result == DONE:
+            if warp.live == 0:
+                count_ends(context, warp)
             cta.position += 1
         elif result == DIVERGED:
             warp.mode = 1

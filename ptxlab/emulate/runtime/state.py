@@ -73,7 +73,7 @@ class UniformRegister(Record, align=4):
 
 
 class Executions(Record):
-    """How often a basic block has run."""
+    """How often code has run."""
 
     warps: i64
     threads: i64
@@ -165,10 +165,13 @@ class Context(Record, align=64):
     memory: Ref[MemoryMap]
     sites: Pointer[Site]
     site_count: u64
-    counts: Pointer[Executions]
+    counts: Pointer[Executions]  # of each basic block, that it has begun
+    rest: Pointer[Executions]  # of each instruction that lanes meet at, what follows in its block: more or less often
+    exits: Pointer[u32]  # the basic blocks that are ends of threads (`Program.exits`)
     quantum: i64  # what is left of it
     quantum_size: i64
     slow: u64  # the function for diverged warps, 0 as long as there is none
+    entry: u32  # the program counter at which warps begin
     warps: u64  # of a CTA
     threads: u64
     state_size: u64  # bytes from one warp's state to the next's
@@ -199,6 +202,14 @@ class Context(Record, align=64):
     found: Found
 
 
+class Turns(Record, align=4):
+    """Whose turn it is in a diverged warp (see `ptxlab.emulate.rules.turns`)."""
+
+    rounds: u32  # of loops, since the last turn was given or the warp has diverged
+    left: u32  # of the turn that lasts
+    lane: u32  # whose turn it is, or was last
+
+
 class Warp(Record, align=64):
     """A warp's state, in front of its registers.
 
@@ -211,7 +222,8 @@ class Warp(Record, align=64):
     wait: u32
     mode: u32  # whether it has diverged
     fast_pc: u32
-    dispatches: u32
+    turns: Turns
+    ended: u32  # bits: ends of threads that lanes have left by and for which the warp has not been counted
     carry: u32
     spins: u32  # lanes whose wait for an mbarrier failed and that do nothing but wait again (see `rules.spinning`)
     yes: u32  # what the last `bar.red` found

@@ -32,7 +32,7 @@ def translate(t: Translator, code: Code) -> Step:
     make = _MAKERS.get(code.action)
     if make is None:
         raise unsupported(t.program, code)
-    act = make(t, code)
+    act = _ended(t, code) if code.leaves >= 0 else make(t, code)
     return act if code.guard is None else parted(act, t.following[code.index], *code.guard)
 
 
@@ -57,8 +57,22 @@ def parted(act: Step, following: int, predicate: int, negated: bool) -> Step:
 
 
 def _branch(t: Translator, code: Code) -> Step:
-    target = t.program.blocks[code.target].first
-    return lambda w: target
+    target, rounds = t.program.blocks[code.target].first, code.rounds
+    if not rounds:
+        return lambda w: target
+
+    def back(w: Warp) -> int | None:
+        if w.apart:
+            w.turns.rounds += rounds
+        return target
+
+    return back
+
+
+def _ended(t: Translator, code: Code) -> Step:
+    """A branch to where threads only end: they end here."""
+    end = t.program.blocks[code.target].first
+    return lambda w: w.leave_by_branch(end)
 
 
 def _scatter(w: Warp, places: Value) -> int:
@@ -103,6 +117,7 @@ def _return(t: Translator, code: Code) -> Step:
     first = np.array([b.first for b in t.program.blocks], np.int64)
 
     def leave(w: Warp) -> int | None:
+        w.left.discard(code.index)
         w.retire(w.mask)
         return GONE
 
@@ -182,60 +197,62 @@ _MAKERS: dict[Action, Callable[[Translator, Code], Step]] = {
 
 
 def converging(t: Translator, code: Code, readers: list[Read], write: Write, members: Read) -> Step:
-    """A `.sync` instruction with a member mask: all live lanes it names take part, wherever they come from. Lanes that
-    wait at the same instruction simply join; those at another one of the same kind exchange their own operands."""
+    """A `.sync` instruction with a member mask: all live lanes it names take part, wherever they come from. Those that
+    come to another instruction of the same opcode bring their own operands, and get the result in their own
+    registers."""
     form = code.form
     assert form is not None
-    sem, exchanges = form.op.sem, t.exchanges
-    exchanges[code.index] = (readers, write)
+    sem, following = form.op.sem, t.following[code.index]
+    t.exchanges[code.index] = (readers, write)
+
+    def meet(w: Warp, part: Part) -> None:
+        wait = part.wait
+        assert wait is not None
+        assert wait.members is not None
+        parts = [part, *_named(w, part, wait.members)]
+        if (wait.members & w.live & ~_union(parts)).any():
+            return
+        if sem is not None:
+            _exchange(w, sem, form, parts, t.exchanges)
+        for each in parts:
+            each.pc, each.wait = t.following[each.pc], None
 
     def run(w: Warp) -> int | None:
-        partners: list[Part] = []
-        if w.apart:
-            named = members(w)
-            for word in np.unique(named[w.mask]):  # several groups of lanes may have come here together
-                partners += _gather(w, code, w.mask & (named == word), word)
-            if not w.mask.any():
-                return GONE
-        if sem is not None:
-            values = [read(w) for read in readers]
-            if not partners:
-                write(w, sem(w, form, *values))
-                return None
-            _exchange(w, sem, form, values, write, partners, exchanges)
-        for part in partners:
-            part.pc, part.wait = t.following[part.pc], None
-        return None
+        if not w.apart:
+            if sem is not None:
+                write(w, sem(w, form, *[read(w) for read in readers]))
+            return following
+        named, came = members(w), []
+        for word in np.unique(named[w.mask]):  # several groups of lanes may have come here together
+            bits = (np.uint32(word) >> w.lane_id() & np.uint32(1)).astype(DTYPE["i1"])
+            came.append(Part(code.index, w.mask & (named == word), Wait(code, members=bits, meet=meet)))
+        w.others += came
+        for part in came:
+            meet(w, part)
+        return GONE
 
-    return run if code.guard is None else parted(run, t.following[code.index], *code.guard)
+    return run if code.guard is None else parted(run, following, *code.guard)
 
 
-def _gather(w: Warp, code: Code, group: np.ndarray, word: int) -> list[Part]:
-    """Joins the lanes that wait here for `group`, running lanes that name the lanes in `word`. Parts that wait at
-    another instruction of the same kind are given back. While named lanes are missing the group waits."""
-    assert code.form is not None
-    members = (np.uint32(word) >> w.lane_id() & np.uint32(1)).astype(DTYPE["i1"])
-    missing = members & w.live & ~w.mask
-    if not missing.any():
-        return []
-    same, partners = [], []
-    for part in w.others:
-        wait = part.wait
-        if wait is None or wait.members is None or not (part.mask & missing).any():
+def _named(w: Warp, part: Part, members: np.ndarray) -> list[Part]:
+    """The lanes among `members` that wait at an instruction of the same opcode; a part in which others wait as well is
+    cut in two."""
+    found = []
+    for other in list(w.others):
+        wait = other.wait
+        if other is part or wait is None or wait.members is None or _opcode(wait) != _opcode(part.wait):
             continue
-        if part.pc == code.index:
-            same.append(part)
-        elif wait.code.form is not None and wait.code.form.opcode == code.form.opcode:
-            partners.append(part)
-    if (missing & ~_union([*same, *partners])).any():
-        w.others.append(Part(code.index, group, Wait(code, members=members)))
-        w.run_lanes(w.mask & ~group)
-        return []
-    for part in same:
-        w.others.remove(part)
-    if same:
-        w.run_lanes(w.mask | _union(same))
-    return partners
+        inside = other.mask & members
+        if inside.any():
+            if (inside != other.mask).any():
+                w.others.append(Part(other.pc, other.mask & ~members, wait))
+                other.mask = inside
+            found.append(other)
+    return found
+
+
+def _opcode(wait: Wait | None) -> str:
+    return wait.code.form.opcode if wait is not None and wait.code.form is not None else ""
 
 
 def _union(parts: list[Part]) -> np.ndarray:
@@ -245,25 +262,20 @@ def _union(parts: list[Part]) -> np.ndarray:
     return mask
 
 
-def _exchange(
-    w: Warp, sem: Any, form: Form, values: list[Any], write: Write, partners: list[Part], exchanges: dict[int, Any]
-) -> None:
-    """One exchange of data between lanes that stand at different instructions: each brings its own operands, and gets
-    the result in its own registers."""
-    for part in partners:
+def _exchange(w: Warp, sem: Any, form: Form, parts: list[Part], exchanges: dict[int, Any]) -> None:
+    """One exchange of data between lanes that may stand at different instructions."""
+    values = [read(w) for read in exchanges[parts[0].pc][0]]
+    for part in parts[1:]:
         for k, read in enumerate(exchanges[part.pc][0]):
             if isinstance(values[k], np.ndarray):
                 values[k] = np.where(part.mask, read(w), values[k])
     own = w.mask
-    w.mask = own | _union(partners)
-    w.full = bool(w.mask.all())
+    w.run_lanes(_union(parts))
     result = sem(w, form, *values)
-    w.full = False
-    for part in partners:
-        w.mask = part.mask
+    for part in parts:
+        w.run_lanes(part.mask)
         exchanges[part.pc][1](w, result)
-    w.mask = own
-    write(w, result)
+    w.run_lanes(own)
 
 
 def waiting_for(wait: Wait) -> str:

@@ -87,6 +87,8 @@ class Machine:
         self.watch = Watch(program) if launch.counters else None
         if self.watch is not None:
             self.steps = self.watch.wrap(self.steps)
+        self.start = program.blocks[program.entry].first
+        self.turning = translator.turning()
         self.issued = [0] * len(program.codes)
         self.threads = [0] * len(program.codes)
         zeros = {lane: np.zeros(LANES, dtype) for lane, dtype in DTYPE.items()}
@@ -148,6 +150,7 @@ class Machine:
     def _run(self, w: Warp, length: int) -> None:
         """Runs a warp for `length` instructions, or until it stops. The hot loop."""
         steps, following, issued, threads = self.steps, self.following, self.issued, self.threads
+        turning = self.turning
         self.now = w
         pc = w.pc
         try:
@@ -157,8 +160,8 @@ class Machine:
                 before = pc
                 jump = steps[pc](w)
                 pc = following[pc] if jump is None else jump
-                if w.apart:
-                    pc = w.choose(pc, before)
+                if w.apart and turning[before]:
+                    pc = w.choose(pc)
                 if pc == GONE:
                     w.stopped = True
                     break

@@ -30,7 +30,7 @@ from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.flow import parted
 from ptxlab.emulate.step.lanes import DTYPE, LANES, Lanes, mask_bits
-from ptxlab.emulate.step.warp import Part, Wait, Warp
+from ptxlab.emulate.step.warp import GONE, Part, Wait, Warp
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
@@ -60,19 +60,31 @@ def translate(t: Translator, code: Code) -> Step:
 def _together(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
     """Lanes wait here until all that live have come; then the instruction runs once, for all 32."""
 
-    def run(w: Warp) -> int | None:
-        missing = w.live & ~w.mask
-        if missing.any():
-            same = [p for p in w.others if p.pc == code.index and p.wait is not None]
-            if (missing & ~_union(same)).any():
-                return w.wait(Wait(code, members=_EVERYONE), code.index)
-            for part in same:
-                w.others.remove(part)
-            w.run_lanes(w.mask | _union(same))
+    def meet(w: Warp, part: Part) -> None:
+        same = [p for p in w.others if p.pc == code.index and p.wait is not None]
+        mask = _union(same)
+        if (w.live & ~mask).any():
+            return
+        own = w.mask
+        everybody(w, mask)
+        w.run_lanes(own)
+        for each in same:
+            each.pc, each.wait = t.following[code.index], None
+
+    def everybody(w: Warp, mask: np.ndarray) -> None:
+        w.run_lanes(mask)
         if not w.full:
             raise _incomplete(t, code, w, w.mask, guarded=False)
         act(w)
-        return None
+
+    def run(w: Warp) -> int | None:
+        if not w.apart:
+            everybody(w, w.mask)
+            return None
+        part = Part(code.index, w.mask, Wait(code, members=_EVERYONE, meet=meet))
+        w.others.append(part)
+        meet(w, part)
+        return GONE
 
     return run
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
+from ptxlab.emulate.rules.instructions import meets
 from ptxlab.emulate.runtime.faults import unsupported
 from ptxlab.emulate.step import copies, flow, matrix, mbarriers
 from ptxlab.emulate.step.access import Site
@@ -57,6 +58,11 @@ class Translator:
         """All of it."""
         steps = [self.step(code) for code in self.program.codes]
         return Translated(steps, self.following, self.constants)
+
+    def turning(self) -> list[bool]:
+        """For each instruction whether other lanes may go next behind it, if the warp is apart."""
+        last = {block.last - 1 for block in self.program.blocks}
+        return [code.index in last or meets(code) for code in self.program.codes]
 
     def step(self, code: Code) -> Step:
         """The function of one instruction."""

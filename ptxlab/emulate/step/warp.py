@@ -1,11 +1,8 @@
 """One warp of the stepping engine: 32 lanes, their registers, and the groups they fall into when branches part them.
 
-Lanes that stand at the same place form a part. One part runs; the others wait. The part at the smallest program counter
-goes first, and because the program is laid out in running order (see `ptxlab.emulate.program.block_order`), a part that
-is ahead waits where the paths join until the others have come there too. A part that goes round a loop for long, above
-all one that polls memory, must let the next part have a turn: without this a lane that holds a lock would never give it
-back while the rest of its warp spins. Parts may also wait for something: a barrier of the block, or the lanes named in
-the member mask of a `.sync` instruction.
+Lanes that stand at the same place form a part. One part runs; the others wait for their turn, or for something else: a
+barrier of the block, or the lanes named in the member mask of a `.sync` instruction. Whose turn it is, at the end of
+each basic block and behind each instruction that lanes meet at, `ptxlab.emulate.rules.turns` says.
 """
 
 from __future__ import annotations
@@ -16,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.rules.turns import forget, next_lane, smallest_goes
 from ptxlab.emulate.runtime.faults import unravel
+from ptxlab.emulate.runtime.state import Turns
 from ptxlab.emulate.step.access import Access, Spaces
-from ptxlab.emulate.step.lanes import DTYPE, LANES
+from ptxlab.emulate.step.lanes import DTYPE, LANES, mask_bits
 from ptxlab.isa.machine import Value
 from ptxlab.isa.special import SPECIAL
 
@@ -30,12 +29,6 @@ GONE = -1
 
 RUNS, STUCK = -1, -2
 """Instead of the barrier that a warp has arrived at: it can run; it waits and nothing can end that."""
-
-PATIENCE = 4096
-"""Loop rounds that a part may make while others wait; a round that polls memory counts as `POLLING`."""
-POLLING = 256
-TURN = 512
-"""Instructions that another part may then run."""
 
 CLOCKS = {
     "%clock": ("i32", 0), "%clock_hi": ("i32", 32), "%clock64": ("i64", 0),
@@ -52,7 +45,8 @@ class Wait:
     """What a part waits for: barrier `barrier` of the block (-1: the lanes `members` of its own warp).
 
     count: threads the barrier wants, 0 for all of the block. stays: false for `bar.arrive`, which goes on once its warp
-    has come. finish(warp, mask, count, all, any): writes the result of a reduction over `predicate`.
+    has come. meet(warp, part): lets the part go on if all lanes that it waits for are there. finish(warp, mask, count,
+    all, any): writes the result of a reduction over `predicate`.
     """
 
     code: Code
@@ -61,6 +55,7 @@ class Wait:
     stays: bool = True
     members: np.ndarray | None = None
     predicate: np.ndarray | None = None
+    meet: Callable[[Warp, Part], None] | None = None
     finish: Callable[[Warp, np.ndarray, int, bool, bool], None] | None = None
 
 
@@ -73,12 +68,19 @@ class Part:
     wait: Wait | None = None
 
 
+def _bits(parts: list[Part]) -> int:
+    """The lanes of some parts, as bits."""
+    return sum(mask_bits(part.mask) for part in parts)
+
+
 class Warp(Access):
     """The Machine that instruction semantics run on. `mask` are the lanes that execute now; `live` have not exited.
 
-    regs: one array a register, then the program's constants. An array in it is never written into, only replaced.
-    pc: where the running part goes on. others: the parts that do not run. lanes: how many lanes run. arrived: the
-    barrier at which the whole warp waits. stopped: no part can run.
+    regs: one array a register, then the program's constants. An array in it is never written into, only replaced. pc:
+    where the running part goes on. others: the parts that do not run. turns: who goes next. left: the ends of threads
+    (code indices) that lanes have come to by a branch, and that the warp is not counted for yet. lanes: how many lanes
+    run. polled: since the warp last had its turn in the block it has read what others may change. arrived: the barrier
+    at which the whole warp waits. stopped: no part can run.
     """
 
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
@@ -89,10 +91,11 @@ class Warp(Access):
         first = index * LANES
         self.live: np.ndarray = np.arange(first, first + LANES) < launch.threads
         self.block_index = block_index
-        self.pc = 0
+        self.pc = self.machine.start
         self.others: list[Part] = []
         self.apart = False
-        self.patience, self.turn = PATIENCE, 0
+        self.turns = Turns.new()
+        self.left: set[int] = set()
         self.polled = False
         self.arrived = RUNS
         self.stopped = False
@@ -117,12 +120,22 @@ class Warp(Access):
         self.apart = True
 
     def retire(self, leaving: np.ndarray) -> None:
-        """These lanes exit; whoever waited for no one else goes on."""
+        """These lanes end; whoever waited for no one else goes on."""
         self.live = self.live & ~leaving
-        for part in self.others:
-            wait = part.wait
-            if wait is not None and wait.members is not None and not (wait.members & self.live & ~part.mask).any():
-                part.wait = None
+        for part in [p for p in self.others if p.wait is not None and p.wait.meet is not None]:
+            if part.wait is not None and part.wait.meet is not None:
+                part.wait.meet(self, part)
+        if self.done:
+            for index in self.left:
+                self.machine.issued[index] += 1
+
+    def leave_by_branch(self, end: int) -> int:
+        """The running lanes have branched to an end of threads, the instruction `end`. They do not wait there for
+        others: the warp is counted with the last that come."""
+        self.machine.threads[end] += self.lanes
+        self.left.add(end)
+        self.retire(self.mask)
+        return GONE
 
     def wait(self, wait: Wait, pc: int) -> int:
         """The running lanes stop, to go on at `pc` when `wait` is over."""
@@ -133,62 +146,35 @@ class Warp(Access):
     def resume(self) -> None:
         """Runs on after a barrier has opened."""
         self.stopped = False
-        self.pc = self.choose(GONE, GONE)
+        self.pc = self.choose(GONE)
 
-    def choose(self, pc: int, before: int) -> int:
-        """Which part runs next, when there are several: called after each instruction that left the running part at
-        `pc`, having been at `before`. GONE when no part can run."""
+    def choose(self, pc: int) -> int:
+        """Which part runs next, when there are several: called where an instruction has left the running part at `pc`
+        and the next may have its turn. GONE when no part can run."""
         others = self.others
         if pc != GONE:
-            meeting = [p for p in others if p.pc == pc and p.wait is None]
-            if meeting:
-                mask = self.mask
-                for part in meeting:
-                    mask = mask | part.mask
-                    others.remove(part)
-                self.run_lanes(mask)
-                if not others:
-                    self._together()
-                    return pc
-            if self.turn:
-                self.turn -= 1
-                if self.turn:
-                    return pc
-            elif pc <= before:
-                self.patience -= POLLING if self.polled else 1
-                self.polled = False
+            others.append(Part(pc, self.mask))
         ready = [p for p in others if p.wait is None]
         if not ready:
-            if pc == GONE and not others:
-                self._together()
-            return pc
-        if pc != GONE:
-            if self.patience <= 0:  # the next part in a circle gets a turn, wherever it stands
-                self.patience, self.turn = PATIENCE, TURN
-                self._swap(min(ready, key=lambda p: (p.pc <= pc, p.pc)), pc)
-                return self.pc
-            first = min(ready, key=lambda p: p.pc)
-            if first.pc < pc:
-                self._swap(first, pc)
-                return self.pc
-            return pc
-        first = min(ready, key=lambda p: p.pc)
-        self.turn = 0
-        others.remove(first)
-        self.run_lanes(first.mask)
-        if not others:
             self._together()
-        # Others may stand at the same place.
-        return self.choose(first.pc, GONE) if others else first.pc
-
-    def _swap(self, part: Part, pc: int) -> None:
-        self.others.remove(part)
-        self.others.append(Part(pc, self.mask))
-        self.run_lanes(part.mask)
-        self.pc = part.pc
+            return GONE
+        pc = min([part.pc for part in ready])
+        if not smallest_goes(self.turns):
+            lane = next_lane(self.turns, _bits(ready), _bits([part for part in ready if part.pc == pc]))
+            pc = next(part.pc for part in ready if part.mask[lane])
+        chosen = [part for part in ready if part.pc == pc]
+        mask = chosen[0].mask
+        for part in chosen:
+            mask = mask | part.mask
+            others.remove(part)
+        self.run_lanes(mask)
+        self._together()
+        return pc
 
     def _together(self) -> None:
-        self.apart, self.patience, self.turn = False, PATIENCE, 0
+        if not self.others:
+            self.apart = False
+            forget(self.turns)
 
     # -- state of the machine ------------------------------------------------------------------------------------------
 

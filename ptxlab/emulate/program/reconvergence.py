@@ -1,0 +1,108 @@
+"""Where lanes that have parted come together again, and what else both engines must know of a program to agree on it.
+
+The rule itself is short: the lanes with the smallest program counter go first (`ptxlab.emulate.rules.turns`). All else
+is in how the program is laid out: functions before their callers, the blocks of a function in an order in which the
+immediate post-dominator of a branch, seen within one round of the loops around it, stands behind everything that can
+run between the two (`ptxlab.emulate.program.block_order`). So nobody goes on from there while a lane is still to come.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules.instructions import ends_thread
+from ptxlab.emulate.rules.turns import POLLING
+from ptxlab.isa.actions import Action
+
+MOST_EXITS = 31
+"""Ends of threads that branches may lead to without going there: as many as bits of a warp's word."""
+
+
+def mark(codes: list[Code], blocks: list[Block]) -> tuple[int, ...]:
+    """Notes on each branch what it counts as a loop round, and at which end its lanes leave; gives those ends."""
+    polling = _polling_blocks(codes, blocks)
+    exits: dict[int, int] = {}
+    for code in codes:
+        if code.action is not Action.BRANCH:
+            continue
+        if code.target <= code.block:
+            code.rounds = POLLING if any(polling[code.target : code.block + 1]) else 1
+        end = codes[blocks[code.target].first]
+        if code.guard is not None and ends_thread(end) and end.guard is None:
+            number = exits.setdefault(code.target, len(exits))
+            code.leaves = number if number < MOST_EXITS else -1
+    return tuple(exits)[:MOST_EXITS]
+
+
+def _polling_blocks(codes: list[Code], blocks: list[Block]) -> list[bool]:
+    """For each block whether it reads what other threads may change, or calls a function that does."""
+    polling = [any(c.properties.polls for c in codes[b.first : b.last]) for b in blocks]
+    calls = {b.index: codes[b.last - 1].target for b in blocks if codes[b.last - 1].action is Action.CALL}
+    bodies = {start: _body(codes, blocks, start) for start in set(calls.values())}
+    changed = True
+    while changed:
+        changed = False
+        for block, start in calls.items():
+            if not polling[block] and any(polling[b] for b in bodies[start]):
+                polling[block] = changed = True
+    return polling
+
+
+def _body(codes: list[Code], blocks: list[Block], start: int) -> set[int]:
+    """The blocks of a function."""
+    found: set[int] = set()
+    todo = [start]
+    while todo:
+        at = todo.pop()
+        if at not in found:
+            found.add(at)
+            todo += onward(codes, blocks[at])
+    return found
+
+
+def onward(codes: list[Code], block: Block) -> list[int]:
+    """The blocks of its own function that may follow a block; behind a call, the one it returns to."""
+    jumps = () if codes[block.last - 1].action in (Action.CALL, Action.RETURN) else block.targets
+    return [*jumps, *([block.next] if block.next >= 0 else [])]
+
+
+def meeting_blocks(codes: list[Code], blocks: list[Block]) -> list[int]:
+    """For each block the one where lanes that part at its end are together again: its immediate post-dominator, within
+    one round of the loops around it. -1: they meet nowhere before they end or return.
+
+    A block that ends threads, returns or stops the kernel has none. From the end of a loop lanes may go wherever the
+    loop leads to; from that of an endless one, nowhere.
+    """
+    count = len(blocks)
+    after: list[set[int]] = []
+    for block in blocks:
+        ways = set(onward(codes, block))
+        heads = {way for way in ways if way <= block.index}
+        ways -= heads
+        last = codes[block.last - 1]
+        if last.leaves >= 0:
+            ways.discard(last.target)
+        for head in heads:
+            ways |= _exits(codes, blocks, head, block.index)
+        after.append(ways)
+    # The graph has no cycle and goes upward: one pass from the end finds them. Paths meet where both have climbed to.
+    meets = [count] * count
+
+    def common(a: int, b: int) -> int:
+        while a != b:
+            if a < b:
+                a = meets[a]
+            else:
+                b = meets[b]
+        return a
+
+    for at in reversed(range(count)):
+        found: int | None = None
+        for way in after[at]:
+            found = way if found is None else common(found, way)
+        meets[at] = count if found is None else found
+    return [-1 if found == count else found for found in meets]
+
+
+def _exits(codes: list[Code], blocks: list[Block], head: int, last: int) -> set[int]:
+    """Where a loop leads to: the blocks behind its last that any of it may go to."""
+    return {way for b in range(head, last + 1) for way in onward(codes, blocks[b]) if way > last}

@@ -1,0 +1,97 @@
+"""Which lanes of a diverged warp go next: one rule for both engines.
+
+Lanes at one program counter are a group. The group at the smallest program counter goes, and the order of the blocks
+lets lanes reconverge by that (see `ptxlab.emulate.program.reconvergence`). A warp must not stand still, though, while a
+lane spins for what another is to do, say for a lock: so rounds of loops are counted while the warp is diverged, and
+after `PATIENCE` of them a lane gets a turn that the rule has passed over. Turns go round the lanes. All is forgotten
+when the warp has reconverged.
+
+The rule is asked at the end of each basic block and behind each instruction that lanes of a warp meet at.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import bits, boolean, extract, first, lanes_of, load_lanes, rule, u32
+from ptxlab.emulate.runtime.state import Context, Turns, Warp
+
+PATIENCE = 4096
+"""Loop rounds that lanes may make while others could go as well."""
+POLLING = 256
+"""As many rounds does one count for in a loop that may be one that waits for another thread."""
+TURN = 64
+"""How often the rule is asked while a turn lasts."""
+
+
+@rule(inline=True)
+def smallest_goes(turns: Turns) -> boolean:
+    """Whether the lanes at the smallest program counter go, wherever others stand."""
+    return turns.left == 0 and turns.rounds < PATIENCE
+
+
+@rule
+def next_lane(turns: Turns, ready: u32, smallest: u32) -> u32:
+    """A lane of the group that goes now. `ready`: the lanes that can; `smallest`: those of them at the smallest program
+    counter."""
+    if turns.left != 0:
+        if ready >> turns.lane & 1 != 0:
+            turns.left -= 1
+            return turns.lane
+        turns.left = 0
+    if smallest_goes(turns):
+        return first(smallest)
+    turns.rounds = 0
+    passed_over = ready & ~smallest
+    if passed_over == 0:
+        return first(smallest)
+    above = passed_over & u32(0xFFFFFFFE << turns.lane)
+    turns.lane = first(above if above != 0 else passed_over)
+    turns.left = TURN
+    return turns.lane
+
+
+@rule(inline=True)
+def forget(turns: Turns) -> None:
+    """The warp has reconverged."""
+    turns.rounds = 0
+    turns.left = 0
+    turns.lane = 0
+
+
+# -- for compiled code -------------------------------------------------------------------------------------------------
+
+
+@rule(inline=True)
+def at_smallest(warp: Warp, among: u32) -> u32:
+    """Those of some lanes that stand at the smallest program counter."""
+    counters = load_lanes(warp.pc)
+    lane = first(among)
+    below = bits(counters < warp.pc[lane]) & among
+    while below != 0:
+        lane = first(below)
+        below = bits(counters < warp.pc[lane]) & among
+    return bits(counters == warp.pc[lane]) & among
+
+
+@rule
+def choose(warp: Warp, ready: u32) -> u32:
+    """The lanes of a diverged warp that go now, of those that are ready: not 0. Lanes that have met take what they are
+    given before anyone has a turn; their program counters are odd until then."""
+    counters = load_lanes(warp.pc)
+    met = bits(counters & 1 != 0) & ready
+    going: u32 = 0
+    if met != 0:
+        going = at_smallest(warp, met)
+    else:
+        lane = next_lane(warp.turns, ready, at_smallest(warp, ready))
+        going = bits(counters == extract(counters, lane)) & ready
+    if going == warp.live:
+        forget(warp.turns)
+    return going
+
+
+@rule
+def count_ends(context: Context, warp: Warp) -> None:
+    """The last lanes of a warp have ended: it is counted for the ends of threads that lanes have left by and that it
+    has not come to."""
+    for end in lanes_of(warp.ended):
+        context.counts[context.exits[end]].warps += 1

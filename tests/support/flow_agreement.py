@@ -1,0 +1,74 @@
+"""Whether the engines agree on random programs with irregular control flow: on results, memory and every count.
+
+    python tests/support/flow_agreement.py COUNT [FIRST SEED]
+
+runs so many programs of `random_flow` on both engines, 16 in a kernel, prints each kernel that they differ on, a line
+for each 1600 programs, and a tally. Every fourth kernel is run with counters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+import numpy as np
+from emulate_programs import ENGINES, run
+from random_flow import kernel_of
+
+from ptxlab.errors import DeviceFault
+
+BUDGET = 4_000_000
+KERNEL = 16
+"""Programs in a kernel."""
+
+
+def outcome(engine: str, first: int, count: int) -> tuple[Any, ...]:
+    """What programs leave: `out`, `x`, warp-instructions, thread-instructions, both by line, counters; or the fault."""
+    text, threads = kernel_of(first, count)
+    x = np.zeros(8 * count, np.uint32)
+    counters = first // count % 4 == 0
+    try:
+        out, report = run(engine, text, threads=threads, blocks=count, x=x, budget=BUDGET, counters=counters)
+    except DeviceFault as fault:
+        return ("fault", str(fault))
+    counts = report.warp_instructions, report.thread_instructions, report.lines, report.counters
+    return out.reshape(count, threads).tolist(), x.tolist(), *counts
+
+
+def differences(first: int, count: int = KERNEL) -> list[str]:
+    """What the other engines give otherwise than the first, in words."""
+    expected = outcome(ENGINES[0], first, count)
+    found = []
+    for engine in ENGINES[1:]:
+        other = outcome(engine, first, count)
+        if other != expected:
+            names = ("out", "x", "warp-instructions", "thread-instructions", "lines", "counters")
+            parts = [n for n, a, b in zip(names, expected, other, strict=False) if a != b]
+            found.append(
+                f"programs {first} to {first + count - 1}: {ENGINES[0]} and {engine} differ in {', '.join(parts)}"
+            )
+    return found
+
+
+def main() -> int:
+    """The command line."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("count", type=int)
+    options.add_argument("first", type=int, nargs="?", default=0)
+    given = options.parse_args()
+    wrong = 0
+    for first in range(given.first, given.first + given.count, KERNEL):
+        count = min(KERNEL, given.first + given.count - first)
+        found = differences(first, count)
+        print(*found, sep="\n", end="\n" if found else "", flush=True)
+        wrong += bool(found)
+        done = first + count - given.first
+        if done % (100 * KERNEL) == 0:
+            print(f"{done} programs from {given.first} on: {wrong} kernels differ", flush=True)
+    print(f"{given.count} programs from {given.first} on: the engines differ on {wrong} kernels")
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
