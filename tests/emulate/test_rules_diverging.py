@@ -104,11 +104,11 @@ def test_the_last_to_come_hands_over() -> None:
         warp.meeting[lane], warp.members[lane] = 1, 0b1111
         warp.offered[1, lane] = 10 + lane
     meet(warp, 0b10)
-    assert warp.wait == 0b1011  # lane 3 has not come
+    assert (warp.wait, warp.met) == (0b1011, 0)  # lane 3 has not come
     warp.meeting[3], warp.members[3] = 1, 0b1111
     warp.offered[1, 3] = 13
     meet(warp, 0b1000)
-    assert warp.wait == 0
+    assert (warp.wait, warp.met) == (0, 0b1011)
     assert [warp.given[1, lane] for lane in range(4)] == [10, 11, 0, 13]
     assert [warp.given_members[lane] for lane in range(4)] == [0b1011, 0b1011, 0, 0b1011]
     assert [warp.meeting[lane] for lane in range(4)] == [0, 0, 0, 0]

@@ -137,15 +137,17 @@ def test_where_a_warp_begins(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def look(context: Context, cta: Cta, warp: Warp) -> int:
         turns = warp.turns
-        found.append((warp.fast_pc, warp.pc[0], warp.pc[31], warp.ended, turns.rounds, turns.left, turns.lane))
-        warp.fast_pc = warp.pc[0] = warp.pc[31] = 4
+        found.append(
+            (warp.fast_pc, warp.pc[0], warp.pc[31], warp.met, warp.ended, turns.rounds, turns.left, turns.lane)
+        )
+        warp.fast_pc = warp.pc[0] = warp.pc[31] = warp.met = 4
         turns.rounds = turns.left = turns.lane = 5
         return leave(context, cta, warp)
 
     world = World(monkeypatch, [[look]], blocks=2)
     world.context.entry = 6
     assert run_grid(world.context) == DONE
-    assert found == [(6, 6, 6, 0, 0, 0, 0)] * 2
+    assert found == [(6, 6, 6, 0, 0, 0, 0, 0)] * 2
 
 
 def test_ends_by_branch_are_counted_when_the_warp_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ptxlab.emulate.jit.rulecode import Compiled
-from ptxlab.emulate.rules.turns import PATIENCE, TURN, choose, next_lane
-from ptxlab.emulate.runtime.state import Turns, Warp
+from ptxlab.emulate.rules.turns import PATIENCE, TURN, choose, go_on, next_lane
+from ptxlab.emulate.runtime.state import Context, Turns, Warp
 
 Choose = Callable[[Warp, int], int]
 
@@ -18,7 +18,7 @@ Choose = Callable[[Warp, int], int]
 @pytest.fixture(scope="module")
 def compiled() -> Compiled:
     """The rules."""
-    return Compiled((choose, next_lane))
+    return Compiled((choose, go_on))
 
 
 @pytest.fixture(params=["python", "compiled"])
@@ -89,11 +89,12 @@ def test_nobody_is_passed_over_where_all_stand_together(choice: Choose) -> None:
 
 def test_lanes_that_have_met_go_before_all_others_and_take_no_turn(choice: Choose) -> None:
     warp, ready = at(p6=1, p15=2, p13=4, p18=8)
-    warp.turns.rounds = PATIENCE
+    warp.turns.rounds, warp.met = PATIENCE, 0b110
     assert choice(warp, ready) == 4
-    stand(warp, p14=4)
+    warp.met = 0b10
     assert choice(warp, ready) == 2
-    stand(warp, p16=2)
+    stand(warp, p14=4, p16=2)
+    warp.met = 0
     assert (warp.turns.left, warp.turns.rounds) == (0, PATIENCE)
     assert choice(warp, ready) == 2
 
@@ -104,6 +105,18 @@ def test_all_is_forgotten_when_the_warp_has_reconverged(choice: Choose) -> None:
     warp.turns.rounds, warp.turns.left, warp.turns.lane = 12, 3, 5
     assert choice(warp, ready) == 0xFF
     assert (warp.turns.rounds, warp.turns.left, warp.turns.lane) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("live", "wait", "quantum", "expected", "left"),
+    [(0b111, 0b100, 1, 0b11, 0), (0b111, 0, 1, 0b111, 0), (0b11, 0, 0, 0, -1), (0b11, 0b11, 5, 0, 5), (0, 0, 5, 0, 5)],
+    ids=["one waits", "all go", "the quantum is spent", "all wait", "all have ended"],
+)
+def test_who_goes_on(compiled: Compiled, live: int, wait: int, quantum: int, expected: int, left: int) -> None:
+    for run in (go_on, lambda *records: compiled(go_on, *records)):
+        context, warp = Context.new(), Warp.new()
+        warp.live, warp.wait, context.quantum = live, wait, quantum
+        assert (run(context, warp), context.quantum) == (expected, left)
 
 
 def test_python_and_compiled_code_choose_the_same(compiled: Compiled) -> None:

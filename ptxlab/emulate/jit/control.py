@@ -84,7 +84,7 @@ class Control(Registers):
     def come_to_end(self, block: Block) -> None:
         """Where a block is an end of threads: the warp has just been counted for it."""
         if block.index in self.program.exits:
-            others = 0xFFFFFFFF - (1 << self.program.exits.index(block.index))
+            others = ~(1 << self.program.exits.index(block.index))
             self.t.bump(self.t.field(S.Warp, "ended"), "and i32", str(others))
 
     def _brx_target(self, code: Code) -> Value:

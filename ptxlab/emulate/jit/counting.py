@@ -296,12 +296,11 @@ def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> list[t
     `rest`: for each instruction how many more or fewer have executed what follows it in its block, because lanes have
     met there. Both are int64, in pairs."""
     found: list[tuple[int, int]] = []
-    for block in program.blocks:
-        warps, threads = counts[block.index].tolist()
-        for code in program.codes[block.first : block.last]:
+    more = rest.tolist()
+    for block, (warps, threads) in zip(program.blocks, counts.tolist(), strict=True):
+        for index in range(block.first, block.last):
             found.append((warps, threads))
-            more_warps, more_threads = rest[code.index].tolist()
-            warps, threads = warps + more_warps, threads + more_threads
+            warps, threads = warps + more[index][0], threads + more[index][1]
     return found
 
 

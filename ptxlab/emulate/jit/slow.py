@@ -5,7 +5,7 @@ lanes stand at the start of one block, and what should be uniform there is, the 
 
 Lanes that come to a `.sync` instruction wait there for the other lanes that it names, wherever those come from. They
 leave what they bring in the warp's state, and when the last has come (`@meet`) each goes on with what all have brought:
-before anyone has a turn, all that have met take what they are given (their program counters are odd until then).
+before anyone has a turn, all that have met take what they are given.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules.diverging import meet, meet_waiting
 from ptxlab.emulate.rules.instructions import is_members
-from ptxlab.emulate.rules.turns import choose
+from ptxlab.emulate.rules.turns import go_on
 from ptxlab.isa import types
 
 
@@ -48,25 +48,19 @@ class Slow(Emitter):
         self.t.lines += f"""
   br label %dispatch
 dispatch:
+  %d.mask = {call(go_on, "%ctx", "%ws")}
+  store i32 %d.mask, ptr %mask.p
+  %d.none = icmp eq i32 %d.mask, 0
+  br i1 %d.none, label %d.stop, label %d.go
+d.stop:
   %d.live = load i32, ptr %live.at
   %d.wait = load i32, ptr %wait.at
   %d.wait.not = xor i32 %d.wait, -1
-  %d.run = and i32 %d.live, %d.wait.not
-  %d.none = icmp eq i32 %d.run, 0
-  br i1 %d.none, label %leave, label %d.quantum
-leave:
-  ret i32 {S.DONE}
-d.quantum:
-  %d.q = load i64, ptr %quantum.at
-  %d.q1 = sub i64 %d.q, 1
-  store i64 %d.q1, ptr %quantum.at
-  %d.spent = icmp slt i64 %d.q1, 0
-  br i1 %d.spent, label %suspend, label %d.choose
-suspend:
-  ret i32 {S.SUSPENDED}
-d.choose:
-  %d.mask = {call(choose, "%ws", "%d.run")}
-  store i32 %d.mask, ptr %mask.p
+  %d.ready = and i32 %d.live, %d.wait.not
+  %d.done = icmp eq i32 %d.ready, 0
+  %d.why = select i1 %d.done, i32 {S.DONE}, i32 {S.SUSPENDED}
+  ret i32 %d.why
+d.go:
   %d.lane = call i32 @llvm.cttz.i32(i32 %d.mask, i1 false)
   %d.pc.p = getelementptr i32, ptr %pcs.at, i32 %d.lane
   %d.pc = load i32, ptr %d.pc.p
@@ -269,6 +263,7 @@ d.choose:
         members = t.let(f"load i32, ptr {p}")
         bits = t.let(f"and i32 {every}, {members}")  # the lanes of one group; those of the next have their turn then
         t.do(f"store i32 {bits}, ptr %mask.p")
+        t.bump(t.field(S.Warp, "met"), "and i32", t.let(f"xor i32 {bits}, -1"))
         self.begin(block, block.last, bits)
         self.guard = None
         if form.op.kind == "warp":

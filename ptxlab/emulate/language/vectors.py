@@ -136,6 +136,12 @@ def maximum(a: np.ndarray, b: Any) -> np.ndarray:
     return most
 
 
+def least(values: np.ndarray) -> int:
+    """The smallest value that a lane has."""
+    found: int = values.min().item()
+    return found
+
+
 def extract(values: np.ndarray, lane: int) -> Any:
     """One lane's value."""
     return values[lane].item()

@@ -104,6 +104,7 @@ def meet(warp: Warp, mask: u32) -> None:
             given = warp.given.row(k)
             store_lanes(given, select(lanes(need), load_lanes(warp.offered.row(k)), load_lanes(given)))
         warp.wait = warp.wait & ~need
+        warp.met = warp.met | need
         left = left & ~need
 
 

@@ -140,6 +140,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     warp.wait = 0
     warp.mode = 0
     warp.fast_pc = context.entry
+    warp.met = 0
     warp.ended = 0
     forget(warp.turns)
     warp.carry = 0

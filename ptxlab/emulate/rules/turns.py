@@ -11,7 +11,20 @@ The rule is asked at the end of each basic block and behind each instruction tha
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import bits, boolean, extract, first, lanes_of, load_lanes, rule, u32
+from ptxlab.emulate.language import (
+    bits,
+    boolean,
+    extract,
+    first,
+    lanes,
+    lanes_of,
+    lanes_u32,
+    least,
+    load_lanes,
+    rule,
+    select,
+    u32,
+)
 from ptxlab.emulate.runtime.state import Context, Turns, Warp
 
 PATIENCE = 4096
@@ -20,6 +33,8 @@ POLLING = 256
 """As many rounds does one count for in a loop that may be one that waits for another thread."""
 TURN = 64
 """How often the rule is asked while a turn lasts."""
+NOWHERE = 0xFFFFFFFF
+"""Larger than any program counter."""
 
 
 @rule(inline=True)
@@ -61,32 +76,37 @@ def forget(turns: Turns) -> None:
 
 
 @rule(inline=True)
-def at_smallest(warp: Warp, among: u32) -> u32:
-    """Those of some lanes that stand at the smallest program counter."""
-    counters = load_lanes(warp.pc)
-    lane = first(among)
-    below = bits(counters < warp.pc[lane]) & among
-    while below != 0:
-        lane = first(below)
-        below = bits(counters < warp.pc[lane]) & among
-    return bits(counters == warp.pc[lane]) & among
+def at_smallest(counters: lanes_u32, among: u32) -> u32:
+    """Those of some lanes that stand at the smallest of their program counters."""
+    return bits(counters == least(select(lanes(among), counters, NOWHERE))) & among
 
 
-@rule
+@rule(inline=True)
 def choose(warp: Warp, ready: u32) -> u32:
     """The lanes of a diverged warp that go now, of those that are ready: not 0. Lanes that have met take what they are
-    given before anyone has a turn; their program counters are odd until then."""
+    given before anyone has a turn."""
     counters = load_lanes(warp.pc)
-    met = bits(counters & 1 != 0) & ready
     going: u32 = 0
-    if met != 0:
-        going = at_smallest(warp, met)
+    if warp.met != 0:
+        going = at_smallest(counters, warp.met)
     else:
-        lane = next_lane(warp.turns, ready, at_smallest(warp, ready))
-        going = bits(counters == extract(counters, lane)) & ready
+        going = at_smallest(counters, ready)
+        if not smallest_goes(warp.turns):
+            lane = next_lane(warp.turns, ready, going)
+            going = bits(counters == extract(counters, lane)) & ready
     if going == warp.live:
         forget(warp.turns)
     return going
+
+
+@rule
+def go_on(context: Context, warp: Warp) -> u32:
+    """The lanes of a diverged warp that go now; 0 if none is ready, or if the quantum is spent."""
+    ready = warp.live & ~warp.wait
+    if ready == 0:
+        return 0
+    context.quantum -= 1
+    return choose(warp, ready) if context.quantum >= 0 else 0
 
 
 @rule

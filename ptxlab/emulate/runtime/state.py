@@ -223,6 +223,7 @@ class Warp(Record, align=64):
     mode: u32  # whether it has diverged
     fast_pc: u32
     turns: Turns
+    met: u32  # lanes that have met and have not yet taken what they are given
     ended: u32  # bits: ends of threads that lanes have left by and for which the warp has not been counted
     carry: u32
     spins: u32  # lanes whose wait for an mbarrier failed and that do nothing but wait again (see `rules.spinning`)

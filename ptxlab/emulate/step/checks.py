@@ -260,13 +260,15 @@ class Checker:
         return look
 
     def _at_meeting(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        """Lanes of a diverged warp are asked when they have met: until then others may end."""
         members = self.translator.members(code)
         if code.form is not None and code.form.warp:
             members = self.translator.read(code.sources[0], "b32", code)
         assert members is not None
         shuffle = self._at_shuffle(code) if code.action is Action.SHUFFLE else None
 
-        def look(w: Warp, mask: np.ndarray) -> None:
+        def met(w: Warp, mask: np.ndarray) -> None:
+            self.begin()
             named, lanes = np.broadcast_to(members(w), LANES), mask_bits(mask)
             threads = min(LANES, self.launch.threads - LANES * w.warp)
             gone = (1 << threads) - 1 & ~mask_bits(w.live)
@@ -274,6 +276,11 @@ class Checker:
             if shuffle is not None:
                 shuffle(w, lanes, named)
 
+        def look(w: Warp, mask: np.ndarray) -> None:
+            if not w.apart:
+                met(w, mask)
+
+        self.translator.met[code.index] = met
         return look
 
     def _at_shuffle(self, code: Code) -> Callable[[Warp, int, np.ndarray], None]:

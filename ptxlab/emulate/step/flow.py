@@ -212,6 +212,8 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
         parts = [part, *_named(w, part, wait.members)]
         if (wait.members & w.live & ~_union(parts)).any():
             return
+        for pc in sorted({each.pc for each in parts} & t.met.keys()):
+            t.met[pc](w, _union([each for each in parts if each.pc == pc]))
         if sem is not None:
             _exchange(w, sem, form, parts, t.exchanges)
         for each in parts:

@@ -49,6 +49,7 @@ class Translator:
         self.program = program
         self.constants: list[Value] = []
         self.exchanges: dict[int, tuple[list[Read], Write]] = {}
+        self.met: dict[int, Callable[[Warp, np.ndarray], None]] = {}  # what checks ask of lanes that have met somewhere
         self._known: dict[tuple[str, Any], int] = {}
         self.following = [k + 1 for k in range(len(program.codes))]
         for block in program.blocks:

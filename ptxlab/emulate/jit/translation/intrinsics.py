@@ -134,6 +134,12 @@ class Intrinsics(Expressions):
     def _larger(self, node: ast.Call) -> Val:
         return self._smaller(node, larger=True)
 
+    def _least(self, node: ast.Call) -> Val:
+        values = self.vector(node.args[0])
+        element = values.ir.type.element
+        name = f"llvm.vector.reduce.umin.v{values.kind.width}i{element.width}"
+        return Val(values.kind.element, self.b.call(self.named(name, element, [values.ir.type]), [values.ir]))
+
     def _extract(self, node: ast.Call) -> Val:
         values, lane = self.vector(node.args[0]), self.typed(self.value(node.args[1]), node)
         return Val(values.kind.element, self.b.extract_element(values.ir, lane.ir))
@@ -301,6 +307,7 @@ _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
     L.select: Intrinsics._select,
     L.minimum: Intrinsics._smaller,
     L.maximum: Intrinsics._larger,
+    L.least: Intrinsics._least,
     L.extract: Intrinsics._extract,
     L.insert: Intrinsics._insert,
     L.distinct: Intrinsics._distinct,
