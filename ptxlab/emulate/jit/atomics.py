@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.access import Accesses, Address
 from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value
+from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.values import BITS, LLVM, Address, Ops, Value
 from ptxlab.isa import form as table_form
 from ptxlab.isa import types
 
@@ -41,43 +41,45 @@ LOCK = "lock.b128"
 """Held by whoever exchanges 128 bits: a host instruction for it would need memory that is aligned on the host, too."""
 
 
-class Atomics(Accesses):
-    """The `atom` of the Machine."""
-
-    helpers_needed: dict[str, str]
+class Atomics(Part):
+    """Atomic operations of any space, and the functions that do them."""
 
     def atom(self, i: Form, address: Address, *values: Any) -> Any:
+        after = [then for instrument in self.e.instruments if (then := instrument.atomic(address))]
+        result = self._atom(i, address, *values)
+        for then in reversed(after):
+            then()
+        return result
+
+    def _atom(self, i: Form, address: Address, *values: Any) -> Any:
         lane, word, count = types.lane(i.type), operation_of(i), int(i.vec[1:]) if i.vec else 1
         what = f".{i.operation}.{i.type}" if word == "loop" else f".{word}.{lane}"
         name = f"atom{what}.v{count}" + (".whole" if i.whole else "")
-        if name not in self.helpers_needed:
-            self.helpers_needed[name] = self._atomic_helper(name, i, word, lane, count)
-        base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
-        at = self.vector(self.add(base, self.const("i64", address.offset)))
+        if name not in self.e.helpers:
+            self.e.helpers[name] = self._function(name, i, word, lane, count)
+        at = self.m.vector(self.m.wide(address))
         self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
         cells = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
         for k, value in enumerate(cells):
             cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * CELL}")
-            self.t.do(f"store <{W} x {LLVM[lane]}> {self.vector(value)}, ptr {cell}, align 64")
+            self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {cell}, align 64")
         result = self.t.let(
-            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, ptr %data, ptr %out, "
-            f"i32 {S.SPACES[self.code.space]}, i32 {self.code.index})"
+            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, ptr %data, ptr %out, "
+            f"i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
         )
-        fine = self.t.label("fine")
-        self.t.do(f"br i1 {self.t.let(f'icmp eq i32 {result}, 0')}, label %{fine}, label %fault")
-        self.t.at(fine)
+        self.e.stops.if_called(result)
         old = []
         for k in range(count):
             cell = self.t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
             old.append(Value(self.t.let(f"load <{W} x {LLVM[lane]}>, ptr {cell}, align 64"), lane, False))
         return tuple(old) if i.vec else old[0]
 
-    def _atomic_helper(self, name: str, form: Form, word: str, lane: str, count: int) -> str:
+    def _function(self, name: str, form: Form, word: str, lane: str, count: int) -> str:
         """The function that does it, lane by lane; each element of a vector is one atomic operation."""
         size = count * BITS[lane] // 8
         act = []
         if form.whole:
-            self.helpers_needed.setdefault(LOCK, f"@{LOCK} = internal global i32 0\n")
+            self.e.helpers.setdefault(LOCK, f"@{LOCK} = internal global i32 0\n")
             act = _whole(word == "cmpxchg")
         for k in range(0 if form.whole else count):
             t = Text(f"e{k}.")
@@ -148,9 +150,7 @@ def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:
     t.at(again)
     seen = t.let(f"load atomic {bits}, ptr {p} seq_cst, align {BITS[lane] // 8}")
     old = t.let(f"bitcast {bits} {seen} to {ty}")
-    ops = Ops()
-    ops.t = t
-    new = plain.op.sem(ops, plain, Value(old, lane, True), Value(x, lane, True))
+    new = plain.op.sem(Ops(t), plain, Value(old, lane, True), Value(x, lane, True))
     wanted = t.let(f"bitcast {ty} {new.text} to {bits}")
     pair = t.let(f"cmpxchg ptr {p}, {bits} {seen}, {bits} {wanted} seq_cst seq_cst")
     t.do(f"br i1 {t.let(f'extractvalue {{{bits}, i1}} {pair}, 1')}, label %{done}, label %{again}")

@@ -10,7 +10,8 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.helpers import fill
-from ptxlab.emulate.jit.instruments import Instruments, emitters
+from ptxlab.emulate.jit.instruments import Instruments
+from ptxlab.emulate.jit.instruments import function as emit_function
 from ptxlab.emulate.jit.linked_rules import linked, rules_objects, scheduler
 from ptxlab.emulate.jit.rulecode import declaration
 from ptxlab.emulate.jit.values import BITS
@@ -120,9 +121,7 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     uniform = uniform_registers(program)
     alive = live_in(program)
     file = S.RegisterFile(program, uniform)
-    warp = emitters(instruments)[slow](program, uniform, alive, file, wide=cpu.wide)
-    warp.features = cpu.features
-    function = warp.function()
+    e, function = emit_function(instruments, program, file, uniform, alive, cpu, slow=slow)
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
         for r, register in enumerate(program.registers)
@@ -130,16 +129,16 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     ]
     at_start += [(file.scalar[r], 8) for r in range(len(program.registers)) if alive[0] >> r & 1 and uniform[r]]
     known = set(_ALWAYS.splitlines())
-    declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
+    declared = "\n".join(sorted(d for d in e.t.declared if d not in known))
     parts = [
         _ALWAYS, declared, *map(declaration, linked(instruments)),
-        *warp.helpers_needed.values(), function,
+        *e.helpers.values(), function,
     ]  # fmt: skip
     if cpu.without_halves and any(" half" in part for part in parts):
         parts.append(fill("half.ll"))
     if not slow:
         parts.append(_clear_registers(at_start))
-    return "\n".join(parts), file.size, warp.sites
+    return "\n".join(parts), file.size, e.sites
 
 
 def _clear_registers(registers: list[tuple[int, int]]) -> str:
