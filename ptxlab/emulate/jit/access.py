@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Memory(Part):
-    """Loads and stores of all spaces. `mixed`: by site, the addresses of accesses that may lie in several allocations."""
+    """Loads and stores of all spaces. `mixed`: by site, addresses that may lie in several allocations."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)

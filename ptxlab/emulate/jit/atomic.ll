@@ -18,7 +18,7 @@ body:
   br i1 %ok, label %do, label %bad
 do:
 ${ACT}
-  %shadow.p = getelementptr i8, ptr %ctx, i64 ${SHADOW}
+  %shadow.p = getelementptr i8, ptr %ctx, i64 ${Context.found.written}
   %sh = load i64, ptr %shadow.p
   %has = icmp ne i64 %sh, 0
   br i1 %has, label %mark, label %next

@@ -80,6 +80,11 @@ class Checks(Part):
         """Notes what lanes read that was not written; %addrs holds their offsets."""
         self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
 
+    def stored(self, code: Code, mask: str, pattern: str, offset: int, size: int) -> None:
+        """Lanes store to shared memory; %addrs holds their offsets."""
+        given = str(offset), str(size), str(self.flags(code.index)), str(self.program.shared_start)
+        self.t.do(call(initcheck.stored, *THERE, mask, "%init.shared", "%addrs", pattern, *given))
+
     def each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
         """The addresses in %addrs, lane by lane. kind: READS, WRITES or CHANGES."""
         action = WRITES if code.instruction is None and kind != READS else kind  # lowering may save what is unwritten
@@ -97,13 +102,13 @@ class Checks(Part):
     def _listed(self, rows: list[int]) -> str:
         return self.e.constant("checked", "i64", rows, align=", align 64")
 
-    def _flags(self, index: int) -> int:
+    def flags(self, index: int) -> int:
         return index << records.CODE | rules.strong(self.program.codes[index]) << records.STRONG
 
     def members(self, members: Members) -> str:
         rows = [len(members)]
         for index, offset, size in members:
-            rows += [offset, size, self._flags(index)]
+            rows += [offset, size, self.flags(index)]
         return self._listed(rows)
 
     def pieces(self, members: Members) -> str:
@@ -111,7 +116,7 @@ class Checks(Part):
         words: dict[int, int] = {}
         for index, offset, size in members:
             for word in range(offset // grain, -(-(offset + size) // grain)):
-                words.setdefault(word, self._flags(index))
+                words.setdefault(word, self.flags(index))
         runs = _runs(sorted(words))
         rows = [len(runs)]
         for first, last in runs:

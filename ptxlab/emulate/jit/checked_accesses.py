@@ -18,7 +18,7 @@ from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import CHANGES
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, CHANGES
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -135,6 +135,10 @@ class CheckedAccesses(Instrument):
                 with t.unless(good, cold=True):
                     self._spread(off)
                     self._report(written, start, members)
+        elif self.checks.init and seen.code.space == "shared" and self.program.shared_gap:
+            self._spread(off)
+            lane = t.let(f"and i32 {self.active.bits}, {t.let(f'sub i32 0, {self.active.bits}')}")  # one is enough
+            self.checks.stored(seen.code, lane, str(ALL_THE_SAME), seen.offset, seen.size)
         elif self.checks.init and seen.code.space == "shared":
             p = t.let(f"getelementptr i8, ptr %init.shared, i64 {off}")
             p = t.let(f"getelementptr i8, ptr {p}, i64 {seen.offset}")
@@ -197,12 +201,11 @@ class CheckedAccesses(Instrument):
                 with t.unless(good, cold=True):
                     self._report(written, start, members)
         elif self.checks.init and seen.code.space == "shared":
-            t.do(
-                call(
-                    initcheck.mark, self.active.bits, "%init.shared", "%addrs", group.pattern, str(seen.offset),
-                    str(seen.size),
-                )
-            )  # fmt: skip
+            self.checks.stored(seen.code, self.active.bits, group.pattern, seen.offset, seen.size)
+        elif self.checks.init and seen.code.space == "generic" and self.program.shared_gap:
+            lanes = self.checks.if_shared(seen.code, start, self.active.bits)
+            given = str(seen.offset), str(seen.size), str(self.checks.flags(seen.code.index)), start
+            t.let(call(initcheck.overruns, *THERE, lanes, written, "%addrs", *given))
 
     def _report(self, written: str, start: str, members: Members) -> None:
         self.checks.unwritten(self.active.bits, written, start, self.checks.members(members))

@@ -108,7 +108,7 @@ class CheckedTransfers(Instrument):
                      self.checks.members(members), "true")
             )  # fmt: skip
         if self.checks.init:
-            t.do(call(initcheck.mark, all_lanes, "%init.shared", "%addrs", ANYWHERE, "0", str(size)))
+            self.checks.stored(code, all_lanes, ANYWHERE, 0, size)
         if self.checks.sync:
             self._of_copies(in_flight.start, "%addrs", str(size), str(code.index))
 
@@ -134,7 +134,7 @@ class CheckedTransfers(Instrument):
                      str(start), self.checks.pieces(members), rows, str(int(write)))
             )  # fmt: skip
         if self.checks.init and write:
-            t.do(call(initcheck.mark, mask, "%init.shared", "%addrs", ANYWHERE, "0", "16"))
+            self.checks.stored(code, mask, ANYWHERE, 0, 16)
         elif self.checks.init:
             good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
             with t.unless(good, cold=True):

@@ -1,4 +1,4 @@
-"""What a build watches besides running (nothing, counters, checks, a trace), and the functions that are emitted for it."""
+"""What a build watches besides running: nothing, counters, checks, a trace; and the functions emitted for it."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from ptxlab.emulate.rules import (
     initcheck,
     lane_masks,
     local_memory,
+    matrix_access,
     mbarriers,
     memcheck,
     memory_model,
@@ -32,7 +33,7 @@ Functions = tuple[rulecode.Function, ...]
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, mbarriers.operate,
-    mbarriers.still_spinning, *copies.COPY.values(),
+    *copies.COPY.values(), matrix_access.find, matrix_access.mark,
 )  # fmt: skip
 """Of every build."""
 COUNTERS: Functions = (
@@ -47,7 +48,7 @@ CHECKS: Functions = (
     races.fence, races.publish, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses,
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,
-    initcheck.report, initcheck.mark,
+    initcheck.report, initcheck.stored, initcheck.overruns,
     register_values.executed, local_memory.loaded, local_memory.stored, local_memory.copied,
     local_memory.accessed_anywhere,
 )  # fmt: skip

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit import tiles
 from ptxlab.emulate.jit.fields import offset
-from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.products import has_dots, product_function
@@ -185,7 +184,6 @@ class Matrices(Part):
         t, stores = self.t, form.matrix == "d"
         ((_, f),) = fragments.operands(form).items()
         layout = str(form.layout)
-        self.e.helpers.setdefault("wmma", fill("wmma.ll"))
         if name not in self.e.helpers:
             self.e.helpers[name] = tiles.wmma(name, f, layout, stores=stores)
         at = self.m.wide(self.e.operands.read_named(code, "a", "addr"))

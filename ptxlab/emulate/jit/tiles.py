@@ -11,6 +11,9 @@ import numpy as np
 
 from ptxlab.emulate.jit.fragments import Place, function, join, load, pick, places, store
 from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.rules.matrix_access import Piece, Tile, find, mark
+from ptxlab.emulate.rules.matrix_access import Place as Found
 from ptxlab.isa.fragments import Fragment, pieces, rows_of_8
 
 
@@ -78,23 +81,27 @@ def wmma(name: str, f: Fragment, layout: str, *, stores: bool) -> str:
     t = Text()
     found = pieces(f, layout)
     size, count = found[0].size, len(found)
-    lines = found[-1].line + 1
-    shape = [count, lines - 1, size * count // lines, size.bit_length() - 1, int(stores)]
-    shape += [x for p in found for x in (p.line, p.start, p.lane)]
-    t.do(f"%pointers = alloca [{count} x ptr], align 64")
-    t.do(f"%shadows = alloca [{count} x i64], align 64")
-    result = t.let(
-        f"call i32 @wmma.find(ptr %ctx, ptr %cta, ptr %ws, i64 %base, i64 %stride, i32 %space, i32 %code, "
-        f"ptr @{name}.shape, ptr %pointers, ptr %shadows)"
-    )
-    t.do(f"br i1 {t.let(f'icmp eq i32 {result}, 0')}, label %ready, label %wrong")
+    tile = Tile.new()
+    tile.count, tile.last, tile.log2, tile.write = count, found[-1].line, size.bit_length() - 1, int(stores)
+    tile.length = size * count // (tile.last + 1)
+    listed = Piece.many(count)
+    for k, piece in enumerate(found):
+        listed[k].line, listed[k].start, listed[k].lane = piece.line, piece.start, piece.lane
+    t.do(f"%places = alloca [{count * Found.size} x i8], align 64")
+    stops = t.let(
+        call(
+            find, "%ctx", "%cta", "%ws", "%base", "%stride", "%space", "%code", f"@{name}.tile", f"@{name}.pieces",
+            "%places",
+        )
+    )  # fmt: skip
+    t.do(f"br i1 {stops}, label %wrong, label %ready")
     t.at("wrong")
     t.do("ret i32 1")
     t.at("ready")
     each = size * 8 // f.bits
     pointers = []
     for k in range(count):
-        p = t.let(f"getelementptr ptr, ptr %pointers, i64 {k}")
+        p = t.let(f"getelementptr i8, ptr %places, i64 {k * Found.size + Found.offset('host')}")
         pointers.append(t.let(f"load ptr, ptr {p}"))
     ty, packed = f"i{f.bits}", W * f.packed
     if stores:
@@ -104,17 +111,21 @@ def wmma(name: str, f: Fragment, layout: str, *, stores: bool) -> str:
             wanted = places(f, lined, run) if layout == "row" else places(f, run, lined)
             value = pick(t, ty, packed, registers, wanted)
             t.do(f"store <{each} x {ty}> {value}, ptr {pointers[k]}, align 1")
-        t.do(f"call void @wmma.mark(ptr @{name}.shape, ptr %shadows)")
+        t.do(call(mark, f"@{name}.tile", "%places"))
     else:
         data = [t.let(f"load <{each} x {ty}>, ptr {p}, align 1") for p in pointers]
         for k in range(f.registers):
             places_ = zip(f.row[k].T.ravel().tolist(), f.column[k].T.ravel().tolist(), strict=True)
-            wanted = [_in_piece(place, layout, each, count // lines) for place in places_]
+            wanted = [_in_piece(place, layout, each, count // (tile.last + 1)) for place in places_]
             store(t, k, ty, packed, pick(t, ty, each, data, wanted))
-    listed = ", ".join(f"i32 {x}" for x in shape)
-    return f"@{name}.shape = internal constant [{len(shape)} x i32] [{listed}]\n" + function(
-        t, name, WMMA_ARGUMENTS, "i32", "ret i32 0"
-    )
+    constants = _constant(f"{name}.tile", tile.buffer) + _constant(f"{name}.pieces", listed.array)
+    return constants + function(t, name, WMMA_ARGUMENTS, "i32", "ret i32 0")
+
+
+def _constant(name: str, octets: np.ndarray) -> str:
+    """Bytes of records that compiled code reads."""
+    text = "".join(f"\\{octet:02X}" for octet in octets.tolist())
+    return f'@{name} = internal constant [{octets.size} x i8] c"{text}", align 8\n'
 
 
 def _in_piece(place: Place, layout: str, each: int, in_line: int) -> Place:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
 
+NOWHERE = (1 << 64) - 1
+"""Stands for the address of a lane that makes no access."""
 Touch = tuple[str, str, int, int, int]
 
 
@@ -61,7 +63,7 @@ def layout(program: Program, code: Code) -> Layout:
         properties = form.properties
         if properties.action is Action.COPY:
             size = next(int(s.value) for s in code.sources if isinstance(s, Literal))
-            touches = [("store", "shared", size, whole, at), ("load", "global", size, whole, at + 8 * W)]
+            touches = [("load", "global", size, whole, at), ("store", "shared", size, whole, at + 8 * W)]
         elif properties.touches:
             count = int(form.vec[1:]) if form.vec else 1
             size = 16 if form.op.kind == "warp" else count * types.width(str(form.type)) // 8
@@ -101,7 +103,14 @@ class Tracing(Instrument):
         """The 32 addresses (i64) of each access of an instruction."""
         count = len(layout(self.program, code).touches)
         places = [s for s in code.sources if isinstance(s, Mem)][:count]
-        return [self.m.vector(self.m.zext("i64", self.e.operands.address_in(mem))) for mem in places]
+        out = [self.m.zext("i64", self.e.operands.address_in(mem)) for mem in places]
+        if code.action is Action.COPY:  # it reads its second operand, or nothing, and then writes to its first
+            out.reverse()
+            given = self.e.operands.read_named(code, "src_size")
+            if given is not None:
+                nothing = given if given.type == "i1" else self.m.eq(given, self.m.const(given.type, 0))
+                out[0] = self.m.select(nothing, self.m.const("i64", NOWHERE), out[0])
+        return [self.m.vector(at) for at in out]
 
     def _step(self, code: Code, places: list[str]) -> None:
         """Writes a step down, if the warp is recorded and there is room; `places`: as `_addresses_of` gives them."""
@@ -271,6 +280,7 @@ def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
     lanes = np.repeat(part["guard"], touching) & flat.lanes[touch]
     spots = np.repeat(at, touching) + flat.at[touch]
     addresses = data[spots[:, None] + np.arange(8 * W)].view(np.uint64)
+    lanes &= np.packbits(addresses != NOWHERE, axis=1, bitorder="little").view(np.uint32).ravel()
     return Columns(
         codes, part["mask"], counts, registers, kinds, rows, touching, flat.head[touch], lanes, addresses
     )  # fmt: skip

@@ -148,6 +148,12 @@ def insert(values: np.ndarray, lane: int, value: int) -> np.ndarray:
     return changed
 
 
+def exchanged(values: np.ndarray, distance: int) -> np.ndarray:
+    """Lane n gets the value of lane n ^ distance; the distance is a constant."""
+    swapped: np.ndarray = values[_IDS ^ distance]
+    return swapped
+
+
 def reversed_lanes(values: np.ndarray) -> np.ndarray:
     """Lane 31 first."""
     return values[::-1]

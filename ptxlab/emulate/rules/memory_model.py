@@ -22,6 +22,7 @@ from ptxlab.emulate.language import (
     boolean,
     count,
     distinct,
+    exchanged,
     extract,
     first,
     gather,
@@ -44,7 +45,8 @@ from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WIN
 from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, LOCAL, SHARED
 
 WARP = 32
-SECTOR = 32
+LOG_SECTOR = 5
+SECTOR = 1 << LOG_SECTOR
 """Bytes of a sector."""
 BANKS = 32
 WORD = 4
@@ -54,8 +56,8 @@ WORD = 4
 @rule
 def sectors(at: lanes_u64, mask: u32, size: u64) -> tuple[u64, u64]:
     """The sectors that the lanes of a mask touch with `size` (a power of two up to 32) aligned bytes each."""
-    needed = u64(distinct(at // SECTOR, mask))
-    return needed, min(needed, (count(mask) * size + SECTOR - 1) // SECTOR)
+    needed = distinct(at >> LOG_SECTOR, mask)
+    return needed, min(needed, (count(mask) * size + SECTOR - 1) >> LOG_SECTOR)
 
 
 @rule
@@ -82,8 +84,9 @@ def wavefronts(offset: lanes_u32, mask: u32, size: u32, pairs: boolean) -> tuple
     place = offset >> first(size)  # the word, or the aligned 8 or 16 bytes, that a lane asks for
     banks = u32(BANKS * WORD) // size
     group = banks
-    if pairs and size > WORD and (_partners_agree(place, mask, 1) or _partners_agree(place, mask, 2)):
-        group *= 2
+    if pairs and size > WORD:
+        if _partners_agree(place, exchanged(place, 1), mask, 1) or _partners_agree(place, exchanged(place, 2), mask, 2):
+            group *= 2
     # In each round every bank serves one place per group: the last lane to write its place into the bank's cell. Lanes
     # that find their own place there are served with it.
     cell = (lane_ids() & u32(0 - group)) | (place & (banks - 1))
@@ -99,14 +102,10 @@ def wavefronts(offset: lanes_u32, mask: u32, size: u32, pairs: boolean) -> tuple
 
 
 @rule(inline=True)
-def _partners_agree(place: lanes_u32, mask: u32, distance: u32) -> boolean:
+def _partners_agree(place: lanes_u32, partner: lanes_u32, mask: u32, distance: u32) -> boolean:
     """Whether lanes n and n ^ distance (1 or 2) have the same place wherever both are in the mask."""
-    table = local(u32, WARP)
-    store_lanes(table, place)
-    differ = bits(gather(table, lane_ids() ^ distance, lanes(u32(0xFFFFFFFF))) != place)
     lower = u32(0x55555555) if distance == 1 else u32(0x33333333)  # the lower lane of each pair
-    both = mask & (mask >> distance) & lower
-    return differ & both == 0
+    return bits(place != partner) & mask & (mask >> distance) & lower == 0
 
 
 # -- which space an address is in --------------------------------------------------------------------------------------

@@ -64,6 +64,12 @@ class Region:
             found = self._views[dtype] = self.data[:whole].view(dtype)
         return found
 
+    def holds(self, offset: np.ndarray, size: int) -> bool:
+        """Whether accesses of `size` aligned bytes at all these offsets lie in it: they fit where the highest does (an
+        address below the base wraps around to a huge offset), and are aligned where their bits together are."""
+        highest = int(np.maximum.reduce(offset))
+        return fits(highest, size, self.size) and not int(np.bitwise_or.reduce(offset)) & (size - 1)
+
     def mark(self, index: np.ndarray, dtype: np.dtype[Any]) -> None:
         """Remembers that elements of this type were stored to."""
         if self.written is not None:
@@ -205,12 +211,7 @@ class Access(Lanes):
             if region is not None and (region.writable or what == "load"):
                 offset = address - region.base
                 active = offset if self.full else offset[self.mask]
-                # All fit where the highest does (an address below the base wraps around to a huge offset), and all are
-                # aligned where their bits together are.
-                if (
-                    fits(int(np.maximum.reduce(active)), site.size, region.size)
-                    and not int(np.bitwise_or.reduce(active)) & (site.size - 1)
-                ):  # fmt: skip
+                if region.holds(active, site.size):
                     yield region, self._index(region, offset, site), None if self.full else self.mask
                     return
             region = self._region(site.space, int(address[self.mask.argmax()]))

@@ -54,6 +54,8 @@ class _Copy:
         if w.touches is not None:
             w.touches.append(Touch("load", "global", source, self.size, w.mask & (counts > 0)))
             w.touches.append(Touch("store", "shared", to, self.size, w.mask))
+        if (counts[w.mask] == self.size).all() and self._at_once(w, to[w.mask], source[w.mask]):
+            return None
         for lane in np.flatnonzero(w.mask).tolist():
             count = int(counts[lane])
             there = _pointer(w.place(self.code, "store", "shared", int(to[lane]), lane, self.size))
@@ -62,6 +64,18 @@ class _Copy:
                 here = _pointer(w.place(self.code, "load", "global", int(source[lane]), lane, count, self.size))
             move(there, here, count, self.size)
         return None
+
+    def _at_once(self, w: Warp, to: np.ndarray, source: np.ndarray) -> bool:
+        """Copies all bytes of all lanes if they come from one allocation. Whether that could be done."""
+        there, here = w.spaces.shared, w._region("global", int(source[0]))
+        if here is None:
+            return False
+        target, origin = to - there.base, source - here.base
+        if not there.holds(target, self.size) or not here.holds(origin, self.size):
+            return False
+        piece, size = np.dtype(f"V{self.size}"), np.uint64(self.size)
+        there.view(piece)[target // size] = here.view(piece)[origin // size]
+        return True
 
 
 def _pointer(place: tuple[Region, int]) -> Pointer[int]:

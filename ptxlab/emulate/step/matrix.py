@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.language import u64
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, disagree, elements, incomplete, metadata
 from ptxlab.emulate.program.model import Code, Literal, Reg, Source
+from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Region, Touch
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 _EVERYONE = np.ones(LANES, np.bool_)
 _FMA = Lanes().fma
+_HALVES = np.dtype(np.uint16)
 
 
 def translate(t: Translator, code: Code) -> Step:
@@ -229,18 +232,22 @@ def _movmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable
 # -- rows in shared memory ---------------------------------------------------------------------------------------------
 
 
-def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], list[tuple[Region, int]]]:
-    """The region and the offset in it of each of `count` rows of 16 bytes, whose addresses the first lanes give."""
+def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], tuple[np.ndarray, np.ndarray]]:
+    """Shared memory as rows of 8 elements of 16 bits, and the `count` rows whose addresses the first lanes give."""
     mem = next(k for k, type_ in enumerate(code.source_types) if type_ == "addr")
     address: Read = t.read(code.sources[mem], "addr", code)
-    lanes = np.arange(LANES) < count
+    lanes, space = np.arange(LANES) < count, SPACES[code.space]
 
-    def find(w: Warp) -> list[tuple[Region, int]]:
+    def find(w: Warp) -> tuple[np.ndarray, np.ndarray]:
         places = address(w).astype(np.uint64)
         if w.touches is not None:
             w.touches.append(Touch(what, code.space, places, 16, lanes))
-        space = SPACES[code.space]
-        return [w.place(code, what, "shared", in_shared(space, int(places[k])), k, 16) for k in range(count)]
+        shared, given = w.spaces.shared, places[:count].tolist()
+        offsets = np.array([in_shared(space, at) for at in given], np.uint64) - shared.base
+        if not shared.holds(offsets, 16):
+            for lane, at in enumerate(given):
+                w.place(code, what, "shared", in_shared(space, at), lane, 16)
+        return shared.view(_HALVES).reshape(-1, 8), offsets >> np.uint64(4)
 
     return find
 
@@ -251,8 +258,8 @@ def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
     find, write = _rows(t, code, f.rows, "load"), _writer(t, held["d"], f)
 
     def run(w: Warp) -> None:
-        matrix = np.stack([region.data[at : at + 16] for region, at in find(w)]).view(np.uint16)
-        write(w, matrix[f.row, f.column])
+        shared, rows = find(w)
+        write(w, shared[rows][f.row, f.column])
 
     return run
 
@@ -263,10 +270,8 @@ def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
     find, read = _rows(t, code, f.rows, "store"), _reader(t, held["b"], f)
 
     def run(w: Warp) -> None:
-        rows = find(w)
-        matrix = read(w).astype(np.uint16).ravel()[f.first].view(np.uint8)
-        for (region, at), row in zip(rows, matrix, strict=True):
-            region.data[at : at + 16] = row
+        shared, rows = find(w)
+        shared[rows] = read(w).astype(_HALVES).ravel()[f.first]
 
     return run
 
@@ -286,7 +291,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
     each, dtype = types.width(form.type), DTYPE[f"i{f.bits}"]
     read = _reader(t, held["b"], f) if what == "store" else None
     write = _writer(t, held["d"], f) if what == "load" else None
-    pieces = fragments.pieces(f, layout)
+    pieces, space = fragments.pieces(f, layout), code.space or "generic"
 
     def places(w: Warp) -> list[tuple[Region, int]]:
         base, step = address(w).astype(np.uint64), stride(w)
@@ -295,14 +300,19 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
             lane = int(other.argmax())
             raise disagree(t.program, w.machine.launch, code, lane=lane, block=w.block_index, warp=w.warp)
         step = along * f.bits // 8 if step is None else int(step[0]) * each // 8
-        at = [int(base[0]) + piece.line * step + piece.start & (1 << 64) - 1 for piece in pieces]
+        at = [u64(int(base[0]) + piece_offset(piece.line, piece.start, step)) for piece in pieces]
         if w.touches is not None:
             for first in range(0, len(at), LANES):
                 some = np.array(at[first : first + LANES], np.uint64)
                 full = np.concatenate([some, np.zeros(LANES - some.size, np.uint64)])
                 w.touches.append(Touch(what, code.space, full, pieces[0].size, np.arange(LANES) < some.size))
+        region = w._region(space, at[0])
+        if region is not None and region.lane_offset is None and (region.writable or what == "load"):
+            offsets = np.array(at, np.uint64) - region.base
+            if region.holds(offsets, pieces[0].size):
+                return [(region, offset) for offset in offsets.tolist()]
         found = zip(at, pieces, strict=True)
-        return [w.place(code, what, code.space or "generic", a, p.lane, p.size, together=True) for a, p in found]
+        return [w.place(code, what, space, a, p.lane, p.size, together=True) for a, p in found]
 
     def load(w: Warp) -> None:
         assert write is not None

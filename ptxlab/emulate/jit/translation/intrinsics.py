@@ -83,10 +83,6 @@ class Intrinsics(Expressions):
         kind = VECTORS["boolean", W]
         return Val(kind, self.b.bitcast(self.mask(node.args[0]), llvm_type(kind)))
 
-    def _row_of(self, node: ast.Call) -> Val:
-        kind = VECTORS["boolean", ROW]
-        return Val(kind, self.b.bitcast(self.b.trunc(self.mask(node.args[0]), ir.IntType(ROW)), llvm_type(kind)))
-
     def _as_bits(self, node: ast.Call) -> Val:
         chosen = self.vector(node.args[0])
         if chosen.kind.element.bits != 1:
@@ -146,6 +142,13 @@ class Intrinsics(Expressions):
         values, lane = self.vector(node.args[0]), self.typed(self.value(node.args[1]), node)
         new = self.to(self.value(node.args[2]), values.kind.element, node)
         return Val(values.kind, self.b.insert_element(values.ir, new, lane.ir))
+
+    def _exchanged(self, node: ast.Call) -> Val:
+        values, distance = self.vector(node.args[0]), self.fixed(node.args[1])
+        if not isinstance(distance, int):
+            self.fail(node, "exchanged(v, distance): the distance is a constant")
+        order = ir.Constant(ir.VectorType(I32, W), [lane ^ distance for lane in range(W)])
+        return Val(values.kind, self.b.shuffle_vector(values.ir, ir.Constant(values.ir.type, ir.Undefined), order))
 
     def _reversed(self, node: ast.Call) -> Val:
         values = self.vector(node.args[0])
@@ -287,7 +290,6 @@ _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
     L.count: Intrinsics._population,
     L.reversed_bits: Intrinsics._reversed_bits,
     L.lanes: Intrinsics._lanes,
-    L.row_of: Intrinsics._row_of,
     L.bits: Intrinsics._as_bits,
     L.any_of: Intrinsics._any,
     L.all_of: Intrinsics._all,
@@ -302,6 +304,7 @@ _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
     L.extract: Intrinsics._extract,
     L.insert: Intrinsics._insert,
     L.distinct: Intrinsics._distinct,
+    L.exchanged: Intrinsics._exchanged,
     L.reversed_lanes: Intrinsics._reversed,
     L.load_lanes: Intrinsics._load_lanes,
     L.load_row: Intrinsics._load_row,
