@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
 
 from ptxlab.emulate.rules.memcheck import MISALIGNED, READ_ONLY, judge, memory_map, space_of
 from ptxlab.emulate.runtime.state import LOCAL, PARAM, SHARED, SPACES, MemoryMap
@@ -14,10 +16,11 @@ if TYPE_CHECKING:
     from ptxlab.emulate.runtime.report import Launch
 
 Index = tuple[int, int, int]
+Linear = TypeVar("Linear", int, np.ndarray)
 
 
-def unravel(index: int, size: Index) -> Index:
-    """A linear index as (x, y, z), x fastest: `unravel(33, (32, 2, 1)) == (1, 1, 0)`."""
+def unravel(index: Linear, size: Index) -> tuple[Linear, Linear, Linear]:
+    """A linear index (or an array of them) as (x, y, z), x fastest: `unravel(33, (32, 2, 1)) == (1, 1, 0)`."""
     return index % size[0], index // size[0] % size[1], index // (size[0] * size[1])
 
 

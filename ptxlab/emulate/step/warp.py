@@ -215,7 +215,7 @@ class Warp(Access):
             which = "xyz".index(axis)
             if register == "%tid":
                 threads = self.warp * LANES + np.arange(LANES)
-                return unravel(threads, launch.block)[which].astype(np.uint32)  # type: ignore[arg-type, attr-defined]
+                return unravel(threads, launch.block)[which].astype(np.uint32)
             value = {
                 "%ntid": launch.block, "%nctaid": launch.grid, "%ctaid": unravel(self.block_index, launch.grid),
             }.get(register)  # fmt: skip
