@@ -194,7 +194,10 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
         return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:
         if note.block != note.other_block:
-            advice = "threads of two blocks can be ordered only by atomics with fences"
+            advice = (
+                "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread covers "
+                "what others of its block did only if a barrier lies between"
+            )
         elif note.warp == note.other_warp:
             advice = "they are lanes of one warp: bar.warp.sync between the two would order them"
         else:
