@@ -46,6 +46,8 @@ from ptxlab.findings import Finding
 QUANTUM = 1 << 13
 """Instructions a warp may issue before its worker looks whether to stop."""
 
+FULL = 0xFFFFFFFF
+"""All lanes of a warp."""
 _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
@@ -71,7 +73,8 @@ class Slot:
             threads // x % y,
             threads // (x * y),
         )
-        warps["first_live"] = np.packbits(threads < launch.threads, axis=1, bitorder="little").view(np.uint32)[:, 0]
+        warps["first_live"] = FULL
+        warps["first_live"][-1] = FULL >> (-launch.threads % 32)  # the last one may have fewer threads
         warps["warp_id"] = np.arange(launch.warps)
         warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
 
@@ -81,7 +84,6 @@ class Worker:
 
     def __init__(self, run: Run) -> None:
         launch, program, built = run.launch, run.program, run.built
-        self.run = run
         self.slots: list[Slot] = []
         self.sites = zeroed(Site.size * built.sites)
         self.counts = np.zeros(len(program.blocks), Executions.dtype)
@@ -111,11 +113,11 @@ class Worker:
             context.phases = run.callback.address
         context.grid_x, context.grid_y, context.grid_z = launch.grid
         context.block_x, context.block_y, context.block_z = launch.block
-        self.add_slot()
+        self.add_slot(run)
 
-    def add_slot(self) -> None:
+    def add_slot(self, run: Run) -> None:
         """Room for one more CTA, which is the next to run."""
-        slot, number, context = Slot(self.run), len(self.slots), self.context
+        slot, number, context = Slot(run), len(self.slots), self.context
         self.slots.append(slot)
         context.slots[number].cta = context.cta = slot.cta
         context.slot, context.slot_count = number, number + 1
@@ -175,7 +177,7 @@ class Run:
                     worker.context.slow = slow.address("slow")
                     self.compiling = max(self.compiling, time.perf_counter() - start)
                 elif worker.result == S.NEEDS_SLOT:
-                    worker.add_slot()
+                    worker.add_slot(self)
                 else:
                     break
             worker.ended = time.perf_counter()
@@ -234,7 +236,7 @@ class Run:
 
     def report(self, seconds: float) -> Report:
         """The counts by PTX line. What lowering added (the copies around a call) does not count."""
-        counts = np.sum([w.counts.view(np.int64).reshape(-1, 2) for w in self.workers], axis=0)
+        counts = functools.reduce(np.add, [w.counts.view(np.int64).reshape(-1, 2) for w in self.workers])
         lines: dict[int, tuple[int, int]] = {}
         for block in self.program.blocks:
             warps, threads = int(counts[block.index, 0]), int(counts[block.index, 1])

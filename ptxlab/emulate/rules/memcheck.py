@@ -45,8 +45,9 @@ def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocatio
         (a.address, a.size, a.writable, start_of(a.data), 0 if a.written is None else start_of(a.written), 0, 0)
         for a in live
     ]
+    table = np.array(rows, np.uint64).reshape(-1)  # the fields of `Allocation` are numbers of 8 bytes, in this order
     memory = MemoryMap.new()
-    memory.allocations, memory.count = Allocation.many(np.array(rows, Allocation.dtype).view(np.uint8)), len(live)
+    memory.allocations, memory.count = Allocation.many(table.view(np.uint8)), len(live)
     memory.shared_start = program.shared_start
     memory.shared_size = program.dynamic_start - program.shared_start + launch.shared
     memory.local_size, memory.local_stride = program.local_size, program.local_stride
