@@ -1,9 +1,10 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
-Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` and `transfer` (loads and
-stores), `registers` and `control`, then `fast` and `slow` (a program's two functions), `grid.ll` (CTAs, warps and
-barriers), `build` and `compile` (to machine code, and the cache), `threads` (the workers). This file lays out a launch
-in memory, has it run and reads the counts.
+Reading order: `ptxlab.emulate.runtime.state` (the records of a launch) and `state` (registers behind them), `values`
+(lanes as LLVM IR), `access` and `transfer` (loads and stores), `registers` and `control`, then `fast` and `slow` (a
+program's two functions), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers), `build` and `compile` (to
+machine code, and the cache), `threads` (the workers). This file lays out a launch in memory, has it run and reads the
+counts.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Worker:
         self.began = self.ended = 0.0
         self.context = context = Context.new()
         context.next, context.stop, context.budget = Pointer(run.next), Pointer(run.stop), Pointer(run.budget)
-        context.total, context.warps, context.threads = launch.blocks, launch.warps, launch.threads
+        context.total, context.warps = launch.blocks, launch.warps
         context.params, context.memory = Pointer(run.params), run.map
         context.sites, context.site_count = Site.many(self.sites), built.sites
         context.counts, context.tally = Executions.many(self.counts.view(np.uint8)), Pointer(self.tally)
