@@ -32,7 +32,7 @@ Functions = tuple[rulecode.Function, ...]
 
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, mbarriers.operate,
+    memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, mbarriers.operate,
     *copies.COPY.values(), matrix_access.find, matrix_access.mark,
 )  # fmt: skip
 """Of every build."""
