@@ -34,7 +34,7 @@ lab: $(VENV)/ready-lab
 	    --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate $(ARGS)
 
 quick: $(VENV)/ready-test
-	@$(PYTEST) -m "not slow and not browser and not notebook" $(ARGS)
+	@$(PYTEST) --quick -m "not slow and not browser and not notebook" $(ARGS)
 
 test: check
 	@$(PYTEST) -m "not slow" $(ARGS)

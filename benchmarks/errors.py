@@ -21,6 +21,7 @@ from ptxlab.isa import table
 from ptxlab.lab import language
 from ptxlab.launch.plan import _parsed
 from ptxlab.text import spelling
+from ptxlab.text.collection import resting
 from ptxlab.text.validate import validate
 
 CORPUS = Path(__file__).parent.parent / "tests/corpus"
@@ -91,6 +92,8 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     "every modifier": lambda t: _all(t, lambda m: _joined(m, modifiers=".zz" + m[3])),
     "every opcode": lambda t: _all(t, lambda m: _joined(m, name=m[2] + "q")),
     "one kind of register": lambda t: re.sub(r"\.reg \.b32\s+%r<.*", "", t),
+    "another kind of register": lambda t: re.sub(r"(\.reg) \.b32(\s+%r<)", r"\1 .f64\2", t),
+    "all commas missing": lambda t: _all(t, lambda m: _joined(m, operands=(m[4] or "").replace(",", " "))),
 }
 """What is done to a text -> how."""
 
@@ -109,8 +112,8 @@ def _several_of(text: str, change: Callable[[re.Match[str], int], str], most: in
 
 def forget() -> None:
     """Drops the answers that are kept."""
-    for kept in (table.form, table.found, table._refusal, spelling.nearest, spelling.corrected, spelling.counts,
-                 _parsed):  # fmt: skip
+    for kept in (table.form, table.found, table._refusal, table._vocabulary, spelling.nearest, spelling.corrected,
+                 spelling.counts, spelling._choices, _parsed):  # fmt: skip
         kept.cache_clear()
 
 
@@ -141,10 +144,11 @@ def launches(text: str) -> Callable[[str], int]:
 
 
 def edited(text: str) -> int:
-    """What the editor asks after a key: its marks."""
-    errors = language.read(text)[0]
-    language.marks(errors)
-    return len(errors)
+    """What the editor does after a key, until its marks are sent."""
+    with resting():
+        errors = language.read(text)[0]
+        language.marks(errors)
+        return len(errors)
 
 
 def milliseconds(task: Callable[[str], int], text: str, runs: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ class PtxError(PtxlabError):
     `source` is the text of the line, `syntax` the manual's syntax, `hint` the line to write instead, `span` the
     Python expression that emitted the line (builder kernels only). `message` and `hint` may be given as functions that
     are called when somebody reads them: looking for the word that was meant is slow, and of many errors few are shown.
+    `later` leaves all but the line until then.
     """
 
     def __init__(
@@ -60,6 +61,23 @@ class PtxError(PtxlabError):
         self.line, self.column, self.length = line, column, length
         self.source, self.file, self.syntax, self.span = source, file, syntax, span
         super().__init__()
+
+    @classmethod
+    def later(cls, line: int, made: Callable[[], PtxError]) -> PtxError:
+        """The error that `made` gives when somebody reads more of it than its line."""
+        error = cls.__new__(cls)
+        error.__dict__.update(line=line, _made=made)
+        return error
+
+    if not TYPE_CHECKING:  # or no misspelt attribute would be noticed
+
+        def __getattr__(self, name: str) -> Any:
+            """What is not there yet."""
+            made = self.__dict__.pop("_made", None)
+            if made is None:
+                raise AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
+            self.__dict__.update(made().__dict__)
+            return getattr(self, name)
 
     @property
     def message(self) -> str:
@@ -82,8 +100,8 @@ class PtxError(PtxlabError):
         return f"{type(self).__name__}({self.render()!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {**self.__dict__, "_message": self.message, "_hint": self.hint}  # functions cannot be pickled
-        return type(self), (self.message,), state
+        message, hint = self.message, self.hint  # functions cannot be pickled
+        return type(self), (message,), {**self.__dict__, "_message": message, "_hint": hint}
 
     def render(self) -> str:
         """The whole message: place, caret, syntax, hint and the builder's Python line."""

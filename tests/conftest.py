@@ -37,10 +37,20 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"longer than 400 lines: {', '.join(longer)}")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--quick`: for every save of a file."""
+    parser.addoption("--quick", action="store_true", help="one case of each test, and none that is marked long")
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leaves most cases of a sweep to the slow run; skips what needs a GPU, NVIDIA's assembler or a browser where there
-    is none."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves most cases of a sweep to the slow run, and most of all to a longer one than the quick; skips what needs a
+    GPU, NVIDIA's assembler or a browser where there is none."""
+    if config.getoption("--quick"):
+        one = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+        quick = [item for item in one.values() if item.get_closest_marker("long") is None]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(quick)])
+        items[:] = reversed(quick)
     cases: collections.Counter[str] = collections.Counter()
     for item in items:
         if (sweep := item.get_closest_marker("sweep")) is not None:

@@ -278,7 +278,9 @@ def form(opcode: str) -> Form:
 def found(opcode: str) -> Form | None:
     """The form that a dotted opcode names; None where no entry has it, which is said much faster than why."""
     name, *words = opcode.split(".")
-    entries = [entry for entry in TABLE.get(name, ()) if entry.could_hold(words)]
+    if name not in TABLE or not _vocabulary(name).issuperset(words):
+        return None
+    entries = [entry for entry in TABLE[name] if entry.could_hold(words)]
     for entry in entries:
         values, _ = _match(entry.slots, words)
         if values is not None:
@@ -288,6 +290,12 @@ def found(opcode: str) -> Form | None:
         if values is not None:
             return Form(entry, opcode, values)
     return None
+
+
+@functools.cache
+def _vocabulary(name: str) -> frozenset[str]:
+    """Every modifier that some entry of an instruction may hold."""
+    return frozenset[str]().union(*(entry.words for entry in TABLE[name]))
 
 
 @dataclass(slots=True)

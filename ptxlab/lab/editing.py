@@ -25,6 +25,7 @@ from ptxlab.lab.kernel_subject import BUDGET
 from ptxlab.lab.named_kernels import KEPT
 from ptxlab.lab.subject import machines
 from ptxlab.text import Module
+from ptxlab.text.collection import resting
 
 START = """.version 8.0
 .target sm_80
@@ -146,8 +147,9 @@ class Editor(anywidget.AnyWidget):
                     self._thread = None
                     self._lock.notify_all()
                     return
-            found, module = language.read(edit["text"])
-            self._publish(edit, "read", found, "" if found else "no mistakes; assembling")
+            with resting():  # until the mistakes are shown
+                found, module = language.read(edit["text"])
+                self._publish(edit, "read", found, "" if found else "no mistakes; assembling")
             if module is not None and not found and self._is_newest(edit):
                 self._publish(edit, "assembled", *language.assembled(module, self.launch_options.get("arch")))
 

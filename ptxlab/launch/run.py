@@ -23,6 +23,7 @@ from ptxlab.launch import arguments
 from ptxlab.launch.arguments import Bound
 from ptxlab.launch.buffers import cpu_buffers, memory_of
 from ptxlab.launch.plan import Plan, planned
+from ptxlab.text.collection import resting
 
 if TYPE_CHECKING:
     from ptxlab.emulate.runtime.counters import Counters
@@ -105,35 +106,38 @@ def launch(
     Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
     """
-    checks = arguments.check_wishes(
-        checks,
-        ALL_CHECKS,
-        trace,
-        entry=entry,
-        shared=shared,
-        device=device,
-        arch=arch,
-        counters=counters,
-        cooperative=cooperative,
-        budget=budget,
-        workers=workers,
-        seed=seed,
-    )
-    plan = planned(kernel, entry)
-    module, function = plan.module, plan.function
-    shared = int(shared or getattr(kernel, "shared", 0))
-    seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
-    bound = arguments.bind(function.name, plan.parameters, args, plan.added)
-    sizes = _size("grid", grid), _size("block", block)
-    only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
-    only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
-    device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
-    cluster_size = None if cluster is None else _size("cluster", cluster)
-    if device == "cpu" and (says := _stepped(trace)):
-        raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
-    if device != "gpu" and cluster_size not in (None, (1, 1, 1)):
-        raise LaunchError("cluster: the CPU machine has no clusters; write device='gpu'")
-    _check_limits(plan, *sizes, shared, arch)
+    with resting():
+        checks = arguments.check_wishes(
+            checks,
+            ALL_CHECKS,
+            trace,
+            entry=entry,
+            shared=shared,
+            device=device,
+            arch=arch,
+            counters=counters,
+            cooperative=cooperative,
+            budget=budget,
+            workers=workers,
+            seed=seed,
+        )
+        plan = planned(kernel, entry)
+        module, function = plan.module, plan.function
+        shared = int(shared or getattr(kernel, "shared", 0))
+        seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
+        bound = arguments.bind(function.name, plan.parameters, args, plan.added)
+        sizes = _size("grid", grid), _size("block", block)
+        only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
+        only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
+        device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
+        cluster_size = None if cluster is None else _size("cluster", cluster)
+        if device == "cpu" and (says := _stepped(trace)):
+            raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
+        if device != "gpu" and cluster_size not in (None, (1, 1, 1)):
+            raise LaunchError("cluster: the CPU machine has no clusters; write device='gpu'")
+        _check_limits(plan, *sizes, shared, arch)
+        if device != "gpu":
+            _check_loads(module, function, arch)
 
     if device == "gpu":
         run = _run_on_gpu(kernel, function, sizes, bound, shared, cooperative, cluster_size)
@@ -183,6 +187,17 @@ def _check_limits(
     target.check_grid(grid)
     target.check_block(block)
     target.check_shared(plan.static_shared, shared)
+
+
+def _check_loads(module: Module, function: Function, arch: str | None) -> None:
+    """`PtxError` where the CPU machine cannot load a kernel. What it makes of the kernel is kept for the launch."""
+    from ptxlab import emulate
+    from ptxlab.text.validate import explained
+
+    try:
+        emulate.lower(module, function.name, arch)
+    except PtxError as refused:
+        raise explained(module, refused) from None
 
 
 def _stepped(trace: Any) -> str:
@@ -263,7 +278,7 @@ def _run_on_cpu(
             memory=memory,
             **options,
         )
-    except PtxError as refused:
+    except PtxError as refused:  # by an engine; `_check_loads` has met the others
         raise explained(module, refused) from None
     except DeviceFault as stopped:
         print(named(stopped.messages), end="")

@@ -52,6 +52,11 @@ class Declarations(Operands):
         token = self.tokens[self.at]
         if token.text not in (".param", ".reg"):
             raise self.error(f"expected .param (or .reg); found {found(token)}")
+        match self.tokens[self.at + 1 : self.at + 4]:
+            case type_, name, following if name.kind == "word" and following.text in (",", ")"):
+                if type_.text[1:] in TYPES:  # `.param .u64 x`, as most are
+                    self.at += 3
+                    return Variable(token.text[1:], type_.text[1:], name.text, line=name.line, column=name.column)
         return self._declarator(*self._header(), "")
 
     def declaration(self) -> Declaration:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -17,7 +18,7 @@ from ptxlab.errors import PtxError
 from ptxlab.isa.types import OPAQUE, WIDTH, width
 from ptxlab.targets import LOCAL_PER_THREAD
 from ptxlab.text.initial import mistake
-from ptxlab.text.model import Block, Declaration, Directive, Function, Label, Module, Token, Variable
+from ptxlab.text.model import Block, Declaration, Directive, Function, Instruction, Label, Module, Token, Variable
 
 VALUES = (*(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)), "b128", "f16", "f16x2", "f32", "f64")
 """The types that a variable may have; the others are types of instructions only."""
@@ -30,15 +31,21 @@ PARAMETERS, MORE_PARAMETERS = 4352, 32764
 """Bytes of a kernel's parameters; the second from PTX 8.1 on."""
 
 
+_sound: deque[Module] = deque(maxlen=4)
+"""The last modules in which `check` found no mistake: launching one asks several times, and no module ever changes."""
+
+
 def check(module: Module) -> None:
     """Raises the first mistake in the declarations of a module, so that no machine meets one."""
     for first in misdeclared(module):
         raise first
+    _sound.append(module)
 
 
 def misdeclared(module: Module) -> Iterator[PtxError]:
     """The declarations of a module that cannot stand, each as the error that says why."""
-    return _Declared(module).findings()
+    known = any(module is sound for sound in _sound)
+    return iter(()) if known else _Declared(module).findings()
 
 
 def size_of(variable: Variable) -> int:
@@ -54,17 +61,20 @@ class _Names:
     def __init__(self) -> None:
         self.lines: dict[str, tuple[str, int]] = {}  # name -> (what it is, line)
         self.ranges: dict[str, Variable] = {}
-        self.numbered: dict[str, dict[int, str]] = {}  # "%r" -> {3: "%r3"}
+        self.stems: set[str] = set()  # the names of the ranges, without digits at their end
+        self.numbered: dict[str, dict[int, str]] = {}  # "%r" -> {3: "%r3"}, of names that are not among `unnumbered`
+        self.unnumbered: list[str] = []
 
     def taken(self, name: str) -> str:
         """Why a single name cannot be declared here any more; empty where it can."""
         if name in self.lines:
             what, line = self.lines[name]
             return f"the {what} {name} is already on line {line}"
-        for prefix, number in _numbers(name):
-            range_ = self.ranges.get(prefix)
-            if range_ is not None and number < range_.count:
-                return _in_range(name, range_)
+        if name.rstrip(_DIGITS) in self.stems:
+            for prefix, number in _numbers(name):
+                range_ = self.ranges.get(prefix)
+                if range_ is not None and number < range_.count:
+                    return _in_range(name, range_)
         return ""
 
     def taken_by(self, variable: Variable) -> str:
@@ -74,6 +84,10 @@ class _Names:
         before = self.ranges.get(variable.name)
         if before is not None:
             return f"the registers {_spelt(before)} are already on line {before.line}"
+        for name in self.unnumbered:
+            for prefix, number in _numbers(name):
+                self.numbered.setdefault(prefix, {}).setdefault(number, name)
+        self.unnumbered.clear()
         clash = min((n for n in self.numbered.get(variable.name, ()) if n < variable.count), default=None)
         if clash is None:
             return ""
@@ -83,13 +97,13 @@ class _Names:
     def add(self, name: str, what: str, line: int) -> None:
         """Notes a single name."""
         self.lines[name] = what, line
-        for prefix, number in _numbers(name):
-            self.numbered.setdefault(prefix, {}).setdefault(number, name)
+        self.unnumbered.append(name)
 
     def declare(self, variable: Variable) -> None:
         """Notes a variable or a range."""
         if variable.count:
             self.ranges[variable.name] = variable
+            self.stems.add(variable.name.rstrip(_DIGITS))
         else:
             self.add(variable.name, "register" if variable.space == "reg" else "variable", variable.line)
 
@@ -192,6 +206,8 @@ class _Declared:
     def block(self, block: Block, names: _Names) -> Iterator[PtxError]:
         """The mistakes in one pair of braces."""
         for statement in block.statements:
+            if isinstance(statement, Instruction):
+                continue  # most are, and none declares anything
             if isinstance(statement, Declaration):
                 for variable in statement.variables:
                     yield from self.declared(variable, names)
@@ -332,9 +348,12 @@ def _listed(variables: Iterable[Variable]) -> str:
     return ", ".join(f".{v.space} .{v.type} {v.name}{length}" for v, length in lengths)
 
 
+_DIGITS = "0123456789"
+
+
 def _numbers(name: str) -> Iterator[tuple[str, int]]:
     """The ranges that a name may belong to by its spelling, with its number there: `%r12` may be %r<n> or %r1<n>."""
-    digits = len(name) - len(name.rstrip("0123456789"))
+    digits = len(name) - len(name.rstrip(_DIGITS))
     for k in range(len(name) - min(digits, 9), len(name)):
         yield name[:k], int(name[k:])
 

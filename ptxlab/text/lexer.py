@@ -1,4 +1,8 @@
-"""Splits PTX text into tokens that keep their white space and comments, with one compiled regular expression."""
+"""Splits PTX text into tokens that keep their white space and comments, with one compiled regular expression.
+
+Most statements of a file fill one line each: `add.s32 %r1, %r2, 4;`, `$L__BB0_1:`, `.loc 1 20 3`. `lex` can leave such
+a line whole, as one token of kind "line"; `model.Words` splits it when somebody asks for its words.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +15,36 @@ from ptxlab.text.model import Token
 # A token is the white space and comments in front of it, then one of: word, directive, number, string, operator.
 # Something always matches (any character, or the end), so damaged text does not make it backtrack far. Possessive
 # quantifiers would say so, but Python before 3.11.5 gets them wrong inside groups.
-_TOKEN = re.compile(
-    r"""
+_TOKEN = r"""
     ( (?: [ \t\r\n\f\v]+ | //[^\n]* | /\* (?s:.*?) \*/ )* )
+    (?: ( LINE ) |
     ( (?: [A-Za-z_$] | %(?=[\w$]) ) [\w$]* (?: (?:\.|::) [\w$]+ )*       # %r1  fma.rn.f32  $L__BB0_1  %tid.x
     | \.[A-Za-z_] [\w$]* (?: :: [\w$]+ )*                                # .reg (also in `.reg.b32`)  .L2::cache_hint
     | [0-9]+ (?: \.[0-9]* )? [eE] [+-]? [0-9]+ | [0-9] [\w.$]*         # 1.5e-3  0x10U  0f3F800000  8.0
     | "[^"\\\n]* (?: \\. [^"\\\n]* )* "
     | << | >> | <= | >= | == | != | && | \|\| | /\*
     | (?s:.)
-    | \Z )
-    """,
-    re.VERBOSE | re.ASCII,
-)
+    | \Z ) )
+"""
+# A whole line: an instruction, a label or a place in the source. Its operands hold commas in braces only, and blanks in
+# braces and brackets only, and nothing that is no token: a dot stands in a word. A word alone is not a line: it may be
+# the end of `.reg .b32 a, x;`.
+_LINE = r"""
+      (?: @!?NAME [ \t]+ )? [a-z]\w* (?: (?:\.|::) \w+ )* [ \t]+ OPERAND (?: ,[ \t]* OPERAND )* [ \t]* ;
+    | (?: @!?NAME [ \t]+ )? (?: ret | exit | trap | [a-z]\w* (?: \.\w+ )+ ) ;
+    | [A-Za-z_$] [\w$]* : (?!:)
+    | \. (?: reg | param ) [ \t]+ \.\w+ [ \t]+ NAME (?: < [1-9][0-9]{0,6} > )? ;
+    | \.loc PLACE (?: ,[ \t]* function_name [ \t]+ [A-Za-z_$][\w$]* ,[ \t]* inlined_at PLACE )? (?! [\w.$] | [ \t]* , )
+"""
+_OPERAND = r"""(?:
+      [\w$%!|+-]+ (?: (?<=[\w$]) \. (?=\w) [\w$%!|+-]+ )*
+    | \[ [\w$%+ \t-]+ \] | \{ [\w$%,+ \t-]+ \} )"""
+_PLACE = r"[ \t]+ [0-9]+ [ \t]+ [0-9]+ [ \t]+ [0-9]+"
+_NAME = r"(?: %[\w$] | [A-Za-z_$] ) [\w$]*"
+_NOTHING = "(?!)"
+_WORDS = re.compile(_TOKEN.replace("LINE", _NOTHING), re.VERBOSE | re.ASCII)
+_LINE = _LINE.replace("OPERAND", _OPERAND).replace("PLACE", _PLACE).replace("NAME", _NAME)
+_LINES = re.compile(_TOKEN.replace("LINE", _LINE), re.VERBOSE | re.ASCII)
 
 _KIND = dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$", "word")
 _KIND |= dict.fromkeys("0123456789", "number") | dict.fromkeys("{}[]()<>,;:=+-*!|&^~@?", "punct")
@@ -47,23 +68,27 @@ class Source:
                               file=self.file, hint=hint, span=self.spans.get(line))  # fmt: skip
 
 
-def lex(source: Source) -> list[Token]:
+def lex(source: Source, lines: bool = False, start: int = 0, line: int = 1, column: int = 1) -> list[Token]:
     """All tokens of a text; the last one has kind "end" and carries what follows the last word.
 
-    Joining `before + text` of every token gives the text back. Raises `PtxSyntaxError` for a character that PTX does
-    not have, and for a comment or string that is not closed.
+    Joining `before + text` of every token gives the text back. With `lines`, a statement that fills a line is one
+    token. `start` is the first character to be read, `line` and `column` are where it stands. Raises `PtxSyntaxError`
+    for a character that PTX does not have, and for a comment or string that is not closed.
     """
     tokens: list[Token] = []
     append, new = tokens.append, tuple.__new__
     kinds: dict[str, str] = {}  # the same words come again and again
-    line, column = 1, 1
-    for before, text in _TOKEN.findall(source.text):
+    for before, whole, text in (_LINES if lines else _WORDS).findall(source.text, start):
         if before:
             if "\n" in before:
                 line += before.count("\n")
                 column = len(before) - before.rfind("\n")
             else:
                 column += len(before)
+        if whole:
+            append(new(Token, ("line", whole, before, line, column)))
+            column += len(whole)
+            continue
         kind = kinds.get(text)
         if kind is None:
             if not text:
@@ -73,6 +98,12 @@ def lex(source: Source) -> list[Token]:
         append(new(Token, (kind, text, before, line, column)))
         column += len(text)
     return tokens
+
+
+def split(line: Token) -> tuple[Token, ...]:
+    """The tokens of a statement that `lex` left whole."""
+    first, *others, _ = lex(Source(line.text), line=line.line, column=line.column)
+    return first._replace(before=line.before), *others
 
 
 def _other(text: str, source: Source, line: int, column: int) -> str:

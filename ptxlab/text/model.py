@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 if TYPE_CHECKING:
     from ptxlab.errors import Span
@@ -14,7 +14,8 @@ class Token(NamedTuple):
     """One word of PTX. `before` is the white space and comments in front of it; `line` and `column` are 1-based.
 
     kind: "word" (identifiers and opcodes, `%r1`, `fma.rn.f32`, `$L__BB0_1`), "directive" (`.reg`, `.f32`), "number",
-    "string", "punct" (one of `{}[]()<>,;:=+-*/%!|&^~@?` or a two-character operator), "end".
+    "string", "punct" (one of `{}[]()<>,;:=+-*/%!|&^~@?` or a two-character operator), "end"; while a file is read also
+    "line", a statement that fills a line and has not been split (see `Words`).
     """
 
     kind: str
@@ -25,6 +26,59 @@ class Token(NamedTuple):
 
     def __str__(self) -> str:
         return self.before + self.text
+
+
+class Words(Sequence[Token]):
+    """The tokens of a statement that was read as one line. Few are ever asked for, so they are split off then."""
+
+    __slots__ = ("_line", "_tokens")
+
+    def __init__(self, line: Token) -> None:
+        self._line = line
+        self._tokens: tuple[Token, ...] = ()
+
+    def all(self) -> tuple[Token, ...]:
+        """The tokens."""
+        if not self._tokens:
+            from ptxlab.text.lexer import split
+
+            self._tokens = split(self._line)
+        return self._tokens
+
+    def __str__(self) -> str:
+        return str(self._line)
+
+    def __repr__(self) -> str:
+        return repr(self.all())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return len(self.all())
+
+    def __iter__(self) -> Iterator[Token]:
+        return iter(self.all())
+
+    @overload
+    def __getitem__(self, index: int) -> Token: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Token, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Token | tuple[Token, ...]:
+        return self.all()[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self.all() == (other.all() if isinstance(other, Words) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.all())
+
+
+def _printed(tokens: Sequence[Token]) -> str:
+    """The text that tokens were read from."""
+    return str(tokens) if isinstance(tokens, Words) else "".join(map(str, tokens))
 
 
 # -- operands ----------------------------------------------------------------------------------------------------------
@@ -165,7 +219,7 @@ class Instruction:
     guard: Guard | None
     opcode: str
     operands: tuple[Operand, ...]
-    tokens: tuple[Token, ...] = field(default=(), repr=False)
+    tokens: Sequence[Token] = field(default=(), repr=False)
     line: int = 0
     column: int = 0
 
@@ -176,7 +230,7 @@ class Instruction:
 
     def __str__(self) -> str:
         if self.tokens:
-            return "".join(map(str, self.tokens))
+            return _printed(self.tokens)
         guard = f"{self.guard} " if self.guard else ""
         return f"{guard}{self.opcode} {', '.join(map(str, self.operands))}".rstrip() + ";"
 
@@ -186,11 +240,11 @@ class Label:
     """`name:`."""
 
     name: str
-    tokens: tuple[Token, ...] = field(default=(), repr=False)
+    tokens: Sequence[Token] = field(default=(), repr=False)
     line: int = 0
 
     def __str__(self) -> str:
-        return "".join(map(str, self.tokens)) if self.tokens else f"{self.name}:"
+        return _printed(self.tokens) if self.tokens else f"{self.name}:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,11 +281,11 @@ class Declaration:
     """One statement that declares variables: `.reg .f32 %a, %b<3>;` declares two."""
 
     variables: tuple[Variable, ...]
-    tokens: tuple[Token, ...] = field(default=(), repr=False)
+    tokens: Sequence[Token] = field(default=(), repr=False)
     line: int = 0
 
     def __str__(self) -> str:
-        return "".join(map(str, self.tokens))
+        return _printed(self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +297,11 @@ class Directive:
     name: str
     words: tuple[str, ...]
     label: str = ""
-    tokens: tuple[Token, ...] = field(default=(), repr=False)
+    tokens: Sequence[Token] = field(default=(), repr=False)
     line: int = 0
 
     def __str__(self) -> str:
-        return "".join(map(str, self.tokens))
+        return _printed(self.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +309,7 @@ class Block:
     """`{ ... }`: a scope of its own; nvcc wraps calls and inline assembly in them. `tokens` holds the two braces."""
 
     statements: tuple[Statement, ...]
-    tokens: tuple[Token, ...] = field(default=(), repr=False)
+    tokens: Sequence[Token] = field(default=(), repr=False)
     line: int = 0
 
     def __str__(self) -> str:

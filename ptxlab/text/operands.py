@@ -28,9 +28,9 @@ Constant = tuple[int | float, str]  # a value and its type: "s64", "u64" or "f64
 class Operands:
     """A cursor over the tokens of one text, and the part of the grammar below the statement."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, lines: bool = False) -> None:
         self.source = source
-        self.tokens = lex(source)
+        self.tokens = lex(source, lines)
         self.at = 0
         self.depth = 0
         self.names: dict[str, Name] = {}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ptxlab.errors import PtxSyntaxError, Span
 from ptxlab.isa import Action, action_of
 from ptxlab.text.collection import uncollected
 from ptxlab.text.declarations import LINKAGES, SPACES, Declarations
-from ptxlab.text.lexer import Source
+from ptxlab.text.lexer import Source, lex
+from ptxlab.text.lines import Lines
 from ptxlab.text.model import (
     Block,
     Declaration,
@@ -21,6 +22,7 @@ from ptxlab.text.model import (
     Operand,
     Statement,
     Token,
+    Words,
 )
 from ptxlab.text.operands import found, literal
 
@@ -52,18 +54,44 @@ def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = Non
     """
     if not isinstance(text, str):
         raise PtxSyntaxError(f"PTX is text; found {type(text).__name__}")
-    return _Parser(Source(text, file, spans)).module()
+    return _Parser(Source(text, file, spans), lines=True).module()
 
 
 class _Parser(Declarations):
-    """The part of the grammar from the statement upward."""
+    """The part of the grammar from the statement upward.
+
+    A statement that fills a line comes as one token, which `Lines` reads. Where that fails, or a line stands where none
+    belongs, `words_from` splits what is ahead, and the same place is read again, word by word.
+    """
+
+    def __init__(self, source: Source, lines: bool) -> None:
+        super().__init__(source, lines)
+        self.lines = lines
+        self.whole = Lines()
+
+    def words_from(self, start: int, depth: int) -> None:
+        """Goes back to the token `start` and splits all lines from there on, at this depth of nesting."""
+        self.lines = False
+        read = self.tokens[:start]
+        line, column = (read[-1].line, read[-1].column + len(read[-1].text)) if read else (1, 1)
+        self.tokens[start:] = lex(self.source, False, sum(len(t.before) + len(t.text) for t in read), line, column)
+        self.at, self.depth = start, depth
 
     def module(self) -> Module:
         items: list[Function | Declaration | Directive] = []
         version, target, size = (0, 0), "", 64
         seen: dict[str, Directive] = {}
         while self.tokens[self.at].kind != "end":
-            item = self._item()
+            start = self.at
+            try:
+                item = self._item()
+            except PtxSyntaxError:
+                if not self.lines:
+                    raise
+                item = None
+            if item is None:
+                self.words_from(start, 0)
+                continue
             items.append(item)
             if isinstance(item, Directive):
                 if item.name in ONCE and (before := seen.setdefault(item.name, item)) is not item:
@@ -183,7 +211,7 @@ class _Parser(Declarations):
         elif name in WITH_SEMICOLON:
             while self.text() != ";":
                 following = self.tokens[self.at]
-                if following.kind == "end" or following.text in ("{", "}"):
+                if following.kind in ("end", "line") or following.text in ("{", "}"):
                     raise self.missing(f"';' after {name}", ";")
                 self.at += 1
             self.at += 1
@@ -191,9 +219,9 @@ class _Parser(Declarations):
             self._location()
         else:
             self._plain(token)
-        tokens = tuple(self.tokens[start : self.at])
-        words = tuple(t.text for t in self.tokens[first : self.at] if t.text not in (",", ";"))
-        return Directive(name[1:], words, label, tokens, token.line)
+        tokens = [*self.tokens[start:first], *_split(self.tokens[first : self.at])]
+        words = tuple(t.text for t in tokens[first - start :] if t.text not in (",", ";"))
+        return Directive(name[1:], words, label, tuple(tokens), token.line)
 
     def _number_word(self, directive: str) -> None:
         token = self.tokens[self.at]
@@ -257,35 +285,50 @@ class _Parser(Declarations):
         self.at += 1
         self.enter()
         statements: list[Statement] = []
-        while True:
-            token = self.tokens[self.at]
-            if token.kind == "word":
-                statements.append(self._label() if self.text(1) == ":" else self._instruction())
-            elif token.text == "@":
-                statements.append(self._instruction())
-            elif token.text == "{":
-                statements.append(self._block())
-            elif token.text == "}":
-                break
-            elif token.text in SPACES:
-                statements.append(self.declaration())
-            elif token.text in STARTS_ITEM:
-                declared = self._behind_linkage()
-                if declared.text in (".entry", ".func"):
-                    message = f"{declared.text} starts inside another function"
-                    message += f"; the '{{' of {self.place(opening)} is still open"
-                    raise self.error(message, declared, hint="}")
-                statements.append(self.declaration())
-            elif token.kind == "directive":
-                statements.append(self._directive())
-            elif token.kind == "end":
-                raise self.source.error("this '{' is never closed; found the end of the file", opening.line,
-                                        opening.column, hint="}")  # fmt: skip
+        while (token := self.tokens[self.at]).text != "}":
+            start, depth = self.at, self.depth
+            try:
+                statements.append(self._line(token) if token.kind == "line" else self._statement(token, opening))
+            except PtxSyntaxError:
+                if not self.lines:
+                    raise
             else:
-                raise self.error(f"expected a statement; found {found(token)}")
+                continue
+            self.words_from(start, depth)
         self.at += 1
         self.depth -= 1
         return Block(tuple(statements), (opening, token), opening.line)
+
+    def _statement(self, token: Token, opening: Token) -> Statement:
+        """The statement that starts with `token`, in the block that starts with `opening`."""
+        if token.kind == "word":
+            return self._label() if self.text(1) == ":" else self._instruction()
+        if token.text == "@":
+            return self._instruction()
+        if token.text == "{":
+            return self._block()
+        if token.text in SPACES:
+            return self.declaration()
+        if token.text in STARTS_ITEM:
+            declared = self._behind_linkage()
+            if declared.text in (".entry", ".func"):
+                message = f"{declared.text} starts inside another function"
+                message += f"; the '{{' of {self.place(opening)} is still open"
+                raise self.error(message, declared, hint="}")
+            return self.declaration()
+        if token.kind == "directive":
+            return self._directive()
+        if token.kind == "end":
+            raise self.source.error("this '{' is never closed; found the end of the file", opening.line,
+                                    opening.column, hint="}")  # fmt: skip
+        raise self.error(f"expected a statement; found {found(token)}")
+
+    def _line(self, line: Token) -> Statement:
+        """A statement that fills a line."""
+        self.at += 1
+        if line.text[-1] != ";" and self.text() in (",", *LABELLED):  # a `.loc` that goes on; `t: .branchtargets a, b;`
+            raise self.error("more than a line")
+        return self.whole.statement(line)
 
     def _label(self) -> Label | Directive:
         start = self.at
@@ -331,3 +374,12 @@ class _Parser(Declarations):
         if token.line == last.line and (token.kind in ("word", "number") or token.text in ("[", "{")):
             return self.missing(f"',' or ';' after {last.text!r}", ",")
         return self.missing(f"';' after the operands of {opcode}", ";")
+
+
+def _split(tokens: Iterable[Token]) -> Iterator[Token]:
+    """The tokens, with the words of those that are lines."""
+    for token in tokens:
+        if token.kind == "line":
+            yield from Words(token)
+        else:
+            yield token

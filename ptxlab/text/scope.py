@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Hashable, Iterator
+from itertools import islice
 
 from ptxlab.text.model import Variable
+
+Declared = tuple[int, ...]
+Names = Callable[[frozenset[str]], tuple[str, ...]]
+"""Gives the names that could be meant, and more that it is given."""
 
 
 class Scope:
@@ -12,34 +18,38 @@ class Scope:
 
     def __init__(self, outer: Scope | None = None) -> None:
         self.outer = outer
-        self.names: set[str] = set()
+        self.names: dict[str, None] = {}
         self.variables: dict[str, Variable] = {}
         self.ranges: dict[str, Variable] = {}
+        self._listed: dict[Hashable, tuple[str, ...]] = {}
         # What was asked for, until something is declared here: no scope changes while one inside it is looked at.
-        self._listed: dict[frozenset[str], tuple[str, ...]] = {}
-        self._found: dict[str, Variable | None] = {}
+        self.found: dict[str, Variable | None] = {}
         self._ranges: dict[str, Variable | None] = {}
+        self._by_now: Names | None = None
+        self.parts: dict[int, tuple[Hashable, bool] | None] = {}  # of the operands in these braces, see `shape`
 
     def declare(self, variable: Variable) -> None:
         """Adds a variable, or a range of registers."""
-        self._listed.clear()
-        self._found.clear()
+        self.found = {}  # another one: who holds the old one knows what the names meant before
         self._ranges.clear()
+        self._by_now = None
+        self.parts.clear()
         if variable.count:
             self.ranges[variable.name] = variable
         else:
-            self.names.add(variable.name)
+            self.names[variable.name] = None
             self.variables[variable.name] = variable
 
     def find(self, name: str) -> Variable | None:
         """The innermost declaration of a name, or of the vector that it is an element of; None without one."""
-        if name not in self._found:
-            base = name.partition(".")[0]
-            found = self.variables.get(base) or self._spelt(base, within=True)
-            if found is None and self.outer is not None:
-                found = self.outer.find(name)
-            self._found[name] = found
-        return self._found[name]
+        if name in self.found:
+            return self.found[name]
+        base = name.partition(".")[0]
+        found = self.variables.get(base) or self._spelt(base, within=True)
+        if found is None and self.outer is not None:
+            found = self.outer.find(name)
+        self.found[name] = found
+        return found
 
     def has(self, name: str) -> bool:
         """Whether the name is declared here or further out."""
@@ -60,23 +70,40 @@ class Scope:
         """The same in these braces alone; `within` asks for its number to be in the range."""
         if not self.ranges:
             return None
-        digits = len(name) - len(name.rstrip("0123456789"))
-        for k in range(len(name) - min(digits, 9), len(name)):
+        stem = name.rstrip("0123456789")
+        first = self.ranges.get(stem)
+        if (
+            first is not None
+            and 0 < len(name) - len(stem) < 10
+            and (not within or int(name[len(stem) :]) < first.count)
+        ):
+            return first  # `%r` of `%r12`, as most are
+        length = len(name)
+        for k in range(max(len(stem), length - 9), length):
             variable = self.ranges.get(name[:k])
-            number = name[k:]
-            if variable is not None and (not within or int(number) < variable.count):
+            if variable is not None and (not within or int(name[k:]) < variable.count):
                 return variable
         return None
 
-    def all_names(self, more: frozenset[str] = frozenset()) -> tuple[str, ...]:
-        """Every name that could be meant here, and `more`, sorted; of a range the first eight."""
-        if more not in self._listed:
-            self._listed[more] = tuple(sorted({*self._names(), *more}))
-        return self._listed[more]
+    def names_by_now(self) -> Names:
+        """What gives every name that could be meant at this place, and more, sorted; of a range the first eight."""
+        if self._by_now is None:
+            self._by_now = functools.partial(self._sorted, self._declared())
+        return self._by_now
 
-    def _names(self) -> Iterator[str]:
-        yield from self.names
-        for name, variable in self.ranges.items():
+    def _declared(self) -> Declared:
+        """How many names and ranges are declared by now, here and in each scope around."""
+        return (len(self.names), len(self.ranges), *(self.outer._declared() if self.outer is not None else ()))
+
+    def _sorted(self, declared: Declared, more: frozenset[str]) -> tuple[str, ...]:
+        if (declared, more) not in self._listed:
+            self._listed[declared, more] = tuple(sorted({*self._names(declared), *more}))
+        return self._listed[declared, more]
+
+    def _names(self, declared: Declared) -> Iterator[str]:
+        names, ranges, *outer = declared
+        yield from islice(self.names, names)
+        for name, variable in islice(self.ranges.items(), ranges):
             yield from (f"{name}{i}" for i in range(min(variable.count, 8)))
         if self.outer is not None:
-            yield from self.outer._names()
+            yield from self.outer._names(tuple(outer))

@@ -2,46 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from ptxlab.isa.special import SPECIAL_REGISTERS
 from ptxlab.text.model import Address, Guard, Instruction, Name, Number, Operand, Vector
 from ptxlab.text.scope import Scope
 
+Part = tuple[Hashable, bool]
+"""What decides whether an instruction takes an operand, and whether its names are declared."""
 
-def shape_of(instruction: Instruction, scope: Scope) -> tuple[tuple[object, ...] | None, bool]:
+
+def shape_of(instruction: Instruction, scope: Scope) -> tuple[tuple[Hashable, ...] | None, bool]:
     """All that decides whether an instruction takes its operands, names left out, for most instructions of a file are
     of few shapes; and whether all its names are declared. None for the shape, and False, where operands are something
     else than numbers, names and addresses, or elements of vectors."""
-    shape: list[object] = [instruction.opcode]
-    known = True
-    find = scope.find
-
-    def plain(operand: Operand) -> bool:
-        nonlocal known
-        kind = operand.__class__
-        if isinstance(operand, Name):
-            variable = find(operand.text)
-            if variable is None:
-                known = False
-                shape.append(None)
-                return operand.text not in SPECIAL_REGISTERS
-            if variable.vector > 1 or "." in operand.text:
-                return False
-            shape.append(variable.type if variable.space == "reg" else (variable.space, variable.type))
-            return True
-        if isinstance(operand, Number):
-            shape.append((kind, operand.kind))
-            return True
-        if isinstance(operand, Address):
-            shape.append(kind)
-            return operand.register_offset is None and not operand.extra and plain(operand.base)
-        if isinstance(operand, Vector):
-            shape.append((kind, len(operand.elements)))
-            return all(map(plain, operand.elements))
-        return False
-
+    shape: list[Hashable] = [instruction.opcode]
+    all_known = True
     if instruction.guard is not None:
-        guard = find(instruction.guard.name)
+        guard = scope.find(instruction.guard.name)
         if guard is None or "." in instruction.guard.name:
             return None, False
         shape.append((Guard, guard.space, guard.type))
-    return (tuple(shape), known) if all(map(plain, instruction.operands)) else (None, False)
+    parts = scope.parts
+    for operand in instruction.operands:
+        if id(operand) not in parts:  # operands that are written alike are one object
+            parts[id(operand)] = _part(operand, scope)
+        part = parts[id(operand)]
+        if part is None:
+            return None, False
+        shape.append(part[0])
+        all_known &= part[1]
+    return tuple(shape), all_known
+
+
+def _part(operand: Operand, scope: Scope) -> Part | None:
+    """The part of one operand; None for one that has none."""
+    if isinstance(operand, Name):
+        variable = scope.find(operand.text)
+        if variable is None:
+            return None if operand.text in SPECIAL_REGISTERS else (None, False)
+        if variable.vector > 1 or "." in operand.text:
+            return None
+        return variable.type if variable.space == "reg" else (variable.space, variable.type), True
+    if isinstance(operand, Number):
+        return (Number, operand.kind), True
+    if isinstance(operand, Address):
+        base = _part(operand.base, scope)
+        if base is None or operand.register_offset is not None or operand.extra:
+            return None
+        return (Address, base[0]), base[1]
+    if isinstance(operand, Vector):
+        elements = [_part(element, scope) for element in operand.elements]
+        known = [part for part in elements if part is not None]
+        return ((Vector, *(part[0] for part in known)), all(part[1] for part in known)) if known == elements else None
+    return None

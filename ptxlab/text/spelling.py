@@ -57,18 +57,20 @@ def corrected(opcode: str, at: int, length: int) -> str:
     empty where there is none. `at` and `length` say where the error is."""
     before, wrong, after = opcode[:at].rstrip("."), opcode[at : at + length].strip("."), opcode[at + length :]
     entries = TABLE.get(opcode.partition(".")[0], [])
-    choices = _choices(entries)
+    choices = _choices(tuple(entries))
     tail = f".{wrong}{after}" if wrong else ""
     kept = [*before.split(".")[1:], *tail.split(".")[1:]]
     # Only an entry that has all the other words can become right by one more, and only by one that it has.
-    more = _choices([entry for entry in entries if entry.words.issuperset(kept)])
+    more = _choices(tuple(entry for entry in entries if entry.words.issuperset(kept)))
     inserted = (f"{before}.{choice}{tail}" for choice in choices if choice in more)
     near = nearest(wrong, tuple(choices), 3, 0.5)
     exchanged = (f"{before}.{choice}{after}" for choice in near)
     return next((text for text in chain(inserted, exchanged, [before + after]) if found(text) is not None), "")
 
 
-def _choices(entries: list[Op]) -> dict[str, None]:
+@functools.lru_cache(maxsize=1 << 10)
+def _choices(entries: tuple[Op, ...]) -> dict[str, None]:
+    """Every modifier that one of these entries takes, in their order."""
     return dict.fromkeys(word for entry in entries for slot in entry.slots for word in slot.choices)
 
 

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from itertools import chain, pairwise
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import chain
 
 from ptxlab.errors import PtxError
-from ptxlab.isa import TABLE, Action, FormError, action_of, form, found
+from ptxlab.isa import TABLE, Action, Form, FormError, action_of, form, found
 from ptxlab.isa.left_out import LEFT_OUT
 from ptxlab.isa.special import SPECIAL_REGISTERS
 from ptxlab.text.collection import uncollected
 from ptxlab.text.declared import misdeclared
-from ptxlab.text.fits import agreeing, guard_misfit, misfit
+from ptxlab.text.fits import Find, Misfit, agreeing, guard_misfit, misfit
 from ptxlab.text.model import (
     Address,
     Block,
     Declaration,
     Directive,
-    Element,
     Function,
     Instruction,
-    Label,
     Module,
     Name,
     Not,
-    Operand,
     Pair,
-    Parens,
-    Sum,
     Token,
-    Vector,
+    Variable,
+    Words,
 )
-from ptxlab.text.scope import Scope
+from ptxlab.text.parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
+from ptxlab.text.scope import Names, Scope
 from ptxlab.text.shape import shape_of
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 
@@ -48,8 +45,11 @@ def validate(module: Module) -> list[PtxError]:
 
     An instruction that PTX has and the instruction table does not is not judged, except for its names.
     """
-    found = chain(misdeclared(module), _Validator(module).findings())
-    return sorted(found, key=lambda error: (error.line, error.column))
+    declared, found = list(misdeclared(module)), list(_Validator(module).findings())
+    if not declared:
+        return found  # in the order of the text
+    both = {error.line for error in declared} & {error.line for error in found}
+    return sorted(declared + found, key=lambda error: (error.line, error.column if error.line in both else 0))
 
 
 @uncollected
@@ -61,14 +61,21 @@ def explained(module: Module, refused: PtxError) -> PtxError:
     return min(there, key=lambda error: error.column, default=refused)
 
 
+def _place(error: PtxError) -> tuple[int, int]:
+    return error.line, error.column
+
+
 class _Validator:
-    """Judges every statement of a module, or those of one `line` alone: every declaration is read all the same."""
+    """Judges every statement of a module, or those of one `line` alone: every declaration is read all the same.
+
+    Of many errors in a file few are read, so an error is made when it is (`PtxError.later`), if its line is known.
+    """
 
     def __init__(self, module: Module, line: int = 0) -> None:
         self.module = module
         self.line = line
         self.labels: set[str] = set()
-        self.right: set[tuple[object, ...] | None] = set()  # the shapes of instructions that take such operands
+        self.shapes: dict[tuple[Hashable, ...] | None, int] = {}  # how many errors an instruction of a shape has
 
     @functools.cached_property
     def lines(self) -> list[str]:
@@ -99,77 +106,100 @@ class _Validator:
         """The errors of every function."""
         outermost = Scope()
         for function in self.module.functions:
-            outermost.names.add(function.name)
+            outermost.names[function.name] = None
         for item in self.module.items:
             if isinstance(item, Declaration):
                 for variable in item.variables:
                     outermost.declare(variable)
             elif isinstance(item, Directive):
-                outermost.names.update(_labels_in(item))
+                outermost.names.update(dict.fromkeys(labels_in(item)))
             elif isinstance(item, Function) and item.body is not None:
                 scope = Scope(outermost)
                 for variable in chain(item.params, item.returns):
                     scope.declare(variable)
-                self.labels = set(_all_labels(item.body))
+                self.labels = set(all_labels(item.body))
                 yield from self.block(item.body, scope, item)
 
     def block(self, block: Block, outer: Scope, function: Function) -> Iterator[PtxError]:
         """The errors of one pair of braces."""
         scope = Scope(outer)
         for statement in block.statements:
-            if isinstance(statement, Declaration):
+            if isinstance(statement, Instruction):
+                if self.line in (0, statement.line):
+                    yield from self.instruction(statement, scope, function)
+            elif isinstance(statement, Declaration):
                 for variable in statement.variables:
                     scope.declare(variable)
             elif isinstance(statement, Block):
                 yield from self.block(statement, scope, function)
             elif isinstance(statement, Directive):
                 yield from self.targets(statement, function)
-            elif isinstance(statement, Instruction) and self.line in (0, statement.line):
-                shape, known = shape_of(statement, scope)
-                if shape not in self.right:
-                    errors = list(self.modifiers_and_count(statement, scope))
-                    if shape is not None and not errors:
-                        self.right.add(shape)
-                    yield from errors
-                if not known:
-                    yield from self.names(statement, scope, function)
+
+    def instruction(self, instruction: Instruction, scope: Scope, function: Function) -> list[PtxError]:
+        """The errors of one instruction, in the order of its words."""
+        shape, known = shape_of(instruction, scope)
+        if known and self.shapes.get(shape) == 0:
+            return []
+        if shape in self.shapes:  # as many errors as before; `shape_of` has found all names
+            again = [functools.partial(self.again, instruction, scope.found.get, k) for k in range(self.shapes[shape])]
+            errors = [self.later(instruction, made) for made in again]
+        else:
+            errors = list(self.modifiers_and_count(instruction, scope.find))
+            if shape is not None:
+                self.shapes[shape] = len(errors)
+        if known:
+            return errors
+        names = list(self.names(instruction, scope, function))
+        return sorted(errors + names, key=_place) if errors and names else errors + names
 
     def targets(self, statement: Directive, function: Function) -> Iterator[PtxError]:
         """A branch target that is not there."""
         if statement.name == "branchtargets":
             for token in statement.tokens:
                 if token.kind == "word" and token.text != statement.label and token.text not in self.labels:
-                    yield self.no_label(token, function)
+                    yield self.no_label(function, self.labels, token)
 
     # -- opcodes
 
-    def modifiers_and_count(self, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
+    def later(self, instruction: Instruction, made: Callable[[], PtxError]) -> PtxError:
+        """The error that `made` gives somewhere in an instruction."""
+        return PtxError.later(instruction.line, made) if isinstance(instruction.tokens, Words) else made()
+
+    def again(self, instruction: Instruction, find: Find, which: int) -> PtxError:
+        """One of the errors of an instruction."""
+        return list(self.modifiers_and_count(instruction, find))[which]
+
+    def modifiers_and_count(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """An unknown opcode, modifiers that no table entry has, a number of operands that none takes."""
         if instruction.name not in TABLE:
-            if instruction.name not in TABLE and instruction.name not in LEFT_OUT:
-                yield self.unknown(instruction, _opcode_tokens(instruction)[0])
-            return
+            if instruction.name not in LEFT_OUT:
+                yield PtxError.later(instruction.line, functools.partial(self.unknown, instruction))
+        elif found(instruction.opcode) is None:
+            yield PtxError.later(instruction.line, functools.partial(self.refused, instruction))
+        elif action_of(instruction.opcode) is not Action.CALL:
+            yield from self.count(instruction, find)
+
+    def refused(self, instruction: Instruction) -> PtxError:
+        """The error for modifiers that no table entry has."""
         try:
             form(instruction.opcode)
         except FormError as problem:
-            tokens = _opcode_tokens(instruction)
-            token, at = _inside(tokens, problem.at)
+            tokens = opcode_tokens(instruction)
+            token, at = inside(tokens, problem.at)
             length = max(1, min(problem.length, len(token.text) - at))
             hint = functools.partial(self.reworded, instruction.opcode, tokens, problem.at, problem.length)
-            yield self.error(problem.what, token, hint, problem.syntax, at, length)
-            return
-        if action_of(instruction.opcode) is not Action.CALL:
-            yield from self.count(instruction, scope)
+            return self.error(problem.what, token, hint, problem.syntax, at, length)
+        raise AssertionError(f"{instruction.opcode} is in the table")
 
-    def reworded(self, opcode: str, tokens: tuple[Token, ...], at: int, length: int) -> str:
+    def reworded(self, opcode: str, tokens: Sequence[Token], at: int, length: int) -> str:
         """The line with an opcode that the table has, where one is close."""
         fixed = corrected(opcode, at, length)
         written = tokens[-1].column + len(tokens[-1].text) - tokens[0].column
         return self.replaced(tokens[0], 0, written, fixed) if fixed else ""
 
-    def unknown(self, instruction: Instruction, opcode: Token) -> PtxError:
+    def unknown(self, instruction: Instruction) -> PtxError:
         """The error for a word that no PTX instruction starts with."""
-        name = instruction.name
+        name, opcode = instruction.name, opcode_tokens(instruction)[0]
 
         def close() -> list[str]:
             found = nearest(name, _OPCODES, 8, 0.6)
@@ -177,12 +207,12 @@ class _Validator:
 
         return self.misspelt(f"unknown instruction {name!r}", opcode, name, close, length=len(name))
 
-    def count(self, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
+    def count(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """The error for too many or too few operands, or for the first that is of another type."""
         entries = counts(instruction.opcode)
         given = len(instruction.operands)
         if any(least <= given <= most for _, least, most in entries):
-            yield from self.types(instruction, scope)
+            yield from self.types(instruction, find)
             return
         entry, least, most = entries[0]
         takes = f"{least}" if least == most else f"{least} to {most}"
@@ -190,39 +220,43 @@ class _Validator:
         message = f"{instruction.opcode} takes {takes} operand{'s' * (takes != '1')} ({names}); found {given}"
         if not names:
             message = f"{instruction.opcode} takes no operands; found {given}"
-        starts = _operand_starts(instruction)
+        starts = operand_starts(instruction)
         token = starts[most] if given > most else instruction.tokens[-1]
         yield self.error(message, token, syntax=entry.syntax)
 
-    def types(self, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
+    def types(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """The errors for a guard that is no predicate and for the first operand of a type that cannot be there."""
-        guard = guard_misfit(instruction, scope.find)
+        guard = guard_misfit(instruction, find)
         if guard and instruction.guard is not None:
-            name = instruction.guard.name
-            yield self.error(guard, next(t for t in instruction.tokens if t.text == name))
+            error = functools.partial(self.error, guard)
+            yield self.later(instruction, functools.partial(self.under, instruction, instruction.guard.name, error))
         used = form(instruction.opcode)
         least, most = operand_count(used.op)
-        wrong = misfit(instruction, used, scope.find) if least <= len(instruction.operands) <= most else None
-        if wrong is None:
-            return
-        token, hint = _operand_starts(instruction)[wrong.index], wrong.before
+        wrong = misfit(instruction, used, find) if least <= len(instruction.operands) <= most else None
+        if wrong is not None:
+            declared = {name: find(name) for name in chain.from_iterable(map(names_in, instruction.operands))}
+            yield self.later(instruction, functools.partial(self.mistyped, instruction, used, wrong, declared.get))
+
+    def mistyped(self, instruction: Instruction, used: Form, wrong: Misfit, find: Find) -> PtxError:
+        """The error for an operand of a type that cannot be there."""
+        token, hint = operand_starts(instruction)[wrong.index], wrong.before
         if wrong.literal:
             number = str(instruction.operands[wrong.index])
             at = self.lines[token.line - 1].find(number, token.column - 1)
             hint = self.replaced(token, 0, len(number), wrong.literal) if at == token.column - 1 else ""
         elif wrong.type:
-            opcode = _opcode_tokens(instruction)
+            opcode = opcode_tokens(instruction)
             written = opcode[-1].column + len(opcode[-1].text) - opcode[0].column
-            other = agreeing(instruction, wrong.type, scope.find)
+            other = agreeing(instruction, wrong.type, find)
             hint = self.replaced(opcode[0], 0, written, other) if other else ""
-        yield self.error(wrong.message, token, hint, used.op.syntax)
+        return self.error(wrong.message, token, hint, used.op.syntax)
 
     # -- names
 
     def names(self, instruction: Instruction, scope: Scope, function: Function) -> Iterator[PtxError]:
         """Registers and variables without a declaration, branch targets without a label."""
         branch = action_of(instruction.opcode) in BRANCHES
-        used = chain.from_iterable(map(_names, instruction.operands))
+        used = chain.from_iterable(map(names_in, instruction.operands))
         reported: set[str] = set()
         for name in chain([instruction.guard.name] if instruction.guard else [], used):
             base = name.partition(".")[0]
@@ -233,14 +267,19 @@ class _Validator:
             if known and not elements:
                 continue
             reported.add(name)
-            token = next(t for t in instruction.tokens if t.text == name)
+            error: Callable[[Token], PtxError]
             if elements:
-                yield self.error(elements, token)
-                continue
-            if branch and not name.startswith("%"):
-                yield self.no_label(token, function)
+                error = functools.partial(self.error, elements)
+            elif branch and not name.startswith("%"):
+                error = functools.partial(self.no_label, function, self.labels)
             else:
-                yield self.undeclared(token, base, instruction, scope)
+                error = functools.partial(self.undeclared, instruction, scope.range_of(base), scope.names_by_now())
+            yield self.later(instruction, functools.partial(self.under, instruction, name, error))
+
+    def under(self, instruction: Instruction, name: str, error: Callable[[Token], PtxError]) -> PtxError:
+        """An error under a name in an instruction."""
+        token = next(t for t in instruction.tokens if t.text == name)
+        return PtxError.later(token.line, functools.partial(error, token))
 
     def elements(self, name: str, base: str, scope: Scope) -> str:
         """Why a declared register has no such element; empty where it has one, or is none that is declared."""
@@ -256,9 +295,8 @@ class _Validator:
         takes = f"only {' '.join(has)}" if has else "no elements"
         return f"{base} has no {element}: line {variable.line} declares it as {type_}{hidden}; it has {takes}"
 
-    def no_label(self, token: Token, function: Function) -> PtxError:
+    def no_label(self, function: Function, labels: set[str], token: Token) -> PtxError:
         """The error for a branch to nowhere."""
-        labels = self.labels
 
         def hint() -> str:
             close = nearest(token.text, tuple(sorted(labels)), 1, 0.6)
@@ -266,14 +304,15 @@ class _Validator:
 
         return self.error(f"no label {token.text} in {function.name}", token, hint)
 
-    def undeclared(self, token: Token, base: str, instruction: Instruction, scope: Scope) -> PtxError:
-        """The error for a register, variable or function that nothing declares."""
+    def undeclared(self, instruction: Instruction, range_: Variable | None, names: Names, token: Token) -> PtxError:
+        """The error for a register, variable or function that nothing declares: it may belong to a range that does not
+        go so far. `names` lists what could be meant."""
+        base = token.text.partition(".")[0]
         if base in SPECIAL_REGISTERS:
             wrong = token.text[len(base) :]
             return self.error(
                 f"{base} has no {wrong}, only .x .y .z", token, self.replaced(token, 0, len(token.text), f"{base}.x")
             )
-        range_ = scope.range_of(base)
         if range_ is not None:
             last = range_.count - 1
             message = f"{base} is not declared; line {range_.line} declares {range_.name}0 to {range_.name}{last}"
@@ -281,13 +320,12 @@ class _Validator:
             return self.error(message, token, f".reg .{range_.type} {range_.name}<{number + 1}>;")
         if base.startswith("%"):
             return self.misspelt(
-                f"{base} is not declared", token, base, functools.partial(nearest, base, scope.all_names(_SPECIALS)),
+                f"{base} is not declared", token, base, lambda: nearest(base, names(_SPECIALS)),
                 lambda: f".reg .{_type_of(instruction, token.text)} {base};",
             )  # fmt: skip
         called = action_of(instruction.opcode) is Action.CALL and Name(base) in instruction.operands
         what = "function or register" if called else "variable or register"
-        close = functools.partial(nearest, base, scope.all_names())
-        return self.misspelt(f"no {what} {base} is declared", token, base, close)
+        return self.misspelt(f"no {what} {base} is declared", token, base, lambda: nearest(base, names(frozenset())))
 
     def misspelt(
         self,
@@ -310,76 +348,6 @@ class _Validator:
         return self.error(whole, token, hint, length=length)
 
 
-# -- what a statement holds
-
-
-def _opcode_tokens(instruction: Instruction) -> tuple[Token, ...]:
-    """The token of the opcode; several where it is written with white space in it, `ld .global .f32`."""
-    tokens = instruction.tokens
-    start = next(k for k, t in enumerate(tokens) if (t.line, t.column) == (instruction.line, instruction.column))
-    end = start + 1
-    while tokens[end].kind == "directive":
-        end += 1
-    return tokens[start:end]
-
-
-def _inside(opcode: tuple[Token, ...], at: int) -> tuple[Token, int]:
-    """The token that holds character `at` of an opcode, and where in it; the last character where it ends before."""
-    for token in opcode:
-        if at < len(token.text):
-            return token, at
-        at -= len(token.text)
-    return opcode[-1], len(opcode[-1].text) - 1
-
-
-def _operand_starts(instruction: Instruction) -> list[Token]:
-    """The first token of each operand."""
-    tokens = instruction.tokens
-    k = tokens.index(_opcode_tokens(instruction)[-1]) + 1
-    starts, depth = [tokens[k]], 0
-    for token, following in pairwise(tokens[k:]):
-        depth += (token.text in "[{(") - (token.text in "]})")
-        if token.text == "," and depth == 0:
-            starts.append(following)
-    return starts
-
-
-def _names(operand: Operand) -> Iterator[str]:
-    """Every name in an operand."""
-    if isinstance(operand, Name):
-        yield operand.text
-    elif isinstance(operand, (Vector, Parens)):
-        yield from chain.from_iterable(map(_names, operand.elements))
-    elif isinstance(operand, Pair):
-        yield from chain(_names(operand.first), _names(operand.second))
-    elif isinstance(operand, Not):
-        yield from _names(operand.operand)
-    elif isinstance(operand, (Sum, Element)):
-        yield operand.base.text
-        if isinstance(operand, Element):
-            yield from _names(operand.index)
-    elif isinstance(operand, Address):
-        yield from _names(operand.base)
-        if operand.register_offset is not None:
-            yield operand.register_offset.text
-        yield from chain.from_iterable(map(_names, operand.extra))
-
-
-def _labels_in(section: Directive) -> Iterator[str]:
-    texts = [t.text for t in section.tokens]
-    return (name for name, colon in pairwise(texts) if colon == ":")
-
-
-def _all_labels(block: Block) -> Iterator[str]:
-    for statement in block.statements:
-        if isinstance(statement, Label):
-            yield statement.name
-        elif isinstance(statement, Directive) and statement.label:
-            yield statement.label
-        elif isinstance(statement, Block):
-            yield from _all_labels(statement)
-
-
 # -- what the table says
 
 
@@ -392,10 +360,10 @@ def _type_of(instruction: Instruction, name: str) -> str:
         return "b32"
     specs = [s for s in used.op.operands if not s.second]
     for spec, operand in zip(specs, instruction.operands, strict=False):
-        if name in _names(operand):
+        if name in names_in(operand):
             if isinstance(operand, Address):
                 return "b32" if ".shared" in instruction.opcode else "b64"
-            if isinstance(operand, Not) or (isinstance(operand, Pair) and name in _names(operand.second)):
+            if isinstance(operand, Not) or (isinstance(operand, Pair) and name in names_in(operand.second)):
                 return "pred"
             type_ = used.operand_type(spec)
             return type_ if type_ in _DECLARABLE else "b32"

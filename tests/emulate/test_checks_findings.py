@@ -60,6 +60,38 @@ nothing makes the read come after the write; a barrier between the two would ord
     assert str(raw).splitlines()[0] in repr(run)
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_warps_at_two_barriers_in_words(device: str) -> None:
+    planted = BUGS["barrier: a loop that warps leave after different rounds"]
+    run, _ = planted.run(device, False, ("synccheck",))
+    in_loop, behind = planted.lines()
+    assert [str(found) for found in run.findings] == [
+        f"""synccheck: the warps of a block have come to two different barrier instructions: all threads of a block \
+must execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in bar.sync 1, 64
+  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) arrives at the barrier
+            line {in_loop}: bar.sync 0; //1
+  and:    block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) arrives at the barrier
+            line {behind}: bar.sync 0; //2"""
+    ]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_ticket_taken_too_early_in_words(device: str) -> None:
+    planted = BUGS["global: the last block's ticket is taken without a barrier"]
+    run, _ = planted.run(device, False, ("racecheck",))
+    read, stored = planted.lines()
+    (found,) = run.findings
+    assert found.message == (
+        "RAW hazard in global memory: a thread reads what another thread writes, and nothing makes the read come after "
+        "the write; threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread "
+        "covers what others of its block did only if a barrier lies between"
+    )
+    assert found.first is not None
+    assert found.second is not None
+    assert (found.first.line, found.first.block, found.first.warp) == (read, (1, 0, 0), 1)
+    assert (found.second.line, found.second.block, found.second.warp) == (stored, (0, 0, 0), 1)
+
+
 TWO_LANES = {
     "all read, the first writes": ("ld.shared.u32 %r6, [tile];\n @%p1 st.shared.u32 [tile], 5;", "WAR", {(0, 1)}),
     "the first reads, all write": ("@%p1 ld.shared.u32 %r6, [tile];\n st.shared.u32 [tile], 5;", "WAR", {(1, 0)}),

@@ -51,7 +51,6 @@ from ptxlab.emulate.language import (
     reversed_lanes,
     row_bool,
     row_ids,
-    row_of,
     row_u64,
     rule,
     scatter,
@@ -191,7 +190,7 @@ def memory(words: Pointer[u64], index: lanes_u32, m: lanes_bool, values: lanes_u
 
 @rule
 def rows(a: row_u64, mask: u32) -> tuple[row_u64, row_bool, u32]:
-    chosen = row_of(mask) & (a > 5)
+    chosen = (row_ids() < mask & 15) & (a > 5)
     return select(chosen, a, a + row_ids()), chosen, bits(chosen)
 
 
@@ -357,7 +356,7 @@ def narrows(a: u64) -> u32:
 
 @rule
 def unknown_field(clock: Clock) -> u64:
-    return clock.then  # type: ignore[attr-defined]
+    return clock.then
 
 
 @rule
@@ -394,10 +393,66 @@ def too_large(a: u32) -> u32:
 
 @rule
 def missing(a: u32) -> u32:
-    return pair(a)[0]  # type: ignore[call-arg]
+    return pair(a)[0]
+
+
+@rule
+def loops_over_a_list(a: u32) -> u32:
+    for one in [a, a]:
+        a += one
+    return a
+
+
+@rule
+def divides_signed(a: i64) -> i64:
+    return a // 3
+
+
+@rule
+def returns_from_nothing(a: u32) -> None:
+    return a
+
+
+@rule
+def counts_down(n: u32) -> u32:
+    for k in range(n, 0, -1):
+        n += k
+    return n
+
+
+@rule
+def several_values(a: u32) -> u32:
+    x, y = pair(a, a), a
+    y += x[0]
+    return y
+
+
+@rule
+def raises(a: u32) -> u32:
+    if a > 3:
+        raise ValueError("too many")
+    return a
+
+
+@rule
+def adds_truth(a: u32) -> u32:
+    return u32((a > 3) + (a > 4))
+
+
+@rule
+def unknown_name(a: u32) -> u32:
+    return a + MESSAGES
 
 
 MESSAGES = {
+    loops_over_a_list: "rules have no such For: for one in [a, a]:",
+    divides_signed: "// and % are for unsigned numbers; write u64(x)",
+    returns_from_nothing: "returns_from_nothing -> None returns a value; annotate its type",
+    counts_down: "range(start, stop, step): the step is a constant above 0",
+    several_values: "x would be (u32, boolean)",
+    raises: "rules have no such Raise: raise ValueError('too many')",
+    adds_truth: "booleans have & | ^; write u32(x) to count with one",
+    unknown_name: "MESSAGES is neither a local of this rule nor a whole number outside of it",
     mixes: "u64 and i64 do not meet; cast one of them, as in u64(x)",
     narrows: "this is u64, where u32 is needed; write u32(...)",
     unknown_field: "Clock has no field then; it has "
@@ -421,5 +476,5 @@ def test_what_is_not_in_the_language_says_what_to_write(function: Any) -> None:
         line, _, message = rest.partition(": ")
         assert file == "test_rules_language.py"
         source = Path(__file__).read_text("utf-8").splitlines()
-        assert f"def {function.__name__}(" in "".join(source[int(line) - 4 : int(line)])
+        assert f"def {function.__name__}(" in "".join(source[int(line) - 5 : int(line)])
     assert message == MESSAGES[function]

@@ -23,6 +23,7 @@ from ptxlab.emulate.runtime.state import (
     Allocation,
     Context,
     Cta,
+    Found,
     MemoryMap,
     Site,
     Warp,
@@ -30,6 +31,7 @@ from ptxlab.emulate.runtime.state import (
 
 BASES = (0x1000, 0x2000, 0x4000)
 ROOMS = (64, 256, 0x40)
+FOUND = slice(Context.offset("found"), Context.offset("found") + Found.size)
 
 
 class World:
@@ -124,14 +126,13 @@ def test_an_address_leads_to_its_place(compiled: Compiled) -> None:
         site = rng.choice((None, world.site))
         here = memcheck.resolve(*world.places, *rest, site)  # type: ignore[arg-type]
         left = world.context.buffer.copy(), world.site.buffer.copy()
-        world.context.buffer[Context.offset("found") : Context.offset("stored")] = 0
+        world.context.buffer[FOUND] = 0
         world.site.clear()
         there = compiled(memcheck.resolve, *world.places, *rest, site)
         assert there == (0 if here is None else here.address)
         if here is not None:
-            found = slice(Context.offset("found"), Context.offset("stored"))
             if rest[4] in (GLOBAL, SHARED):  # local memory and parameters have no records
-                assert (world.context.buffer[found] == left[0][found]).all()
+                assert (world.context.buffer[FOUND] == left[0][FOUND]).all()
             assert site is None or (world.site.buffer == left[1]).all() or rest[4] in (LOCAL, PARAM)
         world.site.clear()
 

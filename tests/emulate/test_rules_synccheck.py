@@ -1,4 +1,4 @@
-"""synccheck's rules: what they note in small situations, and that they do the same compiled as in Python."""
+"""synccheck's rules do the same compiled as in Python, on random histories of one block."""
 
 from __future__ import annotations
 

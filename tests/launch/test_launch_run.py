@@ -386,3 +386,36 @@ def test_numbers_of_any_size_and_kind_are_numbers(option: dict[str, object]) -> 
     for device in DEVICES:
         pl.launch(kernel_text("st.global.u32 [%rd3], 1;"), 1, 32, out, out, device=device, **option)
         assert (out == 1).all()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("wrong", "said"), [("fma.rn.q32", "fma needs"), ("fma.rn.f32 ", "takes 4 operands")])
+def test_what_cannot_be_loaded_is_refused_before_anything_is_copied(
+    wrong: str, said: str, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And while the kernel is read, judged and loaded, the collector of cycles rests."""
+    from ptxlab import emulate
+    from ptxlab.text import validate
+
+    collecting: list[bool] = []
+    lower, explained = emulate.lower, validate.explained
+
+    def noted(work: object) -> object:
+        def run(*args: object) -> object:
+            collecting.append(gc.isenabled())
+            return work(*args)  # type: ignore[operator]
+
+        return run
+
+    def memory() -> None:
+        raise AssertionError("memory of a kernel that cannot run")
+
+    monkeypatch.setattr(emulate, "lower", noted(lower))
+    monkeypatch.setattr(validate, "explained", noted(explained))
+    monkeypatch.setattr(emulate, "Memory", memory)
+    text = SAXPY.replace("fma.rn.f32 %yi,", wrong if wrong[-1] == " " else f"{wrong} %yi,")
+    x = np.ones(32, np.float32)
+    with pytest.raises(pl.PtxError, match=said):
+        pl.launch(text, 1, 32, x, x.copy(), 2.0, 32, device=device)
+    assert collecting == [False, False]
+    assert gc.isenabled()

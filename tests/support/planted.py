@@ -9,7 +9,7 @@ from planted_bug import Bug
 from planted_copies import COPIES
 from planted_global import GLOBAL
 from planted_init import UNWRITTEN
-from planted_local import LOCAL, REGISTERS
+from planted_local import LOCAL, OVERRUNS, REGISTERS
 from planted_mbarrier_data import MBARRIER_COPIES, MBARRIER_RACES
 from planted_mbarriers import MBARRIERS
 from planted_shared import SHARED
@@ -17,7 +17,7 @@ from planted_sync import BARRIERS, MASKS, SHUFFLES
 
 BUGS: dict[str, Bug] = {}
 for _topic in (
-    SHARED, GLOBAL, UNWRITTEN, LOCAL, REGISTERS, BARRIERS, MASKS, SHUFFLES, COPIES, MBARRIERS,
+    SHARED, GLOBAL, UNWRITTEN, LOCAL, REGISTERS, OVERRUNS, BARRIERS, MASKS, SHUFFLES, COPIES, MBARRIERS,
     MBARRIER_COPIES, MBARRIER_RACES,
 ):  # fmt: skip
     assert not BUGS.keys() & _topic.keys()

@@ -32,6 +32,13 @@ def register(name: str, *, body: str, **options: Any) -> None:
     REGISTERS.add(name, "uninitialised register", body=body, **options)
 
 
+def overrun(name: str, *, body: str, **options: Any) -> None:
+    """An access that runs from one array of shared memory into the next."""
+    before = ".shared .align 16 .b8 tile[256];\n.shared .align 4 .b8 next[256];"
+    uses = "mov.u32 %r23, next;\nmad.lo.u32 %r24, %r22, 4, %r23;\nst.shared.u32 [%r24], 9;\nbar.sync 0;\n"
+    OVERRUNS.add(name, "array overrun", body=uses + body, **({"before": before} | options))
+
+
 # fmt: off
 local("a variable", body="""
     + st.local.u32 [own+4], %r1;
@@ -173,4 +180,64 @@ register("the accumulator of a loop", body="""
     setp.lt.u32 %p6, %r7, 4;
     @%p6 bra AGAIN;
     st.global.f32 [%rd3], %f5; //1
+""")
+
+overrun("a store one element too far", body="""
+    - st.shared.u32 [%r10+4], %r1; //1
+    + st.shared.u32 [%r10], %r1;
+""")
+
+overrun("a load one element too far", body="""
+    st.shared.u32 [%r10], %r1;
+    bar.sync 0;
+    - ld.shared.u32 %r6, [%r10+4]; //1
+    + ld.shared.u32 %r6, [%r10];
+    st.global.u32 [%rd3], %r6;
+""")
+
+overrun("one lane's, in bytes", body="""
+    add.u32 %r6, %r20, 256;
+    - @%p1 st.shared.u8 [%r6], 1; //1
+    + @%p1 st.shared.u8 [%r6+-1], 1;
+""")
+
+overrun("in front of an array", body="""
+    - @%p1 st.shared.u32 [%r24+-4], 1; //1
+    + @%p1 st.shared.u32 [%r24], 1;
+""")
+
+overrun("one address for all lanes", body="""
+    - @%p1 st.shared.u64 [%r20+256], 1; //1
+    + @%p1 st.shared.u64 [%r20+248], 1;
+""")
+
+overrun("an atomic operation", body="""
+    st.shared.u32 [%r10], %r1;
+    bar.sync 0;
+    - red.shared.add.u32 [%r10+4], 1; //1
+    + red.shared.add.u32 [%r10], 1;
+""")
+
+overrun("through a generic address", body="""
+    cvt.u64.u32 %rd6, %r10;
+    cvta.shared.u64 %rd6, %rd6;
+    - st.u32 [%rd6+4], %r1; //1
+    + st.u32 [%rd6], %r1;
+""")
+
+overrun("copied asynchronously", body="""
+    - cp.async.ca.shared.global [%r10+4], [%rd3], 4; //1
+    + cp.async.ca.shared.global [%r10], [%rd3], 4;
+    cp.async.wait_all;
+""")
+
+overrun("rows of a matrix", threads=32, body="""
+    mad.lo.u32 %r13, %r1, 8, %r20;
+    st.shared.u64 [%r13], %rd1;
+    and.b32 %r14, %r1, 7;
+    - mad.lo.u32 %r13, %r14, 48, %r20;
+    + mad.lo.u32 %r13, %r14, 32, %r20;
+    bar.warp.sync 0xffffffff;
+    ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r15}, [%r13]; //1
+    st.global.u32 [%rd3], %r15;
 """)

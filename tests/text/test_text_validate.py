@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ptxlab.errors import PtxError, Span
 from ptxlab.isa import table
-from ptxlab.text import Instruction, parse, spelling
-from ptxlab.text.scope import Scope
+from ptxlab.text import Instruction, Token, parse, spelling
+from ptxlab.text.fits import Find
+from ptxlab.text.lexer import Source
+from ptxlab.text.parser import _Parser
 from ptxlab.text.validate import _Validator, explained, validate
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -305,15 +310,16 @@ def test_what_stops_a_launch_is_explained_by_its_line_alone(monkeypatch: pytest.
     """Of a file with many mistakes, the launch explains the one that it met."""
     module = parse(HEAD + "fma.zz.f32 %f1, %f1, %f1, %f1;\n" * 30 + "}", "k.ptx")
     refused = validate(module)[7]
+    shown = str(refused)
     judged: list[str] = []
     whole = _Validator.modifiers_and_count
 
-    def counted(self: _Validator, instruction: Instruction, scope: Scope) -> Iterator[PtxError]:
+    def counted(self: _Validator, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         judged.append(instruction.opcode)
-        return whole(self, instruction, scope)
+        return whole(self, instruction, find)
 
     monkeypatch.setattr(_Validator, "modifiers_and_count", counted)
-    assert str(explained(module, refused)) == str(refused)
+    assert str(explained(module, refused)) == shown
     assert judged == ["fma.zz.f32"]
 
 
@@ -339,3 +345,65 @@ def test_the_collector_is_on_again_whatever_happens() -> None:
         assert not gc.isenabled()  # as it was
     finally:
         gc.enable()
+
+
+# -- errors that are explained when they are read ----------------------------------------------------------------------
+
+
+def test_an_error_is_made_when_more_than_its_line_is_read() -> None:
+    made: list[str] = []
+
+    def error() -> PtxError:
+        made.append("once")
+        return PtxError("wrong", line=3, column=5, length=2, source="  ab;", hint="  cd;")
+
+    later = PtxError.later(3, error)
+    assert later.line == 3
+    assert made == []
+    assert (later.column, later.length, later.hint, later.syntax) == (5, 2, "  cd;", "")
+    assert made == ["once"]
+    assert str(later) == str(error())
+    with pytest.raises(AttributeError, match="PtxError has no colour"):
+        _ = later.colour
+    unread = PtxError.later(3, error)
+    with pytest.raises(AttributeError, match="PtxError has no colour"):
+        _ = unread.colour
+    assert str(pickle.loads(pickle.dumps(PtxError.later(3, error)))) == str(error())
+    assert str(copy.copy(PtxError.later(3, error))) == str(error())
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["fma.z{}.f32 %f1, %f1, %f1, %f1;", "fmaz{}.f32 %f1, %f1;", "add.f32 %f1, %f1, %x{};", "add.s32 %f1, %f1, {};"],
+)
+def test_of_many_errors_only_those_that_are_read_are_explained(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    explained: list[int] = []
+    whole = _Validator.error
+
+    def counted(self: _Validator, message: str, token: Token, *args: Any, **options: Any) -> PtxError:
+        explained.append(token.line)
+        return whole(self, message, token, *args, **options)
+
+    monkeypatch.setattr(_Validator, "error", counted)
+    errors = validate(parse(HEAD + "".join(line.format(n) + "\n" for n in range(500)) + "}", "k.ptx"))
+    assert [error.line for error in errors] == list(range(HEAD.count("\n") + 1, HEAD.count("\n") + 501))
+    assert len(explained) <= 1  # the first of a shape is looked at
+    assert errors[400].message
+    assert errors[400].column > 0
+    assert len(explained) <= 2
+
+
+def test_an_error_that_is_read_late_says_what_was_declared_at_its_line() -> None:
+    body = (
+        "add.s32 %a, %a, %s1;\n"
+        "add.s32 %s2, %s2, %n1;\n"
+        "{ add.s32 %f1, %f1, %r1;\n"
+        "add.s32 %f1, %f1, %r1;\n"
+        ".reg .b32 %a; .reg .b32 %n<2>; .reg .b32 %f<9>; add.s32 %f1, %f1, %n1; }\n"
+    )
+    lines, words = (
+        [str(e) for e in validate(_Parser(Source(HEAD + body + "}", "k.ptx"), whole).module())]
+        for whole in (True, False)
+    )
+    assert lines == words
+    assert len(lines) == 6

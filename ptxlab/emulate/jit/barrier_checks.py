@@ -1,4 +1,4 @@
-"""How compiled code tells synccheck's rules of barriers what it knows: the state of one warp, or of all of a block."""
+"""How compiled code tells synccheck's rules of barriers where the lanes of a warp stand."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def prepare(program: Program, cpu: Cpu | None = None, instruments: Instruments |
 
     The same code may come again with other comments and line numbers: faults are reported by the new text."""
     cpu, instruments = cpu or native.host(), instruments or Instruments()
-    entry = native.key(program.text, program.name, program.arch, cpu, instruments.key)
+    entry = native.key(program.text, program.name, program.arch, cpu, f"{instruments.key} {program.shared_gap}")
     with _lock:
         found = _recent.get(entry)
         if found is not None:

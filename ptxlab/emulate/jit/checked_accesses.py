@@ -23,7 +23,7 @@ from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races, records
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import READS, WRITES
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, READS, WRITES
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
 
@@ -151,6 +151,10 @@ class CheckedAccesses(CheckedRegisters):
             self._report(written, start, members)
             t.do(f"br label %{on}")
             t.at(on)
+        elif self.init and seen.code.space == "shared" and self.program.shared_gap:
+            self._spread(off)
+            lane = t.let(f"and i32 {self.mask_bits}, {t.let(f'sub i32 0, {self.mask_bits}')}")  # one is enough
+            self._stored(seen.code, lane, str(ALL_THE_SAME), seen.offset, seen.size)
         elif self.init and seen.code.space == "shared":
             p = t.let(f"getelementptr i8, ptr %init.shared, i64 {off}")
             p = t.let(f"getelementptr i8, ptr {p}, i64 {seen.offset}")
@@ -214,12 +218,16 @@ class CheckedAccesses(CheckedRegisters):
             t.do(f"br label %{on}")
             t.at(on)
         elif self.init and seen.code.space == "shared":
-            t.do(
-                call(
-                    initcheck.mark, self.mask_bits, "%init.shared", "%addrs", group.pattern, str(seen.offset),
-                    str(seen.size),
-                )
-            )  # fmt: skip
+            self._stored(seen.code, self.mask_bits, group.pattern, seen.offset, seen.size)
+        elif self.init and seen.code.space == "generic" and self.program.shared_gap:
+            lanes = self._if_shared(seen.code, start, self.mask_bits)
+            given = str(seen.offset), str(seen.size), str(self._flags(seen.code.index)), start
+            t.let(call(initcheck.overruns, *THERE, lanes, written, "%addrs", *given))
+
+    def _stored(self, code: Code, mask: str, pattern: str, offset: int, size: int) -> None:
+        """Lanes store to shared memory; %addrs holds their offsets."""
+        given = str(offset), str(size), str(self._flags(code.index)), str(self.program.shared_start)
+        self.t.do(call(initcheck.stored, *THERE, mask, "%init.shared", "%addrs", pattern, *given))
 
     def _report(self, written: str, start: str, members: list[tuple[int, int, int]]) -> None:
         self._unwritten(self.mask_bits, written, start, self._members(members))

@@ -91,7 +91,7 @@ class CheckedTransfers(CheckedAccesses):
                      self._members(members), "true")
             )  # fmt: skip
         if self.init:
-            t.do(call(initcheck.mark, all_lanes, "%init.shared", "%addrs", ANYWHERE, "0", str(size)))
+            self._stored(code, all_lanes, ANYWHERE, 0, size)
         if self.sync:
             self._of_copies(in_flight.start, "%addrs", str(size), str(code.index))
 
@@ -136,7 +136,7 @@ class CheckedTransfers(CheckedAccesses):
                      str(start), self._pieces(members), rows, str(int(write)))
             )  # fmt: skip
         if self.init and write:
-            t.do(call(initcheck.mark, mask, "%init.shared", "%addrs", ANYWHERE, "0", "16"))
+            self._stored(code, mask, ANYWHERE, 0, 16)
         elif self.init:
             good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
             bad, on = t.label("bad"), t.label("on")

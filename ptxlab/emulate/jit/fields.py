@@ -27,8 +27,7 @@ def offset(record: type[Record], path: str) -> int:
 
 
 class Filled(Template):
-    """The text of an `.ll` file: `${Warp.live}` is the offset of a field, `${bytes.Warp.pc}` its size, `${NAME}` a
-    number or a piece of text."""
+    """The text of an `.ll` file: `${Warp.live}` is the offset of a field, `${NAME}` a number or a piece of text."""
 
     braceidpattern = r"[A-Za-z_][\w.]*"
 
@@ -41,10 +40,7 @@ class Placeholders(dict[str, Any]):
         self.records = records
 
     def __missing__(self, name: str) -> int:
-        if name.startswith("bytes."):
-            _, record, path = name.split(".")
-            return self.records[record].fields[path].bytes
         record, _, path = name.partition(".")
         if record not in self.records:
             raise KeyError(name)
-        return offset(self.records[record], path) if path else self.records[record].size
+        return offset(self.records[record], path)

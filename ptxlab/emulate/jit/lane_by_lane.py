@@ -5,10 +5,10 @@ from __future__ import annotations
 from ptxlab.emulate.language import Pointer, fill_bytes, lanes_of, reversed_bits, rule, u32, u64
 from ptxlab.emulate.rules import initcheck, races
 from ptxlab.emulate.rules.accesses import READS, WRITES
-from ptxlab.emulate.rules.findings import UNINITIALISED
+from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.memcheck import resolve
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import LANE, MANY, WARP, Block, Launch
+from ptxlab.emulate.rules.records import LANE, MANY, WARP, WRITTEN, Block, Launch
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 
 OTHER_LANE = (1 << MANY) | (31 << LANE)
@@ -33,12 +33,18 @@ def each(
         if place is None:
             return
         if found.written is not None:
-            if launch.initcheck and action != WRITES:
-                missing = initcheck.first_unwritten(found.written, size)
-                if missing != size:
-                    note(launch, block, UNINITIALISED, me | lane, 0, address + missing, 0)
-            if write:
-                fill_bytes(found.written, initcheck.WRITTEN, size)
+            past = size
+            if launch.gaps:
+                past = initcheck.first_in_gap(found.written, size)
+            if past != size:
+                note(launch, block, OVERRUN, me | lane, 0, address + past, 0)
+            else:
+                if launch.initcheck and action != WRITES:
+                    missing = initcheck.first_unwritten(found.written, size)
+                    if missing != size:
+                        note(launch, block, UNINITIALISED, me | lane, 0, address + missing, 0)
+                if write:
+                    fill_bytes(found.written, WRITTEN, size)
         if launch.racecheck and found.accesses is not None:
             launch.store.memory, launch.store.memory_start = place, address
             at = found.accesses + found.at // launch.granule

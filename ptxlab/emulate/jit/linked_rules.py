@@ -48,7 +48,7 @@ CHECKS: Functions = (
     races.fence, races.publish, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses,
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,
-    initcheck.report, initcheck.mark,
+    initcheck.report, initcheck.stored, initcheck.overruns,
     register_values.executed, local_memory.loaded, local_memory.stored, local_memory.copied,
     local_memory.accessed_anywhere,
 )  # fmt: skip

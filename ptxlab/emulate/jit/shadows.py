@@ -70,6 +70,8 @@ class Watched:
             block.local = Pointer(np.zeros(block.local_size, np.uint8))
         if self.init:
             block.written = cta.init_shared = Pointer(np.zeros(shared + 64, np.uint8))
+            if self.program.shared_gap:
+                block.gaps = Pointer(np.array(launches.gaps_of(self.program), np.uint64))
         if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them
             block.pending = cta.pending_shared = Pointer(np.zeros(shared // 4 + 16, np.uint64))
         if self.race and shared:

@@ -22,11 +22,9 @@ from ptxlab.emulate.jit.translation.kinds import (
     I64,
     PTR,
     U32,
-    U64,
     Null,
     RuleError,
     Val,
-    is_record,
     kind_name,
     kind_of_annotation,
     llvm_type,
@@ -348,6 +346,3 @@ class Statements(Intrinsics):
         kind = ir.FunctionType(llvm_type(result), [llvm_type(one) for one in kinds])
         offset = ir.Constant(I64, kinds[0].offset(rule.pointer))
         return self.b.load(self.b.gep(given[0], [offset], source_etype=I8), typ=kind.as_pointer(), align=8)
-
-
-__all__ = ["SLOT", "U64", "RuleError", "Translator", "is_record", "signature"]

@@ -25,13 +25,17 @@ class CallGraph:
         names: dict[str, None] = {}
         calls: dict[str, set[str]] = {}
         through_pointer = set()
+        seen: set[int] = set()  # operands that are written alike are one object
         for v in module.variables:
             names |= dict.fromkeys(_initial_names(v.initial))
         for f in module.functions:
             calls[f.name] = set()
             for instruction in f.instructions():
                 if action_of(instruction.opcode) is not Action.CALL:
-                    names |= dict.fromkeys(n for o in instruction.operands for n in operand_names(o))
+                    for operand in instruction.operands:
+                        if id(operand) not in seen:
+                            seen.add(id(operand))
+                            names |= dict.fromkeys(operand_names(operand))
                 elif (target := called(instruction)) in bodies:
                     calls[f.name].add(target)
                 elif target not in declared:

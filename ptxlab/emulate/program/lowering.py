@@ -32,12 +32,12 @@ STACK_SIZE = 16 << 10
 class Lowering(Names):
     """Builds the `Program` of one kernel. Made for one use: `Lowering(module, entry, arch).program()`."""
 
-    def __init__(self, module: Module, entry: str | None, arch: str | None) -> None:
+    def __init__(self, module: Module, entry: str | None, arch: str | None, shared_gap: int = 0) -> None:
         self.arch = arch or module.target.partition(",")[0].strip() or "sm_80"
         number = re.search(r"\d+", self.arch)
         # On sm_90 and later the first KiB of shared memory belongs to the system, so a kernel's arrays start behind it.
         self.shared_start = 0x400 if number and int(number[0]) >= 90 else 0
-        super().__init__(module, self.shared_start)
+        super().__init__(module, self.shared_start, shared_gap)
         self.kernel = self._entry(entry)
         self.params, self.param_size = layout.params(self.kernel.params)
         self.functions = {f.name: f for f in module.functions if f.body is not None}
@@ -80,7 +80,7 @@ class Lowering(Names):
             shared_static=self.shared.end - self.shared_start, dynamic_start=dynamic, local_size=local_size,
             exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
             file=self.module.file, shared_names=tuple(self.shared_names),
-            local_names=tuple(self.local_names), system=self.system.finished(),
+            local_names=tuple(self.local_names), shared_gap=self.shared_gap, system=self.system.finished(),
         )  # fmt: skip
 
     def _entry(self, name: str | None) -> Function:

@@ -250,6 +250,7 @@ class Program:
     file: str = "<ptx>"
     shared_names: tuple[tuple[str, int, int], ...] = ()
     local_names: tuple[tuple[str, int, int], ...] = ()
+    shared_gap: int = 0  # bytes between two arrays of shared memory that belong to neither
     system: System = System()
 
     @functools.cached_property
@@ -278,21 +279,23 @@ class Program:
 
 
 @uncollected
-def lower(module: Module, entry: str | None = None, arch: str | None = None) -> Program:
-    """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only.
+def lower(module: Module, entry: str | None = None, arch: str | None = None, *, apart: bool = False) -> Program:
+    """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only. apart: with
+    gaps between the arrays of shared memory, where that can do no harm (see `shared_gaps`).
 
     Raises `UnsupportedInstruction` naming the line of a form that the CPU machine does not execute, `PtxError` for an
     undeclared register or label, `LaunchError` for an unknown kernel.
     """
     from ptxlab.emulate.program.lowering import Lowering
+    from ptxlab.emulate.program.shared_gaps import spread
 
-    key = (id(module), entry, arch)
+    key = (id(module), entry, arch, apart)
     with _lock:
         known = _recent.get(key)
         if known is not None:
             _recent.move_to_end(key)
             return known[1]
-    program = Lowering(module, entry, arch).program()
+    program = spread(module, entry, arch) if apart else Lowering(module, entry, arch).program()
     with _lock:
         _recent[key] = (module, program)  # the module is kept, so that its id stays its own
         while len(_recent) > 32:
@@ -301,4 +304,4 @@ def lower(module: Module, entry: str | None = None, arch: str | None = None) -> 
 
 
 _lock = threading.Lock()
-_recent: OrderedDict[tuple[int, str | None, str | None], tuple[Module, Program]] = OrderedDict()
+_recent: OrderedDict[tuple[int, str | None, str | None, bool], tuple[Module, Program]] = OrderedDict()

@@ -55,17 +55,18 @@ class Routine:
 class Names:
     """The scopes of a module while it is lowered, and where its variables lie.
 
-    shared: the static shared arrays, placed as they are met; dynamic ones are placed last (`place_extern`).
+    shared: the static shared arrays, placed as they are met; dynamic ones are placed last (`place_extern`). Between two
+    lie `shared_gap` bytes that belong to neither (see `shared_gaps`).
     local: local variables and the parameters of functions, all at fixed offsets of each thread's local memory.
     frame: where the function at hand has them, `local` or a frame of its own on the stack.
     """
 
-    def __init__(self, module: Module, shared_start: int) -> None:
+    def __init__(self, module: Module, shared_start: int, shared_gap: int = 0) -> None:
         declared.check(module)
         self.module = module
         self.lines = str(module).splitlines()
         self.registers: list[Register] = []
-        self.shared = Area(shared_start)
+        self.shared, self.shared_gap = Area(shared_start), shared_gap
         self.shared_names: list[tuple[str, int, int]] = []
         self.local_names: list[tuple[str, int, int]] = []
         self.extern_shared: list[Variable] = []
@@ -99,6 +100,8 @@ class Names:
             scope.variables[variable.name] = variable
             return
         scope.variables[variable.name] = variable
+        if self.shared_names:
+            self.shared.end += self.shared_gap
         at = self.shared.place(layout.size_of(variable), layout.align_of(variable))
         scope.symbols[variable.name] = Symbol(variable.name, "shared", at)
         self.shared_names.append((variable.name, at, layout.size_of(variable)))

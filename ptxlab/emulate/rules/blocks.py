@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import clear, fill_bytes, rule, u64
-from ptxlab.emulate.rules.records import BLOCK, BLOCKS, TIME, Block
+from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, TIME, Block
 
 
 @rule
 def started(block: Block, linear: u64) -> None:
     """A block begins in memory that another one may have used; `linear` is its number in the grid."""
-    written, records, stride, pending = block.written, block.records, block.stride, block.pending
+    written, gaps, pending = block.written, block.gaps, block.pending
+    records, stride = block.records, block.stride
     local, values, followed, value_count = block.local, block.values, block.followed, block.value_count
     shared_size, local_size, local_stride = block.shared_size, block.local_size, block.local_stride
     clear(block)
-    block.written, block.records, block.stride, block.pending = written, records, stride, pending
+    block.written, block.gaps, block.pending = written, gaps, pending
+    block.records, block.stride = records, stride
     block.local, block.values, block.followed, block.value_count = local, values, followed, value_count
     block.shared_size, block.local_size, block.local_stride = shared_size, local_size, local_stride
     block.linear = linear
@@ -22,6 +24,9 @@ def started(block: Block, linear: u64) -> None:
     block.simple = (1 << 64) - 1
     if written is not None:
         fill_bytes(written, 0, shared_size)
+        if gaps is not None:
+            for k in range(gaps[0]):
+                fill_bytes(written + gaps[2 * k + 1], GAP, gaps[2 * k + 2])
     if records is not None:
         fill_bytes(records, 0, stride * 24)
     if pending is not None:

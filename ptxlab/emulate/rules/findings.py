@@ -157,6 +157,11 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
         if before:
             name, at, size = max(before, key=lambda v: v[1])
             return "shared", f"shared memory, byte {offset - at} of {name!r} ({size} bytes)"
+        if program.shared_gap and offset < program.dynamic_start:
+            name, at, size = max((v for v in program.shared_names if v[1] <= offset), key=lambda v: v[1])
+            behind, next_at, _ = min((v for v in program.shared_names if v[1] > offset), key=lambda v: v[1])
+            past = f"{offset - at - size} bytes past the end of {name!r} ({size} bytes)"
+            return "shared", f"shared memory, {past}, {next_at - offset} before {behind!r}"
         return "shared", f"shared memory, byte {offset - program.shared_start}"
     return "global", f"global memory, {memory.describe(address)}"
 
@@ -183,11 +188,16 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
     kind, memory = note.kind, f"{space} memory" if space else "memory"
     if kind == UNINITIALISED:
         return f"a thread reads {memory} that nobody has written"
+    if kind == OVERRUN:
+        return "a thread leaves the arrays of shared memory: it accesses bytes between two of them"
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:
         if note.block != note.other_block:
-            advice = "threads of two blocks can be ordered only by atomics with fences"
+            advice = (
+                "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread covers "
+                "what others of its block did only if a barrier lies between"
+            )
         elif note.warp == note.other_warp:
             advice = "they are lanes of one warp: bar.warp.sync between the two would order them"
         else:

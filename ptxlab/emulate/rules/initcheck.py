@@ -16,6 +16,7 @@ from ptxlab.emulate.language import (
     bits,
     boolean,
     fill_bytes,
+    first,
     gather,
     lanes,
     lanes_of,
@@ -34,14 +35,15 @@ from ptxlab.emulate.rules.accesses import (
     HALVES_IN_A_ROW,
     HALVES_THE_SAME,
     IN_A_ROW,
+    IN_ONE_ALLOCATION,
     Member,
 )
-from ptxlab.emulate.rules.findings import UNINITIALISED
+from ptxlab.emulate.rules.findings import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import WARP, Block, Launch
+from ptxlab.emulate.rules.records import GAP, WARP, WRITTEN, Block, Launch
 
-WRITTEN, ALL_WRITTEN = 0xFF, 0xFFFFFFFF
-"""The record of a byte that has been written, and that of four."""
+ALL_WRITTEN, ALL_GAP = 0x01010101 * WRITTEN, 0x01010101 * GAP
+"""The records of four bytes that have been written, and of four between two arrays."""
 
 
 # -- is it written? ----------------------------------------------------------------------------------------------------
@@ -119,13 +121,22 @@ def group_written(
     return True
 
 
+@rule
+def first_in_gap(written: Pointer[u8], size: u64) -> u64:
+    """The first of `size` bytes that lies between two arrays; `size` if there is none."""
+    for at in range(size):
+        if written[at] == GAP:
+            return at
+    return size
+
+
 @rule(cold=True)
 def report(
     launch: Launch, block: Block, warp: u32, mask: u32, written: Pointer[u8], offsets: Pointer[u32], start: u64,
     members: Pointer[u64],
 ) -> None:  # fmt: skip
     """Something that a group reads was not written: notes for each access of it the first lane that reads such a byte.
-    `start` is the address of what `written` is the record of."""
+    `start` is the address of what `written` is the record of. Between two arrays, nothing is ever written."""
     serial(launch, mask)
     me = block.now | u64(warp) << WARP
     group = (members + 1).cast(Member)
@@ -135,7 +146,13 @@ def report(
             at = offsets[lane] + member.at
             missing = first_unwritten(written + at, member.bytes)
             if missing != member.bytes:
-                note(launch, block, UNINITIALISED, me | member.access | lane, 0, start + at + missing, 0)
+                past = member.bytes
+                if launch.gaps:
+                    past = first_in_gap(written + at, member.bytes)
+                if past != member.bytes:
+                    note(launch, block, OVERRUN, me | member.access | lane, 0, start + at + past, 0)
+                else:
+                    note(launch, block, UNINITIALISED, me | member.access | lane, 0, start + at + missing, 0)
                 break
 
 
@@ -158,3 +175,52 @@ def mark(mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32, o
         first = (load_lanes(offsets) + u32(offset)) >> 2
         for word in range(size >> 2):
             scatter(words, first + u32(word), full, chosen)
+
+
+# -- past an array -----------------------------------------------------------------------------------------------------
+
+
+@rule
+def in_gap(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size: u64) -> u32:
+    """The lanes of the mask whose access touches a gap between two arrays."""
+    past: u32 = 0
+    if size < 4:
+        for lane in lanes_of(mask):
+            if written[offsets[lane] + at] == GAP:
+                past |= u32(1) << lane
+    else:
+        words, chosen = written.cast(u32), lanes(mask)
+        first_word = (load_lanes(offsets) + u32(at)) >> 2
+        for word in range(size >> 2):
+            past |= bits(gather(words, first_word + u32(word), chosen) == ALL_GAP) & mask
+    return past
+
+
+@rule
+def overruns(
+    launch: Launch, block: Block, warp: u32, mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size: u64,
+    access: u64, start: u64,
+) -> u32:  # fmt: skip
+    """The lanes that store to a gap between two arrays, the first of them noted."""
+    past = in_gap(mask, written, offsets, at, size)
+    if past:
+        serial(launch, mask)
+        lane = first(past)
+        place = offsets[lane] + at
+        place += first_in_gap(written + place, size)
+        note(launch, block, OVERRUN, block.now | u64(warp) << WARP | access | lane, 0, start + place, 0)
+    return past
+
+
+@rule
+def stored(
+    launch: Launch, block: Block, warp: u32, mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32,
+    at: u64, size: u64, access: u64, start: u64,
+) -> None:  # fmt: skip
+    """Lanes store `size` bytes each to shared memory: what lies in an array is written."""
+    if launch.gaps:
+        past = overruns(launch, block, warp, mask, written, offsets, at, size, access, start)
+        if past:
+            mark(mask & ~past, written, offsets, IN_ONE_ALLOCATION, at, size)
+            return
+    mark(mask, written, offsets, pattern, at, size)

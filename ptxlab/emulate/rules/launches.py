@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
@@ -15,7 +17,8 @@ def known(program: Program, checks: frozenset[str]) -> dict[str, int]:
     """What is known of a launch before it runs, and constant in the rules compiled for it."""
     return {
         "Launch.initcheck": "initcheck" in checks, "Launch.racecheck": "racecheck" in checks,
-        "Launch.synccheck": "synccheck" in checks, "Launch.granule": races.granule(program),
+        "Launch.synccheck": "synccheck" in checks,
+        "Launch.gaps": "initcheck" in checks and program.shared_gap > 0, "Launch.granule": races.granule(program),
     }  # fmt: skip
 
 
@@ -28,3 +31,13 @@ def begin(program: Program, launch: report.Launch) -> Launch:
     for name, value in known(program, frozenset(launch.checks)).items():
         setattr(record, name.partition(".")[2], value)
     return record
+
+
+def gaps_of(program: Program) -> list[int]:
+    """The gaps between the arrays of shared memory as `Block.gaps` has them: in words, as accesses are looked at."""
+    found: list[int] = []
+    arrays = sorted((at - program.shared_start, size) for _, at, size in program.shared_names)
+    for (at, size), (behind, _) in pairwise(arrays):
+        end = -(-(at + size) // 4) * 4
+        found += [end, behind - end]
+    return [len(found) // 2, *found]

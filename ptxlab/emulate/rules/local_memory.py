@@ -28,9 +28,9 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.findings import UNINITIALISED
-from ptxlab.emulate.rules.initcheck import ALL_WRITTEN, WRITTEN
+from ptxlab.emulate.rules.initcheck import ALL_WRITTEN
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, WARP, Block, Launch
+from ptxlab.emulate.rules.records import CODE, WARP, WRITTEN, Block, Launch
 from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, WINDOW_SIZE
 
 

@@ -66,9 +66,9 @@ def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_bool:
 @rule(inline=True)
 def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_bool:
     """The same for 32 records."""
-    fine: lanes_bool = (record == 0) | (record - low < span)
+    fine: lanes_bool = record - low < span
     if not all_of(fine):
-        fine |= (record ^ me) & ID == 0
+        fine |= (record == 0) | ((record ^ me) & ID == 0)
     return fine
 
 
@@ -84,24 +84,26 @@ def stretch(
     calm = block.simple != 0
     for i in range(0, words, 16):
         here = at + i
+        readers = here + stride
+        others = readers + stride
         meant = row_ids() < words - i
         now = (load_row(codes + i * step) | mine) + ((row_ids() + i) >> shift)
         writer = load_row(here)
-        reader = load_row(here + stride)
+        reader = load_row(readers)
         w_fine = row_fine(writer, now, low, span)
         r_fine = row_fine(reader, now, low, span)
         if not write and all_of((w_fine & r_fine) | ~meant):  # the usual case of a read: no other one is remembered
-            store_row(here + stride, select(meant, now, reader))
+            store_row(readers, select(meant, now, reader))
             continue
-        other = load_row(here + 2 * stride)
+        other = load_row(others)
         q_fine = row_fine(other, now, low, span)
         fine = meant & w_fine & (r_fine & q_fine if write else r_fine | calm)
         if write:
             if any_of(fine):
                 store_row(here, select(fine, now, writer))
         elif any_of(fine & (r_fine | q_fine)):  # others have read it as well, as all warps read a tile
-            store_row(here + stride, select(fine & r_fine, now, reader))
-            store_row(here + 2 * stride, select(fine & ~r_fine & q_fine, now, other))
+            store_row(readers, select(fine & r_fine, now, reader))
+            store_row(others, select(fine & ~r_fine & q_fine, now, other))
         for k in lanes_of(bits(meant & ~fine)):
             hazard(launch, block, here + k, stride, address + (i + k) * launch.granule, extract(now, k), write)
             remember(launch, block, here + k, stride, extract(now, k), write)
@@ -123,17 +125,19 @@ def scattered(
     chosen = lanes(reversed_bits(mask))
     begin = (widen(reversed_lanes(offsets)) + at) >> first(u32(launch.granule))
     lane = widen(31 - lane_ids()) | mine
+    readers = records + stride
+    others = readers + stride
     collided: u32 = 0
     for k in range(words):
         now = lane | codes[k]
         index = begin + k
         w_fine = lanes_fine(gather(records, index, chosen), now, low, span)
-        r_fine = lanes_fine(gather(records + stride, index, chosen), now, low, span)
+        r_fine = lanes_fine(gather(readers, index, chosen), now, low, span)
         fine = chosen & w_fine & r_fine
         if not write and bits(fine) == bits(chosen):  # the usual case of a read: no other one is remembered
-            read(records + stride, index, now, fine)
+            read(readers, index, now, fine)
             continue
-        q_fine = lanes_fine(gather(records + 2 * stride, index, chosen), now, low, span)
+        q_fine = lanes_fine(gather(others, index, chosen), now, low, span)
         fine = chosen & w_fine & (r_fine & q_fine if write else r_fine | calm)
         rest = bits(chosen & ~fine)
         for one in lanes_of(reversed_bits(rest)):  # hazards are noted from lane 0 on
@@ -143,10 +147,10 @@ def scattered(
         if write:
             scatter(records, index, now, fine)
         else:
-            read(records + stride, index, now, fine & r_fine)
-            read(records + 2 * stride, index, now, fine & ~r_fine & q_fine)
-        for other in lanes_of(rest):
-            remember(launch, block, records + extract(index, other), stride, extract(now, other), write)
+            read(readers, index, now, fine & r_fine)
+            read(others, index, now, fine & ~r_fine & q_fine)
+        for late in lanes_of(rest):
+            remember(launch, block, records + extract(index, late), stride, extract(now, late), write)
         if write:
             collided |= bits(chosen & (gather(records, index, chosen) != now))
     return reversed_bits(collided)

@@ -14,6 +14,8 @@ LAST_TIME, LAST_CODE = (1 << 18) - 1, (1 << 18) - 1
 BLOCKS = 65535
 """Blocks have numbers from 1 on in records; those of larger grids share them."""
 
+WRITTEN, GAP = 0xFF, 0x55
+"""What initcheck keeps of a byte that has been written, and of one between two arrays; 0: not written."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 
@@ -62,6 +64,7 @@ class Launch(Record):
     initcheck: boolean
     racecheck: boolean
     synccheck: boolean
+    gaps: boolean  # whether there are any between the arrays of shared memory
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
@@ -79,6 +82,7 @@ class Block(Record):
     simple: u64  # whether no barrier of a part of the block, and no mbarrier, has ordered anything yet
     linear: u64  # the block's number in the grid
     written: Pointer[u8]  # initcheck: of each byte of shared memory whether it was written
+    gaps: Pointer[u64]  # initcheck: how many gaps lie between its arrays, then the offset and size of each
     records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers
     stride: u64
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy that is on its way to them
@@ -105,8 +109,3 @@ class Block(Record):
     copies: u64  # whether there was a cp.async
     polled: Array[u64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
     updates: u64  # operations on mbarriers other than waits
-
-
-def access(block: int, code: int, warp: int, lane: int, time: int = 0) -> int:
-    """The record of an access; `block` is the block's number in the grid."""
-    return (block % BLOCKS + 1) << BLOCK | time << TIME | code << CODE | warp << WARP | lane << LANE

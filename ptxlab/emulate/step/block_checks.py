@@ -9,7 +9,7 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import races
+from ptxlab.emulate.rules import launches, races
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.mbarrier_phases import Phases
 from ptxlab.emulate.rules.records import Block
@@ -31,6 +31,10 @@ class BlockChecks:
         self.record.shared_size = shared_size
         if checker.sync:
             self.record.pending = Pointer(np.zeros(shared_size // 4 + 1, np.uint64))
+        if checker.init:
+            self.record.written = Pointer(np.zeros(-(-shared_size // 16) * 16, np.uint8))
+            if checker.program.shared_gap:
+                self.record.gaps = Pointer(np.array(launches.gaps_of(checker.program), np.uint64))
         if checker.init and checker.program.local_size:
             self.record.local_stride = checker.program.local_stride
             self.record.local_size = 32 * checker.launch.warps * self.record.local_stride

@@ -13,6 +13,7 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
+from ptxlab.emulate.rules.records import CODE
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import LANES, mask_bits
 from ptxlab.emulate.step.warp import Warp
@@ -84,6 +85,8 @@ class CheckedWarp(Warp):
         checker: Checker = self.machine.checker
         block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
+        if checker.init and region.name == "shared memory":
+            written = block.written
         if race is not None and checker.releases[code.index]:
             races.fence(block, self.warp)
         lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
@@ -117,14 +120,17 @@ class CheckedWarp(Warp):
         self, code: Code, written: Pointer[int], region: Region, low: int, lanes: int, size: int, what: str
     ) -> None:
         """What is read must have been written; what is written is."""
-        checker = self.machine.checker
-        offsets: Pointer[int] = checker.offsets
+        checker, block, start = self.machine.checker, self.spaces.check.record, int(region.base) + low
+        launch, offsets = checker.record, checker.offsets
         at = written + low if low else written
         if what != "store" and checker.init and not initcheck.lanes_written(lanes, at, offsets, 0, size):
-            members, block = checker.members(code, size), self.spaces.check.record
-            initcheck.report(checker.record, block, self.warp, lanes, at, offsets, int(region.base) + low, members)
+            members = checker.members(code, size)
+            initcheck.report(launch, block, self.warp, lanes, at, offsets, start, members)
+        if what == "atomic" and launch.gaps:  # where it goes too far has been noted
+            lanes &= ~initcheck.in_gap(lanes, at, offsets, 0, size)
         if what != "load":
-            initcheck.mark(lanes, at, offsets, IN_ONE_ALLOCATION, 0, size)
+            given = IN_ONE_ALLOCATION, 0, size, code.index << CODE, start
+            initcheck.stored(launch, block, self.warp, lanes, at, offsets, *given)
 
     def _raced(
         self, code: Code, race: races.Shadow, region: Region, low: int, lanes: int, size: int,

@@ -1,8 +1,7 @@
-"""The checks of the stepping engine: what is noted, what is remembered of memory, and barriers and lanes that meet.
+"""The checks of the stepping engine: which instructions are checked, and what the rules are handed at each.
 
-`Checker` belongs to a launch; `blockchecks` has what the checks know of a block, `checkedwarp` the warp whose loads,
-stores and atomics are looked at. What is noted becomes findings in `emulate/rules/findings.py`; the rules of races are
-in `emulate/rules/races.py`, those of mbarriers in `emulate/rules/mbarrier_phases.py`.
+`Checker` belongs to a launch; `block_checks` has what the checks know of a block, `checked_warp` the warp whose loads,
+stores and atomics are checked. The rules are in `emulate/rules`; what they note becomes findings there (`findings.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer, u64
+from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
@@ -21,7 +20,7 @@ from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong
 from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.mbarriers import is_mbarrier
-from ptxlab.emulate.rules.notes import note, noted, serial
+from ptxlab.emulate.rules.notes import noted, serial
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import LANES, mask_bits
@@ -61,15 +60,6 @@ class Checker:
 
     # -- notes ---------------------------------------------------------------------------------------------------------
 
-    def note(
-        self, kind: int, code: Code, w: Warp, lane: int, other: int = -1, *, at: tuple[int, int, int] = (0, 0, 0),
-        address: int = -1, value: int = 0,
-    ) -> None:  # fmt: skip
-        """Something is wrong at an instruction of a lane; `other`, `at`: code index, block, warp, lane of the other."""
-        me = records.access(w.block_index, code.index, w.warp, lane)
-        theirs = 0 if other < 0 else records.access(at[0], other, at[1], at[2])
-        note(self.record, w.spaces.check.record, kind, me, theirs, u64(address), u64(value))
-
     def begin(self, mask: int = 0) -> None:
         """Another warp-instruction."""
         serial(self.record, mask)
@@ -108,14 +98,12 @@ class Checker:
     # -- what is remembered of memory ----------------------------------------------------------------------------------
 
     def shadow(self, region: Region) -> tuple[races.Shadow | None, Pointer[int] | None]:
-        """The accesses remembered of a region and, where its bytes may be unwritten, which are written."""
+        """The accesses remembered of a region and, of global memory whose bytes may be unwritten, which are written."""
         found = self._shadows.get(id(region.data))
         if found is None or found[0] is not region.data:
-            shared = region.name == "shared memory"
             raced = self.race and region.name not in ("local memory", "parameters")
             race = races.Shadow(region.data.size, self.granule) if raced else None
-            written = np.zeros(region.data.size, np.uint8) if shared and self.init else region.written
-            found = region.data, race, None if written is None else Pointer[int](written)
+            found = region.data, race, None if region.written is None else Pointer[int](region.written)
             self._shadows[id(region.data)] = found
         return found[1], found[2]
 

@@ -83,10 +83,6 @@ class Intrinsics(Expressions):
         kind = VECTORS["boolean", W]
         return Val(kind, self.b.bitcast(self.mask(node.args[0]), llvm_type(kind)))
 
-    def _row_of(self, node: ast.Call) -> Val:
-        kind = VECTORS["boolean", ROW]
-        return Val(kind, self.b.bitcast(self.b.trunc(self.mask(node.args[0]), ir.IntType(ROW)), llvm_type(kind)))
-
     def _as_bits(self, node: ast.Call) -> Val:
         chosen = self.vector(node.args[0])
         if chosen.kind.element.bits != 1:
@@ -294,7 +290,6 @@ _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
     L.count: Intrinsics._population,
     L.reversed_bits: Intrinsics._reversed_bits,
     L.lanes: Intrinsics._lanes,
-    L.row_of: Intrinsics._row_of,
     L.bits: Intrinsics._as_bits,
     L.any_of: Intrinsics._any,
     L.all_of: Intrinsics._all,

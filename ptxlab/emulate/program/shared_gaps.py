@@ -1,0 +1,61 @@
+"""Gaps between the arrays of shared memory, so that initcheck sees an access that runs from one into the next.
+
+Shared variables are separate objects: the assembler may place them in any order and at any distance. Where a program
+may depend on how they lie all the same, it is left as it is. A gap is a multiple of 128 bytes, which moves no address
+to another bank.
+"""
+
+from __future__ import annotations
+
+from ptxlab import targets
+from ptxlab.emulate.program.lowering import Lowering
+from ptxlab.emulate.program.model import Group, Literal, Mem, Program, Source, Special, Symbol
+from ptxlab.text import Module
+
+GAPS = (1024, 128)
+"""Bytes of a gap, the largest first: the first that fits the target is taken."""
+
+
+def spread(module: Module, entry: str | None, arch: str | None) -> Program:
+    """The program with gaps, or as `lower` gives it where it may depend on where its arrays lie."""
+    plain = Lowering(module, entry, arch)
+    program = plain.program()
+    if plain.extern_shared or len(program.shared_names) < 2 or not _by_name_alone(program):
+        return program
+    target = targets.TARGETS.get(program.arch.rstrip("af"))
+    most = targets.STATIC_SHARED if target is None else target.static_shared
+    for gap in GAPS:
+        apart = Lowering(module, entry, arch, shared_gap=gap).program()
+        if apart.shared_static <= most:
+            return apart
+    return program
+
+
+def _by_name_alone(program: Program) -> bool:
+    """Whether each array is found by its own name, and nothing else tells where it lies."""
+    named: set[tuple[str, int, int]] = set()
+    for code in program.codes:
+        for source in code.sources:
+            if isinstance(source, Mem) and code.space == "shared" and isinstance(source.base, Literal):
+                return False
+            for symbol, offset in _symbols(source):
+                held = [
+                    v for v in program.shared_names if v[0] == symbol.name and 0 <= symbol.value + offset - v[1] <= v[2]
+                ]
+                if not held:
+                    return False
+                named.update(held)
+            if isinstance(source, Special) and source.name in ("%total_smem_size", "%aggr_smem_size"):
+                return False
+    return named >= set(program.shared_names)
+
+
+def _symbols(source: Source | None) -> list[tuple[Symbol, int]]:
+    """The shared variables that an operand names, and what it adds to their addresses."""
+    if isinstance(source, Symbol) and source.space == "shared":
+        return [(source, 0)]
+    if isinstance(source, Mem) and isinstance(source.base, Symbol) and source.base.space == "shared":
+        return [(source.base, source.offset)]
+    if isinstance(source, Group):
+        return [found for element in source.elements for found in _symbols(element)]
+    return []

@@ -1,0 +1,114 @@
+"""Registers when a warp diverges and reconverges, and lanes that meet: each rule in Python and compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ptxlab.emulate.jit.rulecode import Compiled
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.rules.diverging import gather_up, meet, spread
+from ptxlab.emulate.runtime.state import UniformRegister, Warp
+
+WIDTHS = (8, 4, 2, 1, 0)
+ROOM = {8: 256, 4: 128, 2: 64, 1: 64, 0: 64}
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Compiled:
+    """The three rules."""
+    return Compiled((spread, gather_up, meet))
+
+
+def _registers() -> tuple[Any, int, int]:
+    """Registers of all widths, two of each: their table, how many they are, and the bytes that they take."""
+    rows, at = [], 128
+    for width in WIDTHS * 2:
+        rows.append((at, 8 * len(rows), width))
+        at += ROOM[width]
+    return UniformRegister.many(np.array(rows, UniformRegister.dtype).view(np.uint8)), len(rows), at
+
+
+def test_what_is_spread_is_gathered_again(compiled: Compiled) -> None:
+    table, number, size = _registers()
+    rng = np.random.default_rng(1)
+    for mask in (0xFFFFFFFF, 1, 1 << 31, 0x00F0_0F01):
+        state = rng.integers(0, 256, size, np.uint8)
+        state[72:80] = 0, *state[73:80]  # a bit that is not set; the other one is
+        twin, scalars = state.copy(), state[: 8 * number].copy()
+        spread(Pointer(state), table, number)
+        compiled(spread, Pointer(twin), table, number)
+        assert (state == twin).all()
+        for k in range(number):
+            row = table[k]
+            if row.width:
+                lanes = state[row.vector :][: 32 * row.width].reshape(32, row.width)
+                assert (lanes == scalars[row.scalar :][: row.width]).all()
+        state[: 8 * number] = twin[: 8 * number] = 0
+        assert gather_up(Pointer(state), table, number, mask)
+        assert compiled(gather_up, Pointer(twin), table, number, mask)
+        assert (state == twin).all()
+        assert [bool(state[32]), bool(state[72])] == [bool(scalars[32]), bool(scalars[72])]
+
+
+def test_lanes_that_differ_do_not_reconverge(compiled: Compiled) -> None:
+    """In one lane of one register another value: only a mask with that lane notices."""
+    table, number, size = _registers()
+    for k in range(number):
+        state = np.zeros(size, np.uint8)
+        row = table[k]
+        if row.width:
+            state[row.vector + 7 * row.width] = 1
+        else:
+            state[row.vector] = 1 << 7
+        for mask, same in ((0xFFFFFFFF, False), (0xFFFFFF7F, True), (0x80, True), (0x81, False)):
+            assert gather_up(Pointer(state.copy()), table, number, mask) is same
+            assert compiled(gather_up, Pointer(state.copy()), table, number, mask) is same
+
+
+def _warp(rng: np.random.Generator) -> Warp:
+    """Lanes of which some wait at one of two kinds of `.sync` instruction, naming some others."""
+    warp = Warp.new()
+    warp.live = int(rng.integers(1, 1 << 32))
+    groups = [0xFFFF, 0xFFFF0000, 0xFF, 0xFFFFFFFF, 0xFF00]
+    for lane in range(32):
+        warp.meeting[lane] = int(rng.choice([0, 1, 1, 1, 2]))
+        warp.members[lane] = int(rng.choice(groups))
+    warp.wait = int(sum(1 << lane for lane in range(32) if warp.meeting[lane])) & warp.live
+    for name in ("offered", "given", "given_members"):
+        array = getattr(warp, name).array
+        array[:] = rng.integers(0, 1 << 31, array.size)
+    return warp
+
+
+def test_lanes_meet_alike(compiled: Compiled) -> None:
+    rng, met = np.random.default_rng(2), 0
+    for _ in range(200):
+        warp = _warp(rng)
+        twin = Warp(warp.buffer.copy())
+        before, mask = warp.wait, warp.wait & int(rng.integers(0, 1 << 32))
+        meet(warp, mask)
+        compiled(meet, twin, mask)
+        assert (warp.buffer == twin.buffer).all()
+        met += warp.wait != before
+    assert 20 < met < 180
+
+
+def test_the_last_to_come_hands_over() -> None:
+    """Lanes 0 to 3 name each other; lane 2 has exited, and nobody waits for it."""
+    warp = Warp.new()
+    warp.live = warp.wait = 0b1011
+    for lane in (0, 1):
+        warp.meeting[lane], warp.members[lane] = 1, 0b1111
+        warp.offered[1, lane] = 10 + lane
+    meet(warp, 0b10)
+    assert warp.wait == 0b1011  # lane 3 has not come
+    warp.meeting[3], warp.members[3] = 1, 0b1111
+    warp.offered[1, 3] = 13
+    meet(warp, 0b1000)
+    assert warp.wait == 0
+    assert [warp.given[1, lane] for lane in range(4)] == [10, 11, 0, 13]
+    assert [warp.given_members[lane] for lane in range(4)] == [0b1011, 0b1011, 0, 0b1011]
+    assert [warp.meeting[lane] for lane in range(4)] == [0, 0, 0, 0]
