@@ -1,9 +1,9 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
 Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` and `transfer` (loads and
-stores), `registers` and `control`, then `fast` and `slow` (a program's two functions), `grid.ll` (CTAs, warps and
-barriers), `build` and `compile` (to machine code, and the cache), `threads` (the workers). This file lays out a launch
-in memory, has it run and reads the counts.
+stores), `registers` and `control`, then `fast` and `slow` (a program's two functions), `rulecode` and `linked_rules`
+(the rules that they call), `build` and `compile` (to machine code, and the cache), `threads` (the workers). This file
+lays out a launch in memory, has it run and reads the counts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The checks in compiled code, first part: what is emitted around loads, stores and atomics.
 
-All work is done out of line, in `races.ll` and `checking.ll`, and for many accesses at once: a run of loads from one
+All work is done out of line, by rules, and for many accesses at once: a run of loads from one
 base (a `Group`) is looked at where its first member is emitted, by tables of what each covers, up to whatever may
 order threads or go the other way. Addresses that lie in a row, or are all the same, are looked at as one stretch.
 """

@@ -13,25 +13,12 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.program.register_flow import register_flow
-from ptxlab.emulate.rules import launches, notes, races, records
+from ptxlab.emulate.rules import launches, notes, races
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import Cta, MemoryMap
-
-CONSTANTS = {
-    name.upper(): Block.offset(name)
-    for name in (
-        "full", "simple", "bar_code", "expected", "expected_code", "expected_by",
-        "came", "sync", "committed", "finished", "copies", "polled", "updates", "parts",
-    )
-} | {
-    "SERIAL": records.Launch.offset("serial"), "MASK": records.Launch.offset("mask"),
-    "BLOCKS_AT": records.Launch.offset("published"), "MASKS_AT": records.Launch.offset("masks"),
-    "TIME": records.TIME, "CODE": records.CODE,
-}  # fmt: skip
-"""What stands for these names in the `.ll` files."""
 
 
 class Watched:
