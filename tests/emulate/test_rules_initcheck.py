@@ -12,16 +12,19 @@ import pytest
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.model import lower
-from ptxlab.emulate.rules import initcheck, notes
+from ptxlab.emulate.program.register_flow import FOLLOWED, USED, USED_BY_WARP, Flow
+from ptxlab.emulate.rules import blocks, initcheck, local_memory, notes, register_values
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
+    CHANGES,
     HALVES_IN_A_ROW,
     HALVES_THE_SAME,
     IN_A_ROW,
     IN_ONE_ALLOCATION,
 )
-from ptxlab.emulate.rules.findings import SAME, UNINITIALISED, Note
-from ptxlab.emulate.rules.records import CODE, ENTRIES, MANY, Block, Launch, access
+from ptxlab.emulate.rules.findings import OVERRUN, SAME, UNINITIALISED, Note
+from ptxlab.emulate.rules.records import BLOCK, BLOCKS, CODE, ENTRIES, GAP, MANY, WARP, Block, Launch
+from ptxlab.emulate.runtime.memory import LOCAL_WINDOW
 from ptxlab.text import parse
 
 BYTES = 1 << 13
@@ -34,13 +37,19 @@ def compiled() -> Compiled:
     return Compiled(
         [
             initcheck.first_unwritten, initcheck.all_written, initcheck.group_written, initcheck.report, initcheck.mark,
-            notes.note, notes.serial,
+            initcheck.stored, notes.note, notes.serial, local_memory.loaded, local_memory.stored, local_memory.copied,
+            local_memory.accessed_anywhere, register_values.executed, blocks.started,
         ]
     )  # fmt: skip
 
 
 def call(engine: str, rule: Any, *arguments: Any) -> Any:
     return rule(*arguments) if engine == "step" else compiled()(rule, *arguments)
+
+
+def access(block: int, code: int, warp: int, lane: int) -> int:
+    """The record of an access; `block` is the block's number in the grid."""
+    return (block % BLOCKS + 1) << BLOCK | code << CODE | warp << WARP | lane
 
 
 def group(accesses: list[tuple[int, int]]) -> tuple[Pointer[int], Pointer[int]]:
@@ -150,3 +159,101 @@ def test_a_full_table_counts_what_it_cannot_keep(engine: str) -> None:
         call(engine, notes.note, launch, block, UNINITIALISED, access(0, code, 0, 0), 0, 0, 0)
     assert launch.lost == 10
     assert sorted(note.code for note in notes.noted(launch, PROGRAM)) == list(range(ENTRIES))
+
+
+def local_block(stride: int, warps: int) -> Block:
+    """A block whose threads have so many bytes of local memory each."""
+    block = Block.new()
+    block.local_stride, block.local_size = stride, 32 * warps * stride
+    block.local = Pointer(np.zeros(block.local_size, np.uint8))
+    return block
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
+def test_local_memory_is_each_lanes_own(size: int) -> None:
+    draw, stride = random.Random(size), 64
+    engines = {engine: (Launch.new(), local_block(stride, 2)) for engine in ("step", "jit")}
+    written: set[tuple[int, int, int]] = set()  # warp, lane, byte
+    for code in range(120):
+        warp, mask = draw.randrange(2), draw.getrandbits(32)
+        offsets = np.array([size * draw.randrange(stride // size) for _ in range(32)], np.uint32)
+        do = draw.choice(["load", "load", "store", "copy", "generic"])
+        spots = {lane: [(warp, lane, int(offsets[lane]) + k) for k in range(size)] for lane in lanes_of(mask)}
+        lacking = [lane for lane, spot in spots.items() if do in ("load", "generic") and not written & {*spot}]
+        before = {engine: len(list(notes.noted(launch, PROGRAM))) for engine, (launch, _) in engines.items()}
+        for engine, (launch, block) in engines.items():
+            if do == "load":
+                call(engine, local_memory.loaded, launch, block, warp, mask, Pointer(offsets), size, code, 0)
+            elif do == "store":
+                call(engine, local_memory.stored, block, warp, mask, Pointer(offsets), size)
+            elif do == "copy":
+                call(engine, local_memory.copied, block, warp, mask, 0, 32, 16)
+            else:
+                wide = offsets.astype(np.uint64) + np.uint64(LOCAL_WINDOW - 8)
+                given = mask, Pointer(wide), 8, size, code, CHANGES
+                call(engine, local_memory.accessed_anywhere, launch, block, warp, *given)
+            new = [note for note in notes.noted(launch, PROGRAM) if note.code == code]
+            assert [note.lane for note in new] == lacking[:1], (engine, do)
+            assert len(list(notes.noted(launch, PROGRAM))) == before[engine] + len(lacking[:1])
+        if do in ("store", "generic"):
+            written |= {place for spot in spots.values() for place in spot}
+        if do == "copy":
+            for lane in spots:
+                moved = {(warp, lane, 32 + k) for k in range(16) if (warp, lane, k) in written}
+                written = written - {(warp, lane, 32 + k) for k in range(16)} | moved
+        kept = [np.flatnonzero(block.local.array) for _, block in engines.values()]
+        assert np.array_equal(kept[0], kept[1])
+        assert {(w, lane, byte) for w, lane, byte in written} == {
+            (at // (32 * stride), at // stride % 32, at % stride) for at in kept[0].tolist()
+        }
+
+
+def test_register_values_are_followed_as_the_table_says() -> None:
+    draw, count = random.Random(5), 6
+    engines: dict[str, tuple[Launch, Block]] = {}
+    for engine in ("step", "jit"):
+        block = Block.new()
+        block.followed, block.value_count = count, 2 * count
+        block.values = Pointer(np.zeros(2 * count, np.uint32))
+        engines[engine] = Launch.new(), block
+    values = np.zeros((2, count), np.uint32)
+    for code in range(200):
+        warp, mask, how = draw.randrange(2), draw.getrandbits(32), draw.choice([FOLLOWED, FOLLOWED, USED, USED_BY_WARP])
+        groups = tuple(tuple(draw.sample(range(count), draw.randrange(1, 3))) for _ in range(draw.randrange(3)))
+        results = tuple(draw.sample(range(count), draw.randrange(2)))
+        table = np.array(Flow(how, groups, results).table(), np.uint32)
+        lacking = [mask & ~int(np.bitwise_or.reduce(values[warp, list(group)])) for group in groups]
+        wrong = [
+            (group[0], lanes) for group, lanes in zip(groups, lacking, strict=True)
+            if mask and lanes and (how == USED or (how == USED_BY_WARP and lanes == mask))
+        ]  # fmt: skip
+        missing = 0 if how != FOLLOWED else int(np.bitwise_or.reduce([0, *lacking]))
+        for result in results:
+            values[warp, result] = values[warp, result] & ~np.uint32(mask) | np.uint32(mask & ~missing)
+        for engine, (launch, block) in engines.items():
+            call(engine, register_values.executed, launch, block, warp, mask, code, Pointer(table))
+            found = [(note.value, note.lane) for note in notes.noted(launch, PROGRAM) if note.code == code]
+            assert found == [(register, (lanes & -lanes).bit_length() - 1) for register, lanes in wrong[:1]], engine
+            assert np.array_equal(block.values.array, values.reshape(-1)), engine
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 16])
+def test_a_store_between_two_arrays_is_noted_and_not_written(size: int) -> None:
+    draw = random.Random(size)
+    for engine in ("step", "jit"):
+        for _ in range(20):
+            launch, block = Launch.new(), Block.new()
+            launch.gaps, block.shared_size = True, BYTES
+            block.written = Pointer(np.zeros(BYTES, np.uint8))
+            block.gaps = Pointer(np.array([2, 1024, 128, 4096, 1024], np.uint64))
+            call(engine, blocks.started, block, 3)
+            assert (block.linear, block.written.array.sum()) == (3, GAP * (128 + 1024))
+            start = draw.choice([1024, 4096, 5120]) - size * draw.randrange(40)
+            offsets = (start + size * np.arange(32)).astype(np.uint32)
+            gone = [k for k in range(32) if 1024 <= offsets[k] < 1152 or 4096 <= offsets[k] < 5120]
+            given = 0xFFFFFFFF, block.written, Pointer(offsets), IN_A_ROW, 0, size, 7 << CODE, 0x400
+            call(engine, initcheck.stored, launch, block, 1, *given)
+            found = [(note.kind, note.code, note.lane, note.address) for note in notes.noted(launch, PROGRAM)]
+            assert found == [(OVERRUN, 7, k, 0x400 + offsets[k]) for k in gone[:1]]
+            wanted = [int(offsets[k]) + byte for k in range(32) if k not in gone for byte in range(size)]
+            assert np.flatnonzero(block.written.array == 255).tolist() == wanted

@@ -31,6 +31,9 @@ from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRec
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 
+NOWHERE = (1 << 64) - 1
+"""Stands for the address of a lane that makes no access."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -55,7 +58,7 @@ def layout(program: Program, code: Code) -> Layout:
         properties = form.properties
         if properties.action is Action.COPY:
             size = next(int(s.value) for s, t in zip(code.sources, code.source_types, strict=True) if t == "int")  # type: ignore[union-attr]
-            touches = [("store", "shared", size, whole, at), ("load", "global", size, whole, at + 8 * W)]
+            touches = [("load", "global", size, whole, at), ("store", "shared", size, whole, at + 8 * W)]
         elif properties.touches:
             count = int(form.vec[1:]) if form.vec else 1
             size = 16 if form.op.kind == "warp" else count * types.width(str(form.type)) // 8
@@ -126,8 +129,14 @@ class TracingSlow(Control):
         for mem in [s for s in code.sources if isinstance(s, Mem)][: len(layout(self.program, code).touches)]:
             base = self._base(mem)
             at = self.add(base, self.const(base.type, mem.offset))
-            out.append(self.vector(at if at.type == "i64" else self.zext("i64", at)))
-        return out
+            out.append(at if at.type == "i64" else self.zext("i64", at))
+        if code.action is Action.COPY:  # it reads its second operand, or nothing, and then writes to its first
+            out.reverse()
+            k = self._source(code, "src_size")
+            if (given := self._read(code.sources[k], code.source_types[k])) is not None:
+                nothing = given if given.type == "i1" else self.eq(given, self.const(given.type, 0))
+                out[0] = self.select(nothing, self.const("i64", NOWHERE), out[0])
+        return [self.vector(at) for at in out]
 
     def _step(self, code: Code, places: list[str]) -> None:
         """Writes a step down, if the warp is recorded and there is room; `places`: as `_addresses_of` gives them."""
@@ -297,6 +306,7 @@ def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
     lanes = np.repeat(part["guard"], touching) & flat.lanes[touch]
     spots = np.repeat(at, touching) + flat.at[touch]
     addresses = data[spots[:, None] + np.arange(8 * W)].view(np.uint64)
+    lanes &= np.packbits(addresses != NOWHERE, axis=1, bitorder="little").view(np.uint32).ravel()
     return Columns(
         codes, part["mask"], counts, registers, kinds, rows, touching, flat.head[touch], lanes, addresses
     )  # fmt: skip

@@ -80,7 +80,8 @@ def _origins(program: Program) -> dict[int, set[int]]:
     entry = live_in(program)[0] if program.blocks else 0
     read = {r for code in program.codes for group in _groups(code) for r in group}
     read |= {code.guard[0] for code in program.codes if code.guard is not None}
-    origins = {r: {r} for r in read if entry >> r & 1}
+    # one without a function is lowering's own, and begins as zero
+    origins = {r: {r} for r in read if entry >> r & 1 and program.registers[r].function}
     changed = bool(origins)
     while changed:
         changed = False

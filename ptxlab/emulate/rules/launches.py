@@ -17,8 +17,8 @@ def known(program: Program, checks: frozenset[str]) -> dict[str, int]:
     """What is known of a launch before it runs, and constant in the rules compiled for it."""
     return {
         "Launch.initcheck": "initcheck" in checks, "Launch.racecheck": "racecheck" in checks,
-        "Launch.synccheck": "synccheck" in checks,
-        "Launch.gaps": "initcheck" in checks and program.shared_gap > 0, "Launch.granule": races.granule(program),
+        "Launch.synccheck": "synccheck" in checks, "Launch.granule": races.granule(program),
+        "Launch.gaps": "initcheck" in checks and program.shared_gap > 0,
     }  # fmt: skip
 
 

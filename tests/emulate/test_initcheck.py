@@ -1,0 +1,158 @@
+"""initcheck beyond buffers: local memory, registers, and accesses that run from one shared array into the next."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emulate_programs import DEVICES
+from emulate_programs import kernel as kernel_text
+from planted import BUGS
+
+import ptxlab as pl
+from ptxlab.emulate.program.model import lower
+from ptxlab.emulate.program.register_flow import register_flow
+from ptxlab.text import parse
+
+INIT = ("memcheck", "initcheck")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("name", "message"), [
+    ("local memory: a variable", """\
+initcheck: a thread reads local memory that nobody has written
+  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) loads 4 bytes
+            line {line}: ld.local.u32 %r6, [own+4]; //1
+  in:     local memory, byte 4 of 'own' (64 bytes)
+  seen:   2 times"""),
+    ("registers: a guard", """\
+initcheck: a thread uses register %p7, to which nothing has been written
+  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) stores 4 bytes
+            line {line}: @%p7 st.global.u32 [%rd3], %r1; //1
+  seen:   2 times"""),
+    ("registers: in the lanes that a guard excludes", """\
+initcheck: a thread uses register %r31, which is computed from %r30, to which nothing has been written
+  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) stores 4 bytes
+            line {line}: st.global.u32 [%rd3], %r31; //1"""),
+    ("array overrun: a store one element too far", """\
+initcheck: a thread leaves the arrays of shared memory: it accesses bytes between two of them
+  at:     block (0, 0, 0), thread (63, 0, 0) (warp 1, lane 31) stores 4 bytes
+            line {line}: st.shared.u32 [%r10+4], %r1; //1
+  in:     shared memory, 0 bytes past the end of 'tile' (256 bytes), 1024 before 'next'"""),
+])  # fmt: skip
+def test_a_finding_says_what_and_where(name: str, message: str, device: str) -> None:
+    run, _ = BUGS[name].run(device, False, INIT)
+    assert [str(f) for f in run.findings if f.check == "initcheck"] == [message.format(line=BUGS[name].lines()[0])]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", [n for n in BUGS if n.startswith(("local memory", "registers", "array overrun"))])
+def test_nothing_of_it_is_looked_for_unless_asked(name: str, device: str) -> None:
+    run, _ = BUGS[name].run(device, False, ("memcheck", "racecheck", "synccheck"))
+    assert [str(f) for f in run.findings if f.check not in ("unwritten", "racecheck")] == []
+
+
+# -- registers
+
+
+def followed(body: str) -> list[str]:
+    """The registers of a kernel that initcheck follows."""
+    program = lower(parse(kernel_text(body)))
+    return [program.registers[r].name for r in register_flow(program).registers]
+
+
+@pytest.mark.parametrize("body", [
+    "add.u32 %r30, %r1, 1; st.global.u32 [%rd3], %r30;",
+    "setp.eq.u32 %p1, %r1, 0; @%p1 bra A; mov.u32 %r30, 1; bra B; A: mov.u32 %r30, 2; B: st.global.u32 [%rd3], %r30;",
+    "xor.b32 %r30, %r30, %r30; st.global.u32 [%rd3], %r30;",
+    "sub.u32 %r30, %r30, %r30; st.global.u32 [%rd3], %r30;",
+    "and.b32 %r30, %r31, 0; st.global.u32 [%rd3], %r30;",
+])  # fmt: skip
+def test_where_every_register_is_written_none_is_followed(body: str) -> None:
+    read_by_nobody = {"%r31", "%r30"}  # they are followed, but what is computed from them has a value
+    assert set(followed(body)) <= read_by_nobody
+    found = pl.launch(kernel_text(body), 1, 32, *np.zeros((2, 32), np.uint32), device="step", checks=INIT).findings
+    assert found == []
+
+
+def test_a_register_is_followed_through_what_is_computed_from_it() -> None:
+    assert sorted(followed("add.u32 %r31, %r30, 1; mul.lo.u32 %r32, %r31, %r1; st.global.u32 [%rd3], %r32;")) == [
+        "%r30", "%r31", "%r32"
+    ]  # fmt: skip
+    assert followed("mov.b64 %rd6, {%r30, %r1}; st.global.u64 [%rd1], %rd6;") == ["%r30"]
+
+
+# -- shared arrays
+
+TWO = ".shared .align 4 .b8 a[100];\n.shared .align 16 .b8 b[256];"
+USES = "mov.u32 %r10, a; mov.u32 %r11, b; st.shared.u32 [%r10], %r1; st.shared.u32 [%r11], %r1;"
+
+
+def places(text: str, apart: bool = True) -> dict[str, int]:
+    """Where the shared arrays of a kernel lie, from the start of its shared memory on."""
+    program = lower(parse(text), apart=apart)
+    return {name: at - program.shared_start for name, at, _ in program.shared_names}
+
+
+def test_arrays_are_kept_apart_and_in_their_banks() -> None:
+    text = kernel_text(USES, TWO)
+    assert places(text, apart=False) == {"a": 0, "b": 112}
+    assert places(text) == {"a": 0, "b": 1024 + 112}
+    large = TWO.replace("100", "24000").replace("256", "24000")
+    assert places(kernel_text(USES, large)) == {"a": 0, "b": 24000 + 1024}
+    larger = TWO.replace("100", "24000").replace("256", "25000")
+    assert places(kernel_text(USES, larger)) == {"a": 0, "b": 24000 + 128}
+    full = TWO.replace("100", "24576").replace("256", "24576")
+    assert places(kernel_text(USES, full)) == {"a": 0, "b": 24576}
+
+
+@pytest.mark.parametrize(("body", "before"), [
+    (USES + "ld.shared.u32 %r6, [a+112];", TWO),
+    (USES + "mov.u32 %r6, a+112;", TWO),
+    (USES + "ld.shared.u32 %r6, [b+-4];", TWO),
+    (USES + "mov.u32 %r6, %total_smem_size;", TWO),
+    (USES + "ld.shared.u32 %r6, [16];", TWO),
+    ("mov.u32 %r10, a; st.shared.u32 [%r10], %r1;", TWO),
+    (USES, TWO + "\n.extern .shared .align 16 .b8 dynamic[];"),
+    ("mov.u32 %r10, a; st.shared.u32 [%r10], %r1;", ".shared .align 4 .b8 a[100];"),
+], ids=[
+    "load behind", "address behind", "load in front", "size", "number", "unnamed", "dynamic", "one array",
+])  # fmt: skip
+def test_a_program_that_may_depend_on_the_places_is_left_as_it_is(body: str, before: str) -> None:
+    text = kernel_text(body, before)
+    assert places(text) == places(text, apart=False)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_end_of_an_array_may_be_pointed_to(device: str) -> None:
+    body = (
+        USES
+        + """
+    bar.sync 0;
+    mov.u32 %r12, a+100;
+    mov.u32 %r13, a;
+    AGAIN:
+    st.shared.u32 [%r13], 5;
+    add.u32 %r13, %r13, 4;
+    setp.lt.u32 %p1, %r13, %r12;
+    @%p1 bra AGAIN;
+    ld.shared.u32 %r6, [a+96];
+    st.global.u32 [%rd3], %r6;
+    """
+    )
+    out, x = np.zeros((2, 1), np.uint32)
+    assert places(kernel_text(body, TWO))["b"] == 1136
+    found = pl.launch(kernel_text(body, TWO), 1, 1, out, x, device=device, checks=INIT).findings
+    assert (found, out.tolist()) == ([], [5])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_launch_with_and_without_the_check_is_the_same(device: str) -> None:
+    body = USES.replace("[%r10]", "[%r10+8]") + "ld.shared.u32 %r6, [%r11]; st.global.u32 [%rd3], %r6;"
+    results = []
+    for checks in (("memcheck",), INIT, ("memcheck",)):
+        out, x = np.zeros((2, 1), np.uint32)
+        run = pl.launch(kernel_text(body, TWO), 1, 1, out, x, device=device, checks=checks, counters=True)
+        assert run.counters is not None
+        results.append((out.tolist(), run.counters.lines))
+        assert run.findings == []
+    assert results[0] == results[1] == results[2]
