@@ -6,94 +6,87 @@ from enum import Enum, auto
 
 
 class Action(Enum):
-    """What an instruction does. An engine has one body for each; those of kind "pure" and "lane" share the one that
-    runs the entry's `sem`."""
+    """What an instruction does, and the kind of entries that do it (see `ptxlab.isa.table.Op`). An engine has one body
+    for each action; those of kind "pure" and "lane" share the one that runs the entry's `sem`."""
 
-    # computes
-    COMPUTE = auto()
-    MOVE = auto()
-    CONVERT = auto()
-    CONVERT_ADDRESS = auto()  # between generic addresses and those of a space or a block
-    ADD = auto()
-    SUBTRACT = auto()
-    MULTIPLY = auto()
-    MULTIPLY_ADD = auto()
-    DIVIDE = auto()
-    MINIMUM = auto()
-    MAXIMUM = auto()
-    CHANGE_SIGN = auto()
-    COMPARE = auto()
-    CLASSIFY = auto()  # what kind of number, or of address
-    SELECT = auto()
-    SELECT_BY_SIGN = auto()
-    NOT = auto()
-    AND = auto()
-    OR = auto()
-    EXCLUSIVE_OR = auto()
-    REARRANGE = auto()  # bits of several sources
-    SPECIAL_FUNCTION = auto()
-    EXPONENTIAL = auto()
-    COUNT_PENDING = auto()  # of an mbarrier, from the state that an arrival gave back
-    # goes to memory
-    LOAD = auto()
-    STORE = auto()
-    ATOMIC = auto()
-    REDUCTION = auto()  # atomic, without a result
-    # exchanges data between lanes
-    SHUFFLE = auto()
-    VOTE = auto()
-    ACTIVE_MASK = auto()
-    MATCH = auto()
-    REDUCE_LANES = auto()
-    ELECT = auto()
-    # works on matrices
-    MATRIX_PRODUCT = auto()
-    LOAD_ROWS = auto()
-    STORE_ROWS = auto()
-    TRANSPOSE = auto()
-    LOAD_FRAGMENT = auto()
-    STORE_FRAGMENT = auto()
-    FRAGMENT_PRODUCT = auto()  # of fragments whose layout is not specified
-    # says where control goes
-    BRANCH = auto()
-    INDEXED_BRANCH = auto()
-    CALL = auto()
-    RETURN = auto()
-    EXIT = auto()
-    TRAP = auto()
-    BARRIER = auto()
-    WARP_BARRIER = auto()
-    CLUSTER_BARRIER = auto()
-    STACK_ALLOCATE = auto()
-    STACK_SAVE = auto()
-    STACK_RESTORE = auto()
-    # changes no result
-    NOTHING = auto()
-    SLEEP = auto()
-    FENCE = auto()
-    PREFETCH = auto()
-    # is asynchronous
-    COPY = auto()
-    COPY_REDUCE = auto()
-    COMMIT = auto()
-    WAIT_GROUP = auto()
-    WAIT_ALL = auto()
-    COPIES_ARRIVE = auto()
-    MBARRIER_INIT = auto()
-    MBARRIER_INVALIDATE = auto()
-    MBARRIER_ARRIVE = auto()
-    MBARRIER_COUNT_BYTES = auto()
-    MBARRIER_TEST = auto()
-    MBARRIER_WAIT = auto()
-    REPLACE_FIELD = auto()  # of a tensor map
-    # is put in by lowering and does not stand in the text
-    PASS_ARGUMENTS = auto()
-    TAKE_REDUCED = auto()
+    says: str
+    kind: str
 
-    @property
-    def kind(self) -> str:
-        """The kind of entries with this action (see `ptxlab.isa.table.Op`)."""
-        return _KIND.get(self, "pure")
+    def __init__(self, says: str, kind: str) -> None:
+        self.says, self.kind = says, kind
+
+    COMPUTE = "computes", "pure"
+    MOVE = "copies, packs or takes apart registers", "pure"
+    CONVERT = "converts between types", "pure"
+    CONVERT_ADDRESS = "converts between generic addresses and those of a space or block", "pure"
+    ADD = "adds", "pure"
+    SUBTRACT = "subtracts", "pure"
+    MULTIPLY = "multiplies", "pure"
+    MULTIPLY_ADD = "multiplies and adds", "pure"
+    DIVIDE = "divides", "pure"
+    MINIMUM = "gives the smaller number", "pure"
+    MAXIMUM = "gives the larger number", "pure"
+    CHANGE_SIGN = "negates, or takes the absolute value", "pure"
+    COMPARE = "compares two numbers", "pure"
+    CLASSIFY = "tests what kind of number or address it is given", "pure"
+    SELECT = "selects one of two by a predicate", "pure"
+    SELECT_BY_SIGN = "selects one of two by the sign of a number", "pure"
+    NOT = "flips all bits", "pure"
+    AND = "gives the bits that both have", "pure"
+    OR = "gives the bits that either has", "pure"
+    EXCLUSIVE_OR = "gives the bits that differ", "pure"
+    REARRANGE = "puts bits of several sources together", "pure"
+    SPECIAL_FUNCTION = "computes a function that a unit of its own computes", "pure"
+    EXPONENTIAL = "computes a power of two", "pure"
+    COUNT_PENDING = "counts the pending arrivals in the state that an mbarrier gave", "pure"
+    LOAD = "loads", "memory"
+    STORE = "stores", "memory"
+    ATOMIC = "changes memory atomically and gives what was there", "memory"
+    REDUCTION = "changes memory atomically", "memory"
+    SHUFFLE = "reads another lane's register", "lane"
+    VOTE = "asks all lanes", "lane"
+    ACTIVE_MASK = "gives the active mask", "lane"
+    MATCH = "compares a number between all lanes", "lane"
+    REDUCE_LANES = "combines a number of each lane", "lane"
+    ELECT = "picks a lane", "lane"
+    MATRIX_PRODUCT = "multiplies matrices", "warp"
+    TRANSPOSE = "transposes a matrix", "warp"
+    LOAD_ROWS = "loads matrices, each row by a lane's address", "warp"
+    STORE_ROWS = "stores matrices, each row by a lane's address", "warp"
+    LOAD_FRAGMENT = "loads a matrix into a layout that is not specified", "warp"
+    STORE_FRAGMENT = "stores a matrix from a layout that is not specified", "warp"
+    FRAGMENT_PRODUCT = "multiplies matrices in a layout that is not specified", "warp"
+    BRANCH = "jumps", "flow"
+    INDEXED_BRANCH = "jumps to one of several labels", "flow"
+    CALL = "calls a function", "flow"
+    RETURN = "returns from a function", "flow"
+    EXIT = "ends the thread", "flow"
+    TRAP = "stops the kernel", "flow"
+    BARRIER = "arrives at a barrier of the block", "flow"
+    WARP_BARRIER = "waits for lanes of the warp", "flow"
+    CLUSTER_BARRIER = "arrives at the barrier of the cluster", "flow"
+    STACK_ALLOCATE = "takes bytes from the stack", "flow"
+    STACK_SAVE = "says how much of the stack is taken", "flow"
+    STACK_RESTORE = "gives bytes back to the stack", "flow"
+    NOTHING = "changes no result", "none"
+    SLEEP = "sleeps", "none"
+    FENCE = "orders accesses to memory", "none"
+    PREFETCH = "brings data closer", "none"
+    PASS_ARGUMENTS = "passes arguments in memory; lowering adds it at a call", "none"
+    TAKE_REDUCED = "takes the result of a barrier's reduction; lowering adds it behind one", "none"
+    COPY = "copies", "async"
+    COPY_REDUCE = "copies and combines", "async"
+    COMMIT = "closes a group", "async"
+    WAIT_GROUP = "waits for all but some groups", "async"
+    WAIT_ALL = "waits for all that the thread started", "async"
+    COPIES_ARRIVE = "lets an mbarrier know when copies have arrived", "async"
+    MBARRIER_INIT = "makes an mbarrier", "async"
+    MBARRIER_INVALIDATE = "makes an mbarrier invalid", "async"
+    MBARRIER_ARRIVE = "arrives at an mbarrier", "async"
+    MBARRIER_COUNT_BYTES = "counts bytes at an mbarrier", "async"
+    MBARRIER_TEST = "asks whether a phase is over", "async"
+    MBARRIER_WAIT = "waits a little for the end of a phase", "async"
+    REPLACE_FIELD = "replaces a field of a tensor map", "async"
 
 
 A = Action
@@ -104,17 +97,6 @@ MBARRIER = frozenset(
      A.MBARRIER_TEST, A.MBARRIER_WAIT}
 )  # fmt: skip
 STACK_ACTIONS = frozenset({A.STACK_ALLOCATE, A.STACK_SAVE, A.STACK_RESTORE})
-
-_KINDS = {
-    "memory": (A.LOAD, A.STORE, A.ATOMIC, A.REDUCTION),
-    "lane": (A.SHUFFLE, A.VOTE, A.ACTIVE_MASK, A.MATCH, A.REDUCE_LANES, A.ELECT),
-    "warp": (A.MATRIX_PRODUCT, A.TRANSPOSE, A.FRAGMENT_PRODUCT, *MATRIX_MEMORY),
-    "flow": (A.BRANCH, A.INDEXED_BRANCH, A.CALL, A.RETURN, A.EXIT, A.TRAP, A.BARRIER, A.WARP_BARRIER,
-             A.CLUSTER_BARRIER, *STACK_ACTIONS),
-    "none": (A.NOTHING, A.SLEEP, A.FENCE, A.PREFETCH, A.PASS_ARGUMENTS, A.TAKE_REDUCED),
-    "async": (A.COPY, A.COPY_REDUCE, A.COMMIT, A.WAIT_GROUP, A.WAIT_ALL, A.REPLACE_FIELD, *MBARRIER),
-}  # fmt: skip
-_KIND = {action: kind for kind, actions in _KINDS.items() for action in actions}
 
 COMPUTES: dict[str, Action] = {
     name: action
@@ -128,7 +110,7 @@ COMPUTES: dict[str, Action] = {
     }.items()
     for name in names.split()
 }  # fmt: skip
-"""The opcodes that compute and whose action somebody asks for; the other entries without `does=` just `COMPUTE`."""
+"""Opcodes that compute: the entries of the others that do not say what they do just `COMPUTE`."""
 
 
 class AsyncGroup(Enum):

@@ -8,13 +8,14 @@ from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.common import WHOLE
 from ptxlab.isa.machine import Machine, Value
 from ptxlab.isa.table import Form, op
+from ptxlab.isa.types import INTEGERS
 
 LOAD_SPACES = ("const", "global", "local", "param", "param::entry", "param::func", "shared", "shared::cta",
                "shared::cluster")  # fmt: skip
 STORE_SPACES = ("global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster")
 ATOMIC_SPACES = ("global", "shared", "shared::cta", "shared::cluster")
 SCOPES = ("cta", "cluster", "gpu", "sys")
-TYPES = ("b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64")
+TYPES = (*INTEGERS, "f32", "f64")
 LEVEL1 = ("L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate")
 LEVEL2 = ("L2::evict_normal", "L2::evict_first", "L2::evict_last")
 PREFETCH = ("L2::64B", "L2::128B", "L2::256B")

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+INTEGERS = tuple(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64))
+"""Bits, unsigned and signed integers."""
+
+VARIABLES = (*INTEGERS, "b128", "f16", "f16x2", "f32", "f64")
+"""The types that a variable may have; the others are types of instructions only."""
+
 WIDTH: dict[str, int] = {
-    **{f"{kind}{bits}": bits for kind in "bus" for bits in (8, 16, 32, 64)},
+    **{type_: int(type_[1:]) for type_ in INTEGERS},
     "b128": 128,
     "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "tf32": 32,
     "f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "u8x4": 32, "s8x4": 32, "f32x2": 64,

@@ -15,13 +15,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from ptxlab.errors import PtxError
-from ptxlab.isa.types import OPAQUE, WIDTH, width
+from ptxlab.isa.types import OPAQUE, VARIABLES, WIDTH, width
 from ptxlab.targets import LOCAL_PER_THREAD
 from ptxlab.text.initial import mistake
 from ptxlab.text.model import Block, Declaration, Directive, Function, Instruction, Label, Module, Token, Variable
 
-VALUES = (*(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)), "b128", "f16", "f16x2", "f32", "f64")
-"""The types that a variable may have; the others are types of instructions only."""
 RESERVED = ("_", "WARP_SZ")
 LARGEST = 1 << 40
 """Bytes of one variable. The assembler takes more and keeps the low bits of the number; no GPU has as much memory."""
@@ -252,7 +250,7 @@ class _Declared:
             return ("predicates have no vectors", "") if v.vector > 1 else None
         if v.type in OPAQUE:
             return None
-        if v.type not in VALUES:
+        if v.type not in VARIABLES:
             bits = max(8, width(v.type)) if v.type in WIDTH else 16
             line = self.lines[v.line - 1]
             at = line.find(f".{v.type}")

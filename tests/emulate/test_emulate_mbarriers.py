@@ -245,3 +245,25 @@ END:
     st.global.u32 [%rd3], %r9;
 """  # fmt: skip
     assert out(engine, body)[0] == 0b101
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("instruction", "did"), [
+    ("expect_tx.relaxed.cta.shared::cta.b64 [gate], 4", "counts bytes at the mbarrier"),
+    ("arrive.shared::cta.b64 _, [gate]", "arrives at the mbarrier"),
+    ("test_wait.parity.shared::cta.b64 %p2, [gate], 0", "asks the mbarrier"),
+])  # fmt: skip
+def test_a_finding_says_what_was_done_to_the_mbarrier(engine: str, instruction: str, did: str) -> None:
+    body = (
+        init(2)
+        + f"""
+    setp.eq.u32 %p3, %r1, 33;
+    @%p3 mbarrier.{instruction};
+    bar.sync 0;
+    @%p1 mbarrier.init.shared::cta.b64 [gate], 1;
+"""
+    )
+    findings = run(engine, program(body), threads=64, checks=("memcheck", "synccheck"))[1].findings
+    found = next(f for f in findings if f.kind == "mbarrier in use")
+    assert found.second is not None
+    assert (found.first.did, found.second.did) == ("makes the mbarrier", did)

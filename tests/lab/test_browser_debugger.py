@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.emulate.rules.counting import sectors, wavefronts
+from ptxlab.emulate.rules.memory_model import sectors, wavefronts
+from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.lab.trace_events import events
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -233,11 +234,11 @@ def test_the_access_of_a_step(lab: Any, recording: Any) -> None:
             says = lab.inner_text(f"{DEBUGGER} .pl-access")
             assert f"{access.kind}, {access.space} memory: {int(access.mask.sum())} lanes × {access.size} bytes" in says
             if access.space == "global":
-                count, ideal = sectors(access.address, access.mask, access.size)
+                count, ideal = sectors(access.address, mask_bits(access.mask), access.size)
                 assert f"in {count} sector{'s'[: count > 1]} of 32 bytes (at best {ideal})" in says
             else:
                 pairs = moment.opcode.startswith("ld.")
-                count, ideal = wavefronts(access.address, access.mask, access.size, pairs=pairs)
+                count, ideal = wavefronts(access.address.astype(np.uint32), mask_bits(access.mask), access.size, pairs)
                 assert f"{count} wavefront{'s'[: count > 1]} (at best {ideal})" in says
             toggle = lab.locator(f'{DEBUGGER} section[aria-label="Memory access of this step"] button')
             toggle.click()

@@ -11,7 +11,7 @@ import pytest
 from debugger_page import SHUFFLES, run_to
 
 import ptxlab as pl
-from ptxlab.emulate.rules.counting import sectors, wavefronts
+from ptxlab.emulate.rules.memory_model import sectors, wavefronts
 from ptxlab.emulate.trace.recording import lanes_of
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
@@ -125,8 +125,8 @@ def test_bank_conflicts_and_sectors_are_counted_as_the_counters_do(parts: Any) -
         cases,
     )
     for (size, loads, mask, places), found in zip(cases, shown, strict=True):
-        address, lanes = np.array(places, np.uint64), lanes_of(mask)
-        wanted = [*wavefronts(address, lanes, size, pairs=loads), *sectors(address, lanes, size)]
+        address = np.array(places, np.uint64)
+        wanted = [*wavefronts(address.astype(np.uint32), mask, size, loads), *sectors(address, mask, size)]
         assert found == wanted, (size, loads, hex(mask), places)
 
 

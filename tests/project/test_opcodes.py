@@ -31,7 +31,7 @@ ALLOWED = {
 """File or folder in ptxlab -> why opcodes may be asked for by name there."""
 
 SLOTS = {slot.name for entry in all_ops() for slot in entry.slots if not slot.literal}
-"""The attributes of a form that hold a modifier; its words, `.add` of atom, may be called like opcodes."""
+"""What holds a modifier, such as `form.operation`; its words, `.add` of atom, may be called like opcodes."""
 TESTS_OF_TEXT = {"startswith", "endswith", "removeprefix", "partition", "get", "index", "count"}
 
 
@@ -45,6 +45,11 @@ def strings(node: ast.AST) -> list[str]:
     return [n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
 
 
+def is_modifier(node: ast.AST) -> bool:
+    """Whether an expression is a modifier by its name."""
+    return (isinstance(node, ast.Attribute) and node.attr in SLOTS) or (isinstance(node, ast.Name) and node.id in SLOTS)
+
+
 def asks(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """(line, opcode) of each place that tells instructions apart by name: a comparison with a string, `in` a tuple or
     set of strings, a `case`, `startswith` and the like; and tuples, sets and dictionaries of nothing but opcodes, for
@@ -54,10 +59,10 @@ def asks(tree: ast.AST) -> Iterator[tuple[int, str]]:
         found: list[str] = []
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
-            if any(isinstance(side, ast.Attribute) and side.attr in SLOTS for side in sides):
+            if any(is_modifier(side) for side in sides):
                 of_modifiers.update(sides)
             else:
-                found = [text for side in sides for text in strings(side)]
+                found = [text for side in sides if not isinstance(side, ast.Call) for text in strings(side)]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TESTS_OF_TEXT:
             found = [text for given in node.args[:1] for text in strings(given)]
         elif isinstance(node, ast.MatchValue):
@@ -108,6 +113,9 @@ def test_what_is_allowed_is_needed() -> None:
     ('MAKERS = {"bra": 1, "call": 2}', ["bra", "call"]),
     ('form.operation == "add"', []),
     ('form.operation in ("add", "min")', []),
+    ('operation not in ("and", "xchg")', []),
+    ('atomic("sub", budget, used) < used', []),
+    ('opcode.split(".")[0] == "bra"', ["bra"]),
     ('code.action is Action.BRANCH', []),
     ('names = ("max", "mean")', []),
 ])  # fmt: skip

@@ -2,9 +2,9 @@
 
 Reading order: `ptxlab.emulate.runtime.state` (the records of a launch) and `state` (registers behind them), `values`
 (lanes as LLVM IR), `access` and `transfer` (loads and stores), `registers` and `control`, then `fast` and `slow` (a
-program's two functions), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers), `build` and `compile` (to
-machine code, and the cache), `threads` (the workers). This file lays out a launch in memory, has it run and reads the
-counts.
+program's two functions), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers), `rulecode` and `linked_rules`
+(the rules that they call), `build` and `compile` (to machine code, and the cache), `threads` (the workers). This file
+lays out a launch in memory, has it run and reads the counts.
 """
 
 from __future__ import annotations

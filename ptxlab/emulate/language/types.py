@@ -27,9 +27,12 @@ class Scalar:
         self.dtype = np.dtype(np.bool_) if bits == 1 else np.dtype(self.format)
         self.size = self.dtype.itemsize
         self._mask, self._half = (1 << bits) - 1, 1 << (bits - 1)
+        self._counts = bits > 1 and not signed
 
     def __call__(self, value: Any) -> Any:
         """The value wrapped to this type; of lanes, each of them."""
+        if self._counts and value.__class__ is int:  # nearly always
+            return value & self._mask
         if isinstance(value, np.ndarray):
             return value.astype(self.dtype)
         if self.bits == 1:

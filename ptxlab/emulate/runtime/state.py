@@ -153,6 +153,13 @@ class Reel(Record):
     full: u64  # whether a step found no room
 
 
+class Place(Record):
+    """Where an access of one lane goes: in the host's memory, and in the record of written bytes."""
+
+    host: Pointer[u8]
+    written: Pointer[u8] | None
+
+
 class Context(Record, align=64):
     """What a worker works with. `next`, `stop` and `budget` are shared by all workers."""
 

@@ -1,0 +1,85 @@
+"""Special registers, types and modifiers stand in ptxlab/isa once; nothing else lists them again."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ptxlab.isa import TABLE, types
+from ptxlab.isa.modifiers import WORDS
+from ptxlab.isa.special import NAMES, SPECIAL, SPECIAL_REGISTERS, VECTORS
+from ptxlab.text.parser import DIRECTIVES
+
+PACKAGE = Path(__file__).resolve().parents[2] / "ptxlab"
+
+TYPES = {*types.WIDTH, *types.SUB_BYTE, *types.OTHERS}
+KINDS = {
+    "special registers": set(NAMES),
+    "types": TYPES,
+    "modifiers": set(WORDS) - TYPES - TABLE.keys(),
+    "directives": {word[1:] for word in DIRECTIVES},
+}
+MANY = 8
+"""So many words of one kind in one expression are a list of them."""
+ALLOWED = {
+    ("builder/__init__.py", "types"): "the classes that a kernel imports",
+    ("builder/printer.py", "types"): "the order in which declarations are printed",
+    ("lab/hover.py", "directives"): "what each one says",
+    ("launch/arguments.py", "types"): "the numpy types of arrays",
+    ("text/parser.py", "directives"): "the list",
+    ("text/validate.py", "types"): "what a hint declares a register as",
+}
+
+
+def lists(tree: ast.AST) -> Iterator[tuple[int, list[str]]]:
+    """(line, words) of each display, and of each string but prose that may be a list of words or of alternatives."""
+    prose = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict | ast.Set | ast.Tuple | ast.List):
+            elements = node.keys if isinstance(node, ast.Dict) else node.elts
+            yield node.lineno, [e.value for e in elements if isinstance(e, ast.Constant) and isinstance(e.value, str)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose:
+            yield node.lineno, re.findall(r"\w+", node.value)
+
+
+def found() -> dict[tuple[str, str], list[int]]:
+    """(file in ptxlab, kind of words) -> the lines where many of them stand together."""
+    out: dict[tuple[str, str], list[int]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).as_posix()
+        if name.startswith(("isa/", "course/")):
+            continue
+        for line, words in lists(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+            plain = {word.lstrip("%.").partition(".")[0] for word in words}
+            for kind, known in KINDS.items():
+                if len(plain & known) >= MANY:
+                    out.setdefault((name, kind), []).append(line)
+    return out
+
+
+def test_each_list_stands_once() -> None:
+    again = found()
+    assert again.keys() == ALLOWED.keys(), {place: lines for place, lines in again.items() if place not in ALLOWED}
+
+
+def test_every_name_of_a_special_register_follows_from_the_table() -> None:
+    assert SPECIAL.keys() < SPECIAL_REGISTERS
+    assert "%tid" in VECTORS
+    assert {"%tid", "%tid.w", "%laneid", "%reserved_smem_offset_cap", "%pm7_64"} <= SPECIAL_REGISTERS
+    assert "%laneid.x" not in SPECIAL_REGISTERS
+    assert {name[1:].partition(".")[0] for name in SPECIAL_REGISTERS} == set(NAMES)
+    varies = {name.partition(".")[0] for name, register in SPECIAL.items() if register.varies}
+    assert varies == {"%tid", "%laneid", *(f"%lanemask_{which}" for which in ("eq", "le", "lt", "ge", "gt"))}
+
+
+@pytest.mark.parametrize("source", [
+    'A = ("tid", "ntid", "laneid", "warpid", "smid", "nsmid", "gridid", "clock")',
+    'A = "tid ntid laneid warpid smid nsmid gridid clock".split()',
+    'A = re.compile("%(?:tid|ntid|laneid|warpid|smid|nsmid|gridid|clock)")',
+])  # fmt: skip
+def test_what_counts_as_a_list(source: str) -> None:
+    assert any(len(KINDS["special registers"] & set(words)) == MANY for _, words in lists(ast.parse(source)))
