@@ -23,7 +23,7 @@ from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races, records
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, READS, WRITES
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, READS
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
 
@@ -238,10 +238,9 @@ class CheckedAccesses(CheckedRegisters):
 
     def _each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
         """The addresses in %addrs, lane by lane. kind: READS, WRITES or CHANGES."""
-        action = WRITES if code.instruction is None and kind != READS else kind  # lowering may save what is unwritten
-        looks = code.instruction is not None or kind != READS
+        looks = kind != READS or code.index not in self.flow.carried
         if self.init and looks and code.space == "generic" and self.program.local_size:
-            given = *THERE, self.mask_bits, "%addrs", str(extra), str(size), str(code.index), str(action)
+            given = *THERE, self.mask_bits, "%addrs", str(extra), str(size), str(code.index), str(kind)
             self.t.do(call(local_memory.accessed_anywhere, *given))
         flags = rules.strong(code) << records.STRONG
         places = "%addrs", str(extra), str(size), str(size.bit_length() - 1), str(S.SPACES[space or code.space])
@@ -252,8 +251,7 @@ class CheckedAccesses(CheckedRegisters):
         self, address: Address, lane: str, count: int, size: int, values: tuple[Value, ...] | None
     ) -> tuple[Value, ...]:
         out = super()._local(address, lane, count, size, values)
-        lowered = self.code.instruction is None  # saves and restores registers, say, that may be unwritten
-        if self.init and (values is not None or not lowered):
+        if self.init and (values is not None or self.code.index not in self.flow.carried):
             base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
             at = self.trunc("i32", self.add(base, self.const("i64", address.offset)))
             self.t.do(f"store <{W} x i32> {self.vector(at)}, ptr %addrs, align 64")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.rulecode import call
@@ -18,7 +20,11 @@ class CheckedRegisters(Control):
 
     init = False
     tables: list[str]
-    _flow: RegisterFlow | None = None
+
+    @functools.cached_property
+    def flow(self) -> RegisterFlow:
+        """What is followed."""
+        return register_flow(self.program)
 
     def _fields(self) -> None:
         super()._fields()
@@ -28,14 +34,10 @@ class CheckedRegisters(Control):
 
     def apply_guard(self, code: Code) -> None:
         super().apply_guard(code)
-        if not self.init:
-            return
-        if self._flow is None:
-            self._flow = register_flow(self.program)
-        if code.index in self._flow.guards:
-            self._follow(self._flow.guards[code.index], self._block_bits, code)
-        if code.index in self._flow.flows:
-            self._follow(self._flow.flows[code.index], self.mask_bits, code)
+        if self.init and code.index in self.flow.guards:
+            self._follow(self.flow.guards[code.index], self._block_bits, code)
+        if self.init and code.index in self.flow.flows:
+            self._follow(self.flow.flows[code.index], self.mask_bits, code)
 
     def _follow(self, flow: Flow, mask: str, code: Code) -> None:
         rows = flow.table()

@@ -109,7 +109,7 @@ class CheckedWarp(Warp):
         """Lanes access their local memory, which is followed as well."""
         checker, block = self.machine.checker, self.spaces.check.record
         checker.offsets.array[:] = start
-        if what != "store" and code.instruction is not None:
+        if what != "store" and code.index not in checker.flow.carried:
             given = mask, checker.offsets, size, code.index, int(region.base)
             local_memory.loaded(checker.record, block, self.warp, *given)
         if what != "load":
