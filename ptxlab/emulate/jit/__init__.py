@@ -14,6 +14,7 @@ import functools
 import os
 import random
 import time
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -77,6 +78,12 @@ class Slot:
         warps["first_live"][-1] = FULL >> (-launch.threads % 32)  # the last one may have fewer threads
         warps["warp_id"] = np.arange(launch.warps)
         warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
+
+    def can_run(self) -> Iterator[tuple[int, int]]:
+        """The warps that have not ended, each with the lanes that wait for nothing but their turn."""
+        for warp, (live, wait) in enumerate(zip(self.warps["live"].tolist(), self.warps["wait"].tolist(), strict=True)):
+            if live:
+                yield warp, live & ~wait
 
 
 class Worker:
