@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Ops, Value
+from ptxlab.emulate.rules.memcheck import find_lanes
+from ptxlab.emulate.runtime.state import Place
 from ptxlab.isa import form as table_form
 from ptxlab.isa import types
 
@@ -75,18 +77,40 @@ class Atomics(Part):
         return tuple(old) if i.vec else old[0]
 
     def _function(self, name: str, form: Form, word: str, lane: str, count: int) -> str:
-        """The function that does it, lane by lane; each element of a vector is one atomic operation."""
-        size = count * BITS[lane] // 8
-        act = []
+        """The function that does it, lane by lane in lane order; each element of a vector is one atomic operation."""
+        size, t = count * BITS[lane] // 8, Text()
+        t.declared = self.t.declared
+        t.do(f"%places = alloca [{W * Place.size} x i8], align 64")
+        log2 = str(size.bit_length() - 1)
+        stops = t.let(call(
+            find_lanes, "%ctx", "%cta", "%ws", "%mask", "%addrs", str(size), log2, "%space", "%code", "%places"
+        ))  # fmt: skip
+        t.do(f"br i1 {stops}, label %fault, label %lanes")
+        t.at("fault")
+        t.do("ret i32 1")
+        t.at("lanes")
+        t.do("%left = phi i32 [%mask, %entry], [%rest, %next]")
+        t.do(f"br i1 {t.let('icmp eq i32 %left, 0')}, label %done, label %act")
+        t.at("act")
+        t.do(f"%rest = and i32 %left, {t.let('sub i32 %left, 1')}")
+        number = t.call("i32", "llvm.cttz.i32", [("i32", "%left"), ("i1", "true")])
+        t.do(f"%lane64 = zext i32 {number} to i64")
+        at = t.let(f"mul i64 %lane64, {Place.size}")
+        host = t.let(f"add i64 {at}, {Place.offset('host')}")
+        t.do(f"%p = load ptr, ptr {t.let(f'getelementptr i8, ptr %places, i64 {host}')}")
         if form.whole:
             self.e.helpers.setdefault(LOCK, f"@{LOCK} = internal global i32 0\n")
-            act = _whole(word == "cmpxchg")
+            _whole(t, compares=word == "cmpxchg")
         for k in range(0 if form.whole else count):
-            t = Text(f"e{k}.")
-            t.declared = self.t.declared
             _element(t, form, word, lane, k, count)
-            act += t.lines
-        return fill("atomic.ll", FUNCTION=name, SIZE=size, LOG2=size.bit_length() - 1, ACT="\n".join(act))
+        t.do("br label %next")
+        t.at("next")
+        t.do("br label %lanes")
+        t.at("done")
+        t.do("ret i32 0")
+        arguments = "ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %out, i32 %space, i32 %code"
+        head = f"define internal i32 @{name}({arguments}) noinline nounwind {{"
+        return "\n".join([head, "entry:", *t.lines, "}", ""])
 
 
 def _element(t: Text, form: Form, word: str, lane: str, k: int, count: int) -> None:
@@ -110,9 +134,8 @@ def _element(t: Text, form: Form, word: str, lane: str, k: int, count: int) -> N
     t.do(f"store {ty} {old}, ptr {t.let(f'getelementptr {ty}, ptr {base}, i64 %lane64')}")
 
 
-def _whole(compares: bool) -> list[str]:
+def _whole(t: Text, *, compares: bool) -> None:
     """Two neighbouring i64 exchanged as one; with `compares` where both are what they are expected to be."""
-    t = Text("w.")
     spin, held, write, done = (t.label(name) for name in ("spin", "held", "write", "done"))
     p = [t.let(f"getelementptr i64, ptr %p, i64 {k}") for k in (0, 1)]
     cells = [t.let(f"getelementptr i8, ptr %xs, i64 {k * CELL}") for k in range(4 if compares else 2)]
@@ -137,7 +160,6 @@ def _whole(compares: bool) -> list[str]:
     for k, value in enumerate(old):
         cell = t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
         t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 %lane64')}")
-    return t.lines
 
 
 def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:

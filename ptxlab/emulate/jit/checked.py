@@ -5,6 +5,7 @@ All work is done out of line, by rules, and for many accesses at once: they are 
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import lane_by_lane
@@ -15,10 +16,11 @@ from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, races, records
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import READS, WRITES
+from ptxlab.emulate.rules.accesses import READS
 from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 
 if TYPE_CHECKING:
@@ -37,6 +39,11 @@ class Checks(Part):
         super().__init__(e)
         self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
         self._copies = any(map(copies, self.program.codes))
+
+    @functools.cached_property
+    def flow(self) -> RegisterFlow:
+        """What is followed of registers, for initcheck."""
+        return register_flow(self.program)
 
     def may_be_copied(self, code: Code) -> bool:
         """Whether an access may touch what a cp.async is still copying."""
@@ -87,10 +94,9 @@ class Checks(Part):
 
     def each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
         """The addresses in %addrs, lane by lane. kind: READS, WRITES or CHANGES."""
-        action = WRITES if code.instruction is None and kind != READS else kind  # lowering may save what is unwritten
-        looks = code.instruction is not None or kind != READS
+        looks = kind != READS or code.index not in self.flow.carried
         if self.init and looks and code.space == "generic" and self.program.local_size:
-            given = *THERE, self.active.bits, "%addrs", str(extra), str(size), str(code.index), str(action)
+            given = *THERE, self.active.bits, "%addrs", str(extra), str(size), str(code.index), str(kind)
             self.t.do(call(local_memory.accessed_anywhere, *given))
         flags = rules.strong(code) << records.STRONG
         places = "%addrs", str(extra), str(size), str(size.bit_length() - 1), str(S.SPACES[space or code.space])

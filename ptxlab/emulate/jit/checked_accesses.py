@@ -213,8 +213,7 @@ class CheckedAccesses(Instrument):
     # -- local memory, atomics -----------------------------------------------------------------------------------------
 
     def accessed_local(self, address: Address, size: int, stores: bool) -> None:
-        lowered = self.e.code.instruction is None  # saves and restores registers, say, that may be unwritten
-        if self.checks.init and (stores or not lowered):
+        if self.checks.init and (stores or self.e.code.index not in self.checks.flow.carried):
             at = self.m.trunc("i32", self.m.wide(address))
             self.t.do(f"store <{W} x i32> {self.m.vector(at)}, ptr %addrs, align 64")
             if stores:

@@ -9,7 +9,7 @@ from ptxlab.emulate.jit.checked import THERE, Checks
 from ptxlab.emulate.jit.instrument import Instrument
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
+from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.rules import register_values
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class CheckedRegisters(Instrument):
 
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
-        self._flow: RegisterFlow | None = register_flow(self.program) if checks.init else None
+        self.checks = checks
 
     def enters(self) -> None:
         """Loads what all rules are handed first."""
@@ -30,12 +30,10 @@ class CheckedRegisters(Instrument):
         self.e.held(S.Warp, "warp_id", "i32", "check.warp")
 
     def guarded(self, code: Code) -> None:
-        if self._flow is None:
-            return
-        if code.index in self._flow.guards:
-            self._follow(self._flow.guards[code.index], self.active.block_bits, code)
-        if code.index in self._flow.flows:
-            self._follow(self._flow.flows[code.index], self.active.bits, code)
+        if self.checks.init and code.index in self.checks.flow.guards:
+            self._follow(self.checks.flow.guards[code.index], self.active.block_bits, code)
+        if self.checks.init and code.index in self.checks.flow.flows:
+            self._follow(self.checks.flow.flows[code.index], self.active.bits, code)
 
     def _follow(self, flow: Flow, mask: str, code: Code) -> None:
         table = self.e.constant("followed", "i32", flow.table())

@@ -1,7 +1,8 @@
 """initcheck: a thread loads bytes of its local memory that nobody has written.
 
 Copies of structures move their padding along, in words that are read whole. So a load from local memory is noted only
-if none of its bytes has been written. `offsets` are those of 32 lanes, each in its own local memory.
+if none of its bytes has been written, and if its result is not merely passed on (see `program.register_flow`).
+`offsets` are those of 32 lanes, each in its own local memory.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Checker:
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
-        self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {})
+        self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
         self.releases = [releases(code) for code in program.codes]
         self.acquires = [strong(code) and not is_mbarrier(code) for code in program.codes]
         self._values = np.zeros(LANES * 64, np.uint8)
