@@ -1,11 +1,11 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
-Reading order: `ptxlab.emulate.runtime.state` (the records of a launch) and `state` (registers behind them), `values`
-(lanes as LLVM IR), `irtext` (text of LLVM IR), `emit` (what a function is emitted with) and its parts: `machine`,
-`active_mask`, `registers`, `operands`, `access` and `transfer` (loads and stores), `execution`; then `control`, `fast`
-and `slow` (a program's two functions), `instrument` (how counters, checks and traces watch), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers), `rulecode` and `linked_rules`
-(the rules that they call), `build` and `compile` (to machine code, and the cache), `threads` (the workers). This file
-lays out a launch in memory, has it run and reads the counts.
+Reading order: `ptxlab.emulate.runtime.state` (the records of a launch) and `state` (registers behind them), `irtext`
+(LLVM IR as text), `values` (lanes in it), `emit` (what emits a function) and its parts: `machine`, `active_mask`,
+`registers`, `operands`, `access` and `transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a
+program's two functions), `instrument` (how counters, checks and traces watch them), `ptxlab.emulate.rules.scheduling`
+(CTAs, warps and barriers), `rulecode` and `linked_rules` (the rules that they call), `build` and `compile` (to machine
+code, and the cache), `threads` (the workers). This file lays out a launch in memory, has it run and reads the counts.
 """
 
 from __future__ import annotations
