@@ -66,6 +66,7 @@ notebooks: $(VENV)/ready-lab
 	@$(BIN)/python -m ptxlab.course.build $(ARGS)
 
 bundle:
+	@PYTHONPATH="$(CURDIR)" $(firstword $(wildcard $(BIN)/python) $(PYTHON)) frontend/words.py
 	@cd frontend && npm ci --no-fund --no-audit && node build.mjs
 
 clean:

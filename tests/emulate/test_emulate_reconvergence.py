@@ -15,7 +15,6 @@ from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.program.reconvergence import meeting_blocks, onward
 from ptxlab.emulate.rules import turns
-from ptxlab.emulate.rules.instructions import ends_thread
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.machine import Step
 from ptxlab.isa.actions import Action
@@ -50,7 +49,7 @@ class Visits:
 
     def record(self, step: Step) -> None:
         code, ended = step.code, np.zeros(32, np.bool_)
-        if code.leaves >= 0 or ends_thread(code):
+        if code.leaves >= 0 or code.ends_thread:
             ended = step.mask if code.guard is None else step.mask & (step.registers[code.guard[0]] ^ code.guard[1])
         self.of[step.block, step.warp].append((code.index, mask_bits(step.mask), mask_bits(ended)))
 

@@ -13,7 +13,7 @@ from engine_cases import CASES
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 import ptxlab as pl
-from ptxlab.emulate.step.lanes import DTYPE
+from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.machine import Step
 from ptxlab.emulate.trace.recorder import HEAD, pack_lanes, unpack_lanes
 from ptxlab.emulate.trace.recording import Recording, lanes_of
@@ -143,6 +143,21 @@ def same_steps(one: Recording, other: Recording, name: str = "") -> None:
                 assert (p.kind, p.space, p.size) == (q.kind, q.space, q.size), (name, at, x.opcode)
                 assert (p.mask == q.mask).all()
                 assert (p.address[p.mask] == q.address[q.mask]).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_load_of_a_matrix_over_its_own_address(engine: str) -> None:
+    body = """
+    .shared .align 16 .b8 tile[512];
+    shl.b32 %r6, %r1, 4;
+    mov.u32 %r7, tile;
+    add.u32 %r7, %r7, %r6;
+    st.shared.u32 [%r7], 0;
+    ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r7}, [%r7];"""
+    walk = recorded(body, pl.Trace(warps=0), engine).walk(0, 0)
+    steps = [walk.seek(at) for at in range(1, len(walk) + 1)]
+    (access,) = next(s for s in steps if s is not None and s.opcode.startswith("ldmatrix")).accesses
+    assert access.address[access.mask].tolist() == list(range(0, 128, 16))
 
 
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")

@@ -94,8 +94,18 @@ local("half of an argument is passed", before=TILE + FUNCTION, body="""
     st.global.u32 [%rd3], %r6;
 """)
 
+local("an empty object is copied along with it", body="""
+    ld.local.u8 %r30, [own+63];
+    st.local.u8 [own+62], %r30;
+    - ld.local.u8 %r31, [own+61]; //1
+    - st.local.u8 [own+60], %r31;
+    - st.global.u32 [%rd3], %r31;
+    st.global.u32 [%rd3], %r1;
+""")
+
 local("padding is copied along with it", body="""
     - ld.local.v2.u64 {%rd6, %rd7}, [own+16]; //1
+    - st.global.u64 [%rd1], %rd6;
     st.local.u32 [own], %r1;
     st.local.u64 [own+8], %rd1;
     ld.local.v2.u64 {%rd6, %rd7}, [own];

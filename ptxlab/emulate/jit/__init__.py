@@ -1,9 +1,11 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
-Reading order: `state` (where everything lies), `values` (lanes as LLVM IR), `access` and `transfer` (loads and
-stores), `registers` and `control`, then `fast` and `slow` (a program's two functions), `grid.ll` (CTAs, warps and
-barriers), `build` and `compile` (to machine code, and the cache), `threads` (the workers). This file lays out a launch
-in memory, has it run and reads the counts.
+Reading order: `ptxlab.emulate.runtime.state` (the records of a launch) and `state` (registers behind them), `irtext`
+(LLVM IR as text), `values` (lanes in it), `emit` (what emits a function) and its parts: `machine`, `active_mask`,
+`registers`, `operands`, `access` and `transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a
+program's two functions), `instrument` (how counters, checks and traces watch them), `ptxlab.emulate.rules.scheduling`
+(CTAs, warps and barriers), `rulecode` and `linked_rules` (the rules that they call), `build` and `compile` (to machine
+code, and the cache), `threads` (the workers). This file lays out a launch in memory, has it run and reads the counts.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import functools
 import os
 import random
 import time
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -29,11 +32,11 @@ from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.runtime.counters import collect
-from ptxlab.emulate.runtime.faults import fault
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report
@@ -45,6 +48,8 @@ from ptxlab.findings import Finding
 QUANTUM = 1 << 13
 """Instructions a warp may issue before its worker looks whether to stop."""
 
+FULL = 0xFFFFFFFF
+"""All lanes of a warp."""
 _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
@@ -70,9 +75,16 @@ class Slot:
             threads // x % y,
             threads // (x * y),
         )
-        warps["first_live"] = np.packbits(threads < launch.threads, axis=1, bitorder="little").view(np.uint32)[:, 0]
+        warps["first_live"] = FULL
+        warps["first_live"][-1] = FULL >> (-launch.threads % 32)  # the last one may have fewer threads
         warps["warp_id"] = np.arange(launch.warps)
         warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
+
+    def can_run(self) -> Iterator[tuple[int, int]]:
+        """The warps that have not ended, each with the lanes that wait for nothing but their turn."""
+        for warp, (live, wait) in enumerate(zip(self.warps["live"].tolist(), self.warps["wait"].tolist(), strict=True)):
+            if live:
+                yield warp, live & ~wait
 
 
 class Worker:
@@ -80,7 +92,6 @@ class Worker:
 
     def __init__(self, run: Run) -> None:
         launch, program, built = run.launch, run.program, run.built
-        self.run = run
         self.slots: list[Slot] = []
         self.sites = zeroed(Site.size * built.sites)
         self.counts = np.zeros(len(program.blocks), Executions.dtype)
@@ -92,7 +103,7 @@ class Worker:
         self.began = self.ended = 0.0
         self.context = context = Context.new()
         context.next, context.stop, context.budget = Pointer(run.next), Pointer(run.stop), Pointer(run.budget)
-        context.total, context.warps, context.threads = launch.blocks, launch.warps, launch.threads
+        context.total, context.warps = launch.blocks, launch.warps
         context.params, context.memory = Pointer(run.params), run.map
         context.sites, context.site_count = Site.many(self.sites), built.sites
         context.counts, context.rest = (Executions.many(a.view(np.uint8)) for a in (self.counts, self.rest))
@@ -114,11 +125,11 @@ class Worker:
             context.phases = run.callback.address
         context.grid_x, context.grid_y, context.grid_z = launch.grid
         context.block_x, context.block_y, context.block_z = launch.block
-        self.add_slot()
+        self.add_slot(run)
 
-    def add_slot(self) -> None:
+    def add_slot(self, run: Run) -> None:
         """Room for one more CTA, which is the next to run."""
-        slot, number, context = Slot(self.run), len(self.slots), self.context
+        slot, number, context = Slot(run), len(self.slots), self.context
         self.slots.append(slot)
         context.slots[number].cta = context.cta = slot.cta
         context.slot, context.slot_count = number, number + 1
@@ -178,7 +189,7 @@ class Run:
                     worker.context.slow = slow.address("slow")
                     self.compiling = max(self.compiling, time.perf_counter() - start)
                 elif worker.result == S.NEEDS_SLOT:
-                    worker.add_slot()
+                    worker.add_slot(self)
                 else:
                     break
             worker.ended = time.perf_counter()
@@ -238,7 +249,7 @@ class Run:
     def report(self, seconds: float) -> Report:
         """The counts by PTX line. What lowering added (the copies around a call) does not count."""
         counts, rest = (
-            np.sum([array.view(np.int64).reshape(-1, 2) for array in arrays], axis=0)
+            functools.reduce(np.add, [array.view(np.int64).reshape(-1, 2) for array in arrays])
             for arrays in ([w.counts for w in self.workers], [w.rest for w in self.workers])
         )
         executed = executions(self.program, counts, rest)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.emulate.program.liveness import live_in, reads, registers_of, successors, writes
-from ptxlab.emulate.program.model import Group, Inverted, Mem, Program, Reg, Source
+from ptxlab.emulate.program.model import Group, Inverted, Literal, Mem, Program, Reg, Source, Special
 from ptxlab.isa.actions import Action
 from ptxlab.isa.special import SPECIAL
 
@@ -83,8 +83,9 @@ def uniform_registers(program: Program) -> list[bool]:
         if source is None:
             return None
         if type_ == "int":
-            return source.value  # type: ignore[union-attr]
-        return machine.special(source.name) if hasattr(source, "name") and not hasattr(source, "space") else True
+            assert isinstance(source, Literal)
+            return source.value
+        return machine.special(source.name) if isinstance(source, Special) else True
 
     def lower_all(dest: Source | None, result: Any, guard: bool) -> bool:
         changed = False

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.access import Accesses, Address
-from ptxlab.emulate.jit.helpers import fill
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value
+from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.values import BITS, LLVM, Address, Ops, Value
+from ptxlab.emulate.rules.memcheck import find_lanes
+from ptxlab.emulate.runtime.state import Place
 from ptxlab.isa import form as table_form
 from ptxlab.isa import types
 
@@ -41,50 +43,74 @@ LOCK = "lock.b128"
 """Held by whoever exchanges 128 bits: a host instruction for it would need memory that is aligned on the host, too."""
 
 
-class Atomics(Accesses):
-    """The `atom` of the Machine."""
-
-    helpers_needed: dict[str, str]
+class Atomics(Part):
+    """Atomic operations of any space, and the functions that do them."""
 
     def atom(self, i: Form, address: Address, *values: Any) -> Any:
+        after = [then for instrument in self.e.instruments if (then := instrument.atomic(address))]
+        result = self._atom(i, address, *values)
+        for then in reversed(after):
+            then()
+        return result
+
+    def _atom(self, i: Form, address: Address, *values: Any) -> Any:
         lane, word, count = types.lane(i.type), operation_of(i), int(i.vec[1:]) if i.vec else 1
         what = f".{i.operation}.{i.type}" if word == "loop" else f".{word}.{lane}"
         name = f"atom{what}.v{count}" + (".whole" if i.whole else "")
-        if name not in self.helpers_needed:
-            self.helpers_needed[name] = self._atomic_helper(name, i, word, lane, count)
-        base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
-        at = self.vector(self.add(base, self.const("i64", address.offset)))
+        if name not in self.e.helpers:
+            self.e.helpers[name] = self._function(name, i, word, lane, count)
+        at = self.m.vector(self.m.wide(address))
         self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
         cells = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
         for k, value in enumerate(cells):
             cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * CELL}")
-            self.t.do(f"store <{W} x {LLVM[lane]}> {self.vector(value)}, ptr {cell}, align 64")
+            self.t.do(f"store <{W} x {LLVM[lane]}> {self.m.vector(value)}, ptr {cell}, align 64")
         result = self.t.let(
-            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.mask_bits}, ptr %addrs, ptr %data, ptr %out, "
-            f"i32 {S.SPACES[self.code.space]}, i32 {self.code.index})"
+            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, ptr %data, ptr %out, "
+            f"i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
         )
-        fine = self.t.label("fine")
-        self.t.do(f"br i1 {self.t.let(f'icmp eq i32 {result}, 0')}, label %{fine}, label %fault")
-        self.t.at(fine)
+        self.e.stops.if_called(result)
         old = []
         for k in range(count):
             cell = self.t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
             old.append(Value(self.t.let(f"load <{W} x {LLVM[lane]}>, ptr {cell}, align 64"), lane, False))
         return tuple(old) if i.vec else old[0]
 
-    def _atomic_helper(self, name: str, form: Form, word: str, lane: str, count: int) -> str:
-        """The function that does it, lane by lane; each element of a vector is one atomic operation."""
-        size = count * BITS[lane] // 8
-        act = []
+    def _function(self, name: str, form: Form, word: str, lane: str, count: int) -> str:
+        """The function that does it, lane by lane in lane order; each element of a vector is one atomic operation."""
+        size, t = count * BITS[lane] // 8, Text()
+        t.declared = self.t.declared
+        t.do(f"%places = alloca [{W * Place.size} x i8], align 64")
+        log2 = str(size.bit_length() - 1)
+        stops = t.let(call(
+            find_lanes, "%ctx", "%cta", "%ws", "%mask", "%addrs", str(size), log2, "%space", "%code", "%places"
+        ))  # fmt: skip
+        t.do(f"br i1 {stops}, label %fault, label %lanes")
+        t.at("fault")
+        t.do("ret i32 1")
+        t.at("lanes")
+        t.do("%left = phi i32 [%mask, %entry], [%rest, %next]")
+        t.do(f"br i1 {t.let('icmp eq i32 %left, 0')}, label %done, label %act")
+        t.at("act")
+        t.do(f"%rest = and i32 %left, {t.let('sub i32 %left, 1')}")
+        number = t.call("i32", "llvm.cttz.i32", [("i32", "%left"), ("i1", "true")])
+        t.do(f"%lane64 = zext i32 {number} to i64")
+        at = t.let(f"mul i64 %lane64, {Place.size}")
+        host = t.let(f"add i64 {at}, {Place.offset('host')}")
+        t.do(f"%p = load ptr, ptr {t.let(f'getelementptr i8, ptr %places, i64 {host}')}")
         if form.whole:
-            self.helpers_needed.setdefault(LOCK, f"@{LOCK} = internal global i32 0\n")
-            act = _whole(word == "cmpxchg")
+            self.e.helpers.setdefault(LOCK, f"@{LOCK} = internal global i32 0\n")
+            _whole(t, compares=word == "cmpxchg")
         for k in range(0 if form.whole else count):
-            t = Text(f"e{k}.")
-            t.declared = self.t.declared
             _element(t, form, word, lane, k, count)
-            act += t.lines
-        return fill("atomic.ll", FUNCTION=name, SIZE=size, LOG2=size.bit_length() - 1, ACT="\n".join(act))
+        t.do("br label %next")
+        t.at("next")
+        t.do("br label %lanes")
+        t.at("done")
+        t.do("ret i32 0")
+        arguments = "ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %out, i32 %space, i32 %code"
+        head = f"define internal i32 @{name}({arguments}) noinline nounwind {{"
+        return "\n".join([head, "entry:", *t.lines, "}", ""])
 
 
 def _element(t: Text, form: Form, word: str, lane: str, k: int, count: int) -> None:
@@ -108,9 +134,8 @@ def _element(t: Text, form: Form, word: str, lane: str, k: int, count: int) -> N
     t.do(f"store {ty} {old}, ptr {t.let(f'getelementptr {ty}, ptr {base}, i64 %lane64')}")
 
 
-def _whole(compares: bool) -> list[str]:
+def _whole(t: Text, *, compares: bool) -> None:
     """Two neighbouring i64 exchanged as one; with `compares` where both are what they are expected to be."""
-    t = Text("w.")
     spin, held, write, done = (t.label(name) for name in ("spin", "held", "write", "done"))
     p = [t.let(f"getelementptr i64, ptr %p, i64 {k}") for k in (0, 1)]
     cells = [t.let(f"getelementptr i8, ptr %xs, i64 {k * CELL}") for k in range(4 if compares else 2)]
@@ -135,7 +160,6 @@ def _whole(compares: bool) -> list[str]:
     for k, value in enumerate(old):
         cell = t.let(f"getelementptr i8, ptr %out, i64 {k * CELL}")
         t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {cell}, i64 %lane64')}")
-    return t.lines
 
 
 def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:
@@ -148,9 +172,7 @@ def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:
     t.at(again)
     seen = t.let(f"load atomic {bits}, ptr {p} seq_cst, align {BITS[lane] // 8}")
     old = t.let(f"bitcast {bits} {seen} to {ty}")
-    ops = Ops()
-    ops.t = t
-    new = plain.op.sem(ops, plain, Value(old, lane, True), Value(x, lane, True))
+    new = plain.op.sem(Ops(t), plain, Value(old, lane, True), Value(x, lane, True))
     wanted = t.let(f"bitcast {ty} {new.text} to {bits}")
     pair = t.let(f"cmpxchg ptr {p}, {bits} {seen}, {bits} {wanted} seq_cst seq_cst")
     t.do(f"br i1 {t.let(f'extractvalue {{{bits}, i1}} {pair}, 1')}, label %{done}, label %{again}")

@@ -9,13 +9,14 @@ from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
-from ptxlab.emulate.jit.helpers import fill
-from ptxlab.emulate.jit.instruments import Instruments, emitters
+from ptxlab.emulate.jit.instruments import Instruments
+from ptxlab.emulate.jit.instruments import function as emit_function
 from ptxlab.emulate.jit.linked_rules import linked, rules_objects, scheduler
-from ptxlab.emulate.jit.rulecode import declaration
+from ptxlab.emulate.jit.rulecode import call, declaration
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.halves import narrowed, widened
 from ptxlab.emulate.rules.scheduling import clear_registers
 
 _ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
@@ -120,9 +121,7 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     uniform = uniform_registers(program)
     alive = live_in(program)
     file = S.RegisterFile(program, uniform)
-    warp = emitters(instruments)[slow](program, uniform, alive, file, wide=cpu.wide)
-    warp.features = cpu.features
-    function = warp.function()
+    e, function = emit_function(instruments, program, file, uniform, alive, cpu, slow=slow)
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
         for r, register in enumerate(program.registers)
@@ -132,16 +131,33 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
         (file.scalar[r], 8) for r in range(len(program.registers)) if alive[program.entry] >> r & 1 and uniform[r]
     ]
     known = set(_ALWAYS.splitlines())
-    declared = "\n".join(sorted(d for d in warp.t.declared if d not in known))
+    declared = "\n".join(sorted(d for d in e.t.declared if d not in known))
     parts = [
         _ALWAYS, declared, *map(declaration, linked(instruments)),
-        *warp.helpers_needed.values(), function,
+        *e.helpers.values(), function,
     ]  # fmt: skip
     if cpu.without_halves and any(" half" in part for part in parts):
-        parts.append(fill("half.ll"))
+        parts.append(_conversions())
     if not slow:
         parts.append(_clear_registers(at_start))
-    return "\n".join(parts), file.size, warp.sites
+    return "\n".join(parts), file.size, e.sites
+
+
+def _conversions() -> str:
+    """What LLVM calls to convert halves on x86 CPUs that have no instruction for it, under its names."""
+    return f"""define float @__extendhfsf2(half %a) noinline nounwind {{
+  %bits = bitcast half %a to i16
+  %wide = {call(widened, "%bits")}
+  %d = bitcast i32 %wide to float
+  ret float %d
+}}
+define half @__truncsfhf2(float %a) noinline nounwind {{
+  %bits = bitcast float %a to i32
+  %narrow = {call(narrowed, "%bits")}
+  %d = bitcast i16 %narrow to half
+  ret half %d
+}}
+"""
 
 
 def _clear_registers(registers: list[tuple[int, int]]) -> str:

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.control import Control
+from ptxlab.emulate.jit.checked import THERE, Checks
+from ptxlab.emulate.jit.instrument import Instrument
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
+from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.rules import register_values
 
-THERE = "%check.launch", "%check.block", "%check.warp"
-"""What rules about a warp are handed first."""
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
 
 
-class CheckedRegisters(Control):
+class CheckedRegisters(Instrument):
     """Tells the rule of each instruction that reads or writes a register that is followed; most programs have none."""
 
-    init = False
-    tables: list[str]
-    _flow: RegisterFlow | None = None
+    def __init__(self, e: Emitter, checks: Checks) -> None:
+        super().__init__(e)
+        self.checks = checks
 
-    def _fields(self) -> None:
-        super()._fields()
-        self._held(S.Context, "check", "ptr", "check.launch")
-        self._held(S.Cta, "checks", "ptr", "check.block")
-        self._held(S.Warp, "warp_id", "i32", "check.warp")
+    def enters(self) -> None:
+        """Loads what all rules are handed first."""
+        self.e.held(S.Context, "check", "ptr", "check.launch")
+        self.e.held(S.Cta, "checks", "ptr", "check.block")
+        self.e.held(S.Warp, "warp_id", "i32", "check.warp")
 
-    def apply_guard(self, code: Code) -> None:
-        super().apply_guard(code)
-        if not self.init:
-            return
-        if self._flow is None:
-            self._flow = register_flow(self.program)
-        if code.index in self._flow.guards:
-            self._follow(self._flow.guards[code.index], self._block_bits, code)
-        if code.index in self._flow.flows:
-            self._follow(self._flow.flows[code.index], self.mask_bits, code)
+    def guarded(self, code: Code) -> None:
+        if self.checks.init and code.index in self.checks.flow.guards:
+            self._follow(self.checks.flow.guards[code.index], self.active.block_bits, code)
+        if self.checks.init and code.index in self.checks.flow.flows:
+            self._follow(self.checks.flow.flows[code.index], self.active.bits, code)
 
     def _follow(self, flow: Flow, mask: str, code: Code) -> None:
-        rows = flow.table()
-        name = f"@followed.{'slow' if self.slow else 'fast'}.{len(self.tables)}"
-        self.tables.append(f"{name} = internal constant [{len(rows)} x i32] [{', '.join(f'i32 {x}' for x in rows)}]")
-        self.t.do(call(register_values.executed, *THERE, mask, str(code.index), name))
+        table = self.e.constant("followed", "i32", flow.table())
+        self.t.do(call(register_values.executed, *THERE, mask, str(code.index), table))

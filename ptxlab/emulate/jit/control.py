@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Protocol
+
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.registers import Registers
+from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code
-from ptxlab.emulate.rules.instructions import ends_thread
 from ptxlab.isa.actions import Action
 
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
 
-class Control(Registers):
-    """What ends a basic block. `jump`, `go`, `leave` and `wait` are the fast or the slow function's own."""
+
+class Flow(Protocol):
+    """How control moves in the fast or in the slow function."""
 
     def jump(self, block: Block, target: Value) -> None:
         """Lanes whose guard holds go to `target` (a program counter, perhaps each its own), the others on."""
-        raise NotImplementedError
 
     def go(self, block: int) -> None:
         """All executing lanes go on at a block."""
-        raise NotImplementedError
 
     def leave(self, block: Block) -> None:
         """Lanes whose guard holds end."""
-        raise NotImplementedError
 
     def wait(self, block: Block) -> None:
-        """Lanes whose guard holds wait, `barrier` having noted where."""
-        raise NotImplementedError
+        """Lanes whose guard holds wait, it having been noted where."""
+
+
+class Control(Part):
+    """What ends a basic block, as far as it is the same in both functions; `flow` is the rest."""
+
+    def __init__(self, e: Emitter, flow: Flow) -> None:
+        super().__init__(e)
+        self.flow = flow
 
     # -- control -------------------------------------------------------------------------------------------------------
 
@@ -38,36 +46,44 @@ class Control(Registers):
         """Whether an instruction ends a block here; lanes that meet at `bar.warp.sync` do so within one."""
         return code.properties.ends_block and code.action is not Action.WARP_BARRIER
 
-    def control(self, block: Block, code: Code) -> None:
+    def emit(self, block: Block, code: Code) -> None:
         """A branch, call, return, exit, trap or barrier: the end of a block."""
+        for instrument in self.e.instruments:
+            instrument.ends(code)
         action = code.action
-        if ends_thread(code):
-            self.flush(self.alive_after(block))
-            self.leave(block)
+        if code.ends_thread:
+            self.e.registers.flush(self.e.alive_after(block))
+            self.flow.leave(block)
             return
         if action is Action.TRAP:
             self._trap(block)
             return
         if action is Action.BARRIER:
-            self.flush(self.alive_after(block))
+            self.e.registers.flush(self.e.alive_after(block))
             self._barrier(block, code)
             return
         if action is Action.CALL:
-            self.write_register(code.register, self.const("i32", self.pc(block.next)))
-            target: Value = self.const("i32", self.pc(code.target))
+            self.e.registers.write(code.register, self.m.const("i32", self.e.pc(block.next)))
+            target: Value = self.m.const("i32", self.e.pc(code.target))
         elif action is Action.RETURN:
-            target = self.read_register(code.register)
+            target = self.e.registers.read(code.register)
         elif action is Action.INDEXED_BRANCH:
             target = self._brx_target(code)
         else:
             if code.leaves >= 0:
+                self._branches(None)
                 self._end_by_branch(code)
-                self.flush(self.alive_after(block))
-                self.leave(block)
+                self.e.registers.flush(self.e.alive_after(block))
+                self.flow.leave(block)
                 return
-            target = self.const("i32", self.pc(code.target))
-        self.flush(self.alive_after(block))
-        self.jump(block, target)
+            target = self.m.const("i32", self.e.pc(code.target))
+        self.e.registers.flush(self.e.alive_after(block))
+        self._branches(target)
+        self.flow.jump(block, target)
+
+    def _branches(self, target: Value | None) -> None:
+        for instrument in self.e.instruments:
+            instrument.branches(target)
 
     # -- ends of threads -----------------------------------------------------------------------------------------------
 
@@ -75,61 +91,45 @@ class Control(Registers):
         """Counts the last block for the lanes that end by branching there. The warp is counted for it with the last
         that come: when it goes there, or when it has ended (`turns.count_ends`)."""
         t = self.t
-        lanes = t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', self.mask_bits)])} to i64")
-        t.bump(t.field(S.Executions, "threads", self.executions(code.target)), "add i64", lanes)
-        some = t.let(f"icmp ne i32 {self.mask_bits}, 0")
-        ended = t.let(f"select i1 {some}, i32 {1 << code.leaves}, i32 0")
+        t.bump(t.field(S.Executions, "threads", self.e.executions(code.target)), "add i64", self.active.count())
+        ended = t.let(f"select i1 {self.active.any()}, i32 {1 << code.leaves}, i32 0")
         t.bump(t.field(S.Warp, "ended"), "or i32", ended)
-
-    def come_to_end(self, block: Block) -> None:
-        """Where a block is an end of threads: the warp has just been counted for it."""
-        if block.index in self.program.exits:
-            others = ~(1 << self.program.exits.index(block.index))
-            self.t.bump(self.t.field(S.Warp, "ended"), "and i32", str(others))
 
     def _brx_target(self, code: Code) -> Value:
         """The program counter chosen by `brx.idx`; an index past the list stops the kernel."""
-        index = self._read(code.sources[0], "u32")
-        inside = self.ult(index, self.const("i32", len(code.targets)))
-        bad = self._lanes_where_not(inside)
-        fine, wrong = self.t.label("fine"), self.t.label("wrong")
-        self.t.do(f"br i1 {self.t.let(f'icmp eq i32 {bad}, 0')}, label %{fine}, label %{wrong}, !prof !0")
-        self.t.at(wrong)
-        lane = self.t.call("i32", "llvm.cttz.i32", [("i32", bad), ("i1", "false")])
-        at = self.t.let(f"zext i32 {self.t.let(f'extractelement <{W} x i32> {self.vector(index)}, i32 {lane}')} to i64")
-        self.record(S.BAD_INDEX, str(code.index), lane, at)
-        self.t.do("br label %fault")
-        self.t.at(fine)
-        self.forget_splats()
-        chosen = self.const("i32", self.pc(code.targets[-1]))
+        index = self.e.operands.read(code.sources[0], "u32")
+        inside = self.m.ult(index, self.m.const("i32", len(code.targets)))
+        bad = self.active.where_not(inside)
+        with self.t.unless(self.t.let(f"icmp eq i32 {bad}, 0"), cold=True, to="fault"):
+            lane = self.active.first(bad)
+            chosen_by = self.t.let(f"extractelement <{W} x i32> {self.m.vector(index)}, i32 {lane}")
+            self.e.stops.record(S.BAD_INDEX, str(code.index), lane, self.t.let(f"zext i32 {chosen_by} to i64"))
+        self.m.forget_splats()
+        chosen = self.m.const("i32", self.e.pc(code.targets[-1]))
         for k in range(len(code.targets) - 1):
-            chosen = self.select(
-                self.eq(index, self.const("i32", k)), self.const("i32", self.pc(code.targets[k])), chosen
+            chosen = self.m.select(
+                self.m.eq(index, self.m.const("i32", k)), self.m.const("i32", self.e.pc(code.targets[k])), chosen
             )
         return chosen
 
     def _trap(self, block: Block) -> None:
-        t = self.t
-        hit, on = t.label("trap"), t.label("on")
-        t.do(f"br i1 {t.let(f'icmp eq i32 {self.mask_bits}, 0')}, label %{on}, label %{hit}")
-        t.at(hit)
-        lane = t.call("i32", "llvm.cttz.i32", [("i32", self.mask_bits), ("i1", "false")])
-        self.record(S.TRAP, str(self.code.index), lane, "0")
-        t.do("br label %fault")
-        t.at(on)
+        with self.t.unless(self.active.none(), to="fault"):
+            self.e.stops.record(S.TRAP, str(self.e.code.index), self.active.first(), "0")
         if block.next >= 0:
-            self.flush(self.alive_after(block))
-            self.go(block.next)
+            self.e.registers.flush(self.e.alive_after(block))
+            self.flow.go(block.next)
         else:
-            t.do("br label %fault")
+            self.t.go("fault")
 
     def _barrier(self, block: Block, code: Code) -> None:
         """`bar.sync a{, b}`, `.arrive` and `.red`: notes who has come; the scheduler of the CTA opens the barrier."""
         t, form = self.t, code.form
         assert form is not None
+        for instrument in self.e.instruments:
+            instrument.barrier(block, code)
         given = [(s, ty) for s, ty in zip(code.sources, code.source_types, strict=True) if s is not None]
-        asked = self._read(*given.pop()) if form.red else None
-        numbers = [self._first(self._read(s, "u32")) for s, _ in given]
+        asked = self.e.operands.read(*given.pop()) if form.red else None
+        numbers = [self.active.first_value(self.e.operands.read(s, "u32")) for s, _ in given]
         count = numbers[1] if len(numbers) > 1 else ""
         slot = t.let(f"zext i32 {t.let(f'and i32 {numbers[0]}, 15')} to i64")
         offset = t.let(f"shl i64 {slot}, 2")
@@ -137,17 +137,17 @@ class Control(Registers):
         if count:
             t.do(f"store i32 {count}, ptr {self._of_barrier(S.Cta, 'bar_count', offset)}")
         if asked is not None:
-            yes = t.let(f"and i32 {t.let(f'bitcast <{W} x i1> {self.vector(asked)} to i32')}, {self.mask_bits}")
-            for where, bits in (("bar_yes", yes), ("bar_asked", self.mask_bits)):
+            yes = t.let(f"and i32 {t.let(f'bitcast <{W} x i1> {self.m.vector(asked)} to i32')}, {self.active.bits}")
+            for where, bits in (("bar_yes", yes), ("bar_asked", self.active.bits)):
                 number = t.call("i32", "llvm.ctpop.i32", [("i32", bits)])
                 t.bump(self._of_barrier(S.Cta, where, offset), "add i32", number)
         if form.arrive:
             self._arrive(offset)
-            self.go(block.next)
+            self.flow.go(block.next)
             return
-        t.bump(self._of_barrier(S.Warp, "bar", offset), "or i32", self.mask_bits)
-        t.bump("%wait.at", "or i32", self.mask_bits)
-        self.wait(block)
+        t.bump(self._of_barrier(S.Warp, "bar", offset), "or i32", self.active.bits)
+        t.bump("%wait.at", "or i32", self.active.bits)
+        self.flow.wait(block)
 
     def _of_barrier(self, record: type[Record], name: str, offset: str) -> str:
         """The address of what an array of a record holds of one barrier."""
@@ -159,31 +159,22 @@ class Control(Registers):
             if not what or (what.isdigit() and (int(what) <= 15 if what is number else int(what) % 32 == 0)):
                 continue
             test = self.t.let(bad) if what is number else self.t.let(f"icmp ne i32 {self.t.let(bad)}, 0")
-            fine, wrong = self.t.label("fine"), self.t.label("wrong")
-            self.t.do(f"br i1 {test}, label %{wrong}, label %{fine}")
-            self.t.at(wrong)
-            lane = self.t.call("i32", "llvm.cttz.i32", [("i32", self.mask_bits), ("i1", "false")])
-            wide = self.t.let(f"zext i32 {number} to i64")
-            high = self.t.let(f"shl i64 {self.t.let(f'zext i32 {count or 0} to i64')}, 32")
-            both = self.t.let(f"or i64 {wide}, {high}")
-            self.record(S.BAD_BARRIER, str(self.code.index), lane, both)
-            self.t.do("br label %fault")
-            self.t.at(fine)
+            with self.t.if_then(test, to="fault"):
+                lane = self.active.first()
+                wide = self.t.let(f"zext i32 {number} to i64")
+                high = self.t.let(f"shl i64 {self.t.let(f'zext i32 {count or 0} to i64')}, 32")
+                both = self.t.let(f"or i64 {wide}, {high}")
+                self.e.stops.record(S.BAD_BARRIER, str(self.e.code.index), lane, both)
 
     def _arrive(self, offset: str) -> None:
         """The lanes go on; once the whole warp has arrived it counts."""
+        for instrument in self.e.instruments:
+            instrument.barrier_arrives(offset)
         t = self.t
         p = self._of_barrier(S.Warp, "arrived", offset)
-        t.bump(p, "or i32", self.mask_bits)
+        t.bump(p, "or i32", self.active.bits)
         live = t.let("load i32, ptr %live.at")
         have = t.let(f"load i32, ptr {p}")
         whole = t.let(f"icmp eq i32 {t.let(f'and i32 {have}, {live}')}, {live}")
         t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add i32", t.let(f"zext i1 {whole} to i32"))
         t.do(f"store i32 {t.let(f'select i1 {whole}, i32 0, i32 {have}')}, ptr {p}")
-
-    def _first(self, value: Value) -> str:
-        """The scalar of the first executing lane."""
-        if value.uniform:
-            return value.text
-        lane = self.t.call("i32", "llvm.cttz.i32", [("i32", self.mask_bits), ("i1", "false")])
-        return self.t.let(f"extractelement {value.llvm} {value.text}, i32 {self.t.let(f'and i32 {lane}, 31')}")

@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.access import Address
-from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
+from ptxlab.emulate.jit.instrument import Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
-from ptxlab.emulate.jit.values import Value, constant
-from ptxlab.emulate.program.model import Block, Code, Literal, Mem, Program
-from ptxlab.emulate.rules.counting import NEEDED, TALLY, moves_pairs
+from ptxlab.emulate.jit.values import Address, Value, constant
+from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules.memory_model import (
     SECTOR,
     WORD,
@@ -36,11 +34,12 @@ from ptxlab.emulate.rules.memory_model import (
     sectors,
     wavefronts,
 )  # fmt: skip
+from ptxlab.emulate.runtime.counting import NEEDED, TALLY, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.isa import fragments
 
 if TYPE_CHECKING:
-    from ptxlab.isa.table import Form
+    from ptxlab.emulate.jit.emit import Emitter
 
 FULL = 0xFFFFFFFF
 """All lanes."""
@@ -64,15 +63,15 @@ def leaders(program: Program) -> dict[int, int]:
     return found
 
 
-class Counting(Control):
-    """The mixin. Both functions of a counted program are written with it."""
+class Counting(Instrument):
+    """What counted code does besides."""
 
-    wide: bool
-    leader: dict[int, int] | None = None
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.leader = leaders(self.program)
 
-    def _fields(self) -> None:
-        super()._fields()
-        self._held(S.Context, "tally", "ptr")
+    def enters(self) -> None:
+        self.e.held(S.Context, "tally", "ptr")
 
     def _record(self, index: int, field: str) -> str:
         """A pointer to a field of an instruction's record, which is a `Counted`."""
@@ -95,48 +94,33 @@ class Counting(Control):
 
     # -- guards and branches -------------------------------------------------------------------------------------------
 
-    def apply_guard(self, code: Code) -> None:
-        super().apply_guard(code)
-        if code.guard is None:
-            return
-        t = self.t
-        some = t.let(f"zext i1 {t.let(f'icmp ne i32 {self.mask_bits}, 0')} to i64")
-        lanes = t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', self.mask_bits)])} to i64")
-        self._add(code.index, "on", self._pair(some, lanes))
+    def guarded(self, code: Code) -> None:
+        if code.guard is not None:
+            some = self.t.let(f"zext i1 {self.active.any()} to i64")
+            self._add(code.index, "on", self._pair(some, self.active.count()))
 
-    def control(self, block: Block, code: Code) -> None:
-        if code.leaves >= 0:
-            self._parts()  # such a branch is a way to leave, and does not come to `jump`
-        super().control(block, code)
-
-    def jump(self, block: Block, target: Value) -> None:
-        self._parts(target)
-        super().jump(block, target)
-
-    def _parts(self, target: Value | None = None) -> None:
+    def branches(self, target: Value | None) -> None:
         """Counts a branch that does not take all lanes the same way."""
         t = self.t
         parted = ""
-        if self.guard is not None and not self.guard.uniform:
-            some = t.let(f"icmp ne i32 {self.mask_bits}, 0")
-            all_ = t.let(f"icmp ne i32 {self.mask_bits}, {self._block_bits}")
+        if self.active.guard is not None and not self.active.guard.uniform:
+            some = self.active.any()
+            all_ = t.let(f"icmp ne i32 {self.active.bits}, {self.active.block_bits}")
             parted = t.let(f"zext i1 {t.let(f'and i1 {some}, {all_}')} to i64")
         if target is not None and not target.uniform:
-            spread = t.let(f"zext i1 {t.let(call(differ, target.text, self.mask_bits))} to i64")
+            spread = t.let(f"zext i1 {t.let(call(differ, target.text, self.active.bits))} to i64")
             parted = t.let(f"or i64 {parted}, {spread}") if parted else spread
         if parted:
-            t.bump(self._record(self.code.index, "diverged"), "add i64", parted)
+            t.bump(self._record(self.e.code.index, "diverged"), "add i64", parted)
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
-    def observe(self, seen: Seen) -> None:
-        super().observe(seen)
+    def accesses(self, seen: Seen) -> None:
         code, space = seen.code, seen.code.space
         if space == "generic":
             self._anywhere(code.index, seen.group.address, seen.offset, seen.size)
         elif space in ("global", "shared"):
-            self.leader = self.leader or leaders(self.program)
-            if not self.slow and self.leader[code.index] != code.index:
+            if not self.e.slow and self.leader[code.index] != code.index:
                 return
             if space == "shared":
                 need = self._banks(seen)
@@ -144,7 +128,7 @@ class Counting(Control):
                 need = "" if seen.uniform else self._sectors(seen)
             if need:
                 beyond = self.t.let(f"sub <2 x i64> {need}, splat (i64 1)")
-                self._add(code.index, "slow" if self.slow else "fast", beyond)
+                self._add(code.index, "slow" if self.e.slow else "fast", beyond)
 
     def _anywhere(
         self, index: int, addresses: str, offset: int, size: int, space: str = "", mask: str = ""
@@ -155,7 +139,7 @@ class Counting(Control):
         at = self._moved("i64", addresses, offset)
         space = str(SPACES[space or code.space])
         record = self.t.let(f"getelementptr i8, ptr %tally, i64 {index * Counted.size}")
-        self.t.do(call(count_access, record, at, mask or self.mask_bits, str(size), space, pairs))
+        self.t.do(call(count_access, record, at, mask or self.active.bits, str(size), space, pairs))
 
     def _moved(self, type_: str, addresses: str, offset: int) -> str:
         """A vector of addresses and an offset."""
@@ -167,28 +151,20 @@ class Counting(Control):
     def _sectors(self, seen: Seen) -> str:
         """The pair of sectors needed and sectors at best, for a vector of addresses."""
         t, group, size = self.t, seen.group, seen.size
-        names = {k: t.label(k) for k in ("row", "near", "one", "any", "end")}
-        t.do(
-            f"switch i32 {group.pattern}, label %{names['any']} [i32 0, label %{names['row']} "
-            f"i32 1, label %{names['one']}]"
-        )
-        t.at(names["row"])
-        straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
-        first = t.let(f"extractelement <{W} x i64> {group.address}, i64 0")
-        low = t.let(f"and i64 {t.let(f'add i64 {first}, {seen.offset}')}, {SECTOR - 1}")
-        askew = t.let(f"zext i1 {t.let(f'icmp ne i64 {low}, 0')} to i64")  # then the row ends in one sector more
-        row = self._pair(t.let(f"add i64 {straight}, {askew}"), str(best))
-        t.do(f"br label %{names['end']}")
-        t.at(names["one"])
-        t.do(f"br label %{names['end']}")
-        t.at(names["any"])
-        at = self._moved("i64", group.address, seen.offset)
-        any_ = self._need(sectors, at, self.mask_bits, str(size))
-        t.do(f"br label %{names['end']}")
-        t.at(names["end"])
-        return t.let(
-            f"phi <2 x i64> [{row}, %{names['row']}], [splat (i64 1), %{names['one']}], [{any_}, %{names['any']}]"
-        )
+        switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()})
+        with switch.arm("row") as results:
+            straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
+            first = t.let(f"extractelement <{W} x i64> {group.address}, i64 0")
+            low = t.let(f"and i64 {t.let(f'add i64 {first}, {seen.offset}')}, {SECTOR - 1}")
+            askew = t.let(f"zext i1 {t.let(f'icmp ne i64 {low}, 0')} to i64")  # then the row ends in one sector more
+            results.append(self._pair(t.let(f"add i64 {straight}, {askew}"), str(best)))
+        with switch.arm("one") as results:
+            results.append("splat (i64 1)")
+        with switch.arm("any") as results:
+            at = self._moved("i64", group.address, seen.offset)
+            results.append(self._need(sectors, at, self.active.bits, str(size)))
+        switch.end()
+        return switch.phi("<2 x i64>")
 
     def _banks(self, seen: Seen) -> str:
         """The pair of wavefronts needed and wavefronts at best; nothing where both are 1."""
@@ -200,92 +176,56 @@ class Counting(Control):
         if seen.uniform:
             if one == (1, 1):
                 return ""
-            same = t.let(call(groups, self.mask_bits, str(W // one[0])))
+            same = t.let(call(groups, self.active.bits, str(W // one[0])))
             return self._pair(same, same)
-        names = {k: t.label(k) for k in ("row", "one", "any", "end")}
-        t.do(
-            f"switch i32 {group.pattern}, label %{names['any']} [i32 0, label %{names['row']} "
-            f"i32 1, label %{names['one']}]"
-        )
-        for name in ("row", "one"):  # both for full warps only
-            t.at(names[name])
-            t.do(f"br label %{names['end']}")
-        t.at(names["any"])
-        at = self._moved("i32", group.offsets, seen.offset if size < WORD else 0)  # whole words change nothing
-        memo = self._record(seen.code.index, "memo")
-        any_ = self._need(remembered_wavefronts, memo, at, self.mask_bits, str(size), str(pairs).lower())
-        t.do(f"br label %{names['end']}")
-        t.at(names["end"])
-        listed = [
-            f"[<i64 {needed}, i64 {best}>, %{names[name]}]" for name, (needed, best) in (("row", row), ("one", one))
-        ]
-        return t.let(f"phi <2 x i64> {', '.join(listed)}, [{any_}, %{names['any']}]")
+        switch = t.switch(group.pattern, {"row": (0,), "one": (1,), "any": ()})
+        for name, (needed, best) in (("row", row), ("one", one)):  # both for full warps only
+            with switch.arm(name) as results:
+                results.append(f"<i64 {needed}, i64 {best}>")
+        with switch.arm("any") as results:
+            at = self._moved("i32", group.offsets, seen.offset if size < WORD else 0)  # whole words change nothing
+            memo = self._record(seen.code.index, "memo")
+            results.append(self._need(remembered_wavefronts, memo, at, self.active.bits, str(size), str(pairs).lower()))
+        switch.end()
+        return switch.phi("<2 x i64>")
 
-    def matrix(self, code: Code) -> None:
-        form = code.form
-        assert form is not None
+    def before(self, code: Code) -> None:
         if code.properties.rows:
-            lanes = 8 * int(form.num[1:])
-            rows = self.t.let(f"select i1 {self._any()}, i32 {(1 << lanes) - 1 if lanes < W else -1}, i32 0")
+            assert code.form is not None
+            lanes = 8 * int(code.form.num[1:])
+            rows = self.t.let(f"select i1 {self.active.any()}, i32 {(1 << lanes) - 1 if lanes < W else -1}, i32 0")
             self._anywhere(code.index, self._place(code, "a"), 0, 16, mask=rows)
-        super().matrix(code)
-
-    def _wmma_access(self, code: Code, form: Form, name: str) -> Callable[[str], None]:
-        call = super()._wmma_access(code, form, name)
-        ((_, f),) = fragments.operands(form).items()
-        pieces = fragments.pieces(f, str(form.layout))
-        start = self._place(code, "a")
-        given = self._read(code.sources[self._source(code, "stride")], "u32")
-        along = f.columns if form.layout == "row" else f.rows
-        step = self.const("i64", along) if given is None else self.zext("i64", given)
-        step = self.mul(step, self.const("i64", f.bits // 8))
-
-        def counted(table: str) -> None:
-            call(table)
-            first = Value(self.t.let(f"extractelement <{W} x i64> {start}, i64 0"), "i64", True)
-            for at in range(0, len(pieces), W):
-                some = pieces[at : at + W]
-                lines = np.array([p.line for p in some] + [0] * (W - len(some)), np.uint64)
-                starts = np.array([p.start for p in some] + [0] * (W - len(some)), np.uint64)
-                lanes = self.add(self.mul(constant(lines, "i64"), step), constant(starts, "i64"))
-                address = self.vector(self.add(first, lanes))
-                lanes_there = (1 << len(some)) - 1 if len(some) < W else -1
-                self._anywhere(code.index, address, 0, some[0].size, mask=str(lanes_there))
-
-        return counted
-
-    def asynchronous(self, code: Code) -> None:
-        if copies(code):
-            size = code.sources[self._source(code, "size")]
-            assert isinstance(size, Literal)
-            k = self._source(code, "src_size")
-            given = self._read(code.sources[k], code.source_types[k])
-            reads = self.mask_bits
+        elif copies(code):
+            size, reads = self.e.operands.number(code, "size"), self.active.bits
+            given = self.e.operands.read_named(code, "src_size")
             if given is not None:
-                some = self.not_(given) if given.type == "i1" else self.ne(given, self.const(given.type, 0))
-                bits = self.t.let(f"bitcast <{W} x i1> {self.vector(some)} to i32")
-                reads = self.t.let(f"and i32 {bits}, {self.mask_bits}")
-            self._anywhere(code.index, self._place(code, "b"), 0, int(size.value), "global", reads)
-            self._anywhere(code.index, self._place(code, "a"), 0, int(size.value), "shared")
-        super().asynchronous(code)
+                some = self.m.not_(given) if given.type == "i1" else self.m.ne(given, self.m.const(given.type, 0))
+                reads = self.active.where(some)
+            self._anywhere(code.index, self._place(code, "b"), 0, size, "global", reads)
+            self._anywhere(code.index, self._place(code, "a"), 0, size, "shared")
 
-    def _any(self) -> str:
-        """i1: whether a lane executes this."""
-        return self.t.let(f"icmp ne i32 {self.mask_bits}, 0")
+    def tile(self, code: Code, address: Value, stride: Value | None) -> None:
+        assert code.form is not None
+        ((_, f),) = fragments.operands(code.form).items()
+        pieces = fragments.pieces(f, str(code.form.layout))
+        along = self.m.const("i64", f.columns if code.form.layout == "row" else f.rows)
+        step = self.m.mul(along if stride is None else stride, self.m.const("i64", f.bits // 8))
+        first = self.m.lane_0(address)
+        for at in range(0, len(pieces), W):
+            some = pieces[at : at + W]
+            lines = np.array([p.line for p in some] + [0] * (W - len(some)), np.uint64)
+            starts = np.array([p.start for p in some] + [0] * (W - len(some)), np.uint64)
+            lanes = self.m.add(self.m.mul(constant(lines, "i64"), step), constant(starts, "i64"))
+            there = (1 << len(some)) - 1 if len(some) < W else -1
+            self._anywhere(code.index, self.m.vector(self.m.add(first, lanes)), 0, some[0].size, mask=str(there))
+
+    def atomic(self, address: Address) -> None:
+        at = self.m.vector(self.m.wide(address))
+        self._anywhere(self.e.code.index, at, 0, access_shape(self.e.code)[2])
 
     def _place(self, code: Code, name: str) -> str:
         """The addresses of an operand, a vector of i64."""
-        mem = code.sources[self._source(code, name)]
-        assert isinstance(mem, Mem)
-        base = self._base(mem)
-        at = self.add(base, self.const(base.type, mem.offset))
-        return self.vector(at if at.type == "i64" else self.zext("i64", at))
-
-    def atom(self, i: Form, address: Address, *values: Any) -> Any:
-        base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
-        at = self.vector(self.add(base, self.const("i64", address.offset)))
-        self._anywhere(self.code.index, at, 0, access_shape(self.code)[2])
-        return super().atom(i, address, *values)
+        return self.m.vector(self.m.zext("i64", self.e.operands.address(code, name)))
 
 
 # -- what a launch leaves ----------------------------------------------------------------------------------------------

@@ -1,61 +1,136 @@
-"""One LLVM function that runs one warp from where it stands until it must stop: at a barrier, its end, or a fault.
+"""The emitter of one LLVM function, which runs one warp until it must stop: at a barrier, its end, or a fault.
 
-There are two of them, made from the same blocks by the same semantics: `fast` for a warp that is together and `slow`
-for one that has split (see the modules of those names). They differ in how control moves, in where registers live and
-in whether a write must spare the lanes that do not execute.
+A program has two of them, made from the same blocks by the same semantics: `fast` for a warp that has converged and
+`slow` for one that has diverged (see the modules of those names). They differ in how control moves, in where registers
+live and in whether a write must spare the lanes that do not execute. Each is written by a driver that has an emitter.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.control import Control
+from ptxlab.emulate.jit.access import Memory
+from ptxlab.emulate.jit.active_mask import ActiveMask
+from ptxlab.emulate.jit.analysis import successors
+from ptxlab.emulate.jit.atomics import Atomics
+from ptxlab.emulate.jit.copies import Copies
+from ptxlab.emulate.jit.execution import Execution
+from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.jit.groups import Group, plan_groups
+from ptxlab.emulate.jit.irtext import HELD, Text, W
+from ptxlab.emulate.jit.machine import LaneMachine
+from ptxlab.emulate.jit.matrix import Matrices
+from ptxlab.emulate.jit.mbarriers import Mbarriers
+from ptxlab.emulate.jit.operands import Operands
+from ptxlab.emulate.jit.registers import Registers
+from ptxlab.emulate.jit.stops import Stops
 from ptxlab.emulate.jit.values import BITS
-from ptxlab.emulate.program.model import Block, Program
+from ptxlab.emulate.language import Record
+from ptxlab.emulate.program.model import Block, Code, Program
 from ptxlab.emulate.runtime.state import UniformRegister
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.instrument import Instrument
 
 SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias %ws"
 
 
-class Emitter(Control):
-    """Writes one of the two functions of a program; `slow` says which."""
+class Emitter:
+    """What emits the function `name` ("fast" or "slow"): its text and constants, and the parts that write into them."""
 
     def __init__(
-        self, program: Program, uniform: list[bool], alive: list[int], file: S.RegisterFile, *, wide: bool
-    ) -> None:
-        super().__init__(program, uniform, alive, file)
-        self.wide = wide
-        self.tables: list[str] = []
-        self.helpers_needed: dict[str, str] = {}
-        self.sites = 0
+        self, program: Program, uniform: list[bool], alive: list[int], file: S.RegisterFile, *, slow: bool,
+        wide: bool, features: str, instruments: Callable[[Emitter], list[Instrument]],
+    ) -> None:  # fmt: skip
+        self.program, self.uniform, self.alive, self.file = program, uniform, alive, file
+        self.slow, self.name = slow, "slow" if slow else "fast"
+        self.wide, self.features = wide, features
+        self.code = program.codes[0]
+        """The instruction that is being emitted."""
         self.groups: dict[int, Group] = {}
+        """The accesses of the block that share a check, by code index."""
+        self.sites = 0
+        self.constants: list[str] = []
+        self.helpers: dict[str, str] = {}
+        """Functions that the function calls, by name."""
+        self.t = Text()
+        self.machine = LaneMachine(self)
+        self.active = ActiveMask(self)
+        self.registers = Registers(self)
+        self.operands = Operands(self)
+        self.stops = Stops(self)
+        self.memory = Memory(self)
+        self.atomics = Atomics(self)
+        self.matrices = Matrices(self)
+        self.copies = Copies(self)
+        self.mbarriers = Mbarriers(self)
+        self.execution = Execution(self)
+        self.instruments = instruments(self)
 
     # -- the function --------------------------------------------------------------------------------------------------
 
-    def function(self) -> str:
-        """The LLVM text of the function, with its tables."""
-        for block in self.program.blocks:
-            groups, self.sites = plan_groups(self.program, block.first, block.last, self.sites)
-            self.groups = groups
-            self.block(block)
+    def function(self, block: Callable[[Block], None], dispatch: Callable[[], None]) -> str:
+        """The LLVM text of the function, with its constants. `block` emits a basic block, `dispatch` how the function
+        goes from its entry to where the warp stands."""
+        for each in self.program.blocks:
+            self.groups, self.sites = plan_groups(self.program, each.first, each.last, self.sites)
+            block(each)
         body, self.t.lines = self.t.lines, []
-        self._fields()
-        self.dispatch()
-        lines = [f"define i32 @{'slow' if self.slow else 'fast'}({SIGNATURE}) nounwind alignstack(64) {{", "entry:"]
+        self._enter()
+        dispatch()
+        lines = [f"define i32 @{self.name}({SIGNATURE}) nounwind alignstack(64) {{", "entry:"]
         lines += [*self.t.lines, *body, "fault:", f"  ret i32 {S.FAULT}", "}"]
-        return "\n".join(self.tables) + "\n" + "\n".join(lines) + "\n"
+        return "\n".join(self.constants) + "\n" + "\n".join(lines) + "\n"
 
-    def block(self, block: Block) -> None:
-        """A basic block."""
-        raise NotImplementedError
+    def _enter(self) -> None:
+        """Buffers, and what the function keeps at hand of the context, the CTA and the warp."""
+        t = self.t
+        for buffer, kind in (("addrs", f"<{W} x i64>"), ("data", f"[{W * 8} x i64]"), ("out", f"[{W * 8} x i64]")):
+            t.do(f"%{buffer} = alloca {kind}, align 64")
+        t.do("%mask.p = alloca i32")
+        for record, field, kind in (
+            (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "counts", "ptr"),
+            (S.Context, "warps", "i64"), (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),
+            (S.Warp, "local", "ptr"),
+        ):  # fmt: skip
+            self.held(record, field, kind)
+        for name, record, field in (
+            ("live", S.Warp, "live"), ("wait", S.Warp, "wait"), ("fast.pc", S.Warp, "fast_pc"),
+            ("quantum", S.Context, "quantum"), ("carry", S.Warp, "carry"),
+            ("pcs", S.Warp, "pc"),
+        ):  # fmt: skip
+            t.do(f"%{name}.at = getelementptr i8, ptr {HELD[record]}, i64 {offset(record, field)}")
+        for instrument in reversed(self.instruments):
+            instrument.enters()
 
-    def dispatch(self) -> None:
-        """From the function's entry to where the warp stands."""
-        raise NotImplementedError
+    def held(self, record: type[Record], field: str, kind: str, name: str = "") -> None:
+        """Loads a field when the function begins, as `%field`; underscores become dots."""
+        name = name or field.replace("_", ".")
+        self.t.do(f"%{name}.p = getelementptr i8, ptr {HELD[record]}, i64 {offset(record, field)}")
+        self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
 
-    def table(self, registers: int) -> tuple[str, int]:
+    # -- constants -----------------------------------------------------------------------------------------------------
+
+    def constant(
+        self, hint: str, type_: str, values: Iterable[int], *, align: str = "", shared: bool = False
+    ) -> str:  # fmt: skip
+        """A constant table in memory. shared: one that holds the same may be it."""
+        listed = [f"{type_} {x}" for x in values]
+        text = f"internal constant [{len(listed)} x {type_}] [{', '.join(listed)}]{align}"
+        name = f"@{hint}.{self.name}."
+        if shared:
+            for known in self.constants:
+                if known.startswith(name) and known.endswith(f" = {text}"):
+                    return known.partition(" ")[0]
+        name += str(len(self.constants))
+        self.constants.append(f"{name} = {text}")
+        return name
+
+    def uniform_table(self, registers: int) -> tuple[str, int]:
         """A constant table of the uniform registers among a bit set, and how many these are."""
         rows = [
             (self.file.vector[r], self.file.scalar[r], BITS[register.lane] // 8)
@@ -64,8 +139,57 @@ class Emitter(Control):
         ]
         if not rows:
             return "null", 0
-        name = f"@table.{'slow' if self.slow else 'fast'}.{len(self.tables)}"
-        words = np.array(rows, UniformRegister.dtype).view(np.uint32)
-        listed = ", ".join(f"i32 {x}" for x in words)
-        self.tables.append(f"{name} = internal constant [{words.size} x i32] [{listed}]")
-        return name, len(rows)
+        return self.constant("table", "i32", np.array(rows, UniformRegister.dtype).view(np.uint32).tolist()), len(rows)
+
+    # -- blocks and instructions ---------------------------------------------------------------------------------------
+
+    def begin(self, bits: str) -> None:
+        """At a label: nothing is known but the lanes that run."""
+        self.registers.begin()
+        self.memory.mixed.clear()
+        self.machine.forget_splats()
+        self.active.begin(bits)
+        for instrument in reversed(self.instruments):
+            instrument.begins()
+
+    def instruction(self, code: Code) -> None:
+        """An instruction is next: its line as a comment, its guard applied."""
+        self.code = code
+        self.t.do(f"; {code.line}: {code.form.opcode if code.form else code.name}")
+        self.active.guarded(code)
+        for instrument in reversed(self.instruments):
+            instrument.guarded(code)
+
+    def count(self, block: Block, bits: str) -> None:
+        """Executions of this block, by warps and by threads; and the quantum."""
+        t = self.t
+        executions = self.executions(block.index)
+        t.bump(t.field(S.Executions, "warps", executions), "add i64", "1")
+        lanes = self.active.count(bits)
+        t.bump(t.field(S.Executions, "threads", executions), "add i64", lanes)
+        t.bump("%quantum.at", "sub i64", str(block.last - block.first))
+        if block.index in self.program.exits:  # an end of threads: for that the warp has now been counted
+            others = ~(1 << self.program.exits.index(block.index))
+            t.bump(t.field(S.Warp, "ended"), "and i32", str(others))
+
+    def executions(self, block: int) -> str:
+        """A pointer to how often a block has run."""
+        return self.t.let(f"getelementptr i8, ptr %counts, i64 {S.Executions.size * block}")
+
+    def new_site(self) -> int:
+        """The number of one more place that remembers the allocation it found last."""
+        self.sites += 1
+        return self.sites - 1
+
+    # -- the program ---------------------------------------------------------------------------------------------------
+
+    def pc(self, block: int) -> int:
+        """The program counter of a block's start."""
+        return 2 * self.program.blocks[block].first if block >= 0 else 0
+
+    def alive_after(self, block: Block) -> int:
+        """The registers that any block after this one may read."""
+        alive = 0
+        for successor in successors(self.program, block.index):
+            alive |= self.alive[successor]
+        return alive

@@ -1,10 +1,6 @@
-"""Where fields of records lie: for the code that emits LLVM IR, and for the placeholders of the `.ll` files."""
+"""Where fields of records lie, for the code that emits LLVM IR."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from string import Template
-from typing import Any
 
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.language.types import Scalar
@@ -24,23 +20,3 @@ def offset(record: type[Record], path: str) -> int:
             raise KeyError(f"{record.__name__}.{path}: {name} is no record in place")
         at += offset(kind, ".".join(rest))
     return at
-
-
-class Filled(Template):
-    """The text of an `.ll` file: `${Warp.live}` is the offset of a field, `${NAME}` a number or a piece of text."""
-
-    braceidpattern = r"[A-Za-z_][\w.]*"
-
-
-class Placeholders(dict[str, Any]):
-    """What placeholders stand for: those given, and the fields of some records."""
-
-    def __init__(self, records: Mapping[str, type[Record]], given: dict[str, Any]) -> None:
-        super().__init__(given)
-        self.records = records
-
-    def __missing__(self, name: str) -> int:
-        record, _, path = name.partition(".")
-        if record not in self.records:
-            raise KeyError(name)
-        return offset(self.records[record], path)

@@ -1,15 +1,23 @@
-"""What a build watches besides running: nothing, counters, checks. Each is a mixin over the fast and slow functions."""
+"""What a build watches besides running: nothing, counters, checks, a trace; and the functions emitted for it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptxlab.emulate.jit.checked_control import checking
+from ptxlab.emulate.jit.checked import Checks
+from ptxlab.emulate.jit.checked_accesses import CheckedAccesses
+from ptxlab.emulate.jit.checked_control import CheckedControl
+from ptxlab.emulate.jit.checked_registers import CheckedRegisters
+from ptxlab.emulate.jit.checked_transfers import CheckedTransfers
+from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.counting import Counting
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast
+from ptxlab.emulate.jit.instrument import Instrument
 from ptxlab.emulate.jit.slow import Slow
-from ptxlab.emulate.jit.tracing import TracingSlow
+from ptxlab.emulate.jit.state import RegisterFile
+from ptxlab.emulate.jit.tracing import Tracing
+from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.trace.recorder import TraceRecorder
 
@@ -36,19 +44,27 @@ def instruments_of(launch: Launch) -> Instruments:
     )
 
 
-def emitters(instruments: Instruments) -> tuple[type[Emitter], type[Emitter]]:
-    """The classes that write the fast and the slow function of such a build."""
-    fast: list[type] = []
-    slow: list[type] = []
-    if instruments.trace:
-        slow.append(TracingSlow)
+def function(
+    instruments: Instruments, program: Program, file: RegisterFile, uniform: list[bool], alive: list[int], cpu: Cpu, *,
+    slow: bool,
+) -> tuple[Emitter, str]:  # fmt: skip
+    """The emitter of the fast or the slow function of such a build, and the function's text."""
+    e = Emitter(
+        program, uniform, alive, file, slow=slow, wide=cpu.wide, features=cpu.features,
+        instruments=lambda e: parts(instruments, e),
+    )  # fmt: skip
+    return e, Slow(e).function() if slow else Fast(e).function()
+
+
+def parts(instruments: Instruments, e: Emitter) -> list[Instrument]:
+    """The instruments of an emitter, in the order in which they are asked before an event."""
+    out: list[Instrument] = []
+    if instruments.trace and e.slow:
+        out.append(Tracing(e))
     if instruments.counters:
-        fast.append(Counting)
-        slow.append(Counting)
+        out.append(Counting(e))
     if instruments.checks:
-        checked = checking(instruments.checks)
-        fast.append(checked)
-        slow.append(checked)
-    if not slow:
-        return Fast, Slow
-    return type("InstrumentedFast", (*fast, Fast), {}), type("InstrumentedSlow", (*slow, Slow), {})
+        checks = Checks(e, instruments.checks)
+        out += [CheckedControl(e, checks), CheckedTransfers(e, checks), CheckedAccesses(e, checks)]
+        out.append(CheckedRegisters(e, checks))
+    return out

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.language import Record
@@ -12,15 +13,18 @@ W = 32
 """Lanes of a warp."""
 HELD: dict[type[Record], str] = {Context: "%ctx", Cta: "%cta", Warp: "%ws"}
 """The parameters of the functions that run code."""
+COLD = ", !prof !0"
+"""Behind a conditional branch: its second target is hardly ever taken."""
 
 
 class Text:
-    """The text of one LLVM function while it is written; labels and names are numbered here."""
+    """The text of one LLVM function while it is written; labels and names are numbered here. `here` is the label of the
+    basic block that is being written."""
 
     def __init__(self, prefix: str = "v") -> None:
         self.prefix = prefix
         self.lines: list[str] = []
-        self.cold: list[str] = []
+        self.here = "entry"
         self.declared: set[str] = set()
         self.count = 0
 
@@ -47,6 +51,83 @@ class Text:
     def at(self, label: str) -> None:
         """Starts a basic block."""
         self.lines.append(f"{label}:")
+        self.here = label
+
+    # -- structured control flow
+
+    def go(self, label: str) -> None:
+        """Ends the basic block."""
+        self.lines.append(f"  br label %{label}")
+
+    @contextmanager
+    def if_then(self, condition: str, to: str = "") -> Iterator[None]:
+        """Code that runs where an i1 holds. It goes on behind, or at the label `to`."""
+        then, end = self.label("then"), self.label("on")
+        self.do(f"br i1 {condition}, label %{then}, label %{end}")
+        self.at(then)
+        yield
+        self.go(to or end)
+        self.at(end)
+
+    @contextmanager
+    def unless(self, condition: str, *, cold: bool = False, to: str = "") -> Iterator[None]:
+        """As `if_then`, where an i1 does not hold. cold: it hardly ever runs."""
+        then, end = self.label("then"), self.label("on")
+        self.do(f"br i1 {condition}, label %{end}, label %{then}{COLD if cold else ''}")
+        self.at(then)
+        yield
+        self.go(to or end)
+        self.at(end)
+
+    @contextmanager
+    def if_else(self, condition: str) -> Iterator[tuple[AbstractContextManager[None], AbstractContextManager[None]]]:
+        """`with t.if_else(c) as (yes, no):` and in it `with yes:` and `with no:`."""
+        then, otherwise, end = (self.label(name) for name in ("then", "else", "on"))
+        self.do(f"br i1 {condition}, label %{then}, label %{otherwise}")
+        yield self._way(then, end), self._way(otherwise, end)
+        self.at(end)
+
+    @contextmanager
+    def _way(self, label: str, end: str) -> Iterator[None]:
+        self.at(label)
+        yield
+        self.go(end)
+
+    @contextmanager
+    def ends_if(self, condition: str) -> Iterator[None]:
+        """Code that runs where an i1 holds, and that ends by a return or a branch of its own."""
+        then, on = self.label("then"), self.label("on")
+        self.do(f"br i1 {condition}, label %{then}, label %{on}")
+        self.at(then)
+        yield
+        self.at(on)
+
+    @contextmanager
+    def ends_unless(self, condition: str) -> Iterator[None]:
+        """As `ends_if`, where an i1 does not hold."""
+        then, on = self.label("then"), self.label("on")
+        self.do(f"br i1 {condition}, label %{on}, label %{then}")
+        self.at(then)
+        yield
+        self.at(on)
+
+    def fault_unless(self, condition: str) -> None:
+        """Goes on where an i1 holds; else a fault has been noted, and the function ends."""
+        fine = self.label("fine")
+        self.do(f"br i1 {condition}, label %{fine}, label %fault")
+        self.at(fine)
+
+    def fault_if(self, condition: str) -> None:
+        """As `fault_unless`, the other way round."""
+        fine = self.label("fine")
+        self.do(f"br i1 {condition}, label %fault, label %{fine}")
+        self.at(fine)
+
+    def switch(self, value: str, cases: dict[str, tuple[int, ...]]) -> Switch:
+        """Arms by name and the numbers that lead to them; no numbers: all others. See `Switch`."""
+        return Switch(self, value, cases)
+
+    # -- instructions
 
     def field(self, record: type[Record], path: str, pointer: str = "") -> str:
         """The address of a field (see `offset`) of the record that `pointer` points to, if not the function's own."""
@@ -85,3 +166,39 @@ class Text:
         """A vector of one scalar SSA value."""
         first = self.let(f"insertelement <{W} x {type}> poison, {type} {scalar}, i64 0")
         return self.let(f"shufflevector <{W} x {type}> {first}, <{W} x {type}> poison, <{W} x i32> zeroinitializer")
+
+
+class Switch:
+    """Arms of code that come together behind: `with s.arm("row") as results: results.append(value)` for each arm that
+    `Text.switch` was given, then `s.end()`, then `s.phi(type)`, one result of all arms after the other."""
+
+    def __init__(self, t: Text, value: str, cases: dict[str, tuple[int, ...]]) -> None:
+        self.t = t
+        self.labels = {name: t.label(name) for name in cases}
+        self.behind = t.label("end")
+        self.arms: list[tuple[list[str], str]] = []
+        self.taken = 0
+        (default,) = (name for name, numbers in cases.items() if not numbers)
+        listed = " ".join(
+            f"i32 {number}, label %{self.labels[name]}" for name, numbers in cases.items() for number in numbers
+        )
+        t.do(f"switch i32 {value}, label %{self.labels[default]} [{listed}]")
+
+    @contextmanager
+    def arm(self, name: str) -> Iterator[list[str]]:
+        """The code of an arm; its results are put into the list."""
+        results: list[str] = []
+        self.t.at(self.labels[name])
+        yield results
+        self.arms.append((results, self.t.here))
+        self.t.go(self.behind)
+
+    def end(self) -> None:
+        """Where all arms go on."""
+        self.t.at(self.behind)
+
+    def phi(self, type_: str) -> str:
+        """The next result."""
+        incoming = ", ".join(f"[{results[self.taken]}, %{label}]" for results, label in self.arms)
+        self.taken += 1
+        return self.t.let(f"phi {type_} {incoming}")

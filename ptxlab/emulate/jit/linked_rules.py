@@ -11,6 +11,7 @@ from ptxlab.emulate.rules import (
     copies,
     copies_in_flight,
     diverging,
+    halves,
     initcheck,
     lane_masks,
     local_memory,
@@ -33,9 +34,9 @@ Functions = tuple[rulecode.Function, ...]
 
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, diverging.meet_waiting,
-    turns.go_on, mbarriers.operate,
-    *copies.COPY.values(), matrix_access.find, matrix_access.mark,
+    memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, diverging.meet_waiting,
+    turns.go_on, mbarriers.operate, *copies.COPY.values(), matrix_access.find, matrix_access.mark, halves.widened,
+    halves.narrowed,
 )  # fmt: skip
 """Of every build."""
 COUNTERS: Functions = (

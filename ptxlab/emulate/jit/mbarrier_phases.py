@@ -7,13 +7,9 @@ checks are then the same for both engines.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ptxlab.emulate.language.records import address_of
-from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.mbarrier_phases import Phases
 
@@ -24,41 +20,6 @@ CALL = ctypes.CFUNCTYPE(
     ctypes.c_uint32, *[ctypes.c_void_p] * 2, *[ctypes.c_uint32] * 5, *[ctypes.c_void_p] * 4,
 )  # fmt: skip
 _WORDS = ctypes.c_uint64 * 32
-
-
-class CheckedSlot:
-    """What `Phases` asks about the CTA in a slot."""
-
-    def __init__(self, slot: Slot) -> None:
-        assert slot.checked is not None
-        self.block = slot.checked
-        self.warps = slot.warps
-
-    def release(self, warp: int) -> np.ndarray:
-        """What a warp knows, with all that it has done."""
-        return races.release(self.block, warp)
-
-    def acquire(self, warp: int, known: np.ndarray) -> None:
-        """The warp has learnt that."""
-        races.learn(self.block, warp, known)
-
-    def era(self) -> int:
-        """When the last barrier of the whole block opened."""
-        return self.block.full
-
-    def group(self, thread: int) -> int:
-        """The group of cp.async that a thread has closed last."""
-        return self.block.committed[thread]
-
-    def finish(self, thread: int, group: int) -> None:
-        """A thread's copies have been waited for."""
-        self.block.finished[thread] = max(group, self.block.finished[thread])
-
-    def can_run(self) -> Iterator[tuple[int, int]]:
-        """The lanes that wait for nothing."""
-        for warp, (live, wait) in enumerate(zip(self.warps["live"].tolist(), self.warps["wait"].tolist(), strict=True)):
-            if live:
-                yield warp, live & ~wait
 
 
 class Callback:
@@ -98,12 +59,12 @@ class Callback:
 
     def _phases(self, cta: int) -> Phases:
         found, slot = self.blocks.get(cta), self._slot(cta)
-        if found is None or found.block != slot.cta.linear:
+        if found is None or found.linear != slot.cta.linear:
             if found is not None:
                 found.ended()
-            found = Phases(
-                self.program, slot.cta.linear, CheckedSlot(slot), self.notes, race="racecheck" in self.launch.checks
-            )
+            assert slot.checked is not None
+            race = "racecheck" in self.launch.checks
+            found = Phases(self.program, slot.checked, slot.can_run, self.notes, race=race)
             self.blocks[cta] = found
         return found
 
@@ -116,7 +77,7 @@ class Callback:
         """All that was noted, at the end of the launch or when it was stopped."""
         for cta, phases in self.blocks.items():
             at_work = self._slot(cta).cta
-            if stopped and phases.block == at_work.linear and at_work.active:
+            if stopped and phases.linear == at_work.linear and at_work.active:
                 phases.unfinished()
             else:
                 phases.ended()

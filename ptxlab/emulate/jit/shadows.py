@@ -13,25 +13,12 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.program.register_flow import register_flow
-from ptxlab.emulate.rules import launches, notes, races, records
+from ptxlab.emulate.rules import launches, notes, races
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import Cta, MemoryMap
-
-CONSTANTS = {
-    name.upper(): Block.offset(name)
-    for name in (
-        "full", "simple", "bar_code", "expected", "expected_code", "expected_by",
-        "came", "sync", "committed", "finished", "copies", "polled", "updates", "parts",
-    )
-} | {
-    "SERIAL": records.Launch.offset("serial"), "MASK": records.Launch.offset("mask"),
-    "BLOCKS_AT": records.Launch.offset("published"), "MASKS_AT": records.Launch.offset("masks"),
-    "TIME": records.TIME, "CODE": records.CODE,
-}  # fmt: skip
-"""What stands for these names in the `.ll` files."""
 
 
 class Watched:
@@ -73,7 +60,7 @@ class Watched:
             if self.program.shared_gap:
                 block.gaps = Pointer(np.array(launches.gaps_of(self.program), np.uint64))
         if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them
-            block.pending = cta.pending_shared = Pointer(np.zeros(shared // 4 + 16, np.uint64))
+            block.pending = Pointer(np.zeros(shared // 4 + 16, np.uint64))
         if self.race and shared:
             made = self._records(shared)
             block.records, block.stride = cta.race_shared, cta.race_shared_stride = made.records, made.stride

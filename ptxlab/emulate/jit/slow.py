@@ -10,12 +10,13 @@ before anyone has a turn, all that have met take what they are given.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import reads
-from ptxlab.emulate.jit.emit import Emitter
+from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
@@ -25,21 +26,30 @@ from ptxlab.emulate.rules.instructions import is_members
 from ptxlab.emulate.rules.turns import go_on
 from ptxlab.isa import types
 
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
+
 
 def exchanges(code: Code) -> bool:
     """Whether an instruction makes the lanes of its member mask, or of its warp, wait for each other."""
     return code.properties.converges
 
 
-class Slow(Emitter):
+class Slow(Part):
     """Writes `@slow`."""
 
-    slow = True
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.control = Control(e, self)
+
+    def function(self) -> str:
+        """Its LLVM text."""
+        return self.e.function(self.block, self.dispatch)
 
     # -- whose turn it is ----------------------------------------------------------------------------------------------
 
     def dispatch(self) -> None:
-        cases = [f"i32 {self.pc(b.index)}, label %b{b.index}" for b in self.program.blocks]
+        cases = [f"i32 {self.e.pc(b.index)}, label %b{b.index}" for b in self.program.blocks]
         for code in self.program.codes:
             if exchanges(code):
                 cases += [f"i32 {2 * code.index + 1}, label %given{code.index}"]
@@ -69,56 +79,59 @@ d.go:
     # -- blocks --------------------------------------------------------------------------------------------------------
 
     def block(self, block: Block) -> None:
+        """A basic block."""
         self.t.at(f"b{block.index}")
         bits = self._rejoin(block)
-        self.count(block, bits)
-        self.come_to_end(block)
+        self.e.count(block, bits)
         self._run(block, block.first, bits)
 
     def _rejoin(self, block: Block) -> str:
-        """If all live lanes are here, the warp may go back; else the lanes that run."""
+        """The lanes that run. If all live lanes are here, the warp may go back, unless an instrument keeps it here."""
         t = self.t
         bits = t.let("load i32, ptr %mask.p")
-        together, back, stay = t.label("together"), t.label("back"), t.label("stay")
-        live = t.let("load i32, ptr %live.at")
-        t.do(f"br i1 {t.let(f'icmp eq i32 {bits}, {live}')}, label %{together}, label %{stay}")
-        t.at(together)
-        if waits_for_others(self.program.codes[block.first]):  # it came from there, to wait here
-            t.do(f"br label %{stay}")
-            t.at(stay)
+        wishes = [stays for instrument in self.e.instruments if (stays := instrument.stays())]
+        if waits_for_others(self.program.codes[block.first]):  # the warp has come from there, to wait here
             return bits
-        name, count = self.table(self.alive[block.index])
-        same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live})")
-        t.do(f"br i1 {same}, label %{back}, label %{stay}")
-        t.at(back)
-        t.do(f"store i32 {self.pc(block.index)}, ptr %fast.pc.at")
-        t.do(f"ret i32 {S.CONVERGED}")
-        t.at(stay)
+        if not wishes:
+            self._go_back(block, bits)
+            return bits
+        (stays,) = wishes
+        with t.unless(stays):
+            self._go_back(block, bits)
         return bits
+
+    def _go_back(self, block: Block, bits: str) -> None:
+        """If all live lanes are here, and what should be uniform is, the warp returns to the fast function."""
+        t = self.t
+        live = t.let("load i32, ptr %live.at")
+        with t.if_then(t.let(f"icmp eq i32 {bits}, {live}")):
+            name, count = self.e.uniform_table(self.e.alive[block.index])
+            same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live})")
+            with t.ends_if(same):
+                t.do(f"store i32 {self.e.pc(block.index)}, ptr %fast.pc.at")
+                t.do(f"ret i32 {S.CONVERGED}")
 
     def _run(self, block: Block, first: int, bits: str) -> None:
         """The code of a block from an index on, for some lanes."""
-        self.begin(block, block.last, bits)
+        self.e.begin(bits)
         for code in self.program.codes[first : block.last]:
-            self.code = code
-            self.t.do(f"; {code.line}: {code.form.opcode if code.form else code.name}")
-            self.apply_guard(code)
-            if self.is_control(code):
-                self.control(block, code)
+            self.e.instruction(code)
+            if Control.is_control(code):
+                self.control.emit(block, code)
                 return
             if exchanges(code):
                 self._offer(block, code)
                 self._given(block, code)
                 if code.index + 1 < block.last:
                     self.t.at(f"after{code.index}")
-                    for group in self.groups.values():  # checks made before the exchange do not dominate
+                    for group in self.e.groups.values():  # checks made before the exchange do not dominate
                         group.pointer = ""
                     bits = self.t.let("load i32, ptr %mask.p")
                     self._count_rest(block, code.index, 1, bits)
                     self._run(block, code.index + 1, bits)
                 return
-            self.plain(code)
-        self.flush(self.alive_after(block))
+            self.e.execution.emit(code)
+        self.e.registers.flush(self.e.alive_after(block))
         self.go(block.next)
 
     def _count_rest(self, block: Block, index: int, sign: int, bits: str) -> None:
@@ -129,8 +142,8 @@ d.go:
         rest = t.let(f"load ptr, ptr {t.field(S.Context, 'rest')}")
         executions = t.let(f"getelementptr i8, ptr {rest}, i64 {S.Executions.size * index}")
         t.bump(t.field(S.Executions, "warps", executions), "add i64", str(sign))
-        lanes = t.let(f"zext i32 {t.call('i32', 'llvm.ctpop.i32', [('i32', bits)])} to i64")
-        t.bump(t.field(S.Executions, "threads", executions), "add i64" if sign > 0 else "sub i64", lanes)
+        threads = t.field(S.Executions, "threads", executions)
+        t.bump(threads, "add i64" if sign > 0 else "sub i64", self.active.count(bits))
 
     def _set_pc(self, bits: str, target: str) -> None:
         """Program counters of the lanes in `bits`; `target` is a vector."""
@@ -140,28 +153,27 @@ d.go:
         self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
 
     def go(self, block: int) -> None:
-        self._set_pc(self._block_bits, f"splat (i32 {self.pc(block)})")
+        self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block)})")
         self.t.do("br label %dispatch")
 
     def jump(self, block: Block, target: Value) -> None:
         t = self.t
-        if self.code.rounds:
-            some = t.let(f"icmp ne i32 {self.mask_bits}, 0")
-            rounds = t.let(f"select i1 {some}, i32 {self.code.rounds}, i32 0")
+        if self.e.code.rounds:
+            rounds = t.let(f"select i1 {self.active.any()}, i32 {self.e.code.rounds}, i32 0")
             t.bump(t.field(S.Warp, "turns.rounds"), "add i32", rounds)
         if block.next >= 0:
-            self._set_pc(self._block_bits, f"splat (i32 {self.pc(block.next)})")
-        self._set_pc(self.mask_bits, self.vector(target))
-        t.do("br label %dispatch")
+            self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
+        self._set_pc(self.active.bits, self.m.vector(target))
+        self.t.do("br label %dispatch")
 
     def leave(self, block: Block) -> None:
         t = self.t
-        others = t.let(f"xor i32 {self.mask_bits}, -1")
+        others = t.let(f"xor i32 {self.active.bits}, -1")
         t.bump("%live.at", "and i32", others)
+        if self.e.code.guard is not None and block.next >= 0:
+            self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
         if any(exchanges(code) for code in self.program.codes):
             t.do(call(meet_waiting, "%ws"))  # lanes that have ended are waited for no longer
-        if self.code.guard is not None and block.next >= 0:
-            self._set_pc(self._block_bits, f"splat (i32 {self.pc(block.next)})")
         t.do("br label %dispatch")
 
     def wait(self, block: Block) -> None:
@@ -171,7 +183,7 @@ d.go:
 
     def _all_alive(self, block: Block, index: int) -> int:
         """Registers that the rest of the block or anything after it may read."""
-        alive = self.alive_after(block)
+        alive = self.e.alive_after(block)
         for code in self.program.codes[index : block.last]:
             for r in reads(code):
                 alive |= 1 << r
@@ -189,45 +201,43 @@ d.go:
         """Leaves what these lanes bring, and lets them wait; those whose guard fails go on."""
         t, form = self.t, code.form
         assert form is not None
+        for instrument in self.e.instruments:
+            instrument.arrives(code)
         warpwide = form.op.kind == "warp"
         if warpwide and code.guard is not None:
             self._agreed(code)
         for slot, k in enumerate([] if warpwide else self._vectors(code)):
-            value = self._read(code.sources[k], code.source_types[k])
+            value = self.e.operands.read(code.sources[k], code.source_types[k])
             if value.type == "i1":
-                value = self.zext("i64", value)
-            wide = value if value.type == "i64" else self.zext("i64", self._as_int(value))
+                value = self.m.zext("i64", value)
+            wide = value if value.type == "i64" else self.m.zext("i64", self._as_int(value))
             p = self.t.field(S.Warp, f"offered.{slot}")
             old = t.let(f"load <{W} x i64>, ptr {p}, align 64")
-            new = t.let(f"select <{W} x i1> {self._mask}, <{W} x i64> {self.vector(wide)}, <{W} x i64> {old}")
+            new = t.let(f"select <{W} x i1> {self.active.vector}, <{W} x i64> {self.m.vector(wide)}, <{W} x i64> {old}")
             t.do(f"store <{W} x i64> {new}, ptr {p}, align 64")
         if warpwide:
-            members = self.const("i32", -1)
+            members = self.m.const("i32", -1)
         else:
             at = next(k for k in range(len(code.sources)) if is_members(code, k))
-            members = self._read(code.sources[at], "b32")
-        for name, vector in (("members", self.vector(members)), ("meeting", f"splat (i32 {self._kind(code)})")):
+            members = self.e.operands.read(code.sources[at], "b32")
+        for name, vector in (("members", self.m.vector(members)), ("meeting", f"splat (i32 {self._kind(code)})")):
             p = t.field(S.Warp, name)
             old = t.let(f"load <{W} x i32>, ptr {p}, align 64")
-            new = t.let(f"select <{W} x i1> {self._mask}, <{W} x i32> {vector}, <{W} x i32> {old}")
+            new = t.let(f"select <{W} x i1> {self.active.vector}, <{W} x i32> {vector}, <{W} x i32> {old}")
             t.do(f"store <{W} x i32> {new}, ptr {p}, align 64")
-        self.flush(self._all_alive(block, code.index + (0 if warpwide else 1)))
-        self._count_rest(block, code.index, -1, self._block_bits)
+        self.e.registers.flush(self._all_alive(block, code.index + (0 if warpwide else 1)))
+        self._count_rest(block, code.index, -1, self.active.block_bits)
         if code.guard is not None:
-            self._set_pc(self._block_bits, f"splat (i32 {self._behind(block, code)})")
-        self._set_pc(self.mask_bits, f"splat (i32 {2 * code.index + 1})")
-        t.bump("%wait.at", "or i32", self.mask_bits)
-        some, on = t.label("some"), t.label("on")
-        t.do(f"br i1 {t.let(f'icmp eq i32 {self.mask_bits}, 0')}, label %{on}, label %{some}")
-        t.at(some)
-        t.do(call(meet, "%ws", self.mask_bits))
-        t.do(f"br label %{on}")
-        t.at(on)
-        t.do("br label %dispatch")
+            self._set_pc(self.active.block_bits, f"splat (i32 {self._behind(block, code)})")
+        self._set_pc(self.active.bits, f"splat (i32 {2 * code.index + 1})")
+        t.bump("%wait.at", "or i32", self.active.bits)
+        with t.unless(self.active.none()):
+            t.do(call(meet, "%ws", self.active.bits))
+        t.go("dispatch")
 
     def _behind(self, block: Block, code: Code) -> int:
         """The program counter behind an instruction."""
-        return 2 * code.index + 2 if code.index + 1 < block.last else self.pc(block.next)
+        return 2 * code.index + 2 if code.index + 1 < block.last else self.e.pc(block.next)
 
     def _kind(self, code: Code) -> int:
         """A number, not 0, for what lanes may meet at: any instruction with one opcode, or one instruction of the whole
@@ -240,17 +250,12 @@ d.go:
     def _agreed(self, code: Code) -> None:
         """A fault where the guard of an instruction of the whole warp holds in some of the lanes only."""
         t = self.t
-        some, go = t.label("some"), t.label("go")
-        none = t.let(f"icmp eq i32 {self.mask_bits}, 0")
-        all_ = t.let(f"icmp eq i32 {self.mask_bits}, {self._block_bits}")
-        t.do(f"br i1 {t.let(f'or i1 {none}, {all_}')}, label %{go}, label %{some}")
-        t.at(some)
-        self.all_or_fault(code, self._block_bits)
-        t.do(f"br label %{go}")
-        t.at(go)
+        none, all_ = self.active.none(), self.active.whole_block()
+        with t.unless(t.let(f"or i1 {none}, {all_}")):
+            self.e.stops.unless_all_lanes(code, self.active.block_bits)
 
     def _as_int(self, value: Value) -> Value:
-        return value if value.type[0] == "i" else self.bitcast(f"i{BITS[value.type]}", value)
+        return value if value.type[0] == "i" else self.m.bitcast(f"i{BITS[value.type]}", value)
 
     def _given(self, block: Block, code: Code) -> None:
         """Where lanes go on when all have come: the semantics, on what each has brought."""
@@ -258,40 +263,43 @@ d.go:
         assert form is not None
         t.at(f"given{code.index}")
         every = t.let("load i32, ptr %mask.p")
-        lead = t.call("i32", "llvm.cttz.i32", [("i32", every), ("i1", "false")])
+        lead = self.active.first(every)
         p = t.let(f"getelementptr i32, ptr {t.field(S.Warp, 'given_members')}, i32 {lead}")
         members = t.let(f"load i32, ptr {p}")
         bits = t.let(f"and i32 {every}, {members}")  # the lanes of one group; those of the next have their turn then
         t.do(f"store i32 {bits}, ptr %mask.p")
         t.bump(t.field(S.Warp, "met"), "and i32", t.let(f"xor i32 {bits}, -1"))
-        self.begin(block, block.last, bits)
-        self.guard = None
+        self.e.begin(bits)
+        self.active.all_of_block()
+        after = [then for instrument in self.e.instruments if (then := instrument.before(code))]
         if form.op.kind == "warp":
-            self.matrix(code)
-        elif form.op.sem is not None:
-            sources: list[Any] = [None] * len(code.sources)
-            for slot, k in enumerate(self._vectors(code)):
-                sources[k] = self._offered(slot, code.source_types[k])
-            for k, s in enumerate(code.sources):
-                if isinstance(s, Literal) and code.source_types[k] == "int":
-                    sources[k] = s.value
-                elif is_members(code, k):
-                    sources[k] = Value(members, "i32", True)
-            self._met(code, bits, sources)
-            self.mask_bits, self._mask = members, t.let(f"bitcast i32 {members} to <{W} x i1>")
-            result = form.op.sem(self, form, *sources)
-            self.mask_bits, self._mask, self.guard = bits, self._block_mask, None
-            results = result if isinstance(result, tuple) and len(code.dests) > 1 else (result,)
-            for dest, type_, r in zip(code.dests, code.dest_types, results, strict=False):
-                self._write(dest, type_, r)
+            self.e.matrices.emit(code)
         else:
-            self._met(code, bits, [])
-        self.flush(-1)
+            brought = self._brought(code, members) if form.op.sem is not None else []
+            for instrument in self.e.instruments:
+                instrument.met(code, brought)
+            if form.op.sem is not None:
+                self.active.bits, self.active.vector = members, self.active.lanes(members)
+                result = form.op.sem(self.m, form, *brought)
+                self.active.all_of_block()
+                self.e.execution.results(code, result)
+        for then in reversed(after):
+            then()
+        self.e.registers.flush(-1)
         self._set_pc(bits, f"splat (i32 {self._behind(block, code)})")
-        t.do("br label %dispatch")
+        t.go("dispatch")
 
-    def _met(self, code: Code, bits: str, sources: list[Any]) -> None:
-        """The lanes in `bits` have met, and these are the operands that all have brought."""
+    def _brought(self, code: Code, members: str) -> list[Any]:
+        """The operands that all have brought."""
+        sources: list[Any] = [None] * len(code.sources)
+        for slot, k in enumerate(self._vectors(code)):
+            sources[k] = self._offered(slot, code.source_types[k])
+        for k, s in enumerate(code.sources):
+            if isinstance(s, Literal) and code.source_types[k] == "int":
+                sources[k] = s.value
+            elif is_members(code, k):
+                sources[k] = Value(members, "i32", True)
+        return sources
 
     def _offered(self, slot: int, type_: str) -> Value:
         lane = types.lane(type_)
@@ -300,6 +308,6 @@ d.go:
         if lane == "i64":
             return value
         if lane == "i1":
-            return self.trunc("i1", value)
-        cut = self.trunc(f"i{BITS[lane]}", value) if BITS[lane] < 64 else value
-        return cut if lane[0] == "i" else self.bitcast(lane, cut)
+            return self.m.trunc("i1", value)
+        cut = self.m.trunc(f"i{BITS[lane]}", value) if BITS[lane] < 64 else value
+        return cut if lane[0] == "i" else self.m.bitcast(lane, cut)

@@ -13,7 +13,7 @@ from ptxlab.emulate.jit.fragments import Place, function, join, load, pick, plac
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.rules.matrix_access import Piece, Tile, find, mark
-from ptxlab.emulate.rules.matrix_access import Place as Found
+from ptxlab.emulate.runtime.state import Place as Found
 from ptxlab.isa.fragments import Fragment, pieces, rows_of_8
 
 

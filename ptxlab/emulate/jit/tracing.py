@@ -14,25 +14,30 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.control import Control
+from ptxlab.emulate.jit.instrument import After, Instrument
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.values import BITS
+from ptxlab.emulate.jit.values import BITS, LLVM
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.program.liveness import writes
-from ptxlab.emulate.program.model import Block, Code, Mem, Program
+from ptxlab.emulate.program.model import Code, Literal, Mem, Program
 from ptxlab.emulate.runtime.state import Reel, Step
-from ptxlab.emulate.step.lanes import DTYPE
 from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
+
+
 NOWHERE = (1 << 64) - 1
 """Stands for the address of a lane that makes no access."""
+Touch = tuple[str, str, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class Layout:
     does, its space, size and lanes (a bit mask, to be cut with the guard) and the offset of 32 addresses."""
 
     registers: tuple[tuple[int, int], ...]
-    touches: tuple[tuple[str, str, int, int, int], ...]
+    touches: tuple[Touch, ...]
     size: int
 
 
@@ -57,7 +62,7 @@ def layout(program: Program, code: Code) -> Layout:
         whole = (1 << W) - 1
         properties = form.properties
         if properties.action is Action.COPY:
-            size = next(int(s.value) for s, t in zip(code.sources, code.source_types, strict=True) if t == "int")  # type: ignore[union-attr]
+            size = next(int(s.value) for s in code.sources if isinstance(s, Literal))
             touches = [("load", "global", size, whole, at), ("store", "shared", size, whole, at + 8 * W)]
         elif properties.touches:
             count = int(form.vec[1:]) if form.vec else 1
@@ -68,93 +73,76 @@ def layout(program: Program, code: Code) -> Layout:
     return Layout(tuple(registers), tuple(touches), at)
 
 
-class TracingSlow(Control):
-    """The mixin of the slow function."""
+class Tracing(Instrument):
+    """Writes down the steps of recorded warps, in the slow function."""
 
-    _traced_meeting: Code | None = None
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        e.registers.keeps_all = True  # what nobody reads any more is shown all the same
 
-    def _fields(self) -> None:
+    def enters(self) -> None:
         """Loads where steps go, whether this warp is recorded, and its number and that of its block."""
-        super()._fields()
-        self._held(S.Context, "trace", "ptr")
-        self._held(S.Warp, "traced", "i32", "traced.word")
-        self._held(S.Warp, "warp_id", "i32")
-        self._held(S.Cta, "linear", "i64", "block.id")
+        self.e.held(S.Context, "trace", "ptr")
+        self.e.held(S.Warp, "traced", "i32", "traced.word")
+        self.e.held(S.Warp, "warp_id", "i32")
+        self.e.held(S.Cta, "linear", "i64", "block.id")
         self.t.do("%traced = icmp ne i32 %traced.word, 0")
 
-    def _rejoin(self, block: Block) -> str:
-        """The lanes that go on here; those of a recorded warp stay in this function, also when all are together."""
-        t = self.t
-        bits = t.let("load i32, ptr %mask.p")
-        others, on = t.label("others"), t.label("on")
-        t.do(f"br i1 %traced, label %{on}, label %{others}")
-        t.at(others)
-        super()._rejoin(block)  # type: ignore[misc]
-        t.do(f"br label %{on}")
-        t.at(on)
-        return bits
+    def stays(self) -> str:
+        return "%traced"
 
-    def plain(self, code: Code) -> None:
-        """An instruction, and then its step: addresses are read before, since it may overwrite their registers."""
+    def before(self, code: Code) -> After:
+        """The step is written after it, the addresses are read before: it may overwrite their registers."""
         places = self._addresses_of(code)
-        super().plain(code)
-        self._step(code, places)
+        return lambda: self._step(code, places)
 
-    def control(self, block: Block, code: Code) -> None:
-        """A branch or barrier: the step is written before the lanes leave."""
+    def ends(self, code: Code) -> None:
         self._step(code, [])
-        super().control(block, code)
-
-    def _given(self, block: Block, code: Code) -> None:
-        """Lanes have met: the step is written when the result is, in `flush`."""
-        self._traced_meeting = code
-        super()._given(block, code)  # type: ignore[misc]
-
-    def flush(self, alive: int) -> None:
-        """The end of a block: all registers go to memory, also those that nobody reads again."""
-        if self._traced_meeting is not None:  # lanes have met, the result is written
-            code, self._traced_meeting = self._traced_meeting, None
-            self.mask_bits = self._block_bits
-            self._step(code, self._addresses_of(code))
-        super().flush(-1)  # what nobody reads any more is shown all the same
 
     def _addresses_of(self, code: Code) -> list[str]:
         """The 32 addresses (i64) of each access of an instruction."""
-        out = []
-        for mem in [s for s in code.sources if isinstance(s, Mem)][: len(layout(self.program, code).touches)]:
-            base = self._base(mem)
-            at = self.add(base, self.const(base.type, mem.offset))
-            out.append(at if at.type == "i64" else self.zext("i64", at))
+        count = len(layout(self.program, code).touches)
+        places = [s for s in code.sources if isinstance(s, Mem)][:count]
+        out = [self.m.zext("i64", self.e.operands.address_in(mem)) for mem in places]
         if code.action is Action.COPY:  # it reads its second operand, or nothing, and then writes to its first
             out.reverse()
-            k = self._source(code, "src_size")
-            if (given := self._read(code.sources[k], code.source_types[k])) is not None:
-                nothing = given if given.type == "i1" else self.eq(given, self.const(given.type, 0))
-                out[0] = self.select(nothing, self.const("i64", NOWHERE), out[0])
-        return [self.vector(at) for at in out]
+            given = self.e.operands.read_named(code, "src_size")
+            if given is not None:
+                nothing = given if given.type == "i1" else self.m.eq(given, self.m.const(given.type, 0))
+                out[0] = self.m.select(nothing, self.m.const("i64", NOWHERE), out[0])
+        return [self.m.vector(at) for at in out]
 
     def _step(self, code: Code, places: list[str]) -> None:
         """Writes a step down, if the warp is recorded and there is room; `places`: as `_addresses_of` gives them."""
         t, shape = self.t, layout(self.program, code)
-        values = [(self.vector(self.read_register(r)), self.program.registers[r].lane, at) for r, at in shape.registers]
-        write, room, full, on = t.label("write"), t.label("room"), t.label("full"), t.label("on")
-        t.do(f"br i1 %traced, label %{write}, label %{on}")
-        t.at(write)
-        step, data = self._of("next_step"), self._of("next_data")
-        next_step = t.let(f"getelementptr i8, ptr {step}, i64 {Step.size}")
-        next_data = t.let(f"getelementptr i8, ptr {data}, i64 {-(-shape.size // 64) * 64}")
-        over = [
-            t.let(f"icmp ugt ptr {pointer}, {self._of(limit)}")
-            for pointer, limit in ((next_step, "last_step"), (next_data, "last_data"))
+        values = [
+            (self.m.vector(self.e.registers.read(r)), self.program.registers[r].lane, at) for r, at in shape.registers
         ]
-        t.do(f"br i1 {t.let(f'or i1 {over[0]}, {over[1]}')}, label %{full}, label %{room}")
-        t.at(full)
-        t.do(f"store i64 1, ptr {t.field(Reel, 'full', '%trace')}")
-        t.do(f"br label %{on}")
-        t.at(room)
+        with t.if_then("%traced"):
+            step, data = self._of("next_step"), self._of("next_data")
+            next_step = t.let(f"getelementptr i8, ptr {step}, i64 {Step.size}")
+            next_data = t.let(f"getelementptr i8, ptr {data}, i64 {-(-shape.size // 64) * 64}")
+            over = [
+                t.let(f"icmp ugt ptr {pointer}, {self._of(limit)}")
+                for pointer, limit in ((next_step, "last_step"), (next_data, "last_data"))
+            ]
+            with t.if_else(t.let(f"or i1 {over[0]}, {over[1]}")) as (full, room):
+                with full:
+                    t.do(f"store i64 1, ptr {t.field(Reel, 'full', '%trace')}")
+                with room:
+                    self._write(code, step, data, values, list(zip(places, shape.touches, strict=True)))
+                    t.do(f"store ptr {next_step}, ptr {t.field(Reel, 'next_step', '%trace')}")
+                    t.do(f"store ptr {next_data}, ptr {t.field(Reel, 'next_data', '%trace')}")
+
+    def _write(
+        self, code: Code, step: str, data: str, values: list[tuple[str, str, int]], touches: list[tuple[str, Touch]]
+    ) -> None:
+        """A step and its data, there being room. values: vector, lane type and offset of registers."""
+        t = self.t
         for name, kind, value in (
-            ("code", "i32", str(code.index)), ("mask", "i32", self._block_bits), ("guard", "i32", self.mask_bits),
-            ("warp", "i32", "%warp.id"), ("at", "ptr", data), ("block", "i64", "%block.id"),
+            ("code", "i32", str(code.index)), ("mask", "i32", self.active.block_bits),
+            ("guard", "i32", self.active.bits), ("warp", "i32", "%warp.id"), ("at", "ptr", data),
+            ("block", "i64", "%block.id"),
         ):  # fmt: skip
             t.do(f"store {kind} {value}, ptr {t.field(Step, name, step)}")
         for value, lane, at in values:
@@ -162,22 +150,13 @@ class TracingSlow(Control):
             if lane == "i1":
                 t.do(f"store i32 {t.let(f'bitcast <{W} x i1> {value} to i32')}, ptr {p}")
             else:
-                t.do(f"store <{W} x {self._llvm(lane)}> {value}, ptr {p}, align 32")
-        for place, (*_, at) in zip(places, shape.touches, strict=True):
+                t.do(f"store <{W} x {LLVM[lane]}> {value}, ptr {p}, align 32")
+        for place, (*_, at) in touches:
             t.do(f"store <{W} x i64> {place}, ptr {t.let(f'getelementptr i8, ptr {data}, i64 {at}')}, align 32")
-        t.do(f"store ptr {next_step}, ptr {t.field(Reel, 'next_step', '%trace')}")
-        t.do(f"store ptr {next_data}, ptr {t.field(Reel, 'next_data', '%trace')}")
-        t.do(f"br label %{on}")
-        t.at(on)
 
     def _of(self, name: str) -> str:
         """A pointer that the trace holds."""
         return self.t.let(f"load ptr, ptr {self.t.field(Reel, name, '%trace')}")
-
-    @staticmethod
-    def _llvm(lane: str) -> str:
-        """The LLVM type of a lane type."""
-        return {"f32": "float", "f64": "double"}.get(lane, lane)
 
 
 class Tape:

@@ -7,10 +7,15 @@ now (by the stepping engine's numpy lanes, so that the two engines cannot disagr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
 import numpy as np
 
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.step.lanes import DTYPE, NAN, Lanes
+from ptxlab.emulate.program.lane_types import DTYPE
+from ptxlab.emulate.step.lanes import NAN, Lanes
 
 LLVM = {"i1": "i1", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f32": 32, "f64": 64}
@@ -34,6 +39,14 @@ class Value:
 
     def __repr__(self) -> str:
         return f"Value({self.llvm} {self.text})"
+
+
+@dataclass(frozen=True)
+class Address:
+    """What semantics pass to `load`, `store` and `atom`: a base value and a constant byte offset."""
+
+    base: Value
+    offset: int
 
 
 def literal(type: str, lane: np.ndarray) -> str:
@@ -82,10 +95,10 @@ _CAST = {
 
 
 class Ops:
-    """The pure operations of a Machine, written as LLVM IR into `self.t`."""
+    """The pure operations of a Machine, written as LLVM IR into a text."""
 
-    def __init__(self) -> None:
-        self.t = Text()
+    def __init__(self, t: Text) -> None:
+        self.t = t
         self._splats: dict[str, str] = {}
 
     # -- shapes
@@ -105,6 +118,28 @@ class Ops:
     def forget_splats(self) -> None:
         """At a block's start: nothing computed before is known to dominate."""
         self._splats.clear()
+
+    @contextmanager
+    def own_splats(self) -> Iterator[None]:
+        """Splats made in here are forgotten behind: their block does not dominate what follows."""
+        kept = dict(self._splats)
+        yield
+        self._splats = kept
+
+    def wide(self, address: Address) -> Value:
+        """An address as i64."""
+        base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
+        return self.add(base, self.const("i64", address.offset))
+
+    def as_i64(self, value: Value) -> Value:
+        """A number without its sign in 64 bits."""
+        return value if value.type == "i64" else self.zext("i64", value)
+
+    def lane_0(self, value: Value) -> Value:
+        """The value of lane 0 in all lanes."""
+        if value.uniform:
+            return value
+        return Value(self.t.let(f"extractelement {value.llvm} {value.text}, i64 0"), value.type, True)
 
     def _args(self, values: tuple[Value, ...]) -> tuple[bool, list[str]]:
         if all(v.uniform for v in values):

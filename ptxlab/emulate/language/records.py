@@ -165,7 +165,7 @@ class Record:
         )
 
     def __init__(self, buffer: np.ndarray) -> None:
-        octets = buffer.view(np.uint8)
+        octets = buffer if buffer.dtype == np.uint8 else buffer.view(np.uint8)
         if octets.size < self.size:
             raise ValueError(f"{type(self).__name__} takes {self.size} bytes, here are {octets.size}")
         self.buffer = octets
@@ -220,7 +220,8 @@ class Records(Pointer[R]):
 
     def __init__(self, kind: Any, octets: np.ndarray) -> None:
         super().__init__(octets)
-        self.kind, self.made = kind, dict[int, Any]()
+        self.kind = kind
+        self.made: dict[int, Any] = {}
 
     def __getitem__(self, at: int) -> R:
         at += self.start

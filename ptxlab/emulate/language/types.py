@@ -27,9 +27,12 @@ class Scalar:
         self.dtype = np.dtype(np.bool_) if bits == 1 else np.dtype(self.format)
         self.size = self.dtype.itemsize
         self._mask, self._half = (1 << bits) - 1, 1 << (bits - 1)
+        self._counts = bits > 1 and not signed
 
     def __call__(self, value: Any) -> Any:
         """The value wrapped to this type; of lanes, each of them."""
+        if self._counts and value.__class__ is int:  # nearly always
+            return value & self._mask
         if isinstance(value, np.ndarray):
             return value.astype(self.dtype)
         if self.bits == 1:
@@ -129,9 +132,13 @@ class Pointer(Generic[T]):
 
 def start_of(array: np.ndarray) -> int:
     """Where an array lies in memory. (`array.ctypes.data` says the same, in four times the time.)"""
-    if array.size and array.flags.writeable:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
-    return int(array.ctypes.data)
+    try:
+        return _address(_octet(array.data))
+    except (TypeError, ValueError):  # it is empty, or must not be written to
+        return int(array.ctypes.data)
+
+
+_octet, _address = ctypes.c_char.from_buffer, ctypes.addressof
 
 
 def pointer_to(kind: Any, octets: np.ndarray) -> Any:

@@ -231,7 +231,8 @@ def clear(record: Record) -> None:
 
 def local(kind: type[T], size: int) -> Pointer[T]:
     """So many zeroed elements that live until the rule returns; `size` is a constant."""
-    pointer: Pointer[T] = pointer_to(kind, zeroed(size * kind.size))  # type: ignore[attr-defined]
+    element: Any = kind
+    pointer: Pointer[T] = pointer_to(kind, zeroed(size * element.size))
     return pointer
 
 

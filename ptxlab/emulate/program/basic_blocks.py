@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.model import Block, Code
-from ptxlab.emulate.rules.instructions import meets
 from ptxlab.isa.actions import Action
 from ptxlab.isa.table import form
 
@@ -14,7 +13,8 @@ from ptxlab.isa.table import form
 def waits_for_others(code: Code) -> bool:
     """Whether lanes that execute this may have to wait for others that do not: an exchange under a guard. It begins a
     block, so that a warp may come apart in front of it."""
-    return code.guard is not None and code.form is not None and code.form.op.kind != "warp" and meets(code)
+    whole = code.form is not None and code.form.op.kind == "warp"
+    return code.guard is not None and code.properties.converges and not whole
 
 
 def cut(codes: list[Code], entries: Sequence[int]) -> tuple[list[Code], list[Block], int]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.model import Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.scopes import STACK
-from ptxlab.emulate.runtime.system import lower_system_call
+from ptxlab.emulate.program.system import lower_system_call
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.table import Form
@@ -38,11 +38,13 @@ def lower_call(
     given, line = list(instruction.operands), instruction.line
     results: tuple[model.Operand, ...] = ()
     arguments: tuple[model.Operand, ...] = ()
-    if given and isinstance(given[0], model.Parens):
-        results = given.pop(0).elements  # type: ignore[union-attr]
+    if given and isinstance(first := given[0], model.Parens):
+        results = first.elements
+        given.pop(0)
     target = str(given.pop(0))
-    if given and isinstance(given[0], model.Parens):
-        arguments = given.pop(0).elements  # type: ignore[union-attr]
+    if given and isinstance(first := given[0], model.Parens):
+        arguments = first.elements
+        given.pop(0)
     pointer = low.name(target, scope, routine, line) if target.startswith("%") or given else None
     call = _Call(low, instruction, found, scope, routine, results, arguments)
     if target in low.functions:

@@ -146,6 +146,11 @@ class Code:
         self.action = self.properties.action
 
     @property
+    def ends_thread(self) -> bool:
+        """Whether threads end here, and do not return to a caller."""
+        return self.action in (Action.RETURN, Action.EXIT) and self.register < 0
+
+    @property
     def guard_reg(self) -> int:
         """The guard's register, or -1."""
         return self.guard[0] if self.guard else -1

@@ -9,10 +9,10 @@ run between the two (`ptxlab.emulate.program.block_order`). So nobody goes on fr
 from __future__ import annotations
 
 from ptxlab.emulate.program.model import Block, Code
-from ptxlab.emulate.rules.instructions import ends_thread
-from ptxlab.emulate.rules.turns import POLLING
 from ptxlab.isa.actions import Action
 
+POLLING = 256
+"""As many rounds does one count for in a loop that may be one that waits for another thread."""
 MOST_EXITS = 31
 """Ends of threads that branches may lead to without going there: as many as bits of a warp's word."""
 
@@ -27,7 +27,7 @@ def mark(codes: list[Code], blocks: list[Block]) -> tuple[int, ...]:
         if code.target <= code.block:
             code.rounds = POLLING if any(polling[code.target : code.block + 1]) else 1
         end = codes[blocks[code.target].first]
-        if code.guard is not None and ends_thread(end) and end.guard is None:
+        if code.guard is not None and end.ends_thread and end.guard is None:
             number = exits.setdefault(code.target, len(exits))
             code.leaves = number if number < MOST_EXITS else -1
     return tuple(exits)[:MOST_EXITS]

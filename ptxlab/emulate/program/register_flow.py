@@ -11,7 +11,7 @@ Right programs must never be reported, so some wrong ones are not:
 - A result that is put together from parts (`mov` of a pair, `selp`, `prmt`, `bfi`, `and`, `or`) has a value if one part
   has one; so does a vector that is stored. Any other result has a value if all its sources have one.
 - Instructions that read other lanes (shuffles, votes, matrix instructions) use a register only if no lane has a value.
-- What is stored to local memory, or passed to a function, is not followed further.
+- What is stored to local memory or in a single byte, or passed to a function, is not followed further.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from ptxlab.emulate.program.liveness import live_in, registers_of
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source
-from ptxlab.isa import Action
+from ptxlab.isa import Action, types
 
 FOLLOWED, USED, USED_BY_WARP = range(3)
 """What an instruction does with its sources: its result depends on them; each lane uses them; the warp does."""
@@ -50,12 +50,15 @@ class Flow:
 class RegisterFlow:
     """What is followed in a program. registers: their indices, in the order of their numbers here. guards, flows: by
     code index what becomes of the guard and of the rest. origins: for each index the registers without a value at the
-    entry that it may be computed from."""
+    entry that it may be computed from. carried: the loads, by code index, whose results are only passed on: copies of
+    structures take padding and empty objects along, which nobody has written; a bit-field that is set keeps the rest of
+    its word; calls save registers."""
 
     registers: tuple[int, ...]
     guards: dict[int, Flow]
     flows: dict[int, Flow]
     origins: dict[int, tuple[int, ...]]
+    carried: frozenset[int]
 
 
 def register_flow(program: Program) -> RegisterFlow:
@@ -72,7 +75,9 @@ def register_flow(program: Program) -> RegisterFlow:
         results = tuple(numbers[r] for r in _results(code) if r in numbers)
         if results or (groups and _how(code) != FOLLOWED):
             flows[code.index] = Flow(_how(code), groups, results)
-    return RegisterFlow(registers, guards, flows, {r: tuple(sorted(found)) for r, found in origins.items()})
+    return RegisterFlow(
+        registers, guards, flows, {r: tuple(sorted(found)) for r, found in origins.items()}, _carried(program)
+    )
 
 
 def _origins(program: Program) -> dict[int, set[int]]:
@@ -119,7 +124,7 @@ def _groups(code: Code) -> list[tuple[int, ...]]:
         return []  # zero, whatever the register holds
     if action in _ZEROED and any(isinstance(s, Literal) and s.value == 0 for s in sources):
         return []  # zero as well
-    if action is Action.STORE and code.space in ("local", "frame"):
+    if action is Action.STORE and (code.space in ("local", "frame") or _is_byte(code)):
         sources = [s for s in sources if isinstance(s, Mem)]
     if action in _CHOICES:
         return [*_one_of(sources[:2]), *_one_of(sources[2:])]
@@ -137,3 +142,45 @@ def _one_of(sources: list[Source]) -> list[tuple[int, ...]]:
     if not parts or not all(isinstance(e, Reg | Inverted) or (isinstance(e, Mem) and registers_of(e)) for e in parts):
         return []
     return [tuple(r for e in parts for r in registers_of(e))]
+
+
+def _carried(program: Program) -> frozenset[int]:
+    """See `RegisterFlow.carried`."""
+    used: set[int] = set()
+    passing: list[tuple[list[int], set[int]]] = []  # sources and results of instructions that only pass bits on
+    for code in program.codes:
+        if code.guard is not None:
+            used.add(code.guard[0])
+        addresses = {r for s in code.sources if isinstance(s, Mem) for r in registers_of(s)}
+        sources = {r for s in code.sources for r in registers_of(s)}
+        if _stores_on(code):
+            used |= addresses
+        elif code.action is Action.MOVE or code.action in _BITWISE:
+            passing.append((_results(code), sources))
+        else:
+            used |= sources
+    changed = True
+    while changed:
+        changed = False
+        for results, sources in passing:
+            if not used.isdisjoint(results) and not sources <= used:
+                used |= sources
+                changed = True
+    return frozenset(
+        code.index
+        for code in program.codes
+        if code.action is Action.LOAD and (code.instruction is None or used.isdisjoint(_results(code)))
+    )
+
+
+def _stores_on(code: Code) -> bool:
+    """Whether a store may be part of a copy that takes along what nobody has written: of a word to other memory of
+    the thread, or anywhere; of a byte, as in padding and empty objects, to memory that others see as well."""
+    if code.action is not Action.STORE:
+        return False
+    return code.space in ("local", "frame", "generic") or _is_byte(code)
+
+
+def _is_byte(code: Code) -> bool:
+    """Whether an access is to a single byte: debug builds store empty objects so, from registers without a value."""
+    return code.form is not None and types.width(code.form.type) == 8 and not code.form.vec

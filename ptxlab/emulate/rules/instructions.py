@@ -30,11 +30,6 @@ def is_members(code: Code, k: int) -> bool:
     return specs[k].name == "membermask"
 
 
-def ends_thread(code: Code) -> bool:
-    """Whether threads end here, and do not return to a caller."""
-    return code.action in (Action.RETURN, Action.EXIT) and code.register < 0
-
-
 def aligned(code: Code) -> bool:
     """Whether a barrier of the block wants whole warps."""
     return code.properties.aligned

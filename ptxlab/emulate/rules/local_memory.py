@@ -1,7 +1,8 @@
 """initcheck: a thread loads bytes of its local memory that nobody has written.
 
 Copies of structures move their padding along, in words that are read whole. So a load from local memory is noted only
-if none of its bytes has been written. `offsets` are those of 32 lanes, each in its own local memory.
+if none of its bytes has been written, and if its result is not merely passed on (see `program.register_flow`).
+`offsets` are those of 32 lanes, each in its own local memory.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.findings import UNINITIALISED
 from ptxlab.emulate.rules.initcheck import ALL_WRITTEN
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, WARP, WRITTEN, Block, Launch
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, WINDOW_SIZE
 
 
 @rule(inline=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, Record, boolean, fill_bytes, rule, u8, u32, u64
+from ptxlab.emulate.language import Pointer, Record, boolean, fill_bytes, rule, u32, u64
 from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
-from ptxlab.emulate.runtime.state import LOCAL, OUT_OF_MEMORY_RANGE, Context, Cta, Warp
+from ptxlab.emulate.runtime.state import LOCAL, OUT_OF_MEMORY_RANGE, Context, Cta, Place, Warp
 
 
 class Piece(Record):
@@ -24,13 +24,6 @@ class Tile(Record):
     length: u32  # bytes of one
     log2: u32  # of the bytes of a piece
     write: u32
-
-
-class Place(Record):
-    """A piece in the host's memory, and the record of written bytes for it."""
-
-    host: Pointer[u8]
-    written: Pointer[u8] | None
 
 
 NEAR = 1 << 24

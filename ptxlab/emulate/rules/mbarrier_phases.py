@@ -13,19 +13,20 @@ Copies that `cp.async.mbarrier.arrive` reports are finished when somebody has wa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
+from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import findings as F
+from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarriers import INIT, INVAL, UPDATE, Operation, operation
+from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.rules.spinning import mbarrier_in_words
-from ptxlab.emulate.runtime.memory import SHARED_WINDOW
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import Action
 
@@ -37,28 +38,6 @@ PROBLEMS = {
 
 Party = tuple[int, int]
 """A code index and the thread (within the block) that executed it."""
-
-
-class Watched(Protocol):
-    """What an engine offers of a block."""
-
-    def release(self, warp: int) -> np.ndarray:
-        """What a warp knows of all warps (a time for each), with all that it has done until now."""
-
-    def acquire(self, warp: int, known: np.ndarray) -> None:
-        """The warp knows that as well from now on."""
-
-    def era(self) -> int:
-        """Changes whenever a barrier of the whole block opens."""
-
-    def group(self, thread: int) -> int:
-        """The number of the group of cp.async that a thread has closed last."""
-
-    def finish(self, thread: int, group: int) -> None:
-        """A thread's copies up to that group have been waited for."""
-
-    def can_run(self) -> Iterator[tuple[int, int]]:
-        """The warps that have not ended, each with a mask of the lanes that wait for nothing but their turn."""
 
 
 @dataclass
@@ -92,12 +71,15 @@ class Mbarrier:
 
 
 class Phases:
-    """The mbarriers of one block (`block`: its linear index); `notes` is where what is wrong goes."""
+    """The mbarriers of one block. can_run: the warps that have not ended, each with a mask of the lanes that wait for
+    nothing but their turn; notes: where what is wrong goes."""
 
     def __init__(
-        self, program: Program, block: int, watched: Watched, notes: dict[tuple[int, int, int], Note], *, race: bool,
+        self, program: Program, block: Block, can_run: Callable[[], Iterator[tuple[int, int]]],
+        notes: dict[tuple[int, int, int], Note], *, race: bool,
     ) -> None:  # fmt: skip
-        self.program, self.block, self.watched, self.notes, self.race = program, block, watched, notes, race
+        self.program, self.block, self.can_run, self.notes, self.race = program, block, can_run, notes, race
+        self.linear = block.linear
         self.all: dict[int, Mbarrier] = {}
         self.gone: dict[int, Party] = {}  # address -> who made it invalid
         self.updates: dict[int, int] = {}  # thread -> its arrivals so far
@@ -117,7 +99,7 @@ class Phases:
             known = self.operations[code.index] = operation(code), spins(self.program, code)
         what, waits_only = known
         self._seen.clear()
-        released = self.watched.release(warp) if what.action == UPDATE and self.race else None
+        released = races.release(self.block, warp) if what.action == UPDATE and self.race else None
         failed = False
         for lane, place, x, old, new in zip(lanes, addresses, asked, before, after, strict=True):
             by, at = (code.index, WARPS * warp + lane), shared_offset(place)
@@ -183,7 +165,7 @@ class Phases:
         if released is not None:
             np.maximum(held.pending, released, out=held.pending)
         if code.action is Action.COPIES_ARRIVE:
-            held.copies.append((phase, thread, self.watched.group(thread)))
+            held.copies.append((phase, thread, self.block.committed[thread]))
         if (old ^ new) >> mbarrier.PHASE_SHIFT & 1:
             held.phase += 1
             held.latest = None
@@ -221,17 +203,17 @@ class Phases:
                 self._note(F.PHASE, by, (own[1], thread), at, phase)
         held.passed[thread] = now
         if self.race:
-            self.watched.acquire(by[1] // WARPS, held.known)
+            races.learn(self.block, by[1] // WARPS, held.known)
         if held.copies:
             for arrived, copier, group in held.copies:
                 if arrived <= phase:
-                    self.watched.finish(copier, group)
+                    self.block.finished[copier] = max(group, self.block.finished[copier])
             held.copies = [c for c in held.copies if c[0] > phase]
         return True
 
     def given(self, thread: int) -> tuple[int, int]:
         """Changes when a thread has let others go on: it arrived somewhere, or a barrier of the block opened."""
-        return self.updates.get(thread, 0), self.watched.era()
+        return self.updates.get(thread, 0), self.block.full
 
     def _judge(self, at: int, held: Mbarrier, last: Wait, phase: int) -> None:
         """A thread goes on to wait for `phase` (or ends): was the last wait that passed one for an old phase?"""
@@ -264,12 +246,12 @@ class Phases:
             for thread, wait in held.waiting.items():
                 if wait.phase == held.phase and held.phase & 1 == wait.parity:
                     spinning[thread // WARPS] = spinning.get(thread // WARPS, 0) | 1 << thread % WARPS
-        return all(not mask & ~spinning.get(warp, 0) for warp, mask in self.watched.can_run())
+        return all(not mask & ~spinning.get(warp, 0) for warp, mask in self.can_run())
 
     def stuck(self) -> Iterator[tuple[int, list[int], int, str]]:
         """The waits that go on: warp, lanes, code index, and what they wait for in words."""
         groups: dict[tuple[int, int, int, int], list[int]] = {}
-        running = dict(self.watched.can_run())
+        running = dict(self.can_run())
         for at, held in self.all.items():
             for thread, wait in held.waiting.items():
                 if not running.get(thread // WARPS, 0) >> thread % WARPS & 1:
@@ -283,7 +265,7 @@ class Phases:
     def unfinished(self) -> None:
         """The launch was stopped: the waits that went on are noted, with who arrived last or made the mbarrier."""
         self._seen.clear()
-        running = dict(self.watched.can_run())
+        running = dict(self.can_run())
         for at, held in self.all.items():
             self._over(at)
             for wait in sorted(held.waiting.values(), key=lambda w: w.by[1]):
@@ -306,7 +288,7 @@ class Phases:
             return
         code, thread = other if other is not None else (-1, 0)
         self.notes[key] = Note(
-            kind, by[0], self.block, by[1] // WARPS, by[1] % WARPS, code, self.block, thread // WARPS, thread % WARPS,
+            kind, by[0], self.linear, by[1] // WARPS, by[1] % WARPS, code, self.linear, thread // WARPS, thread % WARPS,
             at, value,
         )  # fmt: skip
 

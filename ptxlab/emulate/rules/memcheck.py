@@ -1,7 +1,7 @@
 """memcheck: which memory an address leads to, and whether an access may be there. Every access is looked at.
 
 `judge` is the rule. The engines ask it when an access leaves the allocation that its place in the code found last; what
-it says of a wrong access becomes words in `ptxlab.emulate.runtime.faults`. The rules below it are the compiling
+it says of a wrong access becomes words in `ptxlab.emulate.rules.faults`. The rules below it are the compiling
 engine's: they turn a good address into a pointer and remember the allocation for next time.
 """
 
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer, boolean, fill_bytes, first, lanes_of, rule, u8, u16, u32, u64
+from ptxlab.emulate.language import Pointer, boolean, fill_bytes, first, lanes_of, local, rule, u8, u16, u32, u64
 from ptxlab.emulate.language.types import start_of
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.state import (
     GENERIC,
     GLOBAL,
@@ -26,6 +26,7 @@ from ptxlab.emulate.runtime.state import (
     Context,
     Cta,
     MemoryMap,
+    Place,
     Site,
     Warp,
 )
@@ -45,8 +46,9 @@ def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocatio
         (a.address, a.size, a.writable, start_of(a.data), 0 if a.written is None else start_of(a.written), 0, 0)
         for a in live
     ]
+    table = np.array(rows, np.uint64).reshape(-1)  # the fields of `Allocation` are numbers of 8 bytes, in this order
     memory = MemoryMap.new()
-    memory.allocations, memory.count = Allocation.many(np.array(rows, Allocation.dtype).view(np.uint8)), len(live)
+    memory.allocations, memory.count = Allocation.many(table.view(np.uint8)), len(live)
     memory.shared_start = program.shared_start
     memory.shared_size = program.dynamic_start - program.shared_start + launch.shared
     memory.local_size, memory.local_stride = program.local_size, program.local_stride
@@ -262,6 +264,35 @@ def access_lanes(
         if write != 0 and context.found.written is not None:
             fill_bytes(context.found.written, 0xFF, size)
     return REMEMBERED
+
+
+@rule
+def find_lanes(
+    context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32,
+    code: u32, places: Pointer[Place],
+) -> boolean:  # fmt: skip
+    """Where the lanes of an atomic access go, before any of them changes memory. Whether the kernel must stop: a fault
+    is noted then."""
+    site = local(Site, 1)[0]
+    window = u64(SHARED_WINDOW if space == SHARED else 0)  # sites know shared memory by its generic addresses
+    for lane in lanes_of(mask):
+        address = addresses[lane]
+        if known(site, u64(address + window), log2):
+            offset = u64(address + window - site.base)
+            places[lane].host = site.host + offset
+            places[lane].written = None if site.written is None else site.written + offset
+        else:
+            place = resolve(context, cta, warp, lane, address, size, log2, space, 1, site)
+            if place is None:
+                stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
+                return True
+            places[lane].host = place
+            places[lane].written = context.found.written
+    for lane in lanes_of(mask):
+        written = places[lane].written
+        if written is not None:
+            fill_bytes(written, 0xFF, size)
+    return False
 
 
 @rule(inline=True)

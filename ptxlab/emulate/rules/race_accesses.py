@@ -114,8 +114,8 @@ def scattered(
     launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, at: u64, start: u64,
     words: u64, codes: Pointer[u64], mine: u64, mask: u32, write: boolean,
 ) -> u32:  # fmt: skip
-    """Lanes here and there: so many words each, the first of them `at` bytes behind the lane's offset. Gives the lanes
-    that have stored where another lane has stored as well.
+    """Lanes here and there: so many words each, the first of them `at` bytes behind the lane's offset; both are
+    multiples of a word. Gives the lanes that have stored where another lane has stored as well.
 
     The vectors begin with lane 31: the last lane that is scattered to a place stays there, and it is to be the lowest.
     """
@@ -123,27 +123,29 @@ def scattered(
     span = block.full - low
     calm = block.simple != 0
     chosen = lanes(reversed_bits(mask))
-    begin = (widen(reversed_lanes(offsets)) + at) >> first(u32(launch.granule))
-    lane = widen(31 - lane_ids()) | mine
+    begin = widen(reversed_lanes(offsets)) >> first(u32(launch.granule))
+    lane = widen(reversed_lanes(lane_ids()))
     readers = records + stride
     others = readers + stride
     collided: u32 = 0
     for k in range(words):
-        now = lane | codes[k]
-        index = begin + k
+        now = lane | (mine | codes[k])
+        index = begin + (at // launch.granule + k)
         w_fine = lanes_fine(gather(records, index, chosen), now, low, span)
         r_fine = lanes_fine(gather(readers, index, chosen), now, low, span)
-        fine = chosen & w_fine & r_fine
-        if not write and bits(fine) == bits(chosen):  # the usual case of a read: no other one is remembered
-            read(readers, index, now, fine)
+        if not write and all_of(w_fine & r_fine):  # the usual case of a read: no other one is remembered
+            read(readers, index, now, chosen)
             continue
         q_fine = lanes_fine(gather(others, index, chosen), now, low, span)
-        fine = chosen & w_fine & (r_fine & q_fine if write else r_fine | calm)
-        rest = bits(chosen & ~fine)
-        for one in lanes_of(reversed_bits(rest)):  # hazards are noted from lane 0 on
-            word = extract(index, 31 - one)
-            address = start + word * launch.granule
-            hazard(launch, block, records + word, stride, address, extract(now, 31 - one), write)
+        fine = w_fine & (r_fine & q_fine if write else r_fine | calm)
+        rest: u32 = 0
+        if not all_of(fine):  # lanes that do not take part are fine: what they gather is 0
+            rest = bits(~fine)
+            for one in lanes_of(reversed_bits(rest)):  # hazards are noted from lane 0 on
+                word = extract(index, 31 - one)
+                address = start + word * launch.granule
+                hazard(launch, block, records + word, stride, address, extract(now, 31 - one), write)
+        fine &= chosen
         if write:
             scatter(records, index, now, fine)
         else:

@@ -13,7 +13,20 @@ which waits for a later one gets to see it.
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import atomic, boolean, fill_bytes, first, i64, local, rule, u32, u64
+from ptxlab.emulate.language import (
+    atomic,
+    bits,
+    boolean,
+    fill_bytes,
+    first,
+    i64,
+    lanes_of,
+    load_row,
+    local,
+    rule,
+    u32,
+    u64,
+)
 from ptxlab.emulate.rules import barriers, blocks, memcheck
 from ptxlab.emulate.rules.barriers import BARRIERS
 from ptxlab.emulate.rules.mbarriers import still_spinning
@@ -251,12 +264,14 @@ def end_round(context: Context, cta: Cta) -> u32:
     alive: u32 = 0
     waiting: u32 = 0
     free: u32 = 0  # lanes that neither wait nor spin
+    used: u32 = 0  # barriers that somebody waits at, a bit for each
     for k in range(context.warps):
         warp = warp_of(context, cta, k)
         if warp.live != 0:
             alive += 1
             if warp.live == warp.wait:
                 waiting += 1
+            used |= bits(load_row(warp.bar) != 0)
         free = free | warp.live & ~(warp.wait | warp.spins)
     if alive == 0:
         cta.active = 0
@@ -264,8 +279,8 @@ def end_round(context: Context, cta: Cta) -> u32:
         return GO_ON
     opened = False
     if waiting != 0:
-        for barrier in range(BARRIERS):
-            if try_to_open(context, cta, u32(barrier), alive):
+        for barrier in lanes_of(used):
+            if try_to_open(context, cta, barrier, alive):
                 opened = True
     if not opened:
         if waiting == alive or (free == 0 and all_spin(context, cta)):

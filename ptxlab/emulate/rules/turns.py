@@ -29,8 +29,6 @@ from ptxlab.emulate.runtime.state import Context, Turns, Warp
 
 PATIENCE = 4096
 """Loop rounds that lanes may make while others could go as well."""
-POLLING = 256
-"""As many rounds does one count for in a loop that may be one that waits for another thread."""
 TURN = 64
 """How often the rule is asked while a turn lasts."""
 NOWHERE = 0xFFFFFFFF

@@ -49,7 +49,8 @@ class Progress:
         if self._handle is None:
             from IPython.display import DisplayHandle
 
-            self._handle = DisplayHandle()  # type: ignore[no-untyped-call]
+            untyped: Any = DisplayHandle
+            self._handle = untyped()
             self._handle.display(line, raw=True)
         else:
             self._handle.update(line, raw=True)

@@ -122,7 +122,6 @@ class Cta(Record, align=64):
     init_shared: Pointer[u8] | None
     race_shared: Pointer[u64] | None
     race_shared_stride: u64
-    pending_shared: Pointer[u64] | None
 
 
 class Resident(Record):
@@ -154,6 +153,13 @@ class Reel(Record):
     full: u64  # whether a step found no room
 
 
+class Place(Record):
+    """Where an access of one lane goes: in the host's memory, and in the record of written bytes."""
+
+    host: Pointer[u8]
+    written: Pointer[u8] | None
+
+
 class Context(Record, align=64):
     """What a worker works with. `next`, `stop` and `budget` are shared by all workers."""
 
@@ -173,7 +179,6 @@ class Context(Record, align=64):
     slow: u64  # the function for diverged warps, 0 as long as there is none
     entry: u32  # the program counter at which warps begin
     warps: u64  # of a CTA
-    threads: u64
     state_size: u64  # bytes from one warp's state to the next's
     order: Pointer[u32]  # the warps in the order in which they have their turns
     block_order: Pointer[u64] | None  # the CTAs in the order in which they begin; None: as they are

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.rules.faults import access_fault
 from ptxlab.emulate.rules.memcheck import FINE, fits, judge
-from ptxlab.emulate.runtime.faults import access_fault
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, POISON, SHARED_WINDOW, WINDOW_SIZE, Allocation
+from ptxlab.emulate.runtime.memory import POISON, Allocation
 from ptxlab.emulate.runtime.state import LOCAL, PARAM, SHARED, SPACES
-from ptxlab.emulate.step.lanes import DTYPE, LANES, SIGNED, Lanes, one_nan
+from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
 from ptxlab.isa import types
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import form
@@ -65,10 +67,13 @@ class Region:
         return found
 
     def holds(self, offset: np.ndarray, size: int) -> bool:
-        """Whether accesses of `size` aligned bytes at all these offsets lie in it: they fit where the highest does (an
-        address below the base wraps around to a huge offset), and are aligned where their bits together are."""
-        highest = int(np.maximum.reduce(offset))
-        return fits(highest, size, self.size) and not int(np.bitwise_or.reduce(offset)) & (size - 1)
+        """Whether accesses of `size` aligned bytes at all these offsets lie in it. They are aligned if their bits
+        together are, and fit if the highest does (an address below the base wraps around to a huge offset); all bits
+        together are no less than that, and mostly tell without another look."""
+        together = int(np.bitwise_or.reduce(offset))
+        if together & (size - 1):
+            return False
+        return fits(together, size, self.size) or fits(int(np.maximum.reduce(offset)), size, self.size)
 
     def mark(self, index: np.ndarray, dtype: np.dtype[Any]) -> None:
         """Remembers that elements of this type were stored to."""

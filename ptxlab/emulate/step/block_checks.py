@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules import launches, races
+from ptxlab.emulate.rules import launches
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.mbarrier_phases import Phases
 from ptxlab.emulate.rules.records import Block
@@ -44,7 +43,7 @@ class BlockChecks:
             record.followed, record.value_count = len(checker.flow.registers), len(checker.flow.registers) * warps
             record.values = Pointer(np.zeros(record.value_count, np.uint32))
         started(self.record, run.index)
-        self.phases = Phases(checker.program, run.index, self, checker.notes, race=checker.race)
+        self.phases = Phases(checker.program, self.record, run.can_run, checker.notes, race=checker.race)
 
     # -- mbarriers
 
@@ -63,29 +62,3 @@ class BlockChecks:
         places, wanted = addresses[lanes].tolist(), asked[lanes].tolist()
         if self.phases.operated(code, w.warp, lanes, places, wanted, before, after) and w.machine.checker.sync:
             raise self.run.deadlock()
-
-    # -- what `Phases` asks for
-
-    def release(self, warp: int) -> np.ndarray:
-        """What a warp knows, with all that it has done."""
-        return races.release(self.record, warp)
-
-    def acquire(self, warp: int, known: np.ndarray) -> None:
-        """The warp has learnt that."""
-        races.learn(self.record, warp, known)
-
-    def era(self) -> int:
-        """When the last barrier of the whole block opened."""
-        return self.record.full
-
-    def group(self, thread: int) -> int:
-        """The group of cp.async that a thread has closed last."""
-        return self.record.committed[thread]
-
-    def finish(self, thread: int, group: int) -> None:
-        """A thread's copies have been waited for."""
-        self.record.finished[thread] = max(group, self.record.finished[thread])
-
-    def can_run(self) -> Iterator[tuple[int, int]]:
-        """The lanes that wait for nothing."""
-        yield from self.run.can_run()

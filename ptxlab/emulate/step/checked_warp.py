@@ -9,13 +9,14 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer, bits, lanes_of
 from ptxlab.emulate.language import first as lowest
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.records import CODE
 from ptxlab.emulate.step.access import Region, Touch
-from ptxlab.emulate.step.lanes import LANES, mask_bits
+from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
@@ -49,7 +50,6 @@ class CheckedWarp(Warp):
 
     def _look(self, address: Value, what: str, values: tuple[Any, ...] | None) -> None:
         site, touches, self.touches = self.site, self.touches, None
-        self.machine.checker.begin()
         for region, index, mask in self._located(site, address, what):
             self._accessed(site.code, what, region, index << site.shift, mask, site.size, values)
         self.touches = touches
@@ -110,7 +110,7 @@ class CheckedWarp(Warp):
         """Lanes access their local memory, which is followed as well."""
         checker, block = self.machine.checker, self.spaces.check.record
         checker.offsets.array[:] = start
-        if what != "store" and code.instruction is not None:
+        if what != "store" and code.index not in checker.flow.carried:
             given = mask, checker.offsets, size, code.index, int(region.base)
             local_memory.loaded(checker.record, block, self.warp, *given)
         if what != "load":
@@ -144,8 +144,7 @@ class CheckedWarp(Warp):
         if values is not None:
             checker.storing(region, values, base + low)
         where = launch, block, self.warp, lanes, records, race.stride
-        first = offsets[lowest(lanes)]
-        if not write and bits(offsets.array == first) & lanes == lanes:
+        if not write and bits(offsets.array == (first := offsets[lowest(lanes)])) & lanes == lanes:
             race_accesses.at_one_address(*where, first, base + low, pieces, members, write)
         else:
             pattern = IN_ONE_ALLOCATION

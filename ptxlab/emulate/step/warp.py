@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.rules.turns import forget, next_lane, smallest_goes
-from ptxlab.emulate.runtime.faults import unravel
 from ptxlab.emulate.runtime.state import Turns
 from ptxlab.emulate.step.access import Access, Spaces
-from ptxlab.emulate.step.lanes import DTYPE, LANES, mask_bits
+from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.isa.machine import Value
 from ptxlab.isa.special import SPECIAL
 
@@ -201,7 +202,7 @@ class Warp(Access):
             which = "xyz".index(axis)
             if register == "%tid":
                 threads = self.warp * LANES + np.arange(LANES)
-                return unravel(threads, launch.block)[which].astype(np.uint32)  # type: ignore[arg-type, attr-defined]
+                return unravel(threads, launch.block)[which].astype(np.uint32)
             value = {
                 "%ntid": launch.block, "%nctaid": launch.grid, "%ctaid": unravel(self.block_index, launch.grid),
             }.get(register)  # fmt: skip

@@ -62,9 +62,9 @@ def formatted(text: str, raw: bytes, string: Callable[[int], str]) -> str:
         at = -(-at // size) * size
         if at + size > len(raw):
             return 0
-        (value,) = struct.unpack_from(f"<{code}", raw, at)
+        value: int | float = struct.unpack_from(f"<{code}", raw, at)[0]
         at += size
-        return value  # type: ignore[no-any-return]
+        return value
 
     def convert(match: re.Match[str]) -> str:
         flags, width, precision, length, kind = match.groups()

@@ -1,17 +1,25 @@
-"""Special registers, other lanes' values, address windows and the carry flag, as LLVM IR."""
+"""The machine that semantics are run on to compile them: operations on values, special registers, lanes, memory.
+
+It is the `Machine` of `ptxlab.isa.machine`. What it must know beside its operands it asks of the emitter's parts.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
-from ptxlab.emulate.jit.values import BITS, LLVM, Ops, Value, constant
+from ptxlab.emulate.jit.values import BITS, LLVM, Address, Ops, Value, constant
 from ptxlab.emulate.language import Record
-from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.isa import types
 from ptxlab.isa.special import SPECIAL
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
+    from ptxlab.isa.table import Form
 
 _LANES = np.arange(W, dtype=np.uint64)
 _LANE_MASKS = {
@@ -21,12 +29,26 @@ _LANE_MASKS = {
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
 
 
-class Specials(Ops):
-    """The part of the Machine that looks at where a lane is."""
+class LaneMachine(Ops):
+    """The machine: `Ops` and what needs the emitter's parts."""
 
-    mask_bits: str
-    slow: bool
-    program: Program
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e.t)
+        self.e = e
+
+    # -- memory
+    def load(self, i: Form, address: Address) -> Any:
+        return self.e.memory.load(address)
+
+    def store(self, i: Form, address: Address, value: Any) -> None:
+        self.e.memory.store(address, value)
+
+    def atom(self, i: Form, address: Address, *values: Any) -> Any:
+        return self.e.atomics.atom(i, address, *values)
+
+    # -- where a lane is
+    def active(self) -> Value:
+        return Value(self.e.active.vector, "i1", False)
 
     def special(self, name: str) -> Value:
         base, _, axis = name.partition(".")
@@ -40,22 +62,22 @@ class Specials(Ops):
         }  # fmt: skip
         if base in fields and axis in "xyz":
             record, field = fields[base]
-            return self._field(record, f"{field}_{axis}", "i32")
+            return self.field(record, f"{field}_{axis}", "i32")
         if name == "%laneid":
             return self.lane_id()
         if name in _LANE_MASKS:
             return constant(_LANE_MASKS[name].astype(np.uint32), "i32")
         if name == "%warpid":
-            return self._field(S.Warp, "warp_id", "i32")
+            return self.field(S.Warp, "warp_id", "i32")
         if name == "%nwarpid":
-            return self.trunc("i32", self._field(S.Context, "warps", "i64"))
+            return self.trunc("i32", self.field(S.Context, "warps", "i64"))
         if name in ("%clock64", "%globaltimer"):
             return self._clock()
         if name in ("%clock", "%globaltimer_lo"):
             return self.trunc("i32", self._clock())
         if name in ("%clock_hi", "%globaltimer_hi"):
             return self.trunc("i32", self.lshr(self._clock(), self.const("i64", 32)))
-        program = self.program
+        program = self.e.program
         if name in ("%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size"):
             # All of it, with what the system reserves, or the dynamic part alone.
             static = program.dynamic_start - program.shared_start
@@ -67,13 +89,13 @@ class Specials(Ops):
         lane = types.lane(SPECIAL[name].type)
         return self.const(lane, 0)  # %smid, %gridid, %cluster_ctaid ...: the first of its kind
 
-    def _field(self, record: type[Record], path: str, type_: str) -> Value:
+    def field(self, record: type[Record], path: str, type_: str) -> Value:
         """A field of the worker's context, of the CTA or of the warp."""
         return Value(self.t.let(f"load {LLVM[type_]}, ptr {self.t.field(record, path)}"), type_, True)
 
     def _clock(self) -> Value:
         """A clock that ticks once for each warp-instruction of this worker: the same in every run."""
-        before, size, left = (self._field(S.Context, name, "i64") for name in ("clock", "quantum_size", "quantum"))
+        before, size, left = (self.field(S.Context, name, "i64") for name in ("clock", "quantum_size", "quantum"))
         return self.add(before, self.sub(size, left))
 
     def window(self, space: str) -> Value:
@@ -91,7 +113,7 @@ class Specials(Ops):
     # -- other lanes
     def ballot(self, a: Value) -> Value:
         bits = self.t.let(f"bitcast <{W} x i1> {self.vector(a)} to i32")
-        return Value(self.t.let(f"and i32 {bits}, {self.mask_bits}"), "i32", True)
+        return Value(self.t.let(f"and i32 {bits}, {self.e.active.bits}"), "i32", True)
 
     def lane_read(self, a: Value, index: Value) -> Value:
         if a.uniform:
@@ -117,7 +139,9 @@ class Specials(Ops):
         return Value(self.t.let(f"bitcast i32 {bits} to <{W} x i1>"), "i1", False)
 
     def carry_set(self, carry: Value) -> None:
-        new = self.t.let(f"and i32 {self.t.let(f'bitcast <{W} x i1> {self.vector(carry)} to i32')}, {self.mask_bits}")
-        kept = self.t.let(f"xor i32 {self.mask_bits}, -1")
+        new = self.t.let(
+            f"and i32 {self.t.let(f'bitcast <{W} x i1> {self.vector(carry)} to i32')}, {self.e.active.bits}"
+        )
+        kept = self.t.let(f"xor i32 {self.e.active.bits}, -1")
         old = self.t.let(f"and i32 {self.t.let('load i32, ptr %carry.at')}, {kept}")
         self.t.do(f"store i32 {self.t.let(f'or i32 {new}, {old}')}, ptr %carry.at")

@@ -1,0 +1,94 @@
+"""The active mask: which lanes run a block, and which of them the instruction that is being emitted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.program.model import Code
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
+
+
+class ActiveMask:
+    """Lanes as SSA values: `bits` is an i32, `vector` a <32 x i1>. `guard` holds in the lanes that are active."""
+
+    def __init__(self, e: Emitter) -> None:
+        self.e, self.t = e, e.t
+        self.bits, self.vector = "", ""
+        self.block_bits, self.block_vector = "", ""
+        self.guard: Value | None = None
+
+    def begin(self, bits: str) -> None:
+        """At a label: these lanes run."""
+        self.block_bits = bits
+        self.block_vector = self.lanes(bits)
+        self.bits, self.vector = bits, self.block_vector
+
+    def lanes(self, bits: str) -> str:
+        """Bits as a vector."""
+        return self.t.let(f"bitcast i32 {bits} to <{W} x i1>")
+
+    def guarded(self, code: Code) -> None:
+        """Narrows the mask to the lanes whose guard holds."""
+        self.all_of_block()
+        if code.guard is None:
+            return
+        held = self.e.registers.read(code.guard[0])
+        if code.guard[1]:
+            held = self.e.machine.not_(held)
+        self.guard = held
+        if held.uniform:
+            self.bits = self.t.let(f"select i1 {held.text}, i32 {self.block_bits}, i32 0")
+        else:
+            bits = self.t.let(f"bitcast <{W} x i1> {held.text} to i32")
+            self.bits = self.t.let(f"and i32 {bits}, {self.block_bits}")
+        self.vector = self.lanes(self.bits)
+
+    def all_of_block(self) -> None:
+        """All lanes that run the block are active."""
+        self.guard = None
+        self.bits, self.vector = self.block_bits, self.block_vector
+
+    # -- facts about the active lanes
+
+    def none(self) -> str:
+        """i1: whether no lane is active."""
+        return self.t.let(f"icmp eq i32 {self.bits}, 0")
+
+    def any(self) -> str:
+        """i1: whether a lane is active."""
+        return self.t.let(f"icmp ne i32 {self.bits}, 0")
+
+    def whole_block(self) -> str:
+        """i1: whether all lanes that run the block are active."""
+        return self.t.let(f"icmp eq i32 {self.bits}, {self.block_bits}")
+
+    def first(self, bits: str = "") -> str:
+        """i32: the lowest of these lanes, 32 if there is none."""
+        return self.t.call("i32", "llvm.cttz.i32", [("i32", bits or self.bits), ("i1", "false")])
+
+    def count(self, bits: str = "") -> str:
+        """i64: how many lanes these are."""
+        return self.t.let(f"zext i32 {self.t.call('i32', 'llvm.ctpop.i32', [('i32', bits or self.bits)])} to i64")
+
+    def where(self, condition: Value) -> str:
+        """i32: the active lanes in which an i1 holds."""
+        bits = self.t.let(f"bitcast <{W} x i1> {self.e.machine.vector(condition)} to i32")
+        return self.t.let(f"and i32 {bits}, {self.bits}")
+
+    def where_not(self, condition: Value) -> str:
+        """i32: the active lanes in which an i1 fails."""
+        if condition.uniform:
+            return self.t.let(f"select i1 {condition.text}, i32 0, i32 {self.bits}")
+        bits = self.t.let(f"bitcast <{W} x i1> {self.e.machine.vector(condition)} to i32")
+        return self.t.let(f"and i32 {self.t.let(f'xor i32 {bits}, -1')}, {self.bits}")
+
+    def first_value(self, value: Value) -> str:
+        """The scalar of the lowest active lane."""
+        if value.uniform:
+            return value.text
+        lane = self.first()
+        return self.t.let(f"extractelement {value.llvm} {value.text}, i32 {self.t.let(f'and i32 {lane}, 31')}")

@@ -1,0 +1,147 @@
+"""What the checks' instruments share: which checks there are, tables of accesses, calls of rules about accesses.
+
+All work is done out of line, by rules, and for many accesses at once: they are told by tables what each access covers.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit import lane_by_lane
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.copies import copies
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
+from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules import initcheck, local_memory, races, records
+from ptxlab.emulate.rules import instructions as rules
+from ptxlab.emulate.rules.accesses import READS
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
+
+THERE = "%check.launch", "%check.block", "%check.warp"
+"""What rules about a warp are handed first."""
+Members = list[tuple[int, int, int]]
+"""Accesses that are looked at together: code index, offset from their lowest address, bytes."""
+
+
+class Checks(Part):
+    """`init`, `race`, `sync`: what is checked."""
+
+    def __init__(self, e: Emitter, checks: frozenset[str]) -> None:
+        super().__init__(e)
+        self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
+        self._copies = any(map(copies, self.program.codes))
+
+    @functools.cached_property
+    def flow(self) -> RegisterFlow:
+        """What is followed of registers, for initcheck."""
+        return register_flow(self.program)
+
+    def may_be_copied(self, code: Code) -> bool:
+        """Whether an access may touch what a cp.async is still copying."""
+        return self.sync and code.space in ("shared", "generic") and self._copies
+
+    def if_shared(self, code: Code, start: str, lanes: str) -> str:
+        """These lanes; none of them where the accesses lie elsewhere: their allocation begins at `start`."""
+        if code.space == "shared":
+            return lanes
+        inside = self.t.let(f"icmp eq i64 {start}, {SHARED_WINDOW + self.program.shared_start}")
+        return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
+
+    def touch_copied(self, mask: str, members: str) -> None:
+        """Accesses to shared memory may touch what a cp.async is still copying; %addrs holds the offsets."""
+        start = self.program.shared_start + (SHARED_WINDOW if self.e.code.space == "generic" else 0)
+        self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
+
+    def copied(self, code: Code, places: Value, size: int) -> None:
+        """Accesses anywhere: those that lie in shared memory may touch what a cp.async is still copying."""
+        inside = self.active.bits
+        if code.space == "generic":
+            places = self.m.sub(places, self.m.const("i64", SHARED_WINDOW))
+            within = self.m.vector(self.m.ult(places, self.m.const("i64", WINDOW_SIZE)))
+            inside = self.t.let(f"and i32 {inside}, {self.t.let(f'bitcast <{W} x i1> {within} to i32')}")
+        offsets = self.m.vector(self.m.trunc("i32", self.m.sub(places, self.m.const("i64", self.program.shared_start))))
+        self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        self.touch_copied(inside, self.members([(code.index, 0, size)]))
+
+    def if_any(self, lines: list[str]) -> None:
+        """Instructions to be run if any lane executes this one."""
+        t = self.t
+        if self.e.code.guard is None:
+            for line in lines:
+                t.do(line)
+            return
+        with t.unless(self.active.none()):
+            for line in lines:
+                t.do(line)
+
+    def unwritten(self, mask: str, written: str, start: str, members: str) -> None:
+        """Notes what lanes read that was not written; %addrs holds their offsets."""
+        self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
+
+    def stored(self, code: Code, mask: str, pattern: str, offset: int, size: int) -> None:
+        """Lanes store to shared memory; %addrs holds their offsets."""
+        given = str(offset), str(size), str(self.flags(code.index)), str(self.program.shared_start)
+        self.t.do(call(initcheck.stored, *THERE, mask, "%init.shared", "%addrs", pattern, *given))
+
+    def each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
+        """The addresses in %addrs, lane by lane. kind: READS, WRITES or CHANGES."""
+        looks = kind != READS or code.index not in self.flow.carried
+        if self.init and looks and code.space == "generic" and self.program.local_size:
+            given = *THERE, self.active.bits, "%addrs", str(extra), str(size), str(code.index), str(kind)
+            self.t.do(call(local_memory.accessed_anywhere, *given))
+        flags = rules.strong(code) << records.STRONG
+        places = "%addrs", str(extra), str(size), str(size.bit_length() - 1), str(S.SPACES[space or code.space])
+        access = str(code.index << records.CODE | flags)
+        self.t.do(call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.active.bits, *places, str(kind), access))
+
+    # -- tables --------------------------------------------------------------------------------------------------------
+
+    def _listed(self, rows: list[int]) -> str:
+        return self.e.constant("checked", "i64", rows, align=", align 64")
+
+    def flags(self, index: int) -> int:
+        return index << records.CODE | rules.strong(self.program.codes[index]) << records.STRONG
+
+    def members(self, members: Members) -> str:
+        rows = [len(members)]
+        for index, offset, size in members:
+            rows += [offset, size, self.flags(index)]
+        return self._listed(rows)
+
+    def pieces(self, members: Members) -> str:
+        grain = races.granule(self.program)
+        words: dict[int, int] = {}
+        for index, offset, size in members:
+            for word in range(offset // grain, -(-(offset + size) // grain)):
+                words.setdefault(word, self.flags(index))
+        runs = _runs(sorted(words))
+        rows = [len(runs)]
+        for first, last in runs:
+            codes = [words[k] for k in range(first, last)]
+            rows += [first * grain, last - first, *codes, *[0] * (-len(codes) % 16)]
+        return self._listed(rows)
+
+    def ranges(self, members: Members) -> str:
+        covered = {byte for _, offset, size in members for byte in range(offset, offset + size)}
+        runs = _runs(sorted(covered))
+        return self._listed([len(runs), *[x for first, last in runs for x in (first, last - first)]])
+
+
+def _runs(sorted_numbers: list[int]) -> list[tuple[int, int]]:
+    """Stretches (first, behind the last) of numbers that follow each other."""
+    runs: list[tuple[int, int]] = []
+    for n in sorted_numbers:
+        if runs and runs[-1][1] == n:
+            runs[-1] = runs[-1][0], n + 1
+        else:
+            runs.append((n, n + 1))
+    return runs

@@ -1,0 +1,81 @@
+"""What an instruction does that does not end a block: its semantics, run on the machine to compile them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules.faults import unsupported
+from ptxlab.isa.actions import Action
+
+
+class Execution(Part):
+    """Instructions between labels."""
+
+    def emit(self, code: Code) -> None:
+        """An instruction, and what instruments add before and after it."""
+        after = [then for instrument in self.e.instruments if (then := instrument.before(code))]
+        self._emit(code)
+        for then in reversed(after):
+            then()
+
+    def _emit(self, code: Code) -> None:
+        if code.copy is not None:
+            self._copy(*code.copy)
+            return
+        if code.action is Action.TAKE_REDUCED:
+            self._reduced(code)
+            return
+        assert code.form is not None
+        sem, operands = code.form.op.sem, self.e.operands
+        if code.form.op.kind in ("none", "flow"):  # no effect on results; `bar.warp.sync` of a warp that has converged
+            return
+        if code.form.op.kind == "warp":
+            self.e.matrices.emit(code)
+            return
+        if code.form.op.kind == "async":
+            (self.e.mbarriers if code.properties.mbarrier else self.e.copies).emit(code)
+            return
+        if sem is None:
+            raise unsupported(self.program, code)
+        sources = [operands.read(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
+        self.results(code, sem(self.m, code.form, *sources))
+
+    def results(self, code: Code, result: Any) -> None:
+        """Writes what semantics gave."""
+        results = (result,) if len(code.dests) == 1 or not isinstance(result, tuple) else result
+        for dest, type_, r in zip(code.dests, code.dest_types, results, strict=False):
+            self.e.operands.write(dest, type_, r)
+
+    def _reduced(self, code: Code) -> None:
+        """Behind `bar.red`: what the barrier found goes into the destination."""
+        form, m = code.form, self.m
+        assert form is not None
+        yes, asked = m.field(S.Warp, "yes", "i32"), m.field(S.Warp, "asked", "i32")
+        if form.operation == "popc":
+            result = yes
+        elif form.operation == "and":
+            result = m.eq(yes, asked)
+        else:
+            result = m.ne(yes, m.const("i32", 0))
+        self.e.operands.write(code.dests[0], code.dest_types[0], result)
+
+    def _copy(self, source: int, dest: int, size: int) -> None:
+        """Arguments and results of a call, from frame to frame in every lane."""
+        each, transfers = self.program.local_stride, self.e.memory.transfers
+        lanes = "<" + ", ".join(f"i64 {k * each}" for k in range(W)) + ">"
+        at = 0
+        while at < size:
+            step = next(n for n in (8, 4, 2, 1) if n <= size - at and (source + at) % n == 0 and (dest + at) % n == 0)
+            pointers = []
+            for frame in (source, dest):
+                base = self.t.let(f"getelementptr i8, ptr %local, i64 {frame + at}")
+                pointers.append(self.t.let(f"getelementptr i8, ptr {base}, <{W} x i64> {lanes}"))
+            value = transfers.gather(f"i{8 * step}", pointers[0])
+            transfers.scatter(f"i{8 * step}", pointers[1], value.text)
+            at += step
+        for instrument in reversed(self.e.instruments):
+            instrument.copied_frame(source, dest, size)

@@ -1,0 +1,83 @@
+"""What an instrument (counters, checks, a trace) may add to emitted code: a hook for each event in it.
+
+Instruments enclose what they watch: hooks before an event run in the order of `Emitter.instruments`, those after it in
+the opposite order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ptxlab.emulate.jit.groups import Group
+from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.transfer import Seen
+from ptxlab.emulate.jit.values import Address, Value
+from ptxlab.emulate.program.model import Block, Code
+
+After = Callable[[], None]
+"""What a hook before an event leaves to be called after it."""
+
+
+class Instrument(Part):
+    """An instrument that watches nothing. Each overrides the hooks that it needs; all of them emit code."""
+
+    # -- the function and its blocks
+
+    def enters(self) -> None:
+        """The function's entry: here is loaded what is needed all over."""
+
+    def begins(self) -> None:
+        """A label. What was computed before it may not have been."""
+
+    def stays(self) -> str:
+        """i1: whether a warp stays in the slow function though it has converged; "" for no warp."""
+        return ""
+
+    # -- one instruction
+
+    def guarded(self, code: Code) -> None:
+        """The active mask is that of this instruction, its guard applied."""
+
+    def before(self, code: Code) -> After | None:
+        """Before an instruction that does not end a block; what is returned is called after it."""
+
+    def ends(self, code: Code) -> None:
+        """Before an instruction that ends a block."""
+
+    def branches(self, target: Value | None) -> None:
+        """Lanes whose guard holds go to a program counter, the others on. None: the lanes that go there end."""
+
+    # -- memory
+
+    def located(self, group: Group, uniform: bool) -> None:
+        """The addresses of a group of accesses have been checked."""
+
+    def accesses(self, seen: Seen) -> None:
+        """Before the data of a load or store move; its addresses are good."""
+
+    def accessed_local(self, address: Address, size: int, stores: bool) -> None:
+        """After a load or store of local memory."""
+
+    def copied_frame(self, source: int, dest: int, size: int) -> None:
+        """After arguments or results of a call have been copied from frame to frame."""
+
+    def atomic(self, address: Address) -> After | None:
+        """Before an atomic operation; what is returned is called after it."""
+
+    def tile(self, code: Code, address: Value, stride: Value | None) -> None:
+        """After a wmma load or store. stride: elements from one row or column to the next, if given."""
+
+    # -- lanes that meet
+
+    def arrives(self, code: Code) -> None:
+        """Lanes come to an instruction at which lanes of their warp meet."""
+
+    def met(self, code: Code, brought: list[Any] | None) -> None:
+        """Lanes have met there. brought: their operands, if they came one by one."""
+
+    def barrier(self, block: Block, code: Code) -> None:
+        """Before lanes come to a barrier of the CTA."""
+
+    def barrier_arrives(self, offset: str) -> None:
+        """Before lanes arrive at a barrier without waiting. offset: four times the barrier's number, an i64."""

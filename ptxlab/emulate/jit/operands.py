@@ -1,0 +1,132 @@
+"""Operands and results: how the semantics of one instruction get their sources and where their results go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.values import BITS, Address, Value, constant
+from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Source, Symbol
+from ptxlab.isa import types
+from ptxlab.isa.convert import unpack
+
+
+class Operands(Part):
+    """Operands of the instruction that is being emitted."""
+
+    def read(self, source: Source | None, type_: str) -> Any:
+        """What semantics are given for a source: a value, a tuple of them, an `Address`, an int or nothing."""
+        if source is None:
+            return None
+        if isinstance(source, Mem):
+            return Address(self.base(source), source.offset)
+        if isinstance(source, Group):
+            element = self._element_type(type_, len(source.elements))
+            return tuple(self.read(e, element) for e in source.elements)
+        if isinstance(source, Literal):
+            if type_ == "int":
+                return source.value
+            if type_ == "any":
+                type_ = "b64" if source.kind == "int" else source.kind
+            return self._immediate(source, types.lane(type_), type_)
+        if isinstance(source, Inverted):
+            return self.m.not_(self.e.registers.read(source.operand.index))
+        if isinstance(source, Symbol):
+            return self.m.const(types.lane(type_), source.value)
+        value = self.e.registers.read(source.index) if isinstance(source, Reg) else self.m.special(source.name)
+        if type_ == "vec":
+            assert self.e.code.form is not None
+            type_ = str(self.e.code.form.type)
+        return value if type_ in ("any", "int") else self._resize(value, types.lane(type_), signed=False)
+
+    def _immediate(self, source: Literal, lane: str, type_: str) -> Value:
+        """An immediate as an operand; `0f` literals keep every bit, NaN payloads included."""
+        if source.kind == lane:
+            bits = np.uint32(source.bits) if lane == "f32" else np.uint64(source.bits)
+            return constant(np.full(W, bits).view(np.float32 if lane == "f32" else np.float64), lane)
+        return self.m.const(lane, source.as_type(type_))
+
+    def _element_type(self, type_: str, count: int) -> str:
+        """The type of one of `count` elements: `.v4.f32` holds f32, `{a, b}` of a b64 holds b32."""
+        form = self.e.code.form
+        assert form is not None
+        if form.op.kind == "warp" or type_ == "any":
+            return "any"
+        if type_ == "vec" or form.vec:
+            return str(form.type)
+        return f"b{types.width(type_) // count}"
+
+    def base(self, mem: Mem) -> Value:
+        """The base of an address: a register's value, or a constant."""
+        if isinstance(mem.base, Reg):
+            return self.e.registers.read(mem.base.index)
+        return self.m.const("i32" if self.e.code.space == "shared" else "i64", int(mem.base.value))
+
+    def _resize(self, value: Value, lane: str, *, signed: bool) -> Value:
+        """A value as another lane type: reinterpreted at the same width, cut or extended otherwise."""
+        have, want = BITS[value.type], BITS[lane]
+        if value.type == lane:
+            return value
+        if have == want:
+            return self.m.bitcast(lane, value)
+        as_int = value if value.type[0] == "i" else self.m.bitcast(f"i{have}", value)
+        target = f"i{want}"
+        if have > want:
+            cut = self.m.trunc(target, as_int)
+        else:
+            cut = self.m.sext(target, as_int) if signed else self.m.zext(target, as_int)
+        return cut if lane == target else self.m.bitcast(lane, cut)
+
+    def write(self, dest: Reg | Group | None, type_: str, result: Any) -> None:
+        """Puts a result where it belongs."""
+        if dest is None or result is None:
+            return
+        if isinstance(dest, Group):
+            if not isinstance(result, tuple):  # `mov.b64 {a, b}, c`
+                result = unpack(self.m, type_, len(dest.elements), result)
+            element_type = self._element_type(type_, len(dest.elements))
+            for element, part in zip(dest.elements, result, strict=True):
+                if isinstance(element, Reg):
+                    self.write(element, element_type, part)
+            return
+        lane = self.program.registers[dest.index].lane
+        if type_ == "vec":
+            assert self.e.code.form is not None
+            type_ = str(self.e.code.form.type)
+        signed = type_ in types.WIDTH and types.is_signed(type_)
+        self.e.registers.write(dest.index, self._resize(result, lane, signed=signed))
+
+    def named(self, code: Code, name: str) -> tuple[Source | None, str]:
+        """A source and its type, by its name in the instruction's syntax."""
+        k = self.position(code, name)
+        return code.sources[k], code.source_types[k]
+
+    def position(self, code: Code, name: str) -> int:
+        """Which of the sources has this name."""
+        assert code.form is not None
+        return [s.name for s in code.form.op.operands if s.role != "dst"].index(name)
+
+    def read_named(self, code: Code, name: str, type_: str = "") -> Any:
+        """The value of a source, by its name in the instruction's syntax."""
+        source, own = self.named(code, name)
+        return self.read(source, type_ or own)
+
+    def address(self, code: Code, name: str) -> Value:
+        """The address in a source, as wide as it is written."""
+        mem, _ = self.named(code, name)
+        assert isinstance(mem, Mem)
+        return self.address_in(mem)
+
+    def address_in(self, mem: Mem) -> Value:
+        """An address operand."""
+        base = self.base(mem)
+        return self.m.add(base, self.m.const(base.type, mem.offset))
+
+    def number(self, code: Code, name: str) -> int:
+        """A literal source."""
+        source, _ = self.named(code, name)
+        assert isinstance(source, Literal)
+        return int(source.value)

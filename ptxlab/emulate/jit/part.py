@@ -1,0 +1,15 @@
+"""What the parts of an emitter have in common: the emitter, its text, its operations on values, its active mask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
+
+
+class Part:
+    """One of the things that an emitter has. What it writes goes into the emitter's text."""
+
+    def __init__(self, e: Emitter) -> None:
+        self.e, self.t, self.m, self.active, self.program = e, e.t, e.machine, e.active, e.program

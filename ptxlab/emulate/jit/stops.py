@@ -1,0 +1,64 @@
+"""Where a kernel stops with a fault: it is noted for the runner to explain, and the warp's function returns."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.jit import state as S
+from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.program.model import Code
+
+
+class Stops(Part):
+    """Faults in emitted code."""
+
+    def record(self, kind: int, code: str, lane: str, address: str) -> None:
+        """Notes a fault."""
+        self.t.do(f"call void @record(ptr %ctx, ptr %ws, i32 {kind}, i32 {code}, i32 {lane}, i64 {address})")
+
+    def if_any(self, bad: str, address: Value, flag: int = 0) -> None:
+        """Where any lane of `bad` (an i32) goes out of range, the first of them does."""
+        t = self.t
+        with t.unless(t.let(f"icmp eq i32 {bad}, 0"), cold=True, to="fault"):
+            lane = self.active.first(bad)
+            if address.uniform:
+                at = address.text
+            else:
+                at = t.let(f"extractelement {address.llvm} {address.text}, i32 {lane}")
+            at = at if address.type == "i64" else t.let(f"zext i32 {at} to i64")
+            self.record(S.OUT_OF_MEMORY_RANGE, f"{self.e.code.index | flag}", lane, at)
+
+    def always(self, address: int) -> None:
+        """This access is out of range whenever a lane executes it."""
+        lane = self.active.first()
+        self.record(S.OUT_OF_MEMORY_RANGE, f"{self.e.code.index}", lane, str(address))
+        after = self.t.label()
+        self.t.do(f"br i1 {self.active.any()}, label %fault, label %{after}")
+        self.t.at(after)
+
+    def if_called(self, answer: str) -> None:
+        """Where a function has noted a fault and answers something else than 0."""
+        self.t.fault_unless(self.t.let(f"icmp eq i32 {answer}, 0"))
+
+    def unless_all_lanes(self, code: Code, came: str) -> None:
+        """An instruction of the whole warp, executed by a part of it. came: the lanes that came here, if a guard may
+        have sent some of them on."""
+        t = self.t
+        with t.unless(t.let(f"icmp eq i32 {self.active.bits}, -1"), cold=True, to="fault"):
+            wide = t.let(f"zext i32 {self.active.bits} to i64")
+            if came:
+                by_guard = t.let(f"icmp ne i32 {self.active.bits}, {came}")
+                flag = t.let(f"select i1 {by_guard}, i64 {1 << 32}, i64 0")
+                wide = t.let(f"or i64 {wide}, {flag}")
+            self.record(S.INCOMPLETE, str(code.index), "0", wide)
+
+    def unless_same(self, code: Code, value: Value | None) -> None:
+        """An operand in which a lane has another value than lane 0."""
+        if value is None or value.uniform:
+            return
+        t = self.t
+        first = self.m.vector(self.m.lane_0(value))
+        other = t.let(f"icmp ne {value.llvm} {value.text}, {first}")
+        bits = t.let(f"bitcast <{W} x i1> {other} to i32")
+        with t.unless(t.let(f"icmp eq i32 {bits}, 0"), cold=True, to="fault"):
+            self.record(S.DISAGREE, str(code.index), self.active.first(bits), "0")
