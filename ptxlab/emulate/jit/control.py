@@ -10,6 +10,7 @@ from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules.instructions import is_members
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
@@ -84,6 +85,17 @@ class Control(Part):
     def _branches(self, target: Value | None) -> None:
         for instrument in self.e.instruments:
             instrument.branches(target)
+
+    def waiting(self, block: Block, bits: str) -> str:
+        """i32: of these lanes, at a block that begins with an exchange under a guard, those that take part and name
+        others that do not."""
+        code = self.e.code = self.program.codes[block.first]
+        self.e.begin(bits)
+        self.active.guarded(code)
+        absent = Value(self.t.let(f"xor i32 {self.active.bits}, {bits}"), "i32", True)
+        at = next(k for k in range(len(code.sources)) if is_members(code, k))
+        named = self.m.and_(self.e.operands.read(code.sources[at], "b32"), absent)
+        return self.active.where(self.m.ne(named, self.m.const("i32", 0)))
 
     # -- ends of threads -----------------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.model import Block
-from ptxlab.emulate.rules.instructions import is_members
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
@@ -62,19 +61,10 @@ class Fast(Part):
         self.go(block.next)
 
     def _wait_for_others(self, block: Block, bits: str) -> None:
-        """A block that begins with an exchange under a guard: lanes that take part may name others that do not. Then
-        the warp diverges."""
-        t, code = self.t, self.program.codes[block.first]
-        self.e.code = code
-        self.e.begin(bits)
-        self.active.guarded(code)
-        if self.active.guard is None or self.active.guard.uniform:
-            return
-        absent = Value(t.let(f"xor i32 {self.active.bits}, {bits}"), "i32", True)
-        at = next(k for k in range(len(code.sources)) if is_members(code, k))
-        named = self.m.and_(self.e.operands.read(code.sources[at], "b32"), absent)
-        waiting = self.active.where(self.m.ne(named, self.m.const("i32", 0)))
-        with t.ends_if(t.let(f"icmp ne i32 {waiting}, 0")):
+        """If lanes of a converged warp have to wait at the start of a block for others that do not take part, the warp
+        diverges."""
+        waiting = self.control.waiting(block, bits)
+        with self.t.ends_unless(self.t.let(f"icmp eq i32 {waiting}, 0")):
             self._split(f"splat (i32 {self.e.pc(block.index)})", self.e.alive[block.index])
 
     def go(self, block: int) -> None:

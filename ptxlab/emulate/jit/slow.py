@@ -90,8 +90,6 @@ d.go:
         t = self.t
         bits = t.let("load i32, ptr %mask.p")
         wishes = [stays for instrument in self.e.instruments if (stays := instrument.stays())]
-        if waits_for_others(self.program.codes[block.first]):  # the warp has come from there, to wait here
-            return bits
         if not wishes:
             self._go_back(block, bits)
             return bits
@@ -104,7 +102,11 @@ d.go:
         """If all live lanes are here, and what should be uniform is, the warp returns to the fast function."""
         t = self.t
         live = t.let("load i32, ptr %live.at")
-        with t.if_then(t.let(f"icmp eq i32 {bits}, {live}")):
+        together = t.let(f"icmp eq i32 {bits}, {live}")
+        if waits_for_others(self.program.codes[block.first]):  # it would come here again, to wait
+            none = t.let(f"icmp eq i32 {self.control.waiting(block, bits)}, 0")
+            together = t.let(f"and i1 {together}, {none}")
+        with t.if_then(together):
             name, count = self.e.uniform_table(self.e.alive[block.index])
             same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live})")
             with t.ends_if(same):
