@@ -185,7 +185,7 @@ class DeviceFault(PtxlabError, RuntimeError):
 
     `kind` is one of "memcheck", "budget", "deadlock", "trap", "assert", "interrupt", "gpu"; `block` and `thread`
     are (x, y, z) or None; `line` is the 1-based PTX line; `address` the device address where there is one. `messages`
-    are what the kernel's threads had printed with `printf` before (see `ptxlab.emulate.runtime.printf`), `trace` the
+    are what the kernel's threads had printed with `printf` before (see `ptxlab.emulate.program.printf`), `trace` the
     steps until then, where they were recorded, and `findings` the fault itself and what the checks had noticed.
     """
 

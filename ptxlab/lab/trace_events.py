@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.trace.recording import Moment, Recording, Walker
 from ptxlab.isa import Action, action_of
 from ptxlab.lab import display, highlight

@@ -246,7 +246,7 @@ def _run_on_cpu(
     **options: Any,
 ) -> Run:
     from ptxlab import emulate
-    from ptxlab.emulate.runtime.printf import named
+    from ptxlab.emulate.program.printf import named
     from ptxlab.text.validate import explained
 
     memory = emulate.Memory()

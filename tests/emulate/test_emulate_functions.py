@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
 
-from ptxlab.emulate.runtime.printf import arguments_of, formatted, named
+from ptxlab.emulate.program.printf import arguments_of, formatted, named
 from ptxlab.errors import DeviceFault, UnsupportedInstruction
 
 FACTORIAL = """

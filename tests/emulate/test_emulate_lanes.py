@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptxlab.emulate.step.lanes import DTYPE, LANES, Lanes, mask_bits
+from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.step.lanes import Lanes, mask_bits
 
 WIDTHS = (8, 16, 32, 64)
 m = Lanes()

@@ -9,8 +9,8 @@ from engine_cases import CASES
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 from ptxlab.emulate import lower
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
-from ptxlab.emulate.step.lanes import DTYPE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
+from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.machine import Step
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa.convert import WINDOWS

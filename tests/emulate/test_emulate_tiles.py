@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
 
-from ptxlab.emulate.step.lanes import LANES
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.errors import DeviceFault, PtxError
 from ptxlab.isa import fragments
 

@@ -13,7 +13,7 @@ from engine_cases import CASES
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 import ptxlab as pl
-from ptxlab.emulate.step.lanes import DTYPE
+from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.machine import Step
 from ptxlab.emulate.trace.recorder import HEAD, pack_lanes, unpack_lanes
 from ptxlab.emulate.trace.recording import Recording, lanes_of

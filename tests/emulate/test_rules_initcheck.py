@@ -11,6 +11,7 @@ import pytest
 
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, lanes_of
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW
 from ptxlab.emulate.program.model import lower
 from ptxlab.emulate.program.register_flow import FOLLOWED, USED, USED_BY_WARP, Flow
 from ptxlab.emulate.rules import blocks, initcheck, local_memory, notes, register_values
@@ -24,7 +25,6 @@ from ptxlab.emulate.rules.accesses import (
 )
 from ptxlab.emulate.rules.findings import OVERRUN, SAME, UNINITIALISED, Note
 from ptxlab.emulate.rules.records import BLOCK, BLOCKS, CODE, ENTRIES, GAP, MANY, WARP, Block, Launch
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW
 from ptxlab.text import parse
 
 BYTES = 1 << 13

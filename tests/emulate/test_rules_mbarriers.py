@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.rules import mbarriers as M
 from ptxlab.emulate.rules.records import Block
-from ptxlab.emulate.runtime.memory import SHARED_WINDOW
 from ptxlab.emulate.runtime.state import (
     BAD_MBARRIER,
     DEADLOCK,

@@ -11,9 +11,9 @@ import pytest
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer, Record
 from ptxlab.emulate.language.records import address_of
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ptxlab.emulate.rules import memcheck
 from ptxlab.emulate.rules.memcheck import FINE, MISALIGNED, OUTSIDE, READ_ONLY, REMEMBERED, SCATTERED, WRONG, judge
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ptxlab.emulate.runtime.state import (
     GENERIC,
     GLOBAL,

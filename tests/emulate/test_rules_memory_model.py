@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ptxlab.emulate.rules import memory_model as M
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, LOCAL, PARAM, SHARED
 
 rulecode = pytest.importorskip("ptxlab.emulate.jit.rulecode")

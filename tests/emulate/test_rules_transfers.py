@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW
 from ptxlab.emulate.rules import copies, matrix_access, memcheck
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, SHARED_WINDOW
 from ptxlab.emulate.runtime.state import (
     COPY_FROM,
     COPY_TO,

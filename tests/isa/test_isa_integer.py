@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from isa_oracle import Wide, assert_same, lanes, pairs, run, signed
 
-from ptxlab.emulate.step.lanes import DTYPE
+from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.isa import form, types
 from ptxlab.isa.convert import unpack
 

@@ -41,6 +41,17 @@ ARROWS: dict[str, set[str]] = {
 }
 """What each room may import besides itself and those `FOR_ALL`."""
 
+ROOMS = {
+    "language": set(),
+    "program": set(),
+    "runtime": {"language", "program"},
+    "rules": {"language", "program", "runtime"},
+    "step": {"language", "program", "runtime", "rules"},
+    "trace": {"language", "program", "runtime", "rules", "step"},
+    "jit": {"language", "program", "runtime", "rules", "step", "trace"},
+}
+"""What each room of `emulate` may import besides itself; its `__init__` may import all."""
+
 HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "tqdm",
          "jupytext", "nbformat"}  # fmt: skip
 """Imported inside the function that needs them, not with the module; `lab` and the compiling engine may."""
@@ -115,6 +126,24 @@ def test_the_arrows_have_no_cycle() -> None:
 
     for name in ARROWS:
         visit(name, ())
+
+
+def test_the_rooms_of_the_machine_have_their_arrows() -> None:
+    """Imports in functions and for type checkers alone count as well."""
+    assert {path.name for path in (PACKAGE / "emulate").iterdir() if path.is_dir()} - {"__pycache__"} == set(ROOMS)
+    wrong = []
+    for path in (PACKAGE / "emulate").glob("*/**/*.py"):
+        here = path.relative_to(PACKAGE / "emulate").parts[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                assert not node.level, f"{path.relative_to(ROOT)}:{node.lineno}: a relative import"
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            for name in names:
+                parts = name.split(".")
+                if parts[:2] == ["ptxlab", "emulate"] and parts[2] not in ROOMS[here] | {here}:
+                    wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {here} may not import {name}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_nothing_heavy_is_loaded_with_a_module() -> None:

@@ -18,9 +18,9 @@ import numpy as np
 from cuda.bindings.driver import CUresult
 
 from ptxlab import emulate, targets, text
+from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.layout import Area, align_of, size_of
-from ptxlab.emulate.runtime.memory import PARAM_WINDOW
-from ptxlab.emulate.runtime.printf import Message
+from ptxlab.emulate.program.printf import Message
 from ptxlab.errors import DeviceFault, LaunchError, TargetError, UnsupportedInstruction
 from ptxlab.gpu import assembler
 from ptxlab.gpu.assembler import Assembly

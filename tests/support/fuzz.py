@@ -26,8 +26,7 @@ from random_programs import program
 
 import ptxlab as pl
 from ptxlab.emulate import lower
-from ptxlab.emulate.program.layout import size_of
-from ptxlab.emulate.runtime.memory import (
+from ptxlab.emulate.program.addresses import (
     GLOBALS_BASE,
     HEAP_BASE,
     LOCAL_WINDOW,
@@ -35,6 +34,7 @@ from ptxlab.emulate.runtime.memory import (
     SHARED_WINDOW,
     WINDOW_SIZE,
 )
+from ptxlab.emulate.program.layout import size_of
 from ptxlab.errors import PtxlabError
 from ptxlab.launch.run import ALL_CHECKS
 from ptxlab.text import parse

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.step.lanes import DTYPE, Lanes
+from ptxlab.emulate.program.lane_types import DTYPE
+from ptxlab.emulate.step.lanes import Lanes
 from ptxlab.isa import form, types
 
 FORMATS = {"f32": (24, -126, 127), "f64": (53, -1022, 1023), "f16": (11, -14, 15), "bf16": (8, -126, 127)}

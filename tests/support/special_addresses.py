@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ptxlab.emulate import Memory, execute
-from ptxlab.emulate.runtime.memory import (
+from ptxlab.emulate.program.addresses import (
     GLOBALS_BASE,
     HEAP_BASE,
     LOCAL_WINDOW,

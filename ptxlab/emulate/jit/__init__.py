@@ -32,11 +32,11 @@ from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
 from ptxlab.emulate.runtime.counters import collect
-from ptxlab.emulate.runtime.faults import fault
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report

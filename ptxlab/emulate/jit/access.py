@@ -18,7 +18,7 @@ from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.transfer import Seen, Transfers
 from ptxlab.emulate.jit.values import LLVM, Address, Value, constant
-from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter

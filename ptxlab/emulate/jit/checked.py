@@ -15,13 +15,13 @@ from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
+from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, races, records
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import READS
-from ptxlab.emulate.runtime.memory import SHARED_WINDOW, WINDOW_SIZE
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter

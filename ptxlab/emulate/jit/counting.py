@@ -23,7 +23,6 @@ from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import Address, Value, constant
 from ptxlab.emulate.program.model import Code, Program
-from ptxlab.emulate.rules.counting import NEEDED, TALLY, moves_pairs
 from ptxlab.emulate.rules.memory_model import (
     SECTOR,
     WORD,
@@ -35,6 +34,7 @@ from ptxlab.emulate.rules.memory_model import (
     sectors,
     wavefronts,
 )  # fmt: skip
+from ptxlab.emulate.runtime.counting import NEEDED, TALLY, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.isa import fragments
 

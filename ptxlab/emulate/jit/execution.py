@@ -8,7 +8,7 @@ from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.runtime.faults import unsupported
+from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Machine
 

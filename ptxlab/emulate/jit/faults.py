@@ -9,18 +9,16 @@ import numpy as np
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.language import lanes_of, u64
-from ptxlab.emulate.program.matrix_operands import disagree, incomplete
 from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplete, lanes_in_words
 from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.memcheck import FINE, judge, memory_map, space_of
 from ptxlab.emulate.rules.spinning import Spin, in_words
-from ptxlab.emulate.runtime.faults import access_fault, fault
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SHARED, SPACES
 from ptxlab.emulate.step.copies import copy_size
 from ptxlab.emulate.step.mbarriers import refused
-from ptxlab.emulate.step.schedule import lanes_in_words
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import fragments, types
 

@@ -23,10 +23,10 @@ from ptxlab.emulate.jit.instrument import After, Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Code, Literal, Mem, Program
 from ptxlab.emulate.runtime.state import Reel, Step
-from ptxlab.emulate.step.lanes import DTYPE
 from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.step.lanes import DTYPE, NAN, Lanes
+from ptxlab.emulate.program.lane_types import DTYPE
+from ptxlab.emulate.step.lanes import NAN, Lanes
 
 LLVM = {"i1": "i1", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64", "f32": "float", "f64": "double"}
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f32": 32, "f64": 64}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.model import Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.scopes import STACK
-from ptxlab.emulate.runtime.system import lower_system_call
+from ptxlab.emulate.program.system import lower_system_call
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.table import Form

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.program.model import Global, Param
-from ptxlab.emulate.runtime.memory import GLOBALS_BASE
 from ptxlab.errors import PtxError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.text.model import Name, Number, Sum, Variable

@@ -14,8 +14,8 @@ from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg
 from ptxlab.emulate.program.operands import misfit
 from ptxlab.emulate.program.scopes import STACK, Names, Routine, Scope
 from ptxlab.emulate.program.stack import StackMemory
+from ptxlab.emulate.program.system import SystemMemory
 from ptxlab.emulate.program.wide_registers import split, whole
-from ptxlab.emulate.runtime.system import SystemMemory
 from ptxlab.errors import LaunchError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import STACK_ACTIONS, Action

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.program.model import Code, Group, Literal, Program, Reg, Source
-from ptxlab.emulate.runtime.faults import fault
-from ptxlab.emulate.runtime.report import Launch
-from ptxlab.emulate.step.lanes import DTYPE, LANES
-from ptxlab.errors import DeviceFault, PtxError
+from ptxlab.errors import PtxError
 from ptxlab.isa import fragments, sparse
 
 Elements = tuple[Source | None, ...]
@@ -68,25 +64,3 @@ def metadata(program: Program, code: Code) -> sparse.Metadata | None:
 def bits_of(source: Literal, width: int) -> int:
     """A literal operand as the bits of a register."""
     return (int(source.value) if source.kind == "int" else source.bits) & ((1 << width) - 1)
-
-
-def incomplete(
-    program: Program, launch: Launch, code: Code, *, there: int, guarded: bool, block: int, warp: int
-) -> DeviceFault:
-    """The fault of an `.aligned` instruction that only the lanes in `there` (a bit mask) execute."""
-    from ptxlab.emulate.step.schedule import lanes_in_words
-
-    assert code.form is not None
-    lane = (there & -there).bit_length() - 1
-    lanes = lanes_in_words(np.array([bool(there >> k & 1) for k in range(LANES)]))
-    verb = "is" if there == there & -there else "are"
-    why = f"its guard holds in {lanes} only" if guarded else f"only {lanes} {verb} there"
-    what = f"{code.form.opcode} needs all 32 lanes of the warp; {why}"
-    return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)
-
-
-def disagree(program: Program, launch: Launch, code: Code, *, lane: int, block: int, warp: int) -> DeviceFault:
-    """The fault of a `wmma` access whose address or stride is not the same in all lanes."""
-    assert code.form is not None
-    what = f"{code.form.opcode} needs the same address and stride in all lanes; lane {lane} has others than lane 0"
-    return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.register_flow import register_flow
-from ptxlab.emulate.runtime.faults import unravel
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.rules.faults import unravel
 from ptxlab.findings import Finding, Party
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup

@@ -27,12 +27,12 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.findings import UNINITIALISED
 from ptxlab.emulate.rules.initcheck import ALL_WRITTEN
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, WARP, WRITTEN, Block, Launch
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, WINDOW_SIZE
 
 
 @rule(inline=True)

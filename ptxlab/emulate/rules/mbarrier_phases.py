@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import races
@@ -26,7 +27,6 @@ from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarriers import INIT, INVAL, UPDATE, Operation, operation
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.rules.spinning import mbarrier_in_words
-from ptxlab.emulate.runtime.memory import SHARED_WINDOW
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import Action
 

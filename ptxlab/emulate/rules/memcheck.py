@@ -1,7 +1,7 @@
 """memcheck: which memory an address leads to, and whether an access may be there. Every access is looked at.
 
 `judge` is the rule. The engines ask it when an access leaves the allocation that its place in the code found last; what
-it says of a wrong access becomes words in `ptxlab.emulate.runtime.faults`. The rules below it are the compiling
+it says of a wrong access becomes words in `ptxlab.emulate.rules.faults`. The rules below it are the compiling
 engine's: they turn a good address into a pointer and remember the allocation for next time.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer, boolean, fill_bytes, first, lanes_of, local, rule, u8, u16, u32, u64
 from ptxlab.emulate.language.types import start_of
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.state import (
     GENERIC,
     GLOBAL,

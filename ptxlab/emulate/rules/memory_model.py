@@ -41,7 +41,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, LOCAL, SHARED
 
 WARP = 32

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.rules.counting import TALLY, is_branch
+from ptxlab.emulate.runtime.counting import TALLY, is_branch
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
 

@@ -3,12 +3,7 @@
 An address is a number that only the machine understands: every access looks up the allocation that holds it and lands
 in that allocation's own numpy buffer, so no PTX program can reach the memory of the process that runs it. Between two
 allocations lies a gap that belongs to nobody, which turns a small overrun into an error.
-
-    0x0000_0100_0000_0000   module-scope .global and .const variables of the running kernel
-    0x0000_0200_0000_0000   Memory.allocate, each allocation followed by a guard gap
-    0x0000_7f7d_0000_0000   generic window of the kernel parameters (cvta.param)
-    0x0000_7f7e_0000_0000   generic window of .local
-    0x0000_7f7f_0000_0000   generic window of .shared
+`ptxlab.emulate.program.addresses` has the map.
 """
 
 from __future__ import annotations
@@ -19,12 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-GLOBALS_BASE = 0x0000_0100_0000_0000
-HEAP_BASE = 0x0000_0200_0000_0000
-PARAM_WINDOW = 0x0000_7F7D_0000_0000
-LOCAL_WINDOW = 0x0000_7F7E_0000_0000
-SHARED_WINDOW = 0x0000_7F7F_0000_0000
-WINDOW_SIZE = 0x0000_0000_0100_0000
+from ptxlab.emulate.program.addresses import HEAP_BASE, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+
 ALIGNMENT = 512
 GUARD = 4096
 POISON = 0xFF

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ptxlab.emulate.runtime.counters import Counters
 
-from ptxlab.emulate.runtime.printf import Message
+from ptxlab.emulate.program.printf import Message
 
 
 @dataclass(frozen=True)

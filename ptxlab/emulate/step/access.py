@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.rules.faults import access_fault
 from ptxlab.emulate.rules.memcheck import FINE, fits, judge
-from ptxlab.emulate.runtime.faults import access_fault
-from ptxlab.emulate.runtime.memory import LOCAL_WINDOW, PARAM_WINDOW, POISON, SHARED_WINDOW, WINDOW_SIZE, Allocation
+from ptxlab.emulate.runtime.memory import POISON, Allocation
 from ptxlab.emulate.runtime.state import LOCAL, PARAM, SHARED, SPACES
-from ptxlab.emulate.step.lanes import DTYPE, LANES, SIGNED, Lanes, one_nan
+from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
 from ptxlab.isa import types
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import form

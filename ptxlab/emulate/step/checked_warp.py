@@ -9,13 +9,14 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer, bits, lanes_of
 from ptxlab.emulate.language import first as lowest
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.records import CODE
 from ptxlab.emulate.step.access import Region, Touch
-from ptxlab.emulate.step.lanes import LANES, mask_bits
+from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value

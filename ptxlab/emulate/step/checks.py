@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
@@ -23,7 +24,7 @@ from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.rules.notes import noted, serial
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.checked_warp import CheckedWarp
-from ptxlab.emulate.step.lanes import LANES, mask_bits
+from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action, AsyncGroup
 

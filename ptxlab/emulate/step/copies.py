@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Literal
 from ptxlab.emulate.rules.copies import move
 from ptxlab.emulate.step.access import Region, Touch
-from ptxlab.emulate.step.lanes import LANES
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Code, Literal, Reg
-from ptxlab.emulate.runtime.faults import fault, unsupported
-from ptxlab.emulate.step.lanes import DTYPE, LANES
+from ptxlab.emulate.rules.faults import fault, unsupported
 from ptxlab.emulate.step.warp import GONE, NONE, Part, Wait, Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value

@@ -16,15 +16,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.isa.machine import Value
 from ptxlab.isa.rounding import CANONICAL_NAN
-
-LANES = 32
-DTYPE: dict[str, np.dtype[Any]] = {
-    "i1": np.dtype(np.bool_), "i8": np.dtype(np.uint8), "i16": np.dtype(np.uint16), "i32": np.dtype(np.uint32),
-    "i64": np.dtype(np.uint64), "f32": np.dtype(np.float32), "f64": np.dtype(np.float64),
-}  # fmt: skip
-"""Lane type -> the numpy type that holds it."""
 
 SIGNED: dict[int, Any] = {1: np.dtype(np.int8), 2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _WIDER: dict[int, Any] = {1: np.dtype(np.uint16), 2: np.dtype(np.uint32), 4: np.dtype(np.uint64)}

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ptxlab.emulate.program.addresses import PARAM_WINDOW
+from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Group, Reg
+from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.runtime.counters import collect
-from ptxlab.emulate.runtime.faults import fault
-from ptxlab.emulate.runtime.memory import PARAM_WINDOW
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.emulate.step.access import Region, Touch, region_of
 from ptxlab.emulate.step.checks import Checker
 from ptxlab.emulate.step.counting import Watch
-from ptxlab.emulate.step.lanes import DTYPE, LANES
 from ptxlab.emulate.step.schedule import BlockRun
 from ptxlab.emulate.step.translate import Translator
 from ptxlab.emulate.step.warp import GONE, Warp

@@ -22,14 +22,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.emulate.language import u64
-from ptxlab.emulate.program.matrix_operands import Elements, bits_of, disagree, elements, incomplete, metadata
+from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
 from ptxlab.emulate.program.model import Code, Literal, Reg, Source
+from ptxlab.emulate.rules.faults import disagree, incomplete
 from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.flow import parted
-from ptxlab.emulate.step.lanes import DTYPE, LANES, Lanes, mask_bits
+from ptxlab.emulate.step.lanes import Lanes, mask_bits
 from ptxlab.emulate.step.warp import Part, Wait, Warp
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action

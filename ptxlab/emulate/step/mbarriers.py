@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarriers import FINE, WAIT, operated, operation
 from ptxlab.emulate.rules.memcheck import in_shared
-from ptxlab.emulate.runtime.faults import fault
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Touch
-from ptxlab.emulate.step.lanes import LANES
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import mbarrier
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.rules.faults import fault, lanes_in_words
 from ptxlab.emulate.rules.spinning import Spin, Spins, in_words
-from ptxlab.emulate.runtime.faults import fault
 from ptxlab.emulate.step.access import Spaces
 from ptxlab.emulate.step.block_checks import BlockChecks
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.flow import waiting_for
-from ptxlab.emulate.step.lanes import LANES, mask_bits
+from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import RUNS, STUCK, Part, Warp
 from ptxlab.errors import DeviceFault
 
@@ -172,16 +173,3 @@ def _reduced(parts: list[Part]) -> tuple[int, bool, bool] | None:
         return None
     count = sum(int(np.count_nonzero(predicate)) for predicate, _ in given)
     return count, count == sum(int(np.count_nonzero(mask)) for _, mask in given), count > 0
-
-
-def lanes_in_words(mask: np.ndarray) -> str:
-    """`lane 3`, `lanes 0-15 and 20`: a mask in words."""
-    lanes = np.flatnonzero(mask).tolist()
-    runs: list[list[int]] = []
-    for lane in lanes:
-        if runs and runs[-1][-1] == lane - 1:
-            runs[-1][1:] = [lane]
-        else:
-            runs.append([lane])
-    text = [str(r[0]) if len(r) == 1 else f"{r[0]}-{r[1]}" for r in runs]
-    return f"lane{'s' if len(lanes) > 1 else ''} " + (" and ".join(text) if len(text) < 3 else ", ".join(text))

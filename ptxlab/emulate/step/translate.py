@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
-from ptxlab.emulate.runtime.faults import unsupported
+from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.step import copies, flow, matrix, mbarriers
 from ptxlab.emulate.step.access import Site
-from ptxlab.emulate.step.lanes import DTYPE, LANES, SIGNED, constant
+from ptxlab.emulate.step.lanes import SIGNED, constant
 from ptxlab.emulate.step.warp import ALL, NONE, Warp
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action

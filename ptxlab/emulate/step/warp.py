@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.runtime.faults import unravel
+from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.step.access import Access, Spaces
-from ptxlab.emulate.step.lanes import DTYPE, LANES
 from ptxlab.isa.machine import Value
 from ptxlab.isa.special import SPECIAL
 

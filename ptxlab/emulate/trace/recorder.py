@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from ptxlab import options
-from ptxlab.emulate.step.lanes import DTYPE, LANES
+from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.errors import LaunchError
 
 if TYPE_CHECKING:

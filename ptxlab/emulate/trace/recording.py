@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ptxlab.emulate.step.lanes import LANES
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.trace.recorder import (
     END_TAG,
     HEAD,

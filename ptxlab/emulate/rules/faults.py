@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules.memcheck import MISALIGNED, READ_ONLY, judge, memory_map, space_of
 from ptxlab.emulate.runtime.state import LOCAL, PARAM, SHARED, SPACES, MemoryMap
 from ptxlab.errors import DeviceFault, UnsupportedInstruction
@@ -112,3 +113,36 @@ def unsupported(program: Program, code: Code) -> UnsupportedInstruction:
         source=program.source(code.line), file=program.file, span=program.spans.get(code.line),
         syntax=code.form.op.syntax if code.form is not None else "",
     )  # fmt: skip
+
+
+def lanes_in_words(mask: np.ndarray) -> str:
+    """`lane 3`, `lanes 0-15 and 20`: a mask in words."""
+    lanes = np.flatnonzero(mask).tolist()
+    runs: list[list[int]] = []
+    for lane in lanes:
+        if runs and runs[-1][-1] == lane - 1:
+            runs[-1][1:] = [lane]
+        else:
+            runs.append([lane])
+    text = [str(r[0]) if len(r) == 1 else f"{r[0]}-{r[1]}" for r in runs]
+    return f"lane{'s' if len(lanes) > 1 else ''} " + (" and ".join(text) if len(text) < 3 else ", ".join(text))
+
+
+def incomplete(
+    program: Program, launch: Launch, code: Code, *, there: int, guarded: bool, block: int, warp: int
+) -> DeviceFault:
+    """The fault of an `.aligned` instruction that only the lanes in `there` (a bit mask) execute."""
+    assert code.form is not None
+    lane = (there & -there).bit_length() - 1
+    lanes = lanes_in_words(np.array([bool(there >> k & 1) for k in range(LANES)]))
+    verb = "is" if there == there & -there else "are"
+    why = f"its guard holds in {lanes} only" if guarded else f"only {lanes} {verb} there"
+    what = f"{code.form.opcode} needs all 32 lanes of the warp; {why}"
+    return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)
+
+
+def disagree(program: Program, launch: Launch, code: Code, *, lane: int, block: int, warp: int) -> DeviceFault:
+    """The fault of a `wmma` access whose address or stride is not the same in all lanes."""
+    assert code.form is not None
+    what = f"{code.form.opcode} needs the same address and stride in all lanes; lane {lane} has others than lane 0"
+    return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)

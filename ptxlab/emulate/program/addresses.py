@@ -1,0 +1,17 @@
+"""The map of device addresses, which are never host addresses: where data, allocations and generic windows begin.
+
+0x0000_0100_0000_0000   module-scope .global and .const variables of the running kernel
+0x0000_0200_0000_0000   Memory.allocate, each allocation followed by a guard gap
+0x0000_7f7d_0000_0000   generic window of the kernel parameters (cvta.param)
+0x0000_7f7e_0000_0000   generic window of .local
+0x0000_7f7f_0000_0000   generic window of .shared
+"""
+
+from __future__ import annotations
+
+GLOBALS_BASE = 0x0000_0100_0000_0000
+HEAP_BASE = 0x0000_0200_0000_0000
+PARAM_WINDOW = 0x0000_7F7D_0000_0000
+LOCAL_WINDOW = 0x0000_7F7E_0000_0000
+SHARED_WINDOW = 0x0000_7F7F_0000_0000
+WINDOW_SIZE = 0x0000_0000_0100_0000

@@ -1,0 +1,184 @@
+"""What the CUDA system provides a kernel with: `printf`, `assert`, and the memory that a cooperative grid meets in.
+
+A call of `vprintf` becomes ordinary instructions that add a record to a buffer in global memory: the thread, the
+format's address and the bytes of the arguments. When the launch has ended, `messages` reads the formats and the records
+and makes the text. A call of `__assertfail` leaves its arguments in a record of its own and traps; `assertion` turns
+that trap into the fault with the assertion's words. So both engines run them without knowing them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxlab.emulate.program.addresses import GLOBALS_BASE
+from ptxlab.emulate.program.model import Global, Literal, Mem, Reg, Source, Special, System
+from ptxlab.emulate.program.printf import arguments_of
+from ptxlab.errors import UnsupportedInstruction
+from ptxlab.text.model import Instruction, Module, Number
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.lowering import Lowering
+
+BUFFER = 1 << 20
+"""Bytes for the records of `printf`, as much as a GPU has by default; what comes after that is lost, and counted."""
+HEAD = 16  # the number of calls, and padding
+THREAD = 32  # block x, y, z, thread x, y, z as u32, then the format's address
+_WORDS = ("%ctaid.x", "%ctaid.y", "%ctaid.z", "%tid.x", "%tid.y", "%tid.z")
+_MOST_ARGUMENTS = 32
+_RESERVED = {"begin": 0, "0": 0, "1": 0x200, "end": 0x400, "cap": 0x400}
+_REFUSED = {
+    "malloc": "there is no heap on the CPU machine; pass an array to the kernel and give each thread its part",
+    "free": "there is no heap on the CPU machine; pass an array to the kernel and give each thread its part",
+    "cudaLaunchDeviceV2": "kernels that launch kernels are not executed",
+    "cudaGetParameterBufferV2": "kernels that launch kernels are not executed",
+}
+
+Guard = tuple[int, bool] | None
+
+
+class SystemMemory:
+    """The variables that lowering adds to a program for the system's own use."""
+
+    def __init__(self, module: Module) -> None:
+        self.globals: tuple[Global, ...] = ()
+        self.local_margin = self.stack = 0
+        self.formats: dict[str, int] = {}  # name of a variable that holds a format -> number of arguments
+        for v in module.variables:
+            text = v.initial if v.type in ("b8", "u8", "s8") and isinstance(v.initial, tuple) else ()
+            if text and all(isinstance(n, Number) for n in text):
+                written = bytes(int(n.value) & 255 for n in text if isinstance(n, Number)).partition(b"\0")[0]
+                self.formats[v.name] = len(arguments_of(written.decode(errors="replace")))
+        self.words = 2 * min(_MOST_ARGUMENTS, max(self.formats.values(), default=0))
+        self.printf = 0
+        self.asserts: list[tuple[int, int]] = []
+        self._workspace = 0
+        self._next = GLOBALS_BASE
+
+    def begin(self, placed: Sequence[Global]) -> None:
+        """The module's own variables have their places."""
+        self._next = max((g.address + g.initial.size for g in placed), default=GLOBALS_BASE)
+
+    def reserve(self, name: str, size: int) -> int:
+        """The address of a new variable."""
+        address = -(-self._next // 256) * 256 + 256
+        self._next = address + size
+        self.globals += (Global(name, "global", address, np.zeros(size, np.uint8)),)
+        return address
+
+    def provided(self, name: str) -> int | None:
+        """What the driver keeps in special registers: where a cooperative grid meets, reserved shared memory."""
+        if name in ("%envreg1", "%envreg2"):
+            if not self._workspace:
+                self._workspace = self.reserve("%grid workspace", 64)
+            return self._workspace >> 32 if name == "%envreg1" else self._workspace & 0xFFFFFFFF
+        return _RESERVED.get(name.removeprefix("%reserved_smem_offset_"))
+
+    def finished(self) -> System:
+        """What the program keeps of all this."""
+        return System(self.printf, self.words, tuple(self.asserts), self.stack)
+
+
+def lower_system_call(
+    low: Lowering, target: str, arguments: list[tuple[Source, int]], result: Source | None, call: Instruction,
+    guard: Guard,
+) -> bool:  # fmt: skip
+    """Emits what a call of a function of the system does; False where it is none that is known. `arguments`: each with
+    its size in bytes."""
+    if target in _REFUSED:
+        raise UnsupportedInstruction(
+            f"the CPU machine cannot call {target}: {_REFUSED[target]}", line=call.line, column=call.column,
+            source=low.text(call.line), file=low.module.file, length=len(call.opcode),
+        )  # fmt: skip
+    if target not in ("vprintf", "__assertfail"):
+        return False
+    behind = low.branch_around(guard, call.line) if guard else ""
+    start = len(low.codes)
+    values = [_value(low, a, size, call.line) for a, size in arguments]
+    if target == "vprintf":
+        _print(low, values, result, call.line)
+    else:
+        _assert(low, values, call.line)
+    low.codes[start].instruction = call  # the one of them that counts
+    if behind:
+        low.place_label(behind)
+    return True
+
+
+def _value(low: Lowering, argument: Source, size: int, line: int) -> Source:
+    """An argument as 64 bits, read from the frame if it lies there."""
+    if isinstance(argument, Mem):
+        held = low.register("%argument", f"b{8 * size}", "")
+        low.op(f"ld.param.b{8 * size}", (held,), (argument,), line).space = "frame"
+        argument = held
+    if size != 4 or not isinstance(argument, Reg):
+        return argument
+    wide = low.register("%argument", "b64", "")
+    low.op("cvt.u64.u32", (wide,), (argument,), line)
+    return wide
+
+
+def _print(low: Lowering, values: list[Source], result: Source | None, line: int) -> None:
+    system = low.system
+    words = system.words
+    record = THREAD + 4 * words
+    if not system.printf:
+        system.printf = system.reserve("%printf", HEAD + BUFFER)
+        system.local_margin = 4 * words  # every record takes that much from where the arguments lie
+    text, arguments = values
+    number, place = low.register("%number", "b32", ""), low.register("%place", "b64", "")
+    room, some, word = low.register("%room", "pred", ""), low.register("%some", "pred", ""), None
+    low.op("atom.global.add.u32", (number,), (Mem(Literal(system.printf), 0), Literal(1)), line)
+    low.op("setp.lt.u32", (room, None), (number, Literal(BUFFER // record)), line)
+    full = low.branch_around((room.index, False), line)
+    low.op("mad.wide.u32", (place,), (number, Literal(record), Literal(system.printf + HEAD)), line)
+    for k, name in enumerate(_WORDS):
+        word = low.register("%word", "b32", "")
+        low.op("mov.b32", (word,), (Special(name),), line)
+        low.op("st.global.b32", (), (Mem(place, 4 * k), word), line)
+    low.op("st.global.b64", (), (Mem(place, 24), text), line)
+    if words:
+        low.op("setp.ne.u64", (some, None), (arguments, Literal(0)), line)
+        empty = low.branch_around((some.index, False), line)
+        base = _register(low, arguments, line)
+        word = low.register("%word", "b32", "")
+        for k in range(words):
+            low.op("ld.b32", (word,), (Mem(base, 4 * k),), line)
+            low.op("st.global.b32", (), (Mem(place, THREAD + 4 * k), word), line)
+        low.place_label(empty)
+    low.place_label(full)
+    if result is not None:
+        _count(low, text, result, line)
+
+
+def _count(low: Lowering, text: Source, result: Source, line: int) -> None:
+    """The value of a call of `printf`: how many arguments its format asks for."""
+    count, same = low.register("%count", "b32", ""), low.register("%same", "pred", "")
+    low.op("mov.b32", (count,), (Literal(0),), line)
+    for name, arguments in low.system.formats.items():
+        if arguments:
+            low.op("setp.eq.u64", (same, None), (text, Literal(low.module_scope.symbols[name].value)), line)
+            low.op("selp.b32", (count,), (Literal(arguments), count, same), line)
+    if isinstance(result, Mem):
+        low.op("st.param.b32", (), (result, count), line).space = "frame"
+    else:
+        low.op("mov.b32", (result,), (count,), line)
+
+
+def _assert(low: Lowering, values: list[Source], line: int) -> None:
+    record = low.system.reserve(f"%assert {len(low.system.asserts)}", 32)
+    low.system.asserts.append((line, record))
+    text, file, number, function = values[:4]
+    for k, value in enumerate((text, file, number, function)):
+        low.op("st.global.b64", (), (Mem(Literal(record), 8 * k), value), line)
+    low.op("trap", (), (), line)
+
+
+def _register(low: Lowering, source: Source, line: int) -> Reg:
+    if isinstance(source, Reg):
+        return source
+    held = low.register("%base", "b64", "")
+    low.op("mov.b64", (held,), (source,), line)
+    return held
