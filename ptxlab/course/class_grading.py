@@ -62,6 +62,9 @@ def grade(
     `confinement.probe` found, if it was asked already. journal: keeps each submission's marks, and knows some already.
     after_each: called with all marks so far.
     """
+    from ptxlab.emulate.jit.compile import host
+    from ptxlab.emulate.jit.linked_rules import build_ahead
+
     if not hasattr(os, "fork"):
         raise UnavailableError("grading needs fork and resource limits, so Linux or macOS (on Windows: in WSL)")
     handed = collect(folder)
@@ -70,6 +73,7 @@ def grade(
     confined = confinement.probe(folder) if confined is None else confined
     if not unconfined:
         confined.refuse()
+    build_ahead(host())  # each submission has a cache of its own, and would build them again
     work = Path(tempfile.mkdtemp(prefix="ptxlab-grade-"))
     work.chmod(0o711)
     limits = isolation.Limits(int(seconds) + 5, memory)

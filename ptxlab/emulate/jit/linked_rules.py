@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import barrier_checks, lane_by_lane, rulecode
@@ -79,3 +80,14 @@ def scheduler(instruments: Instruments, cpu: Cpu) -> bytes:
     """The object code of the scheduler for such a build."""
     constants = {"Context.checked": bool(instruments.checks), "Context.traced": instruments.trace}
     return rulecode.object_code(GRID, constants, cpu)
+
+
+def build_ahead(cpu: Cpu) -> None:
+    """Builds the rules that nearly all launches link, so that processes forked from this one find them built."""
+    rulecode.object_code(ALWAYS, {}, cpu)
+    rulecode.object_code(COUNTERS, {}, cpu)
+    for checked in (False, True):
+        rulecode.object_code(GRID, {"Context.checked": checked, "Context.traced": False}, cpu)
+    every = {f"Launch.{name}": True for name in ("initcheck", "racecheck", "synccheck")}
+    for granule, gaps in itertools.product((4, 2), (False, True)):
+        rulecode.object_code(CHECKS, every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)
