@@ -93,7 +93,7 @@ class CheckedTransfers(Instrument):
 
     def _copied(self, code: Code, size: int, offsets: str, source: str, whole: str) -> None:
         """After a cp.async, so that its addresses are known to be good: where it reads and where it writes."""
-        t, all_lanes = self.t, self.active.bits
+        t = self.t
         if self.checks.race or self.checks.init:
             t.do(f"store <{W} x i64> {source}, ptr %addrs, align 64")
             with self.active.only(whole):
@@ -102,12 +102,12 @@ class CheckedTransfers(Instrument):
         members = [(code.index, 0, size)]
         if self.checks.race:
             t.do(
-                call(race_accesses.at_addresses, *THERE, all_lanes, "%race.shared", "%race.stride", "%addrs",
+                call(race_accesses.at_addresses, *THERE, self.active.bits, "%race.shared", "%race.stride", "%addrs",
                      self.e.memory.pattern(offsets, size), str(self.program.shared_start), self.checks.pieces(members),
                      self.checks.members(members), "true")
             )  # fmt: skip
         if self.checks.init:
-            self.checks.stored(code, all_lanes, ANYWHERE, 0, size)
+            self.checks.stored(code, self.active.bits, ANYWHERE, 0, size)
         if self.checks.sync:
             self._of_copies(in_flight.start, "%addrs", str(size), str(code.index))
 
