@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.irtext import W
@@ -51,6 +53,13 @@ class ActiveMask:
         """All lanes that run the block are active."""
         self.guard = None
         self.bits, self.vector = self.block_bits, self.block_vector
+
+    @contextmanager
+    def only(self, bits: str) -> Iterator[None]:
+        """For a while these lanes (an i32) are what rules are told."""
+        before, self.bits = self.bits, bits
+        yield
+        self.bits = before
 
     # -- facts about the active lanes
 

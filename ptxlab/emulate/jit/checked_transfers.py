@@ -93,22 +93,21 @@ class CheckedTransfers(Instrument):
 
     def _copied(self, code: Code, size: int, offsets: str, source: str, whole: str) -> None:
         """After a cp.async, so that its addresses are known to be good: where it reads and where it writes."""
-        t, all_lanes = self.t, self.active.bits
+        t = self.t
         if self.checks.race or self.checks.init:
-            self.active.bits = whole
             t.do(f"store <{W} x i64> {source}, ptr %addrs, align 64")
-            self.checks.each(0, size, code, READS, "global")
-            self.active.bits = all_lanes
+            with self.active.only(whole):
+                self.checks.each(0, size, code, READS, "global")
         t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
         members = [(code.index, 0, size)]
         if self.checks.race:
             t.do(
-                call(race_accesses.at_addresses, *THERE, all_lanes, "%race.shared", "%race.stride", "%addrs",
+                call(race_accesses.at_addresses, *THERE, self.active.bits, "%race.shared", "%race.stride", "%addrs",
                      self.e.memory.pattern(offsets, size), str(self.program.shared_start), self.checks.pieces(members),
                      self.checks.members(members), "true")
             )  # fmt: skip
         if self.checks.init:
-            self.checks.stored(code, all_lanes, ANYWHERE, 0, size)
+            self.checks.stored(code, self.active.bits, ANYWHERE, 0, size)
         if self.checks.sync:
             self._of_copies(in_flight.start, "%addrs", str(size), str(code.index))
 
@@ -154,7 +153,7 @@ class CheckedTransfers(Instrument):
             step = self.m.const("i64", (f.columns if layout == "row" else f.rows) * f.bits // 8)
         else:
             step = self.m.mul(self.m.zext("i64", self.m.lane_0(given)), self.m.const("i64", f.bits // 8))
-        pieces, mask = fragments.pieces(f, layout), self.active.bits
+        pieces = fragments.pieces(f, layout)
         for first in range(0, len(pieces), W):
             some = pieces[first : first + W]
             some_and_none = [*some, *[some[0]] * (W - len(some))]
@@ -164,8 +163,7 @@ class CheckedTransfers(Instrument):
             t.do(f"store <{W} x i64> {self.m.vector(places)}, ptr %addrs, align 64")
             there = self.active.any()
             lanes = -1 if len(some) == W else (1 << len(some)) - 1
-            self.active.bits = t.let(f"select i1 {there}, i32 {lanes}, i32 0")
-            self.checks.each(0, some[0].size, code, int(code.properties.stores))
-            if self.checks.may_be_copied(code):
-                self.checks.copied(code, places, some[0].size)
-        self.active.bits = mask
+            with self.active.only(t.let(f"select i1 {there}, i32 {lanes}, i32 0")):
+                self.checks.each(0, some[0].size, code, int(code.properties.stores))
+                if self.checks.may_be_copied(code):
+                    self.checks.copied(code, places, some[0].size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
@@ -10,10 +10,18 @@ from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.isa.actions import Action
+from ptxlab.isa.machine import Machine
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
 
 
 class Execution(Part):
     """Instructions between labels."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        self.semantics: Machine = e.machine
 
     def emit(self, code: Code) -> None:
         """An instruction, and what instruments add before and after it."""
@@ -42,7 +50,7 @@ class Execution(Part):
         if sem is None:
             raise unsupported(self.program, code)
         sources = [operands.read(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
-        self.results(code, sem(self.m, code.form, *sources))
+        self.results(code, sem(self.semantics, code.form, *sources))
 
     def results(self, code: Code, result: Any) -> None:
         """Writes what semantics gave."""
