@@ -69,6 +69,13 @@ clean("lock acquire release", body=locked(
 wrong("lock without fence", RAW, WAR, WAW, body=locked(
     "atom.shared.cas.b32 %r7, [flag], 0, 1;", "atom.shared.exch.b32 %r7, [flag], 0;"))
 
+wrong("lock taken without fence", RAW, WAR, WAW, body=locked(
+    "atom.shared.cas.b32 %r7, [flag], 0, 1;", "membar.cta;\n    atom.shared.exch.b32 %r7, [flag], 0;"))
+
+clean("lock with a fence behind the loop", body=locked(
+    "atom.relaxed.cta.shared.cas.b32 %r7, [flag], 0, 1;", "st.relaxed.cta.shared.u32 [flag], 0;",
+    fence="fence.acq_rel.cta;"))
+
 clean("volatile flag", body=announced(
     "st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32 %r7, [flag];", fence="membar.cta;"))
 

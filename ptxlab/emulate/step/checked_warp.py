@@ -14,6 +14,7 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
+from ptxlab.emulate.rules.instructions import acquires, wide
 from ptxlab.emulate.rules.records import CODE
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import mask_bits
@@ -88,7 +89,7 @@ class CheckedWarp(Warp):
         if checker.init and region.name == "shared memory":
             written = block.written
         if race is not None and checker.releases[code.index]:
-            races.fence(block, self.warp)
+            races.fence(checker.record, block, self.warp, code.index, wide(code))
         lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
         if checker.init and region.lane_offset is not None:
             self._local(code, region, start - region.lane_offset, lanes, size, what)
@@ -101,10 +102,10 @@ class CheckedWarp(Warp):
                 in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
             if race is not None:
                 self._raced(code, race, region, low, some, size, values, write=what != "load")
-        if race is not None and checker.acquires[code.index]:
+        if race is not None and checker.strong[code.index]:
             if what != "load":
-                races.publish(checker.record, block, self.warp)
-            races.acquire(checker.record, block, self.warp)
+                races.publish(checker.record, block, self.warp, code.index, wide(code))
+            races.acquire(checker.record, block, self.warp, code.index, acquires(code), wide(code))
 
     def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:
         """Lanes access their local memory, which is followed as well."""
