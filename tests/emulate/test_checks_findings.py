@@ -90,6 +90,15 @@ def test_what_would_order_threads_in_words(name: str, device: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_lanes_in_lockstep_in_words(device: str) -> None:
+    (found,) = BUGS["scope: volatile neighbours in one warp"].run(device, False, ("racecheck",))[0].findings
+    assert found.message == (
+        "two lanes of one warp touch the same place in shared memory with volatile accesses, and nothing but lockstep "
+        "puts these in order, which lanes do not keep since sm_70; write bar.warp.sync 0xffffffff; between the two"
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_warps_at_two_barriers_in_words(device: str) -> None:
     planted = BUGS["barrier: a loop that warps leave after different rounds"]
     run, _ = planted.run(device, False, ("synccheck",))

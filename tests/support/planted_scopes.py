@@ -1,4 +1,5 @@
-"""Planted races behind fences and atomics of too narrow a scope, and behind locks that are taken without a fence.
+"""Planted races behind fences and atomics of too narrow a scope, and behind locks that are taken without a fence; and
+warps that rely on lockstep.
 
 The notation is that of `planted_bug.py`.
 """
@@ -132,3 +133,35 @@ bug("a lock of the block's warps taken without a fence", "RAW|WAR|WAW", threads=
 bug("a lock given back for the block", "RAW|WAR|WAW", threads=1, blocks=3, body=lock(
     "atom.acquire.gpu.global.cas.b32 %r6, [%rd1+4], 5, 1;", "",
     f"- membar.cta;\n + membar.gl;\n {EXCH}, 5;"))
+
+LOCKSTEP = "relies on lanes in lockstep"
+
+bug("volatile neighbours in one warp", LOCKSTEP, threads=32, body="""
+    st.volatile.shared.u32 [%r10], %r1; //2
+    + bar.warp.sync 0xffffffff;
+    ld.volatile.shared.u32 %r6, [%r11]; //1
+    st.global.u32 [%rd3], %r6;
+""")
+
+bug("a volatile word overwritten for other lanes", LOCKSTEP, threads=32, body="""
+    st.shared.u32 [%r10], %r1;
+    bar.sync 0;
+    ld.volatile.shared.u32 %r6, [%r11]; //2
+    + bar.warp.sync 0xffffffff;
+    st.volatile.shared.u32 [%r10], %r6; //1
+""")
+
+bug("a step of a volatile reduction", LOCKSTEP, body="""
+    st.shared.u32 [%r10], %r1;
+    st.shared.u32 [%r10+256], %r1;
+    bar.sync 0;
+    @!%p2 bra END;
+    ld.shared.u32 %r6, [%r10+128];
+    st.volatile.shared.u32 [%r10], %r6; //2
+    + bar.warp.sync 0xffffffff;
+    ld.volatile.shared.u32 %r7, [%r10+64]; //1
+    + bar.warp.sync 0xffffffff;
+    add.u32 %r6, %r6, %r7;
+    st.global.u32 [%rd3], %r6;
+END:
+""")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
 NO_VALUE, OVERRUN = range(32, 34)
-DIVERGENT_BLOCK = 22
+DIVERGENT_BLOCK, LOCKSTEP = 22, 23
 CAUSE = 32
 """Where in the number of a race's note code index + 1 of the instruction begins that could have ordered it."""
 """The kinds of note an engine takes. SAME: two lanes in one store."""
@@ -33,6 +33,7 @@ RULES: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
     OVERRUN: ("initcheck", "array overrun"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
+    LOCKSTEP: ("racecheck", "relies on lanes in lockstep"),
     DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
     EXITED: ("synccheck", "barrier after exit"),
     COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
@@ -209,6 +210,11 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
         return f"{RULES[kind][1]} hazard in {memory}: a thread {_HAZARD[kind]}; {advice}"
     if kind == SAME:
         return f"WAW hazard in {memory}: two lanes of one store write different values to the same place"
+    if kind == LOCKSTEP:
+        return (
+            f"two lanes of one warp touch the same place in {memory} with volatile accesses, and nothing but lockstep "
+            "puts these in order, which lanes do not keep since sm_70; write bar.warp.sync 0xffffffff; between the two"
+        )
     if kind == DIVERGENT:
         return "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere"
     if kind == DIVERGENT_BLOCK:

@@ -60,7 +60,7 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.clock import tick
-from ptxlab.emulate.rules.findings import CAUSE, RAW, WAR, WAW
+from ptxlab.emulate.rules.findings import CAUSE, LOCKSTEP, RAW, WAR, WAW
 from ptxlab.emulate.rules.instructions import wide
 from ptxlab.emulate.rules.notes import note
 from ptxlab.emulate.rules.records import (
@@ -73,6 +73,7 @@ from ptxlab.emulate.rules.records import (
     STRONG,
     SWAPS,
     TIME,
+    VOLATILE,
     WARP,
     Block,
     Launch,
@@ -82,6 +83,8 @@ from ptxlab.isa import types
 
 ID = 0xFFFF << BLOCK | 0x7FF
 """The fields of a record that say whose it is."""
+OF_WARP = 0xFFFF << BLOCK | 31 << WARP
+"""The fields that say whose warp's it is."""
 PARTS = 8
 """Sets of lanes of a warp that have met without the others, as many as are remembered."""
 
@@ -101,6 +104,7 @@ def traits(program: Program) -> list[int]:
     return [
         SWAPS * (code.form is not None and code.properties.atomic and code.form.operation == "cas")
         | NARROW * (not wide(code))
+        | VOLATILE * (code.form is not None and code.space == "shared" and ".volatile" in code.form.opcode)
         for code in program.codes
     ]
 
@@ -376,9 +380,23 @@ def leaves(launch: Launch, address: u64, lane: u64) -> boolean:
 
 
 @rule(cold=True)
+def lockstep(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
+    """Whether two volatile accesses of lanes of one warp, which are no race, come in order only if the lanes execute
+    their instructions together."""
+    if record == 0 or (record ^ me) & OF_WARP != 0 or launch.traits[record >> CODE & LAST_CODE] & VOLATILE == 0:
+        return False
+    return not ordered(launch, block, record, me, wrote)
+
+
+@rule(cold=True)
 def hazard(launch: Launch, block: Block, at: Pointer[u64], stride: u64, address: u64, me: u64, write: boolean) -> None:
     """What one access to one word collides with, noted."""
     writer = at[0]
+    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
+        for k in range(3 if write else 1):
+            if lockstep(launch, block, at[k * stride], me, k == 0):
+                note(launch, block, LOCKSTEP, me, at[k * stride], address, launch.mask)
+                return
     if (write or not swaps(launch, writer)) and collides(launch, block, writer, me, True):
         if not write:
             race(launch, block, RAW, me, writer, address)

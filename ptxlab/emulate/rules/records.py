@@ -16,8 +16,9 @@ BLOCKS = 65535
 
 WRITTEN, GAP = 0xFF, 0x55
 """What initcheck keeps of a byte that has been written, and of one between two arrays; 0: not written."""
-SWAPS, NARROW = 1, 2
-"""What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block."""
+SWAPS, NARROW, VOLATILE = 1, 2, 4
+"""What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
+or store of shared memory."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 
@@ -74,7 +75,7 @@ class Launch(Record):
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
-    traits: Pointer[u8]  # for each code index SWAPS and NARROW, added up
+    traits: Pointer[u8]  # for each code index SWAPS, NARROW and VOLATILE, added up
     no_codes: Array[u64] = array(16)  # zeros
     store: Store
     notes: Array[Entry] = array(ENTRIES, align=64)
