@@ -18,7 +18,7 @@ from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, CHANGES
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, CHANGES, WRITES
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -232,7 +232,7 @@ class CheckedAccesses(Instrument):
             self.checks.if_any([self.checks.fence(code)])
         at = self.m.vector(self.m.wide(address))
         self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
-        self.checks.each(0, access_shape(code)[2], code, CHANGES)
+        self.checks.each(0, access_shape(code)[2], code, WRITES if rules.clears(code) else CHANGES)
         if not self.checks.race:
             return None
         return lambda: self.checks.if_any([self.checks.publish(code), self.checks.acquire(code)])

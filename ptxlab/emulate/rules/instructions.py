@@ -25,6 +25,11 @@ def acquires(code: Code) -> bool:
     return code.properties.acquires or not takes
 
 
+def clears(code: Code) -> bool:
+    """Whether it may be the first to touch a word: `red.and` gives bits of it a value, whatever was there."""
+    return code.form is not None and code.action is Action.REDUCTION and code.form.operation == "and"
+
+
 def wide(code: Code) -> bool:
     """Whether a strong access or a fence may reach threads of other blocks. Of shared memory, which they never see, it
     is not asked."""

@@ -14,7 +14,7 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
-from ptxlab.emulate.rules.instructions import acquires, wide
+from ptxlab.emulate.rules.instructions import acquires, clears, wide
 from ptxlab.emulate.rules.records import CODE
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import mask_bits
@@ -124,10 +124,11 @@ class CheckedWarp(Warp):
         checker, block, start = self.machine.checker, self.spaces.check.record, int(region.base) + low
         launch, offsets = checker.record, checker.offsets
         at = written + low if low else written
-        if what != "store" and checker.init and not initcheck.lanes_written(lanes, at, offsets, 0, size):
+        reads = what != "store" and not clears(code)
+        if reads and checker.init and not initcheck.lanes_written(lanes, at, offsets, 0, size):
             members = checker.members(code, size)
             initcheck.report(launch, block, self.warp, lanes, at, offsets, start, members)
-        if what == "atomic" and launch.gaps:  # where it goes too far has been noted
+        if what == "atomic" and reads and launch.gaps:  # where it goes too far has been noted
             lanes &= ~initcheck.in_gap(lanes, at, offsets, 0, size)
         if what != "load":
             given = IN_ONE_ALLOCATION, 0, size, code.index << CODE, start
