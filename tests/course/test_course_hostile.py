@@ -60,7 +60,7 @@ class Place:
     python: str = sys.executable
 
     def __post_init__(self) -> None:
-        for name in ("class", "outside", "tmp", "out", "bin", "outside/inner"):
+        for name in ("class", "outside", "tmp", "home", "out", "bin", "outside/inner"):
             (self.folder / name).mkdir()
         outside = self.folder / "outside"
         for name, mode in (("private", 0o600), ("public", 0o666), ("inner/deep", 0o640)):
@@ -70,7 +70,7 @@ class Place:
             os.setxattr(outside / "public", "user.planted", b"here")
         outside.chmod(0o777)
         self.folder.chmod(0o755)
-        self.environment = {"PATH": str(self.folder / "bin"), "HOME": str(self.folder / "tmp"), "LANG": "C.UTF-8",
+        self.environment = {"PATH": str(self.folder / "bin"), "HOME": str(self.folder / "home"), "LANG": "C.UTF-8",
                             "TMPDIR": str(self.folder / "tmp"), "PYTHONPATH": str(ROOT),
                             "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
         if self.ordinary:

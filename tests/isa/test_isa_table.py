@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ptxlab.emulate.runtime import memory
+from ptxlab.emulate.program import addresses
 from ptxlab.gpu import assembler
 from ptxlab.isa import SPECIAL, TABLE, FormError, all_ops, coverage, examples, explain, form, modifiers, report
 from ptxlab.isa.convert import WINDOWS
@@ -116,7 +116,11 @@ def test_special_registers() -> None:
 
 
 def test_the_generic_windows_are_those_of_the_memory() -> None:
-    assert WINDOWS == {"param": memory.PARAM_WINDOW, "local": memory.LOCAL_WINDOW, "shared": memory.SHARED_WINDOW}
+    assert WINDOWS == {
+        "param": addresses.PARAM_WINDOW,
+        "local": addresses.LOCAL_WINDOW,
+        "shared": addresses.SHARED_WINDOW,
+    }
 
 
 def test_coverage_counts_every_entry() -> None:
