@@ -93,7 +93,7 @@ def test_in_a_real_notebook(tmp_path: Any) -> None:
         f"text = '''{long}'''\n"
         "out = np.zeros(32, np.uint32)\n"
         "try:\n"
-        "    pl.launch(text, 4, 32, out, out, device='step', budget=200_000)\n"
+        "    pl.launch(text, 4, 32, out, out, device='step', budget=1_000_000)\n"
         "except pl.DeviceFault as fault:\n"
         "    print(fault.kind)"
     )
