@@ -26,6 +26,7 @@ _JUMPS = frozenset({Action.BRANCH, Action.INDEXED_BRANCH, Action.CALL, Action.RE
 _STRONG_WORDS = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
 _POLLING_WORDS = frozenset({"volatile", "relaxed", "acquire", "mmio"})
 _RELEASE_WORDS, _ACQUIRE_WORDS = frozenset({"release", "acq_rel"}), frozenset({"acquire", "acq_rel"})
+_SCOPES = frozenset({"cta", "cluster", "gpu", "sys"})
 _WAITS = frozenset({Action.WAIT_GROUP, Action.WAIT_ALL, Action.MBARRIER_WAIT})
 _ORDERING_KINDS = ("flow", "none", "async")
 _SCALAR_MEMORY = ATOMICS | {Action.LOAD, Action.STORE}
@@ -39,13 +40,15 @@ class Properties:
     address, "generic" where the opcode names none, "" where there is no address; of a copy the one that it writes.
     strong: whether the access may not race with another strong one (PTX calls accesses "strong" that are atomic,
     volatile or ordered). releases, acquires: whether it orders what its thread did before, or does later; a fence does
-    both, and what mbarriers order follows from their phases. polls: whether a loop around it may be one that waits for
-    another thread. converges: whether lanes of a warp wait for each other at it. aligned: whether all threads of the
-    warp must execute it together. jumps: whether lanes may go different ways behind it (a `ret` of a kernel ends its
-    threads instead). ends_block: whether a basic block ends behind it. falls_through: whether the next instruction may
-    follow if no guard skips it. waits: whether a thread may stop at it until others, or copies, are done. orders: an
-    access must not be moved, or looked at by a check, from behind it to in front of it. group: what its asynchronous
-    operation completes by. work: its pipe and its floating-point operations.
+    both, and what mbarriers order follows from their phases. scope: the threads among which a fence orders memory and a
+    strong access is strong ("cta", "cluster", "gpu", "sys"), "" for what has none; where the opcode names none it is
+    "gpu" of an atomic operation, "sys" of a volatile access (PTX ISA, atom and ld.volatile). polls: whether a loop
+    around it may be one that waits for another thread. converges: whether lanes of a warp wait for each other at it.
+    aligned: whether all threads of the warp must execute it together. jumps: whether lanes may go different ways behind
+    it (a `ret` of a kernel ends its threads instead). ends_block: whether a basic block ends behind it. falls_through:
+    whether the next instruction may follow if no guard skips it. waits: whether a thread may stop at it until others,
+    or copies, are done. orders: an access must not be moved, or looked at by a check, from behind it to in front of it.
+    group: what its asynchronous operation completes by. work: its pipe and its floating-point operations.
     """
 
     action: Action
@@ -55,6 +58,7 @@ class Properties:
     strong: bool = False
     releases: bool = False
     acquires: bool = False
+    scope: str = ""
     polls: bool = False
     converges: bool = False
     aligned: bool = False
@@ -144,6 +148,7 @@ def properties_of(form: Form) -> Properties:
         strong=strong,
         releases=fence or (not mbarrier and bool(words & _RELEASE_WORDS)),
         acquires=fence or (not mbarrier and bool(words & _ACQUIRE_WORDS)),
+        scope=_scope_of(action, words) if strong or fence else "",
         polls=action is Action.ATOMIC or state or bool(words & _POLLING_WORDS),
         converges=converges,
         aligned=bool(form.aligned) or (barrier and all(slot.name != "aligned" for slot in entry.slots)),
@@ -155,3 +160,13 @@ def properties_of(form: Form) -> Properties:
         group=entry.group,
         work=work_of(form),
     )
+
+
+def _scope_of(action: Action, words: set[str]) -> str:
+    """The scope of a strong access or a fence; "" of a fence for something else than ordinary accesses."""
+    named = words & _SCOPES
+    if named:
+        return named.pop()
+    if "gl" in words or action in ATOMICS:
+        return "gpu"
+    return "sys" if words & {"volatile", "mmio"} else ""

@@ -60,6 +60,44 @@ nothing makes the read come after the write; a barrier between the two would ord
     assert str(raw).splitlines()[0] in repr(run)
 
 
+NARROW = "line {0}, %s orders nothing between two blocks: its scope is the block (.cta); write .gpu: %s"
+RELAXED = "line {0}, %s does not keep later accesses behind it: it is relaxed; write a fence behind it: %s"
+CAS = "atom.global.cas.b32 %r6, [%rd1+4], 5, 1;"
+ADVICE = {
+    "scope: a fence of the block before a flag": NARROW % ("fence.acq_rel.cta;", "fence.acq_rel.gpu;"),
+    "scope: the last block sums behind a fence of the block": NARROW % ("membar.cta;", "membar.gl;"),
+    "scope: a counter of all blocks": NARROW % (
+        "red.relaxed.cta.global.add.u32 [%rd1], 1;", "red.relaxed.gpu.global.add.u32 [%rd1], 1;"),
+    "scope: a lock taken without a fence": RELAXED % (CAS, "fence.acq_rel.gpu;"),
+    "scope: a lock taken with a fence of the block": NARROW % ("membar.cta;", "membar.gl;"),
+    "scope: a lock of the block's warps taken without a fence": RELAXED % (CAS, "fence.acq_rel.cta;"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", ADVICE)
+def test_what_would_order_threads_in_words(name: str, device: str) -> None:
+    planted, advice = BUGS[name], ADVICE[name]
+    names = advice.partition(", ")[2].partition(";")[0] + ";"
+    line = 1 + next(n for n, text in enumerate(planted.text(False).splitlines()) if names in text)
+    found = planted.run(device, False, ("racecheck",))[0].findings[0]
+    hazards = {
+        "RAW": "a thread reads what another thread writes, and nothing makes the read come after the write",
+        "WAR": "a thread overwrites what another thread reads, and nothing makes the write come after the read",
+        "WAW": "a thread overwrites what another thread writes, and nothing says which write comes last",
+    }
+    assert found.message == f"{found.kind} hazard in global memory: {hazards[found.kind]}; {advice.format(line)}"
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_lanes_in_lockstep_in_words(device: str) -> None:
+    (found,) = BUGS["scope: volatile neighbours in one warp"].run(device, False, ("racecheck",))[0].findings
+    assert found.message == (
+        "two lanes of one warp touch the same place in shared memory with volatile accesses, and nothing but lockstep "
+        "puts these in order, which lanes do not keep since sm_70; write bar.warp.sync 0xffffffff; between the two"
+    )
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_warps_at_two_barriers_in_words(device: str) -> None:
     planted = BUGS["barrier: a loop that warps leave after different rounds"]

@@ -95,11 +95,20 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
     return found
 
 
+TRUE_FINDINGS = {"cas_loops": ("WAW", "its scope is the block (.cta); write .gpu: ")}
+"""Programs that are wrong, with what is found: here two blocks change one word by atomicAdd_block."""
+
+
 def silent_program(name: str, mode: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = watched(monkeypatch)
     outcome = cuda_programs.run(name, cuda_programs.ptx_of(name, mode, "sm_80"), device)
     assert outcome.verdict == "ok", outcome
-    assert [str(f) for f in found if f.check != "unwritten"] == []
+    found = [f for f in found if f.check != "unwritten"]
+    if name in TRUE_FINDINGS:
+        kind, words = TRUE_FINDINGS[name]
+        assert [(f.kind, words in f.message) for f in found] == [(kind, True)]
+    else:
+        assert [str(f) for f in found] == []
 
 
 PROGRAMS = [

@@ -21,7 +21,7 @@ from ptxlab.emulate.rules.accesses import (
 )
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.notes import KIND
-from ptxlab.emulate.rules.records import CODE, STRONG, Block, Entry, Launch, Published
+from ptxlab.emulate.rules.records import CODE, NARROW, STRONG, SWAPS, VOLATILE, Block, Entry, Launch, Published
 
 RULES = [
     races.together, races.meet, races.fence, races.publish, races.acquire, races.arrived, races.release, races.learn,
@@ -44,7 +44,9 @@ class World:
         self.launch.granule = granule
         self.launch.published = Published.many(4)
         self.launch.masks = Pointer(np.zeros(CODES * 32, np.uint32))
-        self.launch.compares = Pointer(np.array([code == 7 for code in range(CODES)], np.uint8))
+        self.launch.traits = Pointer(
+            np.array([{7: SWAPS, 5: NARROW, 3: VOLATILE}.get(code, 0) for code in range(CODES)], np.uint8)
+        )
         self.memory = Pointer[int](np.zeros(4 * WORDS, np.uint8))
         self.shadow = races.Shadow(4 * WORDS, granule)
         for k, block in enumerate(self.blocks):
@@ -64,11 +66,12 @@ class World:
             named = np.where(np.arange(32) < 16, np.uint32(half), np.uint32(0xFFFFFFFF & ~half)).astype(np.uint32)
             self.call(races.meet, block, warp, 0xFFFFFFFF, 0xFFFFFFFF, named)
         elif what < 0.88:
-            self.call(races.fence, block, warp)
+            self.call(races.fence, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
         elif what < 0.92:
             if draw.random() < 0.5:
-                self.call(races.publish, self.launch, block, warp)
-            self.call(races.acquire, self.launch, block, warp)
+                self.call(races.publish, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
+            ways = draw.random() < 0.6, draw.random() < 0.7
+            self.call(races.acquire, self.launch, block, warp, draw.randrange(CODES), *ways)
         elif what < 0.94:
             self.call(races.arrived, block, warp, 1)
         elif what < 0.96:
@@ -143,4 +146,4 @@ def test_histories(granule: int) -> None:
         found = ours.state()
         assert theirs.state() == found, seed
         kinds |= {note[0] >> KIND for note in found["notes"]}
-    assert len(kinds) == 4  # RAW, WAR, WAW, and two lanes in one store
+    assert len(kinds) == 5  # RAW, WAR, WAW, two lanes in one store, lanes in lockstep

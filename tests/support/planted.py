@@ -12,13 +12,14 @@ from planted_init import UNWRITTEN
 from planted_local import LOCAL, OVERRUNS, REGISTERS
 from planted_mbarrier_data import MBARRIER_COPIES, MBARRIER_RACES
 from planted_mbarriers import MBARRIERS
+from planted_scopes import SCOPES
 from planted_shared import SHARED
 from planted_sync import BARRIERS, MASKS, SHUFFLES
 
 BUGS: dict[str, Bug] = {}
 for _topic in (
     SHARED, GLOBAL, UNWRITTEN, LOCAL, REGISTERS, OVERRUNS, BARRIERS, MASKS, SHUFFLES, COPIES, MBARRIERS,
-    MBARRIER_COPIES, MBARRIER_RACES,
+    MBARRIER_COPIES, MBARRIER_RACES, SCOPES,
 ):  # fmt: skip
     assert not BUGS.keys() & _topic.keys()
     BUGS |= _topic

@@ -131,6 +131,7 @@ LOCK:
     atom.global.cas.b32 %r6, [%rd1+4], 5, 1;
     setp.ne.u32 %p6, %r6, 5;
     @%p6 bra LOCK;
+    membar.gl;
     ld.global.u32 %r7, [%rd1]; //1
     add.u32 %r7, %r7, 1;
     st.global.u32 [%rd1], %r7; //2

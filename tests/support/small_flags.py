@@ -5,7 +5,7 @@ What the registers hold is said in `small_kernels.py`.
 
 from __future__ import annotations
 
-from small_kernels import RAW, WAR, WAW, Kernels
+from small_kernels import RAW, UNWRITTEN, WAR, WAW, Kernels
 
 FLAGS = Kernels()
 clean, wrong = FLAGS.clean, FLAGS.wrong
@@ -68,6 +68,13 @@ clean("lock acquire release", body=locked(
 
 wrong("lock without fence", RAW, WAR, WAW, body=locked(
     "atom.shared.cas.b32 %r7, [flag], 0, 1;", "atom.shared.exch.b32 %r7, [flag], 0;"))
+
+wrong("lock taken without fence", RAW, WAR, WAW, body=locked(
+    "atom.shared.cas.b32 %r7, [flag], 0, 1;", "membar.cta;\n    atom.shared.exch.b32 %r7, [flag], 0;"))
+
+clean("lock with a fence behind the loop", body=locked(
+    "atom.relaxed.cta.shared.cas.b32 %r7, [flag], 0, 1;", "st.relaxed.cta.shared.u32 [flag], 0;",
+    fence="fence.acq_rel.cta;"))
 
 clean("volatile flag", body=announced(
     "st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32 %r7, [flag];", fence="membar.cta;"))
@@ -152,4 +159,23 @@ clean("all say the same", body="""
     bar.sync 0;
     ld.shared.u32 %r6, [flag];
     st.global.u32 [%rd3], %r6;
+""")
+
+clean("bits of a word that nobody writes whole", body="""
+    shl.b32 %r7, 1, %r22;
+    not.b32 %r8, %r7;
+    @%p3 red.shared.and.b32 [flag], %r8;
+    bar.sync 0;
+    @%p3 red.release.cta.shared.or.b32 [flag], %r7;
+W:
+    ld.acquire.cta.shared.u32 %r6, [flag];
+    and.b32 %r6, %r6, 3;
+    setp.ne.u32 %p5, %r6, 3;
+    @%p5 bra W;
+    st.global.u32 [%rd3], %r6;
+""")
+
+wrong("bits set in a word that nobody has cleared", UNWRITTEN, body="""
+    shl.b32 %r7, 1, %r22;
+    @%p3 red.shared.or.b32 [flag], %r7;
 """)

@@ -83,6 +83,19 @@ class Checks(Part):
             for line in lines:
                 t.do(line)
 
+    def fence(self, code: Code) -> str:
+        """What a fence orders."""
+        return call(races.fence, *THERE, str(code.index), str(int(rules.wide(code))))
+
+    def publish(self, code: Code) -> str:
+        """What a strong write makes known."""
+        return call(races.publish, *THERE, str(code.index), str(int(rules.wide(code))))
+
+    def acquire(self, code: Code) -> str:
+        """What a strong access learns."""
+        ways = str(int(rules.acquires(code))), str(int(rules.wide(code)))
+        return call(races.acquire, *THERE, str(code.index), *ways)
+
     def unwritten(self, mask: str, written: str, start: str, members: str) -> None:
         """Notes what lanes read that was not written; %addrs holds their offsets."""
         self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))

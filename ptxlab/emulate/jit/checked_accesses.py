@@ -18,7 +18,7 @@ from ptxlab.emulate.jit.transfer import Seen
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, CHANGES
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, CHANGES, WRITES
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -78,7 +78,7 @@ class CheckedAccesses(Instrument):
         if seen.code.space == "const":
             return
         if self.checks.race and rules.releases(seen.code):
-            self.checks.if_any([call(races.fence, *THERE[1:])])
+            self.checks.if_any([self.checks.fence(seen.code)])
         if self.checks.race and seen.stored is not None:
             self._spill(seen, seen.stored)
         if seen.uniform:
@@ -88,7 +88,7 @@ class CheckedAccesses(Instrument):
         if self.checks.race and seen.write:
             self.t.do(call(races.stored, "%check.launch"))
         if self.checks.race and rules.strong(seen.code):
-            self.checks.if_any([call(races.publish, *THERE)] * seen.write + [call(races.acquire, *THERE)])
+            self.checks.if_any([self.checks.publish(seen.code)] * seen.write + [self.checks.acquire(seen.code)])
 
     def _spill(self, seen: Seen, stored: tuple[Value, ...]) -> None:
         """What a store stores, into the buffer for data."""
@@ -229,13 +229,13 @@ class CheckedAccesses(Instrument):
     def atomic(self, address: Address) -> After | None:
         code = self.e.code
         if self.checks.race and rules.releases(code):
-            self.checks.if_any([call(races.fence, *THERE[1:])])
+            self.checks.if_any([self.checks.fence(code)])
         at = self.m.vector(self.m.wide(address))
         self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
-        self.checks.each(0, access_shape(code)[2], code, CHANGES)
+        self.checks.each(0, access_shape(code)[2], code, WRITES if rules.clears(code) else CHANGES)
         if not self.checks.race:
             return None
-        return lambda: self.checks.if_any([call(races.publish, *THERE), call(races.acquire, *THERE)])
+        return lambda: self.checks.if_any([self.checks.publish(code), self.checks.acquire(code)])
 
     # -- segments ------------------------------------------------------------------------------------------------------
 

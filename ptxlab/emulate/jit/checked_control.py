@@ -29,7 +29,7 @@ class CheckedControl(Instrument):
 
     def before(self, code: Code) -> None:
         if self.checks.race and code.action is Action.FENCE:
-            self.checks.if_any([call(races.fence, *THERE[1:])])
+            self.checks.if_any([self.checks.fence(code)])
 
     def _members_of(self, code: Code) -> Any:
         """The operand that names the lanes of a warp that meet at an instruction."""

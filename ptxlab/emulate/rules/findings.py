@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules.faults import unravel
+from ptxlab.emulate.rules.instructions import wide
 from ptxlab.findings import Finding, Party
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
@@ -22,13 +24,16 @@ if TYPE_CHECKING:
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
 NO_VALUE, OVERRUN = range(32, 34)
-DIVERGENT_BLOCK = 22
+DIVERGENT_BLOCK, LOCKSTEP = 22, 23
+CAUSE = 32
+"""Where in the number of a race's note code index + 1 of the instruction begins that could have ordered it."""
 """The kinds of note an engine takes. SAME: two lanes in one store."""
 
 RULES: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
     OVERRUN: ("initcheck", "array overrun"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
+    LOCKSTEP: ("racecheck", "relies on lanes in lockstep"),
     DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
     EXITED: ("synccheck", "barrier after exit"),
     COUNTS: ("synccheck", "barrier count"), OMITTED: ("synccheck", "mask omits lane"),
@@ -194,17 +199,22 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
         return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:
         if note.block != note.other_block:
-            advice = (
+            advice = _cause(program, note) or (
                 "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread covers "
                 "what others of its block did only if a barrier lies between"
             )
         elif note.warp == note.other_warp:
             advice = "they are lanes of one warp: bar.warp.sync between the two would order them"
         else:
-            advice = "a barrier between the two would order them"
+            advice = _cause(program, note) or "a barrier between the two would order them"
         return f"{RULES[kind][1]} hazard in {memory}: a thread {_HAZARD[kind]}; {advice}"
     if kind == SAME:
         return f"WAW hazard in {memory}: two lanes of one store write different values to the same place"
+    if kind == LOCKSTEP:
+        return (
+            f"two lanes of one warp touch the same place in {memory} with volatile accesses, and nothing but lockstep "
+            "puts these in order, which lanes do not keep since sm_70; write bar.warp.sync 0xffffffff; between the two"
+        )
     if kind == DIVERGENT:
         return "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere"
     if kind == DIVERGENT_BLOCK:
@@ -248,6 +258,26 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
             f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
         )
     return _MBARRIERS[kind].format(phase=note.value)
+
+
+def _cause(program: Program, note: Note) -> str:
+    """What would order two threads that race if it were written otherwise, and how to write it; "" if nothing would."""
+    if note.value >> CAUSE == 0:
+        return ""
+    code, across = program.codes[(note.value >> CAUSE) - 1], note.block != note.other_block
+    line = re.sub(r"\s*//.*", "", program.source(code.line)).strip()
+    if across and not wide(code):
+        written = re.sub(r"(?<=membar)\.cta\b", ".gl", line, count=1)
+        written = re.sub(r"\.cta\b", ".gpu", written, count=1)
+        return (
+            f"line {code.line}, {line} orders nothing between two blocks: its scope is the block (.cta); write .gpu: "
+            f"{written}"
+        )
+    scope = "gpu" if across else "cta"
+    return (
+        f"line {code.line}, {line} does not keep later accesses behind it: it is relaxed; write a fence behind it: "
+        f"fence.acq_rel.{scope};"
+    )
 
 
 def _without_value(program: Program, register: int) -> str:

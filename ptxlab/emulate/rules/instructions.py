@@ -18,6 +18,24 @@ def releases(code: Code) -> bool:
     return code.properties.releases
 
 
+def acquires(code: Code) -> bool:
+    """Whether what its thread does later comes after the writes that a strong access may have seen: of a relaxed
+    compare-and-swap or exchange, which take locks, only once a fence stands behind it."""
+    takes = code.form is not None and code.action is Action.ATOMIC and code.form.operation in ("cas", "exch")
+    return code.properties.acquires or not takes
+
+
+def clears(code: Code) -> bool:
+    """Whether it may be the first to touch a word: `red.and` gives bits of it a value, whatever was there."""
+    return code.form is not None and code.action is Action.REDUCTION and code.form.operation == "and"
+
+
+def wide(code: Code) -> bool:
+    """Whether a strong access or a fence may reach threads of other blocks. Of shared memory, which they never see, it
+    is not asked."""
+    return code.properties.scope != "cta" or code.space == "shared"
+
+
 def meets(code: Code) -> bool:
     """Whether lanes of a warp meet at this instruction."""
     return code.properties.converges

@@ -24,10 +24,10 @@ def known(program: Program, checks: frozenset[str]) -> dict[str, int]:
 
 def begin(program: Program, launch: report.Launch) -> Launch:
     """The record of a launch that begins."""
-    record, swaps = Launch.new(), races.compares(program)
+    record = Launch.new()
     record.published = Published.many(min(launch.blocks, BLOCKS) + 2)
     record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
-    record.compares = Pointer(np.array([code.index in swaps for code in program.codes], np.uint8))
+    record.traits = Pointer(np.array(races.traits(program), np.uint8))
     for name, value in known(program, frozenset(launch.checks)).items():
         setattr(record, name.partition(".")[2], value)
     return record

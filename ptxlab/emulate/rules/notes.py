@@ -85,8 +85,8 @@ def _read(launch: Launch, entry: Entry) -> Note:
     same_block, same_warp = me >> BLOCK == other >> BLOCK, not (me ^ other) >> WARP & 31
     other_code, other_warp, other_lane = other >> CODE & LAST_CODE, other >> WARP & 31, other >> LANE & 31
     lane = me >> LANE & 31
-    if me >> MANY & 1 and same_warp and lane == other_lane and entry.value & ~(1 << lane):
-        others = entry.value & ~(1 << lane)  # the record speaks of its first lane, which is the other party
+    others = entry.value & 0xFFFFFFFF & ~(1 << lane)
+    if me >> MANY & 1 and same_warp and lane == other_lane and others:  # the record's lane is the other party
         lane = (others & -others).bit_length() - 1
     if has_other and other >> MANY & 1 and same_block and same_warp and lane == other_lane:
         other_lane = another(launch.masks[32 * other_code + other_warp], lane)

@@ -15,17 +15,21 @@ fence. An access is ordered before another one
   whose mask names both lanes;
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;
 - of the same block, if its warp has arrived at an mbarrier since in a phase that the other warp has waited for;
-- of the same block, if a strong write since has released it, and the other's warp has made a strong access since that;
-- of another block, likewise: released here, a strong access there.
+- of the same block, if a strong write since has released it, and the other's warp has acquired since that;
+- of another block, likewise: released here, acquired there, neither with the block as its scope (`.cta`).
+
+A strong access acquires. A relaxed compare-and-swap or exchange, with which locks are taken, does so only once a fence
+stands behind it. (By the memory model this is so of every relaxed access; but much code reads a flag or takes the last
+ticket without a fence, and what it reads then is often volatile.)
 
 A strong write releases what its warp did before its last fence, what that warp knew to be done by others at that fence,
 and what others did before a fence of their own, if a barrier lies between that and the write. So in the reduction where
 the last block adds up what all have stored, a barrier has to come before thread 0 takes its ticket.
 
-Two strong accesses never race, nor do a load and a compare-and-swap, which fails if the load saw an old value. What
-this does not see: whether a strong access reads what another one wrote, or something else; all but the first two
-readers of a word; a second writer to other bytes. A write that leaves a word as it is does not race with the write
-before it. It never takes an ordered pair for a race.
+Two strong accesses do not race, unless they are of two blocks and the scope of one is its block; nor do a load and a
+compare-and-swap, which fails if the load saw an old value. What this does not see: whether a strong access reads what
+another one wrote, or something else; all but the first two readers of a word; a second writer to other bytes. A write
+that leaves a word as it is does not race with the write before it. It never takes an ordered pair for a race.
 
 The records of an allocation are one array: the writers of all its words, `stride` further on a reader of each, and as
 far again another reader. A rule that looks at one word gets a pointer to its writer. What a whole warp does at once is
@@ -56,7 +60,8 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.clock import tick
-from ptxlab.emulate.rules.findings import RAW, WAR, WAW
+from ptxlab.emulate.rules.findings import CAUSE, LOCKSTEP, RAW, WAR, WAW
+from ptxlab.emulate.rules.instructions import wide
 from ptxlab.emulate.rules.notes import note
 from ptxlab.emulate.rules.records import (
     BLOCK,
@@ -64,8 +69,11 @@ from ptxlab.emulate.rules.records import (
     LAST_CODE,
     LAST_TIME,
     MANY,
+    NARROW,
     STRONG,
+    SWAPS,
     TIME,
+    VOLATILE,
     WARP,
     Block,
     Launch,
@@ -75,6 +83,8 @@ from ptxlab.isa import types
 
 ID = 0xFFFF << BLOCK | 0x7FF
 """The fields of a record that say whose it is."""
+OF_WARP = 0xFFFF << BLOCK | 31 << WARP
+"""The fields that say whose warp's it is."""
 PARTS = 8
 """Sets of lanes of a warp that have met without the others, as many as are remembered."""
 
@@ -89,10 +99,14 @@ def granule(program: Program) -> int:
     return min([4, *widths])
 
 
-def compares(program: Program) -> frozenset[int]:
-    """The code indices of compare-and-swap."""
-    codes = program.codes
-    return frozenset(c.index for c in codes if c.form is not None and c.properties.atomic and c.form.operation == "cas")
+def traits(program: Program) -> list[int]:
+    """What `Launch.traits` says of each instruction."""
+    return [
+        SWAPS * (code.form is not None and code.properties.atomic and code.form.operation == "cas")
+        | NARROW * (not wide(code))
+        | VOLATILE * (code.form is not None and code.space == "shared" and ".volatile" in code.form.opcode)
+        for code in program.codes
+    ]
 
 
 class Shadow:
@@ -169,35 +183,64 @@ def known(block: Block, warp: u32) -> lanes_u32:
 
 
 @rule
-def fence(block: Block, warp: u32) -> None:
-    """A warp has executed a fence: what it did, and what it knows, comes before the strong writes that it makes now."""
+def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> None:
+    """A warp has executed a fence: what it did, and what it knows, comes before the strong writes that it makes now,
+    and what others released before its last strong access comes before what it does now. wide: for other blocks too."""
     time = tick(block)
-    store_lanes(block.covered.row(warp), insert(known(block, warp), warp, time))
+    mine = published(launch, block.now)
+    row = block.acquired.row(warp)
+    store_lanes(row, maximum(load_lanes(row), load_lanes(block.seen.row(warp))))
+    block.unordered[warp] = 0
+    covered = insert(known(block, warp), warp, time)
+    store_lanes(block.covered.row(warp), covered)
     block.fenced[warp] = time
+    if wide:
+        store_lanes(block.covered_wide.row(warp), covered)
+        block.fenced_wide[warp] = time
+        mine.acquired = max(mine.acquired, mine.seen)
+        mine.unordered = 0
+    else:
+        mine.narrow = code + 1
+        if mine.unordered != 0:
+            mine.unordered = code + 1
 
 
 @rule
-def publish(launch: Launch, block: Block, warp: u32) -> None:
+def publish(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> None:
     """A warp has made a strong write. Who sees it comes after what the warp's last fence covers, and after what others
-    did before fences of their own, if a barrier or the like tells this warp of those."""
-    theirs = minimum(load_lanes(block.fenced), known(block, warp))
-    released = maximum(load_lanes(block.covered.row(warp)), theirs)
+    did before fences of their own, if a barrier or the like tells this warp of those. wide: other blocks see it too."""
+    mine, knows = published(launch, block.now), known(block, warp)
+    released = maximum(load_lanes(block.covered.row(warp)), minimum(load_lanes(block.fenced), knows))
+    store_lanes(mine.released, maximum(load_lanes(mine.released), released))
+    if not wide:
+        mine.narrow = code + 1
+        return
+    released = maximum(load_lanes(block.covered_wide.row(warp)), minimum(load_lanes(block.fenced_wide), knows))
     if any_of(released != 0):
-        mine = published(launch, block.now)
-        store_lanes(mine.released, maximum(load_lanes(mine.released), released))
+        store_lanes(mine.reached, maximum(load_lanes(mine.reached), released))
         launch.now += 1
         if mine.first == 0:
             mine.first = launch.now
 
 
 @rule
-def acquire(launch: Launch, block: Block, warp: u32) -> None:
-    """A warp has made a strong access, with which it may have seen strong writes of others."""
+def acquire(launch: Launch, block: Block, warp: u32, code: u32, orders: boolean, wide: boolean) -> None:
+    """A warp has made a strong access, with which it may have seen strong writes of others. orders: what comes after
+    it in the program comes after those writes; else a fence behind it has to say so. wide: other blocks' writes too."""
     mine = published(launch, block.now)
-    mine.acquired = launch.now
-    if mine.first != 0:
+    seen = maximum(load_lanes(block.seen.row(warp)), load_lanes(mine.released))
+    store_lanes(block.seen.row(warp), seen)
+    block.unordered[warp] = 0 if orders else code + 1
+    if orders:
         row = block.acquired.row(warp)
-        store_lanes(row, maximum(load_lanes(row), load_lanes(mine.released)))
+        store_lanes(row, maximum(load_lanes(row), seen))
+    if not wide:
+        mine.narrow = code + 1
+        return
+    mine.seen = launch.now
+    mine.unordered = 0 if orders else code + 1
+    if orders:
+        mine.acquired = launch.now
 
 
 @rule
@@ -230,7 +273,7 @@ def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) 
     time = u32(record >> TIME & LAST_TIME)
     if record >> BLOCK != me >> BLOCK:
         theirs = published(launch, record)
-        return theirs.released[record >> WARP & 31] > time and theirs.first <= published(launch, me).acquired
+        return theirs.reached[record >> WARP & 31] > time and theirs.first <= published(launch, me).acquired
     v = u32(record >> WARP & 31)
     w = u32(me >> WARP & 31)
     lane = u32(record & 31)
@@ -250,13 +293,52 @@ def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) 
 @rule(inline=True)
 def swaps(launch: Launch, record: u64) -> boolean:
     """Whether a record is that of a compare-and-swap, which a plain load before it is a part of."""
-    return launch.compares[record >> CODE & LAST_CODE] != 0
+    return launch.traits[record >> CODE & LAST_CODE] & SWAPS != 0
+
+
+@rule(inline=True)
+def narrow(launch: Launch, record: u64) -> boolean:
+    """Whether a record is that of an instruction whose scope is the block."""
+    return launch.traits[record >> CODE & LAST_CODE] & NARROW != 0
+
+
+@rule(inline=True)
+def both_strong(launch: Launch, record: u64, me: u64) -> boolean:
+    """Whether two accesses may not race because each is strong and its scope names the other's thread."""
+    if (record & me) >> STRONG & 1 == 0:
+        return False
+    return record >> BLOCK == me >> BLOCK or not (narrow(launch, record) or narrow(launch, me))
 
 
 @rule(inline=True)
 def collides(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
     """Whether an access `me` races with the one that a record tells of."""
-    return (record & me) >> STRONG & 1 == 0 and not ordered(launch, block, record, me, wrote)
+    return not both_strong(launch, record, me) and not ordered(launch, block, record, me, wrote)
+
+
+@rule(cold=True)
+def cause(launch: Launch, block: Block, record: u64, me: u64) -> u64:
+    """Of two accesses that race: code index + 1 of the instruction that would order them if its scope were wider, or if
+    a fence stood behind it; 0 if there is none."""
+    v = record >> WARP & 31
+    time = u32(record >> TIME & LAST_TIME)
+    if record >> BLOCK == me >> BLOCK:
+        w = me >> WARP & 31
+        return u64(block.unordered[w]) if block.seen[w, v] > time else u64(0)
+    if (record & me) >> STRONG & 1 != 0:
+        return ((me if narrow(launch, me) else record) >> CODE & LAST_CODE) + 1
+    theirs, mine = published(launch, record), published(launch, me)
+    if theirs.reached[v] > time:
+        if theirs.first <= mine.seen:
+            return u64(mine.unordered)
+        return u64(mine.narrow)
+    return u64(theirs.narrow) if theirs.released[v] > time else u64(0)
+
+
+@rule(cold=True)
+def race(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: u64) -> None:
+    """Two accesses race: noted, with the mask of the lanes that execute the instruction and, above it, the cause."""
+    note(launch, block, kind, me, other, address, launch.mask | cause(launch, block, other, me) << CAUSE)
 
 
 @rule
@@ -298,22 +380,35 @@ def leaves(launch: Launch, address: u64, lane: u64) -> boolean:
 
 
 @rule(cold=True)
+def lockstep(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
+    """Whether two volatile accesses of lanes of one warp, which are no race, come in order only if the lanes execute
+    their instructions together."""
+    if record == 0 or (record ^ me) & OF_WARP != 0 or launch.traits[record >> CODE & LAST_CODE] & VOLATILE == 0:
+        return False
+    return not ordered(launch, block, record, me, wrote)
+
+
+@rule(cold=True)
 def hazard(launch: Launch, block: Block, at: Pointer[u64], stride: u64, address: u64, me: u64, write: boolean) -> None:
-    """What one access to one word collides with, noted; the number that is kept with it is the mask of the lanes that
-    execute the instruction."""
+    """What one access to one word collides with, noted."""
     writer = at[0]
+    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
+        for k in range(3 if write else 1):
+            if lockstep(launch, block, at[k * stride], me, k == 0):
+                note(launch, block, LOCKSTEP, me, at[k * stride], address, launch.mask)
+                return
     if (write or not swaps(launch, writer)) and collides(launch, block, writer, me, True):
         if not write:
-            note(launch, block, RAW, me, writer, address, launch.mask)
+            race(launch, block, RAW, me, writer, address)
             return
         if not leaves(launch, address, me & 31):
-            note(launch, block, WAW, me, writer, address, launch.mask)
+            race(launch, block, WAW, me, writer, address)
             return
     if write and not swaps(launch, me):
         for k in range(1, 3):
             reader = at[k * stride]
             if collides(launch, block, reader, me, False):
-                note(launch, block, WAR, me, reader, address, launch.mask)
+                race(launch, block, WAR, me, reader, address)
                 return
 
 

@@ -16,6 +16,9 @@ BLOCKS = 65535
 
 WRITTEN, GAP = 0xFF, 0x55
 """What initcheck keeps of a byte that has been written, and of one between two arrays; 0: not written."""
+SWAPS, NARROW, VOLATILE = 1, 2, 4
+"""What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
+or store of shared memory."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 
@@ -36,9 +39,13 @@ class Entry(Record):
 class Published(Record):
     """What a block has made known by strong writes behind fences."""
 
-    first: u32  # when it did so first, by the clock of the launch, 0: never
-    acquired: u32  # its last strong access, by the same clock
+    first: u32  # when it did so first for other blocks, by the clock of the launch, 0: never
+    acquired: u32  # its last strong access that orders what comes after it, by the same clock
+    seen: u32  # its last strong access, by the same clock: a fence behind it makes it one that orders
+    unordered: u32  # code index + 1 of that access, or of a fence behind it whose scope is the block; 0: it orders
+    narrow: u32  # code index + 1 of the last release or acquire here whose scope is the block
     released: Array[u32] = array(32, align=64)  # of each of its warps: what it did before this time of its own clock
+    reached: Array[u32] = array(32, align=64)  # the same, as far as other blocks are told of it
 
 
 class Store(Record):
@@ -68,7 +75,7 @@ class Launch(Record):
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
-    compares: Pointer[u8]  # for each code index whether it is a compare-and-swap
+    traits: Pointer[u8]  # for each code index SWAPS, NARROW and VOLATILE, added up
     no_codes: Array[u64] = array(16)  # zeros
     store: Store
     notes: Array[Entry] = array(ENTRIES, align=64)
@@ -95,7 +102,11 @@ class Block(Record):
     value_count: u64  # masks in `values`
     fenced: Array[u32] = array(32, align=64)  # of each warp: its last fence
     covered: Array[u32] = array(32, 32, align=64)  # [w, v]: w's last fence comes after what v did before this time
-    acquired: Array[u32] = array(32, 32, align=64)  # [w, v]: so does w's last strong access, after what was released
+    fenced_wide: Array[u32] = array(32, align=64)  # the same two of fences for other blocks as well
+    covered_wide: Array[u32] = array(32, 32, align=64)
+    acquired: Array[u32] = array(32, 32, align=64)  # [w, v]: w's last acquire comes after what v had released
+    seen: Array[u32] = array(32, 32, align=64)  # [w, v]: so would a fence that w executes now
+    unordered: Array[u32] = array(32)  # of each warp: code index + 1 of its last strong access that does not order
     came: Array[u32] = array(16, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
     parts: Array[u32] = array(32, 16, align=64)  # of each warp 8 pairs: lanes that met without the others, and when

@@ -14,6 +14,7 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
+from ptxlab.emulate.rules.instructions import acquires, clears, wide
 from ptxlab.emulate.rules.records import CODE
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.lanes import mask_bits
@@ -88,7 +89,7 @@ class CheckedWarp(Warp):
         if checker.init and region.name == "shared memory":
             written = block.written
         if race is not None and checker.releases[code.index]:
-            races.fence(block, self.warp)
+            races.fence(checker.record, block, self.warp, code.index, wide(code))
         lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
         if checker.init and region.lane_offset is not None:
             self._local(code, region, start - region.lane_offset, lanes, size, what)
@@ -101,10 +102,10 @@ class CheckedWarp(Warp):
                 in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
             if race is not None:
                 self._raced(code, race, region, low, some, size, values, write=what != "load")
-        if race is not None and checker.acquires[code.index]:
+        if race is not None and checker.strong[code.index]:
             if what != "load":
-                races.publish(checker.record, block, self.warp)
-            races.acquire(checker.record, block, self.warp)
+                races.publish(checker.record, block, self.warp, code.index, wide(code))
+            races.acquire(checker.record, block, self.warp, code.index, acquires(code), wide(code))
 
     def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:
         """Lanes access their local memory, which is followed as well."""
@@ -123,10 +124,11 @@ class CheckedWarp(Warp):
         checker, block, start = self.machine.checker, self.spaces.check.record, int(region.base) + low
         launch, offsets = checker.record, checker.offsets
         at = written + low if low else written
-        if what != "store" and checker.init and not initcheck.lanes_written(lanes, at, offsets, 0, size):
+        reads = what != "store" and not clears(code)
+        if reads and checker.init and not initcheck.lanes_written(lanes, at, offsets, 0, size):
             members = checker.members(code, size)
             initcheck.report(launch, block, self.warp, lanes, at, offsets, start, members)
-        if what == "atomic" and launch.gaps:  # where it goes too far has been noted
+        if what == "atomic" and reads and launch.gaps:  # where it goes too far has been noted
             lanes &= ~initcheck.in_gap(lanes, at, offsets, 0, size)
         if what != "load":
             given = IN_ONE_ALLOCATION, 0, size, code.index << CODE, start

@@ -18,7 +18,7 @@ from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_fl
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong
+from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong, wide
 from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.rules.notes import noted, serial
@@ -44,7 +44,7 @@ class Checker:
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
         self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
         self.releases = [releases(code) for code in program.codes]
-        self.acquires = [strong(code) and not is_mbarrier(code) for code in program.codes]
+        self.strong = [strong(code) and not is_mbarrier(code) for code in program.codes]
         self._values = np.zeros(LANES * 64, np.uint8)
         self._stored: Region | None = None  # where a store went last
         self.record.store.values, self.record.store.narrow = Pointer(self._values), self.offsets
@@ -129,7 +129,8 @@ class Checker:
             if self.race:
                 look.append(self._meets(code))
         elif releases(code) and self.race:
-            look.append(lambda w, mask: races.fence(w.spaces.check.record, w.warp))
+            at = code.index, wide(code)
+            look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
         if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
