@@ -84,6 +84,13 @@ def test_other_code_is_another_entry(folder: Path) -> None:
     assert len(programs(folder)) == 2
 
 
+def test_nothing_is_kept_by_a_process_whose_package_was_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An update under a living notebook: modules imported before and after it make code that fits neither version."""
+    monkeypatch.setattr(native, "_sources", lambda: "what is on disk now")
+    run()
+    assert list(folder.iterdir()) == []
+
+
 @pytest.mark.parametrize("damage", [b"", b"{}\n", b"no json\nxyz", b"flip"])
 def test_a_damaged_entry_is_built_again(folder: Path, damage: bytes) -> None:
     run()

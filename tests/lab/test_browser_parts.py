@@ -207,7 +207,7 @@ def test_it_opens_in_the_warp_that_was_there(viewer: Any) -> None:
     page.select_option("select[aria-label=warp]", "0")
     page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
     assert page.inner_text(".pl-status") == (
-        "this warp has no step at the line that was asked for: step 1 of 4, line 8: mov.u32"
+        "this warp has no step at the line that was asked for: step 1 of 3, line 8: mov.u32"
     )
 
 

@@ -1,10 +1,9 @@
 """LLVM IR to machine code through llvmlite, kept on disk by content.
 
 An entry of the cache is native code that will be run, so it lives in a directory of the user's own (mode 0700, owner
-checked) and begins with a checksum of its name and of every byte behind it; one that does not match is built again. The
-key is everything the code depends on: the
-PTX without comments and line information, the kernel's name and target, the CPU and its features, llvmlite's version,
-and this package's own sources.
+checked) and begins with a checksum of its name and of every byte behind it; one that does not match is built again. The key is
+everything the code depends on: the PTX without comments and line information, the kernel's name and target, the CPU and
+its features, llvmlite's version, and this package's own sources.
 """
 
 from __future__ import annotations
@@ -110,7 +109,6 @@ def load(blobs: Sequence[bytes], cpu: Cpu) -> Code:
 # -- the cache on disk -------------------------------------------------------------------------------------------------
 
 
-@functools.cache
 def _sources() -> str:
     """A fingerprint of the code that makes code: a changed source file makes all entries stale."""
     package = Path(__file__).resolve().parents[2]
@@ -122,9 +120,13 @@ def _sources() -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
+_SOURCES = _sources()
+"""The sources that this process runs: taken when they are imported, since files may change while it lives."""
+
+
 def key(text: str, name: str, arch: str, cpu: Cpu, what: str) -> str:
     """The name of a cache entry."""
-    parts = (text, name, arch, cpu.name, cpu.features, llvmlite.__version__, _sources(), what,
+    parts = (text, name, arch, cpu.name, cpu.features, llvmlite.__version__, _SOURCES, what,
              sys.byteorder)  # fmt: skip
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
@@ -168,9 +170,12 @@ def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def remember(entry: str, notes: dict[str, Any], blob: bytes) -> None:
-    """Writes a cache entry whole or not at all; a full disk or a read-only home costs the entry only."""
+    """Writes a cache entry whole or not at all; a full disk or a read-only home costs the entry only.
+
+    Nothing is kept once the package on disk is another than the one that runs (an update under a living notebook):
+    modules imported before and after it would make code that fits neither."""
     where = folder()
-    if where is None:
+    if where is None or _sources() != _SOURCES:
         return
     try:
         with tempfile.NamedTemporaryFile(dir=where, prefix=_NEW, delete=False) as file:
