@@ -160,14 +160,14 @@ class CheckedAccesses(Instrument):
         if not mixed:
             self._near(seen, members)
             return
-        with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (apart, near):
-            with apart:
-                self._apart(seen, self.e.memory.mixed[group.site])
+        with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (scattered, near):
+            with scattered:
+                self._scattered(seen, self.e.memory.mixed[group.site])
             with near:
                 if members:
                     self._near(seen, members)
 
-    def _apart(self, seen: Seen, addresses: str) -> None:
+    def _scattered(self, seen: Seen, addresses: str) -> None:
         """32 addresses anywhere."""
         self.t.do(f"store <{W} x i64> {addresses}, ptr %addrs, align 64")
         if self.checks.race and seen.stored is not None:

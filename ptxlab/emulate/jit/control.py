@@ -44,7 +44,7 @@ class Control(Part):
 
     @staticmethod
     def is_control(code: Code) -> bool:
-        """Whether an instruction ends a block here; lanes that meet at `bar.warp.sync` do so within one."""
+        """Whether an instruction ends a block here; `bar.warp.sync` does not."""
         return code.properties.ends_block and code.action is not Action.WARP_BARRIER
 
     def emit(self, block: Block, code: Code) -> None:

@@ -1,4 +1,4 @@
-"""The function for a warp that is together: all its live lanes stand at the same place.
+"""The function for a converged warp: all its live lanes are at the same program counter.
 
 Registers that are uniform are scalars, writes need no mask, branches are plain branches. Where lanes disagree, the
 scalars are spread over the lanes and the warp is given to the slow function.
@@ -55,7 +55,7 @@ class Fast(Part):
             if code.properties.converges:
                 for instrument in self.e.instruments:
                     instrument.arrives(code)
-                    instrument.met(code, None)
+                    instrument.synced(code, None)
             self.e.execution.emit(code)
         self.e.registers.flush(self.e.alive_after(block))
         self.go(block.next)

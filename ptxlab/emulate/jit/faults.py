@@ -40,7 +40,7 @@ def explain(
             space = where.space
         return access_fault(
             program, launch, memory, line=where.line, block=block, thread=thread, what=what, space=space,
-            address=address, size=size, together=where.properties.fragment,
+            address=address, size=size, fragment=where.properties.fragment,
         )  # fmt: skip
     if kind == S.BUDGET_SPENT:
         first = program.codes[min(code, len(program.codes) - 1)]
@@ -123,15 +123,15 @@ def who_waits(
     ended: list[str] = []
     first: tuple[int, int, int] | None = None
     for index, warp in enumerate(warps):
-        live, apart = int(warp["live"]), bool(warp["mode"])
+        live, diverged = int(warp["live"]), bool(warp["mode"])
         if not live:
             ended.append(str(index))
             continue
         groups: dict[tuple[int, str], list[int]] = {}
         for lane in (k for k in range(32) if live >> k & 1):
-            pc = int(warp["pc"][lane] if apart else warp["fast_pc"])
+            pc = int(warp["pc"][lane] if diverged else warp["fast_pc"])
             barriers = [b for b, waiting in enumerate(warp["bar"].tolist()) if waiting >> lane & 1]
-            if warp["meeting"][lane]:
+            if warp["sync_kind"][lane]:
                 form = program.codes[pc // 2].form
                 whole = form is not None and form.op.kind == "warp"
                 what = "the other lanes of its warp" if whole else "the lanes of its mask"

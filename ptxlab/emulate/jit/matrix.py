@@ -2,7 +2,7 @@
 
 The functions find registers in the warp's state. So what is about to be read is stored there, and what was written is
 read from there when it is next needed: sums that go from one `mma` into the next never leave their place. All 32 lanes
-must be there; where the warp has split, the slow function brings them together first.
+must be there; where the warp has diverged, the slow function synchronizes them first.
 """
 
 from __future__ import annotations
