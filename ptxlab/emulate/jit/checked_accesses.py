@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.checked import THERE, Checks, Members
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
 from ptxlab.emulate.jit.instrument import After, Instrument
@@ -19,6 +18,7 @@ from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, CHANGES, WRITES
+from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.barrier_checks import arrived
 from ptxlab.emulate.jit.checked import THERE, Checks
 from ptxlab.emulate.jit.instrument import Instrument
@@ -14,6 +13,7 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules import lane_masks, races
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules.instructions import is_members
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.jit.instrument import Instrument
@@ -34,6 +33,7 @@ from ptxlab.emulate.rules.memory_model import (
     sectors,
     wavefronts,
 )  # fmt: skip
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counting import NEEDED, TALLY, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.isa import fragments

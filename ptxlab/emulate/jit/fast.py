@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.model import Block
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import reads
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.irtext import W
@@ -23,6 +22,7 @@ from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules.diverging import sync_lanes, sync_waiting
 from ptxlab.emulate.rules.instructions import is_members
 from ptxlab.emulate.rules.turns import go_on
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import types
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.instrument import After, Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM
@@ -26,6 +25,7 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Code, Literal, Mem, Program
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import Reel, Step
 from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder
 from ptxlab.isa import types

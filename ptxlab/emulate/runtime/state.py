@@ -2,7 +2,7 @@
 
 One worker thread runs one CTA at a time. Its `Context` holds pointers and counters, the `Cta` what the CTA's warps
 share, and each `Warp` the program counters, masks and thread indices. Behind a `Warp` lie its registers: 32 lanes each,
-and beside them one scalar for those that are uniform while the warp is converged (see `ptxlab.emulate.jit.state`).
+and beside them one scalar for those that are uniform while the warp is converged (see `ptxlab.emulate.jit.registers`).
 """
 
 from __future__ import annotations
