@@ -1,4 +1,4 @@
-"""What the CPU machine says when it stops a kernel: one wording for both engines, naming block, thread and line."""
+"""The faults that stop a kernel on the CPU machine, in words, the same for both engines: block, thread, line."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def access_fault(
     size: int,
     fragment: bool = False,
 ) -> DeviceFault:
-    """The memcheck fault of an access that is known to be wrong; finds out why.
+    """The memcheck fault of an invalid access; finds out why it is invalid.
 
     what: "load", "store" or "atomic". space: as in `Code.space`. size: bytes of the whole access (16 for `.v4.f32`),
     which must be a divisor of the address. fragment: the warp accesses one matrix.
@@ -105,7 +105,7 @@ def _outside_shared(program: Program, address: int, reach: MemoryMap) -> str:
 
 
 def unsupported(program: Program, code: Code) -> UnsupportedInstruction:
-    """The refusal, when a kernel is loaded, of an instruction that an engine does not run."""
+    """The error, when a kernel is loaded, of an instruction that an engine does not execute."""
     opcode = code.form.opcode
     return UnsupportedInstruction(
         f"the CPU machine does not execute {opcode} yet: it can be assembled and run on a GPU only",

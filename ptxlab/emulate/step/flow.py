@@ -32,10 +32,10 @@ def translate(t: Translator, code: Code) -> Step:
     if make is None:
         raise unsupported(t.program, code)
     act = _ended(t, code) if code.leaves >= 0 else make(t, code)
-    return act if code.guard is None else guarded(act, t.following[code.index], *code.guard)
+    return act if code.guard is None else diverging(act, t.following[code.index], *code.guard)
 
 
-def guarded(act: Step, following: int, predicate: int, negated: bool) -> Step:
+def diverging(act: Step, following: int, predicate: int, negated: bool) -> Step:
     """`@p`: lanes whose predicate holds act, the others continue at `following`."""
 
     def run(w: Warp) -> int | None:
@@ -228,7 +228,7 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
             release(w, group)
         return GONE
 
-    return run if code.guard is None else guarded(run, following, *code.guard)
+    return run if code.guard is None else diverging(run, following, *code.guard)
 
 
 def _named(w: Warp, group: LaneGroup, members: np.ndarray) -> list[LaneGroup]:

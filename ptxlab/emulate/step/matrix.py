@@ -30,7 +30,7 @@ from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Region, Touch
-from ptxlab.emulate.step.flow import guarded
+from ptxlab.emulate.step.flow import diverging
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
 from ptxlab.emulate.step.warp import GONE, LaneGroup, Wait, Warp
 from ptxlab.isa import fragments, types
@@ -97,7 +97,7 @@ def _guarded(t: Translator, code: Code, step: Step) -> Step:
     """The guard must be the same in all active lanes."""
     assert code.guard is not None
     predicate, negated = code.guard
-    behind = guarded(step, t.following[code.index], predicate, negated)
+    behind = diverging(step, t.following[code.index], predicate, negated)
 
     def run(w: Warp) -> int | None:
         held = w.mask & (~w.regs[predicate] if negated else w.regs[predicate])
