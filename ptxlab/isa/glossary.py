@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOMS: dict[str, dict[str, str]] = {
@@ -106,25 +107,29 @@ ROOMS: dict[str, dict[str, str]] = {
 GLOSSARY: dict[str, str] = {term: says for room in ROOMS.values() for term, says in room.items()}
 """Term -> what it means."""
 
-_PLURALS = {"reconverge": "reconverges?|reconverged", "LSE": "LSE"}
+_FORMS = {"diverged": "diverge[ds]?", "reconverge": "reconverge[ds]?", "LSE": "LSE"}
 
 
 @functools.cache
 def _pattern() -> re.Pattern[str]:
     def words(term: str) -> str:
-        return f"(?P<_{index[term]}>{_PLURALS.get(term, re.escape(term) + '(?:e?s)?')})"
+        return f"(?P<_{index[term]}>{_FORMS.get(term, re.escape(term) + '(?:e?s)?')})"
 
     index = {term: k for k, term in enumerate(GLOSSARY)}
     longest_first = sorted(GLOSSARY, key=len, reverse=True)
     return re.compile(r"(?<![\w.%`-])(?:" + "|".join(map(words, longest_first)) + r")(?![\w`]|\.\w)")
 
 
+def uses(text: str) -> Iterator[tuple[str, int, int]]:
+    """Each use of a term of the glossary in a text: the term, where it begins and ends."""
+    names = list(GLOSSARY)
+    for match in _pattern().finditer(text):
+        yield names[int((match.lastgroup or "_0")[1:])], match.start(), match.end()
+
+
 def terms(text: str) -> list[str]:
     """The terms of the glossary that a text uses, in its order, each once. Words between backticks are code."""
-    names = list(GLOSSARY)
-    prose = re.sub(r"`[^`]*`", "``", text)
-    found = (m.lastgroup or "_0" for m in _pattern().finditer(prose))
-    return list(dict.fromkeys(names[int(group[1:])] for group in found))
+    return list(dict.fromkeys(term for term, _, _ in uses(re.sub(r"`[^`]*`", "``", text))))
 
 
 def page() -> str:

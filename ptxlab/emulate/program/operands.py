@@ -1,7 +1,7 @@
 """Whether the registers of an instruction fit its types: predicates where predicates belong, and the right width.
 
 A register must be as wide as the instruction's type; `ld`, `st` and `cvt` may use a wider one (PTX ISA, "Operand Size
-Exceeding Instruction-Type Size"). Whether its bits were declared signed, unsigned or floating is not looked at.
+Exceeding Instruction-Type Size"). Whether it was declared signed, unsigned or floating does not matter.
 """
 
 from __future__ import annotations
