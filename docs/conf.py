@@ -64,13 +64,15 @@ def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
 
 _NOT_PROSE = (nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.term, addnodes.pending_xref,
               addnodes.desc_signature, addnodes.toctree)  # fmt: skip
+_WITHOUT_LINKS = ("glossary", "changelog", "security", "generated/isa/")
+"""Pages that define or list the terms themselves, and one that is about processes and their pipes."""
 _EVERYDAY = {"page", "release", "scope", "phase"}
 """Terms of the glossary that the documentation also uses in their everyday sense: not linked."""
 
 
 def _link_terms(app: Any, doctree: nodes.document) -> None:
     """Links the first use of each term of the glossary on a page to its meaning."""
-    if app.env.docname == "glossary":
+    if app.env.docname.startswith(_WITHOUT_LINKS):
         return
     seen = set(_EVERYDAY)
     for text in list(doctree.findall(nodes.Text)):

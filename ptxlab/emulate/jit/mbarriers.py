@@ -1,4 +1,4 @@
-"""mbarriers as the compiling engine runs them: a call of one rule for all operations."""
+"""mbarriers in the compiling engine: a call of one rule for all operations."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ptxlab.isa import mbarrier
 
 
 class Mbarriers(Part):
-    """Instructions that work on mbarriers. `checks`: a pointer to what the checks know of the block."""
+    """Instructions that operate on mbarriers. `checks`: a pointer to the checks' record of the block."""
 
     checks = "null"
 
     def emit(self, code: Code) -> None:
-        """An instruction that works on an mbarrier."""
+        """An instruction that operates on an mbarrier."""
         t, form, what = self.t, code.form, operation(code)
         assert form is not None
         names = [s.name for s in form.op.operands if s.role != "dst"]
