@@ -51,7 +51,7 @@ op("shfl.mode.b32  d|p:pred, a, b:b32, c:b32", _SHFL + " This form without `.syn
 
 
 def _members(m: Machine, membermask: Value | None) -> Value:
-    """i32: the lanes that take part. Groups with masks of their own (tiles of a warp) may execute together."""
+    """i32: the lanes that take part. Groups with masks of their own (tiles of a warp) may execute at the same time."""
     active = m.ballot(m.active())
     return active if membermask is None else m.and_(active, membermask)
 
@@ -86,8 +86,9 @@ op("vote.mode.pred  p, {!}a", _VOTE + " This form without `.sync` ended with sm_
    mode=("all", "any", "uni"), version=(1, 2), sm=12, notes=_VOTE_NOTES)  # fmt: skip
 op("vote.ballot.b32  d, {!}a:pred", _BALLOT + " This form without `.sync` ended with sm_70.", _vote, does=Action.VOTE,
    fixed={"mode": "ballot"}, version=(2, 0), sm=20)  # fmt: skip
-op("activemask.b32  d", """The lanes that execute this instruction together, as a bit mask. It says who happens to be
-   here, not who ought to be: masks for `.sync` must come from the algorithm.""", lambda m, i: m.ballot(m.active()),
+op("activemask.b32  d", """The active mask: the lanes that execute this instruction, one bit for each. It says which
+   lanes happen to be converged here: masks for `.sync` must come from the algorithm.""",
+   lambda m, i: m.ballot(m.active()),
    does=Action.ACTIVE_MASK, version=(6, 2), sm=30)  # fmt: skip
 
 # -- match, redux, elect -----------------------------------------------------------------------------------------------

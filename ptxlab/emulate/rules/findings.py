@@ -219,7 +219,7 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
         return "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere"
     if kind == DIVERGENT_BLOCK:
         return (
-            "the warps of a block have come to two different barrier instructions: all threads of a block must "
+            "the warps of a block have arrived at two different barrier instructions: all threads of a block must "
             "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
             "bar.sync 1, 64"
         )
@@ -244,8 +244,8 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
     if kind == PENDING:
         touches = "overwrites" if code.properties.stores else "reads"
         return (
-            f"a thread {touches} what cp.async is still copying: first comes "
-            "cp.async.wait_group or wait_all, or a wait for the mbarrier that the copies arrive at"
+            f"a thread {touches} memory to which a cp.async is in flight: it must wait first, by "
+            "cp.async.wait_group or wait_all, or for the mbarrier that the copies arrive at"
         )
     if kind == PHASE and note.value < 0:
         return (
