@@ -283,8 +283,8 @@ def _half_fma(m: Machine, type: str, a: Value, b: Value, c: Value) -> Value:
 
 
 OOB_NAN = 0x7FF7
-"""What a tensor copy puts in place of elements out of bounds, in f16 and bf16, when it is told to mark them. The manual
-gives the value no bits; these, with either sign, are what those report who measured it on hardware."""
+"""The value of elements out of bounds in a tensor copy, in f16 and bf16, when it is asked to mark them. The manual does
+not give its bits; published measurements on hardware report these, with either sign."""
 
 
 def _out_of_bounds(m: Machine, a: Value) -> Value:

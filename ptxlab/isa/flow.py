@@ -1,4 +1,4 @@
-"""Where execution goes: branches, calls, exits, barriers, and what only times or traces. The engines run these."""
+"""Control flow: branches, calls, exits, barriers, and instructions that only time or trace. The engines run these."""
 
 from __future__ import annotations
 

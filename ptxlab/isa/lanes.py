@@ -1,4 +1,4 @@
-"""What the lanes of a warp tell each other: shuffles, votes, matches, warp-wide reductions, and who is active."""
+"""Data exchange between lanes of a warp: shuffles, votes, matches, warp-wide reductions, the active mask."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Properties:
 
     @property
     def scalar_memory(self) -> bool:
-        """Whether each lane goes to memory by an address of its own, with as many bytes as the type has."""
+        """Whether each lane accesses memory at an address of its own, with as many bytes as the type has."""
         return self.action in _SCALAR_MEMORY
 
     @property
@@ -92,7 +92,7 @@ class Properties:
 
     @property
     def mbarrier(self) -> bool:
-        """Whether it works on an mbarrier in memory."""
+        """Whether it operates on an mbarrier in memory."""
         return self.action in MBARRIER
 
     @property

@@ -68,7 +68,8 @@ def _place(error: PtxError) -> tuple[int, int]:
 class _Validator:
     """Judges every statement of a module, or those of one `line` alone: every declaration is read all the same.
 
-    Of many errors in a file few are read, so an error is made when it is (`PtxError.later`), if its line is known.
+    Few of many errors in a file are read, so an error is made only when it is read (`PtxError.later`), if its line is
+    known.
     """
 
     def __init__(self, module: Module, line: int = 0) -> None:
