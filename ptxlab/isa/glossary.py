@@ -134,8 +134,10 @@ def terms(text: str) -> list[str]:
 
 def page() -> str:
     """`docs/glossary.md`."""
-    parts = ["# Glossary\n\nThe field's words as this project uses them. Hover texts in the explorer and the editor "
-             "show them too.\n"]  # fmt: skip
+    parts = [
+        "# Glossary\n\nThe field's words as this project uses them. Hover texts in the explorer and the editor "
+        "show them too.\n"
+    ]
     for room, words in ROOMS.items():
         parts.append(f"\n## {room}\n\n```{{glossary}}\n")
         parts.append("\n".join(f"{term}\n  {says}\n" for term, says in words.items()))

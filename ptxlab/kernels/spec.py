@@ -153,8 +153,11 @@ class Built:
                 raise LaunchError(f"{self.name}: {name} should have shape {list(shape)}, not {list(array.shape)}")
         if heads_kv == 0 or heads_q % heads_kv:
             raise LaunchError(f"{self.name}: Hq = {heads_q} should be a multiple of Hkv = {heads_kv}")
-        for name, count in (("B * Hq * Sq", batch * heads_q * rows), ("B * Hkv * Sk", batch * heads_kv * keys),
-                            ("Sk * D", keys * dim)):  # fmt: skip
+        for name, count in (
+            ("B * Hq * Sq", batch * heads_q * rows),
+            ("B * Hkv * Sk", batch * heads_kv * keys),
+            ("Sk * D", keys * dim),
+        ):
             if count >= 2**31:  # what the kernels multiply in 32 bits; addresses have 64
                 raise LaunchError(f"{self.name}: {name} is {count}; it is counted in 32 bits and should be below 2**31")
         args = (q, k, v, o, lse, batch, heads_q, heads_kv, rows, keys, float(scale))
@@ -253,9 +256,7 @@ class Spec:
         self, *, head_dim: int, causal: bool, dtype: str, arch: str, probes: bool = False, **sizes: int | None
     ) -> Config:
         """The complete and checked configuration that `build` builds; it takes the same parameters."""
-        given: dict[str, Any] = {
-            "head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes
-        }  # fmt: skip
+        given: dict[str, Any] = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes}
         asked: dict[str, Any] = {name: n for name, n in sizes.items() if n is not None}
         for name, value in (given | asked).items():
             if name not in self.parameters:
@@ -281,8 +282,11 @@ class Spec:
             config = smaller
         needed = self.shared_bytes(config)
         if needed > limit:
-            sizes = "".join(f"{name}={getattr(config, name)}, " for name in ("tile_q", "tile_kv", "warps", "stages")
-                            if name in self.parameters).removesuffix(", ")  # fmt: skip
+            sizes = "".join(
+                f"{name}={getattr(config, name)}, "
+                for name in ("tile_q", "tile_kv", "warps", "stages")
+                if name in self.parameters
+            ).removesuffix(", ")
             raise TargetError(
                 f"{self.name}: {sizes} with head_dim={config.head_dim} and {config.dtype} needs {needed} bytes of "
                 f"{kind}shared memory; {config.arch} has {limit}"

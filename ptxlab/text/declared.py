@@ -170,8 +170,11 @@ class _Declared:
             yield self.at(variable, why, f".visible {self.lines[variable.line - 1].partition('//')[0].strip()}")
         elif before is not None and (before.space, before.type) != (variable.space, variable.type):
             was = f".{before.space} .{before.type}"
-            yield self.at(variable, f"{variable.name} is .{variable.space} .{variable.type} here, {was} on line "
-                          f"{before.line}; both declarations must agree")  # fmt: skip
+            yield self.at(
+                variable,
+                f"{variable.name} is .{variable.space} .{variable.type} here, {was} on line "
+                f"{before.line}; both declarations must agree",
+            )
         variables[variable.name] = variable if before is None or before.linkage == "extern" else before
         self.known[variable.name] = variable.space
         yield from self.variable(variable)

@@ -319,8 +319,9 @@ class _Parser(Declarations):
         if token.kind == "directive":
             return self._directive()
         if token.kind == "end":
-            raise self.source.error("this '{' is never closed; found the end of the file", opening.line,
-                                    opening.column, hint="}")  # fmt: skip
+            raise self.source.error(
+                "this '{' is never closed; found the end of the file", opening.line, opening.column, hint="}"
+            )
         raise self.error(f"expected a statement; found {found(token)}")
 
     def _line(self, line: Token) -> Statement:

@@ -22,8 +22,7 @@ def nearest(word: str, names: tuple[str, ...], most: int = 1, alike: float = 0.7
     bound the ratio, so the ratio itself is computed for the best names only.
     """
     letters, length = _letters(word), len(word)
-    bounds = [(2.0 * (letters & other).bit_count() / (length + size), name)
-              for name, size, other in _lettered(names)]  # fmt: skip
+    bounds = [(2.0 * (letters & other).bit_count() / (length + size), name) for name, size, other in _lettered(names)]
     hopeful = sorted(((bound, name) for bound, name in bounds if bound >= alike), reverse=True)
     matcher = difflib.SequenceMatcher()
     matcher.set_seq2(word)

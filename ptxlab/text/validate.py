@@ -321,9 +321,12 @@ class _Validator:
             return self.error(message, token, f".reg .{range_.type} {range_.name}<{number + 1}>;")
         if base.startswith("%"):
             return self.misspelt(
-                f"{base} is not declared", token, base, lambda: nearest(base, names(_SPECIALS)),
+                f"{base} is not declared",
+                token,
+                base,
+                lambda: nearest(base, names(_SPECIALS)),
                 lambda: f".reg .{_type_of(instruction, token.text)} {base};",
-            )  # fmt: skip
+            )
         called = action_of(instruction.opcode) is Action.CALL and Name(base) in instruction.operands
         what = "function or register" if called else "variable or register"
         return self.misspelt(f"no {what} {base} is declared", token, base, lambda: nearest(base, names(frozenset())))

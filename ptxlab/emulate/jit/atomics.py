@@ -82,9 +82,9 @@ class Atomics(Part):
         t.declared = self.t.declared
         t.do(f"%places = alloca [{W * Place.size} x i8], align 64")
         log2 = str(size.bit_length() - 1)
-        stops = t.let(call(
-            find_lanes, "%ctx", "%cta", "%ws", "%mask", "%addrs", str(size), log2, "%space", "%code", "%places"
-        ))  # fmt: skip
+        stops = t.let(
+            call(find_lanes, "%ctx", "%cta", "%ws", "%mask", "%addrs", str(size), log2, "%space", "%code", "%places")
+        )
         t.do(f"br i1 {stops}, label %fault, label %lanes")
         t.at("fault")
         t.do("ret i32 1")

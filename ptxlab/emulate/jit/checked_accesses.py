@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
 _DECLARED = (
-    "declare i32 @llvm.ctlz.i32(i32, i1)", "declare i64 @llvm.cttz.i64(i64, i1)",
+    "declare i32 @llvm.ctlz.i32(i32, i1)",
+    "declare i64 @llvm.cttz.i64(i64, i1)",
     "declare i32 @llvm.bitreverse.i32(i32)",
-    *(f"declare <{W} x i{n}> @llvm.masked.gather.v{W}i{n}.v{W}p0(<{W} x ptr>, <{W} x i1>, <{W} x i{n}>)"
-      for n in (32, 64)),
+    *(
+        f"declare <{W} x i{n}> @llvm.masked.gather.v{W}i{n}.v{W}p0(<{W} x ptr>, <{W} x i1>, <{W} x i{n}>)"
+        for n in (32, 64)
+    ),
     f"declare void @llvm.masked.scatter.v{W}i64.v{W}p0(<{W} x i64>, <{W} x ptr>, <{W} x i1>)",
-)  # fmt: skip
+)
 
 
 Root = tuple[str, str, str, str, str]

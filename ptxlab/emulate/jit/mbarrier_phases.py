@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit import Run, Slot
 
 CALL = ctypes.CFUNCTYPE(
-    ctypes.c_uint32, *[ctypes.c_void_p] * 2, *[ctypes.c_uint32] * 5, *[ctypes.c_void_p] * 4,
-)  # fmt: skip
+    ctypes.c_uint32,
+    *[ctypes.c_void_p] * 2,
+    *[ctypes.c_uint32] * 5,
+    *[ctypes.c_void_p] * 4,
+)
 _WORDS = ctypes.c_uint64 * 32
 
 

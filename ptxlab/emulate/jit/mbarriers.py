@@ -28,7 +28,7 @@ class Mbarriers(Part):
         given: dict[str, Any] = {
             name: self.e.operands.read(s, type_)
             for name, s, type_ in zip(names, code.sources, code.source_types, strict=True)
-        }  # fmt: skip
+        }
         base = given["a"].base
         address = self.m.add(base, self.m.const(base.type, given["a"].offset))
         if what.state == "parity":

@@ -32,8 +32,9 @@ H = 16
 """Lanes in half a warp: the number of f32 elements of a vector in f16 and bf16 products, a 512-bit register."""
 
 
-def product_function(name: str, p: Product, declared: set[str], satfinite: bool, features: str,
-                     metadata: Metadata | None = None) -> str:  # fmt: skip
+def product_function(
+    name: str, p: Product, declared: set[str], satfinite: bool, features: str, metadata: Metadata | None = None
+) -> str:
     """The text of the function; intrinsics that it calls are added to `declared`. features: the CPU's, as LLVM writes
     them; metadata: where a sparse product has it."""
     t = Text()
@@ -123,8 +124,9 @@ def _put(t: Text, f: Fragment, register: int, parts: list[str]) -> None:
 # -- f16 and bf16 ------------------------------------------------------------------------------------------------------
 
 _A_ORDER: dict[str, list[list[int]]] = {
-    "f16": [[0, 1, 2, 3], [4, 5, 6, 7]], "bf16": [[0, 2, 4, 6], [1, 3, 5, 7]],
-}  # fmt: skip
+    "f16": [[0, 1, 2, 3], [4, 5, 6, 7]],
+    "bf16": [[0, 2, 4, 6], [1, 3, 5, 7]],
+}
 """Which of 8 neighbours along k the two f32 vectors hold that a register of A is widened to."""
 
 
@@ -152,8 +154,11 @@ def _halves(t: Text, p: Product) -> None:
                 part = next(i for i, ks in enumerate(_A_ORDER[p.a.type]) if k in ks)
                 kk = _A_ORDER[p.a.type][part].index(k)
                 spread = [r * 4 + kk for r in range(4) for _ in range(4)]
-                ab = {(h, z): shuffle(t, "float", H, a[h][part][z], "poison", spread)
-                      for h in range(tall) for z in range(2)}  # fmt: skip
+                ab = {
+                    (h, z): shuffle(t, "float", H, a[h][part][z], "poison", spread)
+                    for h in range(tall)
+                    for z in range(2)
+                }
                 for left in range(lefts):
                     for q in range(2):
                         row = _row_of_b(t, ((left * p.a.columns + 8 * block + k) * 2 + q) * 16)
@@ -185,8 +190,9 @@ def _dot_products(t: Text, p: Product) -> None:
     sure = t.let(f"and i32 %known, {so_far}")  # 1: A is known to be good, 2: C is
     t.do(f"br i1 {_none_below(t, 'i16', b, _LEAST_B << 8)}, label %good.b, label %bad")
     for bit, name, ty, some, least, then in (
-        (1, "b", "i16", a, _LEAST_A << 8, "a"), (2, "a", "i32", c, _LEAST_C << 24, "c"),
-    ):  # fmt: skip
+        (1, "b", "i16", a, _LEAST_A << 8, "a"),
+        (2, "a", "i32", c, _LEAST_C << 24, "c"),
+    ):
         t.at(f"good.{name}")
         known = t.let(f"icmp ne i32 {t.let(f'and i32 {sure}, {bit}')}, 0")
         t.do(f"br i1 {known}, label %good.{then}, label %look.{then}")

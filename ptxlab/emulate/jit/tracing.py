@@ -140,10 +140,13 @@ class Tracing(Instrument):
         """Records a step and its data, for which there is room. values: vector, lane type and offset of registers."""
         t = self.t
         for name, kind, value in (
-            ("code", "i32", str(code.index)), ("mask", "i32", self.active.block_bits),
-            ("guard", "i32", self.active.bits), ("warp", "i32", "%warp.id"), ("at", "ptr", data),
+            ("code", "i32", str(code.index)),
+            ("mask", "i32", self.active.block_bits),
+            ("guard", "i32", self.active.bits),
+            ("warp", "i32", "%warp.id"),
+            ("at", "ptr", data),
             ("block", "i64", "%block.id"),
-        ):  # fmt: skip
+        ):
             t.do(f"store {kind} {value}, ptr {t.field(Step, name, step)}")
         for value, lane, at in values:
             p = t.let(f"getelementptr i8, ptr {data}, i64 {at}")
@@ -281,6 +284,4 @@ def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
     spots = np.repeat(at, touching) + flat.at[touch]
     addresses = data[spots[:, None] + np.arange(8 * W)].view(np.uint64)
     lanes &= np.packbits(addresses != NOWHERE, axis=1, bitorder="little").view(np.uint32).ravel()
-    return Columns(
-        codes, part["mask"], counts, registers, kinds, rows, touching, flat.head[touch], lanes, addresses
-    )  # fmt: skip
+    return Columns(codes, part["mask"], counts, registers, kinds, rows, touching, flat.head[touch], lanes, addresses)

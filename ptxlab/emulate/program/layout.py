@@ -86,9 +86,12 @@ def globals_of(
             data = np.zeros(size_of(v), np.uint8)
         except MemoryError:
             raise PtxError(
-                f"{v.name} has {size_of(v):,} bytes; this machine has not as many", line=v.line, column=v.column,
-                length=len(v.name), source=text(v.line),
-            ) from None  # fmt: skip
+                f"{v.name} has {size_of(v):,} bytes; this machine has not as many",
+                line=v.line,
+                column=v.column,
+                length=len(v.name),
+                source=text(v.line),
+            ) from None
         if v.initial is not None:
             packed = b"".join(_elements(v, v.initial, v.shape, resolve))
             data[: len(packed)] = np.frombuffer(packed, np.uint8)

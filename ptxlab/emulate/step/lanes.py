@@ -233,7 +233,7 @@ class Lanes:
 NAN = {
     type: np.full(LANES, bits, DTYPE[lane]).view(DTYPE[type])
     for type, lane, bits in (("f32", "i32", CANONICAL_NAN["f32"]), ("f64", "i64", CANONICAL_NAN["f64"]))
-}  # fmt: skip
+}
 """The one NaN that arithmetic returns: the manual promises 0x7FFFFFFF for f32, and leaves it open for f64."""
 _NAN = {value.dtype: value[0] for value in NAN.values()}
 

@@ -236,11 +236,14 @@ class Walker:
             writes[recording.names[r]] = self._before(page, r, k), page.values[k]
         accesses = tuple(
             Access(
-                KINDS[page.touch_head[k, 0]], SPACES[page.touch_head[k, 1]], int(page.touch_head[k, 2]),
-                page.addresses[k], lanes_of(int(page.touch_masks[k])),
+                KINDS[page.touch_head[k, 0]],
+                SPACES[page.touch_head[k, 1]],
+                int(page.touch_head[k, 2]),
+                page.addresses[k],
+                lanes_of(int(page.touch_masks[k])),
             )
             for k in range(int(page.first_touch[inside]), int(page.first_touch[inside + 1]))
-        )  # fmt: skip
+        )
         return Moment(number, line, opcode, lanes_of(int(page.masks[inside])), writes, accesses)
 
     def value(self, register: int, at: int) -> np.ndarray:

@@ -92,9 +92,12 @@ class Expressions(Conversions):
         if op not in _ARITHMETIC:
             self.fail(node, f"rules have no {op.__name__}; whole numbers have + - * // % << >> & | ^")
         if op is ast.BitAnd:  # x & -8 is a mask of the type of x
-            a, c = (Val(o.kind, ir.Constant(llvm_type(o.kind), v.const & (1 << o.kind.bits) - 1))
-                    if v.constant and v.const < 0 and isinstance(o.kind, Scalar) else v
-                    for v, o in ((a, c), (c, a)))  # fmt: skip
+            a, c = (
+                Val(o.kind, ir.Constant(llvm_type(o.kind), v.const & (1 << o.kind.bits) - 1))
+                if v.constant and v.const < 0 and isinstance(o.kind, Scalar)
+                else v
+                for v, o in ((a, c), (c, a))
+            )
         x, y, kind = self.unified(a, c, node)
         element = kind.element if isinstance(kind, Vector) else kind
         if not isinstance(element, Scalar):
