@@ -1,4 +1,4 @@
-"""What may be a cache of keys: shapes, lengths and pages, checked before anything runs; and its rows."""
+"""KV caches: shapes, lengths and pages, checked before anything runs; and their rows."""
 
 from __future__ import annotations
 
