@@ -63,14 +63,14 @@ ROOMS: dict[str, dict[str, str]] = {
         "generic address": "An address that may lie in global, shared, local or parameter memory; the hardware sees "
         "from its value in which.",
         "fence": "An instruction that orders memory: what its thread did before is seen before what it does after.",
-        "release": "A write that makes what its thread did before visible to whoever acquires it.",
+        "release": "A write that makes what its thread did before visible to a thread that acquires it.",
         "acquire": "A read after which what the releasing thread did before is visible.",
         "scope": "The threads among which an access or fence orders memory: block (`.cta`), cluster, GPU or system.",
         "race": "Two accesses to one place, one of them a write, that nothing orders. The result is then undefined.",
         "async proxy": "The way by which TMA and `wgmma` reach memory. Ordinary writes need `fence.proxy.async` before "
         "they are seen there.",
         "TMA": "Tensor memory accelerator: the unit that copies tiles between global and shared memory (sm_90).",
-        "in flight": "Of a copy or product: it was issued and nobody has waited for it yet.",
+        "in flight": "Of a copy or product: it was issued, and no thread has waited for its completion yet.",
     },
     "Instructions": {
         "PTX": "NVIDIA's assembly language for a virtual GPU. The assembler turns it into SASS.",

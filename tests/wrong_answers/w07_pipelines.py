@@ -24,7 +24,7 @@ WRONG = {
     "07-wait": (
         (find("07-wait").starter, "memory to which a cp.async is in flight"),
         (_but("07-wait", ('        k.op("cp.async.wait_group", 0)\n        k.barrier()\n', "        k.barrier()\n")), "synccheck"),
-        (_but("07-wait", ("        k.barrier()\n", "")), "nobody has written"),
+        (_but("07-wait", ("        k.barrier()\n", "")), "has not been written"),
         (_but("07-wait", ("        add_up(", "        k.barrier()\n        add_up(")), "barriers; at most"),
     ),
     "07-tail": (

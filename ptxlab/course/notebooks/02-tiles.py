@@ -338,7 +338,7 @@ for tile in (1, 2, 4, 8, 16, 32, 64, 128):
 # | check | finds | costs |
 # |---|---|---|
 # | `memcheck` | accesses outside of any array, misaligned, freed | always on |
-# | `initcheck` | reads of memory that nobody has written | some |
+# | `initcheck` | reads of memory that has not been written | some |
 # | `racecheck` | two accesses, one of them a write, that no barrier orders | more |
 # | `synccheck` | barriers that not all threads reach, wrong lane masks | little |
 #

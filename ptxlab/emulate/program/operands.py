@@ -56,10 +56,10 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
             return f"{code.form.opcode} needs {count} registers in braces, found {len(operand.elements)}"
         whole = not code.form.vec and code.action is Action.MOVE
         if whole and (not operand.elements or types.width(type_) % len(operand.elements)):
-            return f"{type_} cannot be taken apart into {len(operand.elements)}"
+            return f"{type_} cannot be unpacked into {len(operand.elements)}"
         element = f"b{types.width(type_) // len(operand.elements)}" if whole else type_
         if element not in types.WIDTH:
-            return f"{type_} cannot be taken apart into {len(operand.elements)}"
+            return f"{type_} cannot be unpacked into {len(operand.elements)}"
         return next((w for e in operand.elements if (w := _misfit(code, e, element, registers))), "")
     opcode = code.form.opcode
     if isinstance(operand, Inverted):
