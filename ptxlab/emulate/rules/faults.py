@@ -106,12 +106,12 @@ def _outside_shared(program: Program, address: int, reach: MemoryMap) -> str:
 
 def unsupported(program: Program, code: Code) -> UnsupportedInstruction:
     """The error, when a kernel is loaded, of an instruction that an engine does not execute."""
-    opcode = code.form.opcode if code.form is not None else code.name
+    opcode = code.form.opcode
     return UnsupportedInstruction(
         f"the CPU machine does not execute {opcode} yet: it can be assembled and run on a GPU only",
         line=code.line, column=code.instruction.column if code.instruction is not None else 0, length=len(opcode),
         source=program.source(code.line), file=program.file, span=program.spans.get(code.line),
-        syntax=code.form.op.syntax if code.form is not None else "",
+        syntax=code.form.op.syntax,
     )  # fmt: skip
 
 
@@ -132,7 +132,6 @@ def incomplete(
     program: Program, launch: Launch, code: Code, *, there: int, guarded: bool, block: int, warp: int
 ) -> DeviceFault:
     """The fault of an `.aligned` instruction that only the lanes in `there` (a bit mask) execute."""
-    assert code.form is not None
     lane = (there & -there).bit_length() - 1
     lanes = lanes_in_words(np.array([bool(there >> k & 1) for k in range(LANES)]))
     verb = "is" if there == there & -there else "are"
@@ -143,6 +142,5 @@ def incomplete(
 
 def disagree(program: Program, launch: Launch, code: Code, *, lane: int, block: int, warp: int) -> DeviceFault:
     """The fault of a `wmma` access whose address or stride is not the same in all lanes."""
-    assert code.form is not None
     what = f"{code.form.opcode} needs the same address and stride in all lanes; lane {lane} has others than lane 0"
     return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)

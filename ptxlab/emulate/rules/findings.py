@@ -123,8 +123,6 @@ def _party(program: Program, launch: Launch, code: Code, block: int, warp: int, 
 def _did(code: Code) -> str:
     """What an instruction does, as a verb."""
     form = code.form
-    if form is None:
-        return "executes"
     size = 0
     if form.type in types.WIDTH:
         size = types.width(form.type) // 8 * (int(form.vec[1:]) if form.vec else 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg
+from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg, Source
 from ptxlab.isa.actions import Action
 
 
@@ -21,13 +21,13 @@ def releases(code: Code) -> bool:
 def acquires(code: Code) -> bool:
     """Whether what its thread does later is ordered after the writes that this strong access may have seen. Behind a
     relaxed compare-and-swap or exchange, which take locks, that needs a fence."""
-    takes = code.form is not None and code.action is Action.ATOMIC and code.form.operation in ("cas", "exch")
+    takes = code.action is Action.ATOMIC and code.form.operation in ("cas", "exch")
     return code.properties.acquires or not takes
 
 
 def clears(code: Code) -> bool:
     """Whether it may be the first access to a word: `red.and` gives bits of it a value, whatever they were."""
-    return code.form is not None and code.action is Action.REDUCTION and code.form.operation == "and"
+    return code.action is Action.REDUCTION and code.form.operation == "and"
 
 
 def wide(code: Code) -> bool:
@@ -36,11 +36,14 @@ def wide(code: Code) -> bool:
     return code.properties.scope != "cta" or code.space == "shared"
 
 
+def members_of(code: Code) -> Source | None:
+    """The source operand that is the member mask, if there is one."""
+    return code.named.get("membermask", (None, ""))[0]
+
+
 def is_members(code: Code, k: int) -> bool:
     """Whether a source operand is the member mask."""
-    assert code.form is not None
-    specs = [s for s in code.form.op.operands if s.role != "dst"]
-    return specs[k].name == "membermask"
+    return [*code.named][k] == "membermask"
 
 
 def aligned(code: Code) -> bool:
@@ -108,7 +111,7 @@ def _computes(code: Code, given: list[Any], known: dict[int, Any], written: set[
     action = code.action
     if action is Action.SLEEP:
         return True
-    if code.form is None or code.form.op.kind != "pure" or code.form.op.sem is None:
+    if code.form.op.kind != "pure" or code.form.op.sem is None:
         return False
     dests = [r.index for d in code.dests for r in (d.elements if isinstance(d, Group) else (d,)) if isinstance(r, Reg)]
     written.update(dests)

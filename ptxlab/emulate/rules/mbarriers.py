@@ -63,7 +63,6 @@ def is_mbarrier(code: Code) -> bool:
 def operation(code: Code) -> Operation:
     """What an instruction does to an mbarrier."""
     form, action = code.form, code.action
-    assert form is not None
     if action is Action.COPIES_ARRIVE:  # without .noinc this arrival has just been added to the pending ones
         return Operation(UPDATE, arrivals=int(bool(form.noinc)))
     if action is Action.MBARRIER_INIT:

@@ -94,7 +94,7 @@ def granule(program: Program) -> int:
     widths = [
         types.width(code.form.type) // 8
         for code in program.codes
-        if code.form is not None and code.properties.scalar_memory and code.form.type in types.WIDTH
+        if code.properties.scalar_memory and code.form.type in types.WIDTH
     ]
     return min([4, *widths])
 
@@ -102,9 +102,9 @@ def granule(program: Program) -> int:
 def traits(program: Program) -> list[int]:
     """What `Launch.traits` says of each instruction."""
     return [
-        SWAPS * (code.form is not None and code.properties.atomic and code.form.operation == "cas")
+        SWAPS * (code.properties.atomic and code.form.operation == "cas")
         | NARROW * (not wide(code))
-        | VOLATILE * (code.form is not None and code.space == "shared" and ".volatile" in code.form.opcode)
+        | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
         for code in program.codes
     ]
 

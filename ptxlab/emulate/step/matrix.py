@@ -49,8 +49,6 @@ _HALVES = np.dtype(np.uint16)
 
 def translate(t: Translator, code: Code) -> Step:
     """The step of an instruction of kind "warp". Raises `PtxError` where an operand has the wrong registers."""
-    form = code.form
-    assert form is not None
     held = elements(t.program, code)
     act = _MAKERS[code.action](t, code, held)
     step = _converged(t, code, act)
@@ -207,7 +205,6 @@ def encode(type: str, values: np.ndarray) -> np.ndarray:
 
 def _multiply(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     form = code.form
-    assert form is not None
     p, packed = fragments.product(form), metadata(t.program, code)
     reads = {name: _reader(t, held[name], f) for name, f in fragments.operands(form).items() if name != "d"}
     write = _writer(t, held["d"], p.d)
@@ -268,7 +265,6 @@ def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], 
 
 
 def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    assert code.form is not None
     f = fragments.operands(code.form)["d"]
     find, write = _rows(t, code, f.rows, "load"), _writer(t, held["d"], f)
 
@@ -280,7 +276,6 @@ def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 
 
 def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    assert code.form is not None
     f = fragments.operands(code.form)["b"]
     find, read = _rows(t, code, f.rows, "store"), _reader(t, held["b"], f)
 
@@ -296,13 +291,11 @@ def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 
 def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     form = code.form
-    assert form is not None
     ((name, f),) = fragments.operands(form).items()
     what, layout = "store" if name == "b" else "load", str(form.layout)
     lines, along = (f.rows, f.columns) if layout == "row" else (f.columns, f.rows)
-    sources = dict(zip((s.name for s in form.op.operands if s.role != "dst"), code.sources, strict=True))
-    address: Read = t.read(sources["a"], "addr", code)
-    stride: Read = t.read(sources["stride"], "u32", code)
+    address: Read = t.read(code.named["a"][0], "addr", code)
+    stride: Read = t.read(code.named["stride"][0], "u32", code)
     each, dtype = types.width(form.type), DTYPE[f"i{f.bits}"]
     read = _reader(t, held["b"], f) if what == "store" else None
     write = _writer(t, held["d"], f) if what == "load" else None
