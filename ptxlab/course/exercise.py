@@ -90,8 +90,8 @@ class Part:
 class Feedback:
     """What a check found. True where the exercise is solved; `says` are its sentences, the most useful first.
 
-    score: 0 to 1, the right parts beyond those of the starter, which itself has 0. hint: what to look at next, "" where all is well. parts: all
-    that was looked at, in order.
+    score: 0 to 1, the right parts beyond those of the starter, which itself has 0. hint: what to look at next, "" where
+    all is well. parts: all that was looked at, in order.
     """
 
     exercise: str

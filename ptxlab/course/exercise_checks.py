@@ -8,11 +8,11 @@ def _grade(g: Grading, answer: Any) -> None:
             g.close(f"right at {n} keys", o, expected)
             g.at_most("reads no key twice", run, "sectors", 4 * n)
 
-The mark counts the parts that are right, less those that the starter has right already. Cases that are shown, and edges,
-are the same for every seed, their data included; the seed draws the hidden cases only. These are run once all others are
-right, and count as one part: so the mark of an answer that fails any case but the hidden ones does not depend on the
-seed. A launch that ends in a fault or has findings is one wrong part, and None is returned; a launch that went well is no
-part by itself.
+The mark counts the parts that are right, less those that the starter has right already. Cases that are shown, and
+edges, are the same for every seed, their data included; the seed draws the hidden cases only. These are run once all
+others are right, and count as one part: so the mark of an answer that fails any case but the hidden ones does not
+depend on the seed. A launch that ends in a fault or has findings is one wrong part, and None is returned; a launch that went
+well is no part by itself.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from ptxlab.course.exercise import Exercise, Feedback, Part
-from ptxlab.course.starts import STARTS, points
 from ptxlab.course.measures import costs, dearest, measure
+from ptxlab.course.starts import STARTS, points
 from ptxlab.course.watch import place
 from ptxlab.course.writers import writer
 from ptxlab.errors import DeviceFault, PtxlabError, Span

@@ -5,6 +5,7 @@ The numbers are measured: the starter and the solution are graded, and their rig
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +28,7 @@ def points(parts: Iterable[Part]) -> tuple[int, int]:
 
 
 STARTS: dict[str, Start] = {
-    "01-predict": Start(0, 2),
+    "01-predict": Start(0, 7),
     "01-lse": Start(1, 3),
     "01-rescale": Start(1, 5),
     "01-thrift": Start(1, 4),
@@ -110,19 +111,16 @@ def measured(name: str) -> Start:
 
 
 def main(names: Sequence[str] = ()) -> None:
-    """Measures and writes the table into this file."""
+    """Measures exercises, by default all, and writes the table into this file."""
     from ptxlab.course.feedback import catalogue
 
     here = Path(__file__)
-    text = here.read_text(encoding="utf-8")
-    head, rest = text.split("STARTS: dict[str, Start] = {\n", 1)
-    _, tail = rest.split("}\n", 1)
-    rows = []
-    for name in catalogue():
-        starter, solution = measured(name)
-        rows.append(f'    "{name}": Start({starter}, {solution}),\n')
-    here.write_text(f"{head}STARTS: dict[str, Start] = {{\n{''.join(rows)}}}\n{tail}", encoding="utf-8")
+    head, _, rest = here.read_text(encoding="utf-8").partition("STARTS: dict[str, Start] = {\n")
+    tail = rest.partition("}\n")[2]
+    found = {name: STARTS[name] if names and name not in names else measured(name) for name in catalogue()}
+    rows = "".join(f'    "{name}": Start({start.starter}, {start.solution}),\n' for name, start in found.items())
+    here.write_text(f"{head}STARTS: dict[str, Start] = {{\n{rows}}}\n{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

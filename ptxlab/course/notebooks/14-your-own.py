@@ -38,7 +38,7 @@ y = np.zeros_like(x)
 # second pass scales. `-k hand` keeps the text under a name, `-o hand` the run in a variable.
 
 # %%
-# %%ptx -k hand -o hand --grid 8 --block 32 --args x,w,y,n,eps --counters
+# %%ptx -k by_hand -o hand --grid 8 --block 32 --args x,w,y,n,eps --counters
 .version 7.0
 .target sm_80
 .address_size 64
@@ -210,7 +210,7 @@ def measure(k):
     }
 
 
-kernels = {"builder": rms_norm, "CUDA C++": from_cuda, "Triton": from_triton}
+kernels = {"by hand": by_hand, "builder": rms_norm, "CUDA C++": from_cuda, "Triton": from_triton}
 table = {name: measure(k) for name, k in kernels.items() if k is not None}
 print(f"{'':18}" + "".join(f"{name:>12}" for name in table))
 for what in table["builder"]:
