@@ -11,8 +11,8 @@ def _grade(g: Grading, answer: Any) -> None:
 The mark counts the parts that are right, less those that the starter has right already. Cases that are shown, and
 edges, are the same for every seed, their data included; the seed draws the hidden cases only. These are run once all
 others are right, and count as one part: so the mark of an answer that fails any case but the hidden ones does not
-depend on the seed. A launch that ends in a fault or has findings is one wrong part, and None is returned; a launch that went
-well is no part by itself.
+depend on the seed. A launch that ends in a fault or has findings is one wrong part, and None is returned; a launch
+that went well is no part by itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Wrong variants of a right answer, made by program: one operator, number, operand, statement or line in each.
 
-Variants are made of the answer's syntax tree, or, where the answer is a text of PTX or CUDA C++, of its lines. They come
-in an order that takes one of each kind of mistake in turn, the same on every machine.
+Variants are made of the answer's syntax tree, or, where the answer is a text of PTX or CUDA C++, of its lines. They
+come in an order that takes one of each kind of mistake in turn, the same on every machine.
 
 Three changes that are no mistakes are not made: statements that do not depend on each other are not exchanged, a
 parameter's default is left alone (the grader gives the value), and no array in shared memory is made larger (nothing

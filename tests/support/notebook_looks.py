@@ -34,7 +34,7 @@ assert has(opened, "ld.shared", warp=3) and has(opened, "bar.sync", warp=3), "an
 """,
         ),
     ),
-    "03-rows": (('pl.debug(agree', 'assert has(opened, "shfl")'),),
+    "03-rows": (("pl.debug(agree", 'assert has(opened, "shfl")'),),
     "04-wmma": (("pl.debug(scores", 'assert has(opened, "wmma.mma")'),),
     "05-mma": (("pl.debug(chain", 'assert has(opened, "mma.sync")'),),
     "06-swizzle": (("pl.debug(matrix", 'assert has(opened, "ldmatrix")'),),
