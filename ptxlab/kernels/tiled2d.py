@@ -29,8 +29,9 @@ from typing import Any
 from ptxlab.builder import Builder, Kernel, Ptr, Shared, f32, kernel, s32, u32
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import ALL_LANES
+from ptxlab.kernels.rung import Parameter
 from ptxlab.kernels.softmax import LN2, LOG2E
-from ptxlab.kernels.spec import NOWHERE, Parameter, Slots, Spec, entry_name
+from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
 
 SIDE = 16
 """A block is 16 x 16 threads."""
@@ -180,9 +181,7 @@ def _column(k: Builder, tx: u32, group: int, head_dim: int) -> Any:
     return k.select(tx * 4 + group < head_dim, tx * 4 + group, 0)
 
 
-def _bring(
-    k: Builder, tile: Shared[f32], source: Ptr[f32], thread: u32, shape: tuple[int, int], left: Any
-) -> None:  # fmt: skip
+def _bring(k: Builder, tile: Shared[f32], source: Ptr[f32], thread: u32, shape: tuple[int, int], left: Any) -> None:
     """Copies `shape` = (rows, D) floats into padded rows of shared memory; rows from `left` on become zeros."""
     vectors, a_row, threads = shape[0] * shape[1] // 4, shape[1] // 4, SIDE * SIDE
     starts = range(0, vectors, threads)
@@ -238,7 +237,6 @@ SPEC = Spec(
         "how many fma there are for each ld.shared, the four shuffles of a row, and the padding of four floats, "
         "without which the rows that eight threads read lie in the same banks"
     ),
-    phase="prefill",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

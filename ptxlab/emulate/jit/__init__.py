@@ -1,11 +1,11 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
-Reading order: `ptxlab.emulate.runtime.state` (the records of a launch) and `state` (registers behind them), `irtext`
-(LLVM IR as text), `values` (lanes in it), `emit` (what emits a function) and its parts: `machine`, `active_mask`,
-`registers`, `operands`, `access` and `transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a
-program's two functions), `instrument` (how counters, checks and traces watch them), `ptxlab.emulate.rules.scheduling`
-(CTAs, warps and barriers), `rulecode` and `linked_rules` (the rules that they call), `build` and `compile` (to machine
-code, and the cache), `threads` (the workers). This file lays out a launch in memory, has it run and reads the counts.
+Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `irtext` (LLVM IR as text), `values` (lanes in
+it), `emit` (what emits a function) and its parts: `machine`, `active_mask`, `registers`, `operands`, `access` and
+`transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a program's two functions), `instrument`
+(how counters, checks and traces hook into them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers),
+`rulecode` and `linked_rules` (the rules that they call), `build` and `compile` (to machine code, and the cache),
+`threads` (the workers). This file lays out a launch in memory, runs it and reads the counts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.counting import executions, tally
@@ -32,10 +31,11 @@ from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules.faults import fault
+from ptxlab.emulate.rules.faults import fault, unravel
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
@@ -46,7 +46,7 @@ from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
 QUANTUM = 1 << 13
-"""Instructions a warp may issue before its worker looks whether to stop."""
+"""Instructions that a warp may issue before its worker checks whether to stop."""
 
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""
@@ -54,7 +54,7 @@ _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 class Slot:
-    """What one CTA at work needs: its record, its warps' states, shared and local memory."""
+    """The memory of one resident CTA: its record, its warps' states, shared and local memory."""
 
     def __init__(self, run: Run) -> None:
         launch, each = run.launch, 32 * run.program.local_stride
@@ -68,27 +68,22 @@ class Slot:
         self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size)
         warps = self.warps = states.reshape(launch.warps, -1)[:, : Warp.size].view(Warp.dtype)[:, 0]
         """The warps' states without their registers, a numpy array of records."""
-        x, y, _ = launch.block
         threads = np.arange(32 * launch.warps, dtype=np.uint32).reshape(-1, 32)
-        warps["tid_x"], warps["tid_y"], warps["tid_z"] = (
-            threads % x,
-            threads // x % y,
-            threads // (x * y),
-        )
+        warps["tid_x"], warps["tid_y"], warps["tid_z"] = unravel(threads, launch.block)
         warps["first_live"] = FULL
         warps["first_live"][-1] = FULL >> (-launch.threads % 32)  # the last one may have fewer threads
         warps["warp_id"] = np.arange(launch.warps)
         warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
 
     def can_run(self) -> Iterator[tuple[int, int]]:
-        """The warps that have not ended, each with the lanes that wait for nothing but their turn."""
+        """The warps that have not exited, each with the lanes that wait only for their turn."""
         for warp, (live, wait) in enumerate(zip(self.warps["live"].tolist(), self.warps["wait"].tolist(), strict=True)):
             if live:
                 yield warp, live & ~wait
 
 
 class Worker:
-    """One thread's context, the CTAs it has at work, its sites and counts."""
+    """One thread's context, its resident CTAs, its sites and counts."""
 
     def __init__(self, run: Run) -> None:
         launch, program, built = run.launch, run.program, run.built
@@ -128,12 +123,12 @@ class Worker:
         self.add_slot(run)
 
     def add_slot(self, run: Run) -> None:
-        """Room for one more CTA, which is the next to run."""
+        """Makes one more CTA resident, the next to run."""
         slot, number, context = Slot(run), len(self.slots), self.context
         self.slots.append(slot)
         context.slots[number].cta = context.cta = slot.cta
         context.slot, context.slot_count = number, number + 1
-        self.sites[:] = 0  # a site knows no allocation yet
+        self.sites[:] = 0  # no allocation is cached yet
 
     @property
     def slot(self) -> Slot:
@@ -207,7 +202,7 @@ class Run:
                 team.wait(progress.tick, 0.1)
         except KeyboardInterrupt:
             interrupted = True
-        finally:  # twice: a second exception may come before the first dismissal has begun
+        finally:  # twice: a second exception may interrupt the first call before it has begun
             try:
                 team.dismiss()
             finally:
@@ -240,7 +235,7 @@ class Run:
         )  # fmt: skip
 
     def found(self, *, stopped: bool = False) -> list[Finding]:
-        """What the checks noticed; stopped: before the launch's end."""
+        """The findings of the checks; stopped: before the launch's end."""
         if self.checks is None or self.callback is None:
             return []
         notes = [*self.checks.notes(), *self.callback.finish(stopped=stopped)]

@@ -1,4 +1,4 @@
-"""The checks in compiled code: `cp.async`, matrices and mbarriers, which go to memory by themselves."""
+"""The checks in compiled code: `cp.async`, matrices and mbarriers, whose accesses are not loads and stores."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.emulate.jit.checked import THERE, Checks
+from ptxlab.emulate.jit.checked import THERE, CheckInstrument, Checks
 from ptxlab.emulate.jit.copies import copies
-from ptxlab.emulate.jit.instrument import After, Instrument
+from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import Function, call
 from ptxlab.emulate.jit.values import constant
@@ -25,17 +25,16 @@ if TYPE_CHECKING:
 ANYWHERE = str(IN_ONE_ALLOCATION)
 
 
-class CheckedTransfers(Instrument):
+class CheckedTransfers(CheckInstrument):
     """Asynchronous copies, mbarriers, ldmatrix, stmatrix, wmma."""
 
     def __init__(self, e: Emitter, checks: Checks) -> None:
-        super().__init__(e)
-        self.checks = checks
+        super().__init__(e, checks)
         e.mbarriers.checks = THERE[1]
 
     def before(self, code: Code) -> After | None:
         form = code.form
-        if form is None or code.copy is not None or code.action is Action.TAKE_REDUCED:
+        if code.copy is not None or code.action is Action.TAKE_REDUCED:
             return None
         if form.op.kind == "async" and code.properties.mbarrier:
             self._mbarrier(code)
@@ -67,10 +66,10 @@ class CheckedTransfers(Instrument):
         self._wide_addresses(code)
         self.checks.each(0, 8, code, WRITES if code.action is Action.MBARRIER_INIT else CHANGES)
         if code.action is Action.COPIES_ARRIVE and self.checks.sync:
-            self._of_copies(in_flight.commit)  # who waits for the mbarrier waits for these copies
+            self._of_copies(in_flight.commit)  # a wait for the mbarrier waits for these copies, too
 
     def _of_copies(self, rule: Function, *arguments: str) -> None:
-        """A rule about the copies in flight that these lanes have asked for."""
+        """Calls a rule about the copies in flight that these lanes have issued."""
         self.t.do(call(rule, "%check.block", "%check.warp", self.active.bits, *arguments))
 
     def _wide_addresses(self, code: Code) -> None:
@@ -79,12 +78,12 @@ class CheckedTransfers(Instrument):
         self.t.do(f"store <{W} x i64> {self.m.vector(wide)}, ptr %addrs, align 64")
 
     def _offsets(self, code: Code) -> str:
-        """Where in shared memory the 32 addresses of an operand lie."""
+        """The offsets in shared memory of the 32 addresses of an operand."""
         at = self.e.memory.in_shared(self.e.operands.address(code, "a"))
         return self.m.vector(self.m.sub(at, self.m.const("i32", self.program.shared_start)))
 
     def _copy(self, code: Code) -> After:
-        """A cp.async: its operands, as they are before it."""
+        """A cp.async: reads its operands before it."""
         size = next(int(s.value) for s in code.sources if isinstance(s, Literal))
         offsets = self._offsets(code)
         source = self.m.vector(self.m.zext("i64", self.e.operands.address(code, "b")))
@@ -92,7 +91,7 @@ class CheckedTransfers(Instrument):
         return lambda: self._copied(code, size, offsets, source, whole)
 
     def _copied(self, code: Code, size: int, offsets: str, source: str, whole: str) -> None:
-        """After a cp.async, so that its addresses are known to be good: where it reads and where it writes."""
+        """After a cp.async, when its addresses have been checked: its reads and writes."""
         t = self.t
         if self.checks.race or self.checks.init:
             t.do(f"store <{W} x i64> {source}, ptr %addrs, align 64")
@@ -144,7 +143,6 @@ class CheckedTransfers(Instrument):
     def _tile(self, code: Code) -> None:
         """The pieces of a matrix that wmma loads or stores."""
         t, form = self.t, code.form
-        assert form is not None
         ((_, f),) = fragments.operands(form).items()
         layout = str(form.layout)
         wide = self.m.zext("i64", self.m.lane_0(self.e.operands.address(code, "a")))

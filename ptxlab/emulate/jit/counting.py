@@ -1,10 +1,10 @@
-"""Counters of the compiling engine: what counted code does besides, and the tally that it leaves.
+"""Counters of the compiling engine: what counted code does in addition, and its tally.
 
-How often a block runs is counted anyway. Counted code adds, for each instruction with a guard, the lanes for which it
-held; for each branch that can, whether it split the warp; and for accesses what they need beyond one sector or one
-wavefront. That is known beforehand where all lanes have one address, and simple where their addresses follow each
-other; only for others is a function called. Accesses of a block that differ in their immediate offset, and so by the
-same amount in all lanes, share one count (see `leaders`).
+How often a block runs is always counted. Counted code adds, for each instruction with a guard, the lanes for which it
+held; for each branch that can diverge, whether the warp did; and for accesses the sectors or wavefronts beyond one.
+These are known beforehand where all lanes have one address, and simple where their addresses are consecutive; only for
+others is a function called. Accesses of a block that differ in their immediate offset, and so by the same amount in all
+lanes, share one count (see `leaders`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.jit.instrument import Instrument
@@ -34,6 +33,7 @@ from ptxlab.emulate.rules.memory_model import (
     sectors,
     wavefronts,
 )  # fmt: skip
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counting import NEEDED, TALLY, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.isa import fragments
@@ -46,8 +46,8 @@ FULL = 0xFFFFFFFF
 
 
 def leaders(program: Program) -> dict[int, int]:
-    """For each plain access (code index) the one in its block that counts for it: of those whose addresses differ by a
-    constant that changes nothing the first."""
+    """For each plain access (code index) the one in its block that counts for it: the first of those whose addresses
+    differ by a constant that does not change the count."""
     found: dict[int, int] = {}
     for block in program.blocks:
         groups, _ = plan_groups(program, block.first, block.last, 0)
@@ -64,7 +64,7 @@ def leaders(program: Program) -> dict[int, int]:
 
 
 class Counting(Instrument):
-    """What counted code does besides."""
+    """Emits what counted code does in addition."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
@@ -88,7 +88,7 @@ class Counting(Instrument):
         return self.t.let(f"insertelement <2 x i64> {first}, i64 {b}, i64 1")
 
     def _need(self, function: Callable[..., Any], *arguments: str) -> str:
-        """What a rule of the memory model answers, as a pair of i64."""
+        """The result of a rule of the memory model, as a pair of i64."""
         found = self.t.let(call(function, *arguments))
         return self._pair(*(self.t.let(f"extractvalue {{i64, i64}} {found}, {k}") for k in range(2)))
 
@@ -100,18 +100,18 @@ class Counting(Instrument):
             self._add(code.index, "on", self._pair(some, self.active.count()))
 
     def branches(self, target: Value | None) -> None:
-        """Counts a branch that does not take all lanes the same way."""
+        """Counts a branch at which the warp diverges."""
         t = self.t
-        parted = ""
+        diverged = ""
         if self.active.guard is not None and not self.active.guard.uniform:
             some = self.active.any()
             all_ = t.let(f"icmp ne i32 {self.active.bits}, {self.active.block_bits}")
-            parted = t.let(f"zext i1 {t.let(f'and i1 {some}, {all_}')} to i64")
+            diverged = t.let(f"zext i1 {t.let(f'and i1 {some}, {all_}')} to i64")
         if target is not None and not target.uniform:
             spread = t.let(f"zext i1 {t.let(call(differ, target.text, self.active.bits))} to i64")
-            parted = t.let(f"or i64 {parted}, {spread}") if parted else spread
-        if parted:
-            t.bump(self._record(self.e.code.index, "diverged"), "add i64", parted)
+            diverged = t.let(f"or i64 {diverged}, {spread}") if diverged else spread
+        if diverged:
+            t.bump(self._record(self.e.code.index, "diverged"), "add i64", diverged)
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class Counting(Instrument):
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
             first = t.let(f"extractelement <{W} x i64> {group.address}, i64 0")
             low = t.let(f"and i64 {t.let(f'add i64 {first}, {seen.offset}')}, {SECTOR - 1}")
-            askew = t.let(f"zext i1 {t.let(f'icmp ne i64 {low}, 0')} to i64")  # then the row ends in one sector more
+            askew = t.let(f"zext i1 {t.let(f'icmp ne i64 {low}, 0')} to i64")  # then the row takes one more sector
             results.append(self._pair(t.let(f"add i64 {straight}, {askew}"), str(best)))
         with switch.arm("one") as results:
             results.append("splat (i64 1)")
@@ -191,7 +191,6 @@ class Counting(Instrument):
 
     def before(self, code: Code) -> None:
         if code.properties.rows:
-            assert code.form is not None
             lanes = 8 * int(code.form.num[1:])
             rows = self.t.let(f"select i1 {self.active.any()}, i32 {(1 << lanes) - 1 if lanes < W else -1}, i32 0")
             self._anywhere(code.index, self._place(code, "a"), 0, 16, mask=rows)
@@ -205,7 +204,6 @@ class Counting(Instrument):
             self._anywhere(code.index, self._place(code, "a"), 0, size, "shared")
 
     def tile(self, code: Code, address: Value, stride: Value | None) -> None:
-        assert code.form is not None
         ((_, f),) = fragments.operands(code.form).items()
         pieces = fragments.pieces(f, str(code.form.layout))
         along = self.m.const("i64", f.columns if code.form.layout == "row" else f.rows)
@@ -233,8 +231,8 @@ class Counting(Instrument):
 
 def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> list[tuple[int, int]]:
     """How many warps and threads have executed each instruction. `counts`: how many have begun each basic block;
-    `rest`: for each instruction how many more or fewer have executed what follows it in its block, because lanes have
-    met there. Both are int64, in pairs."""
+    `rest`: for each instruction that synchronizes lanes how many more or fewer have executed what follows it in its
+    block. Both are int64, in pairs."""
     found: list[tuple[int, int]] = []
     more = rest.tolist()
     for block, (warps, threads) in zip(program.blocks, counts.tolist(), strict=True):
@@ -245,8 +243,7 @@ def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> list[t
 
 
 def tally(program: Program, executions: list[tuple[int, int]], records: np.ndarray) -> np.ndarray:
-    """The tally of a launch: what `executions` gives, and `records` (a `Counted` for each instruction), what counted
-    code has added up."""
+    """The tally of a launch, from `executions` and from `records`, the `Counted` of each instruction."""
     out = np.zeros(len(program.codes), TALLY)
     leader = leaders(program)
     for code, ran in zip(program.codes, executions, strict=True):

@@ -1,4 +1,4 @@
-"""What a build watches besides running: nothing, counters, checks, a trace; and the functions emitted for it."""
+"""The instruments of a build: none, counters, checks, a trace; and the functions emitted with them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ptxlab.emulate.jit.counting import Counting
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast
 from ptxlab.emulate.jit.instrument import Instrument
+from ptxlab.emulate.jit.registers import RegisterFile
 from ptxlab.emulate.jit.slow import Slow
-from ptxlab.emulate.jit.state import RegisterFile
 from ptxlab.emulate.jit.tracing import Tracing
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.runtime.report import Launch
@@ -38,7 +38,7 @@ class Instruments:
 
 
 def instruments_of(launch: Launch) -> Instruments:
-    """What a launch asks for."""
+    """The instruments that a launch needs."""
     return Instruments(
         launch.counters, frozenset(launch.checks) - {"memcheck"}, isinstance(launch.trace, TraceRecorder)
     )
@@ -57,7 +57,7 @@ def function(
 
 
 def parts(instruments: Instruments, e: Emitter) -> list[Instrument]:
-    """The instruments of an emitter, in the order in which they are asked before an event."""
+    """The instruments of an emitter, in the order in which their hooks run before an event."""
     out: list[Instrument] = []
     if instruments.trace and e.slow:
         out.append(Tracing(e))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 
@@ -14,7 +13,7 @@ W = 32
 HELD: dict[type[Record], str] = {Context: "%ctx", Cta: "%cta", Warp: "%ws"}
 """The parameters of the functions that run code."""
 COLD = ", !prof !0"
-"""Behind a conditional branch: its second target is hardly ever taken."""
+"""Metadata of a conditional branch: its second target is hardly ever taken."""
 
 
 class Text:
@@ -130,8 +129,8 @@ class Text:
     # -- instructions
 
     def field(self, record: type[Record], path: str, pointer: str = "") -> str:
-        """The address of a field (see `offset`) of the record that `pointer` points to, if not the function's own."""
-        pointer, at = pointer or HELD[record], offset(record, path)
+        """The address of a field (see `Record.offset`) of the record at `pointer`, if not the function's own."""
+        pointer, at = pointer or HELD[record], record.offset(path)
         return self.let(f"getelementptr i8, ptr {pointer}, i64 {at}") if at else pointer
 
     def bump(self, pointer: str, operation: str, amount: str) -> None:
@@ -169,8 +168,8 @@ class Text:
 
 
 class Switch:
-    """Arms of code that come together behind: `with s.arm("row") as results: results.append(value)` for each arm that
-    `Text.switch` was given, then `s.end()`, then `s.phi(type)`, one result of all arms after the other."""
+    """Arms of code that join: `with s.arm("row") as results: results.append(value)` for each arm that `Text.switch` was
+    given, then `s.end()`, then `s.phi(type)` for each result in turn."""
 
     def __init__(self, t: Text, value: str, cases: dict[str, tuple[int, ...]]) -> None:
         self.t = t

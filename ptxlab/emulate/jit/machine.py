@@ -1,6 +1,6 @@
 """The machine that semantics are run on to compile them: operations on values, special registers, lanes, memory.
 
-It is the `Machine` of `ptxlab.isa.machine`. What it must know beside its operands it asks of the emitter's parts.
+It is the `Machine` of `ptxlab.isa.machine`. Anything beside the operands it gets from the emitter's parts.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Ops, Value, constant
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import types
 from ptxlab.isa.special import SPECIAL
 
@@ -30,7 +30,7 @@ _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDO
 
 
 class LaneMachine(Ops):
-    """The machine: `Ops` and what needs the emitter's parts."""
+    """The machine: `Ops`, and the operations that need the emitter's parts."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e.t)

@@ -1,8 +1,8 @@
-"""Matrix instructions as the compiling engine sees them: a call of a function that the form's instructions share.
+"""Matrix instructions in the compiling engine: calls of functions, one for all instructions of a form.
 
-The functions find registers in the warp's state. So what is about to be read is stored there, and what was written is
-read from there when it is next needed: sums that go from one `mma` into the next never leave their place. All 32 lanes
-must be there; where the warp has split, the slow function brings them together first.
+The functions read and write registers in the warp's state. So sources are stored there before a call, and results are
+loaded from there when they are next needed: sums that go from one `mma` into the next stay there. All 32 lanes must
+take part; where the warp has diverged, the slow function synchronizes them first.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit import tiles
-from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.products import has_dots, product_function
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
 from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source
+from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action
@@ -27,14 +26,14 @@ from ptxlab.isa.table import Form
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
-SPARE = tuple(offset(S.Warp, row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))
+SPARE = tuple(S.Warp.offset(row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))
 """Where literal operands go: what lanes bring to an exchange lies there, and while all lanes are here there is none."""
-SINK = offset(S.Warp, "given.2")
-"""Where the sink `_` is written to."""
+SINK = S.Warp.offset("given.2")
+"""The destination of the sink `_`."""
 
 
 class Matrices(Part):
-    """Matrix instructions of the whole warp, and what the last products left in the warp's state."""
+    """Matrix instructions of the whole warp, and what is known of the registers of the last products."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
@@ -48,7 +47,6 @@ class Matrices(Part):
     def emit(self, code: Code) -> None:
         """An instruction of kind "warp". All 32 lanes must execute it, or, where its guard holds nowhere, none."""
         form, registers = code.form, self.e.registers
-        assert form is not None
         held = elements(self.program, code)
         sources, dests = ([n for n in held if (n == "d") == is_dest] for is_dest in (False, True))
         literals: dict[int, int] = {}
@@ -65,7 +63,7 @@ class Matrices(Part):
                 self._whole = self.active.bits
             call(table)
         else:
-            for r in written:  # where this is skipped they stay what they are
+            for r in written:  # they keep their values where this is skipped
                 if r in registers.dirty:
                     registers.settle(r)
             with self.t.unless(self.active.none()), self.m.own_splats():
@@ -81,7 +79,7 @@ class Matrices(Part):
     # -- operands ------------------------------------------------------------------------------------------------------
 
     def _settle(self, operands: Elements, literals: dict[int, int], width: int) -> None:
-        """The state holds what these registers hold."""
+        """Stores these registers in the warp's state."""
         for e in operands:
             if isinstance(e, Reg):
                 self.e.registers.settle(e.index)
@@ -97,13 +95,13 @@ class Matrices(Part):
                 self.t.do(f"store <{W} x i{width}> splat (i{width} {bits_of(e, width)}), ptr {p}, align 64")
 
     def changed(self, r: int) -> None:
-        """A register holds something else than an earlier product had as its A or left as its sum."""
+        """A register has changed: it no longer holds the A or the sum of an earlier product."""
         self._left = self._left - {r}
         if any(isinstance(e, Reg) and e.index == r for e in self._last_a):
             self._last_a = ()
 
     def _known(self, held: dict[str, Elements]) -> int:
-        """What a bf16 product is told about its operands (see `products`), which lie in the warp's state by now."""
+        """The third argument of a bf16 product (see `products`), whose operands are in the warp's state by now."""
         if self._stretch != self.active.block_bits or self.e.code.guard is not None:
             self._stretch = self.active.block_bits if self.e.code.guard is None else ""
             self._left, self._last_a = frozenset(), ()
@@ -124,7 +122,7 @@ class Matrices(Part):
     # -- the calls -----------------------------------------------------------------------------------------------------
 
     def _prepare(self, code: Code, form: Form) -> Callable[[str], None]:
-        """Reads what else the instruction needs; gives what makes the call, once it is known that it is to be made."""
+        """Reads the other operands; returns what emits the call, for the place where it is known to be made."""
         name = "_".join(w.replace("::", "_") for w in form.opcode.split(".") if w not in ("sync", "aligned"))
         if code.action is Action.TRANSPOSE:
             self.e.helpers.setdefault(name, tiles.movmatrix(name))
@@ -151,7 +149,7 @@ class Matrices(Part):
             f = next(iter(fragments.operands(form).values()))
             self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=stores)
         code = self.e.code
-        mem, _ = self.e.operands.named(code, "a")
+        mem, _ = code.named["a"]
         assert isinstance(mem, Mem)
         offset, held = -self.program.shared_start, -1
         if isinstance(mem.base, Reg) and code.space == "shared" and not self.e.registers.scalar(mem.base.index):

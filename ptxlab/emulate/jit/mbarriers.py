@@ -1,10 +1,9 @@
-"""mbarriers as the compiling engine runs them: a call of one rule for all operations."""
+"""mbarriers in the compiling engine: a call of one rule for all operations."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
@@ -12,23 +11,19 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarriers import SPIN, WAIT, operate, operation
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import mbarrier
 
 
 class Mbarriers(Part):
-    """Instructions that work on mbarriers. `checks`: a pointer to what the checks know of the block."""
+    """Instructions that operate on mbarriers. `checks`: a pointer to the checks' record of the block."""
 
     checks = "null"
 
     def emit(self, code: Code) -> None:
-        """An instruction that works on an mbarrier."""
-        t, form, what = self.t, code.form, operation(code)
-        assert form is not None
-        names = [s.name for s in form.op.operands if s.role != "dst"]
-        given: dict[str, Any] = {
-            name: self.e.operands.read(s, type_)
-            for name, s, type_ in zip(names, code.sources, code.source_types, strict=True)
-        }  # fmt: skip
+        """An instruction that operates on an mbarrier."""
+        t, what = self.t, operation(code)
+        given: dict[str, Any] = {name: self.e.operands.read(*source) for name, source in code.named.items()}
         base = given["a"].base
         address = self.m.add(base, self.m.const(base.type, given["a"].offset))
         if what.state == "parity":

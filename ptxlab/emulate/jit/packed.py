@@ -1,35 +1,34 @@
 """Factors of a sparse product as LLVM IR: an element of the packed A, and the element of B that its metadata points to.
 
-Of B, four elements (or pairs of 4-bit ones) come into question, those that stand in the rows of one chunk. If they lie
-in one word, that word is shifted; else two or four vectors are picked, and one taken of them lane by lane.
+The element of B is one of four (or of four pairs of 4-bit ones) in the rows of one chunk. If they lie in one word, that
+word is shifted; else two or four vectors are picked, and one of them is selected lane by lane.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ptxlab.emulate.jit.fragments import load, pick, places, shuffle
+from ptxlab.emulate.jit.fragments import Place, load, pick, places, shuffle
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.jit.nibbles import nibble
-from ptxlab.emulate.jit.numbers import bits, widen
+from ptxlab.emulate.jit.numbers import VEC, bits, nibble, widen
 from ptxlab.isa.fragments import Fragment, Product, words
 from ptxlab.isa.sparse import Metadata
 
-VEC = f"<{W} x i32>"
 
+class Operand:
+    """A, B or C in registers: 32 lanes of its elements, as bits or as numbers, each pick made once."""
 
-class _Registers:
-    """An operand: gives 32 lanes of elements as bits, each pick made once."""
-
-    def __init__(self, t: Text, f: Fragment, first: int) -> None:
-        self.t, self.f = t, f
+    def __init__(self, t: Text, f: Fragment, first: int, *, numbers: bool) -> None:
+        self.t, self.f, self.numbers = t, f, numbers
         self.vectors = [load(t, first + k, bits(f), W * f.packed) for k in range(f.registers)]
-        self.known: dict[tuple[object, ...], str] = {}
+        self.known: dict[tuple[Place, ...], str] = {}
 
     def at(self, row: np.ndarray, column: np.ndarray) -> str:
+        """The elements at 32 rows and columns."""
         wanted = tuple(places(self.f, row, column))
         if wanted not in self.known:
-            self.known[wanted] = pick(self.t, bits(self.f), W * self.f.packed, self.vectors, wanted)
+            picked = pick(self.t, bits(self.f), W * self.f.packed, self.vectors, wanted)
+            self.known[wanted] = widen(self.t, self.f.type, W, picked) if self.numbers else picked
         return self.known[wanted]
 
 
@@ -41,13 +40,13 @@ class PackedProducts:
         self.in_words = p.b.bits <= 8
         at_a = p.d.registers
         at_b = at_a + p.a.registers
-        self.a = _Registers(t, words(p.a) if p.a.bits < 8 else p.a, at_a)
-        self.b = _Registers(t, words(p.b) if self.in_words else p.b, at_b)
+        self.a = Operand(t, words(p.a) if p.a.bits < 8 else p.a, at_a, numbers=False)
+        self.b = Operand(t, words(p.b) if self.in_words else p.b, at_b, numbers=False)
         self.e = load(t, at_b + p.b.registers + p.c.registers, "i32", W)
         self.indices: dict[tuple[int, ...], str] = {}
 
     def factors(self, j: int, row: np.ndarray, column: np.ndarray) -> tuple[str, str]:
-        """Packed column j of A in these 32 rows, and what belongs to it of B in these columns: numbers."""
+        """Packed column j of A in these 32 rows, and the matching elements of B in these columns: numbers."""
         t, type_ = self.t, self.p.b.type
         index = self._index(j, row)
         if self.p.a.bits < 8:
@@ -63,7 +62,7 @@ class PackedProducts:
         return left, widen(t, type_, W, t.let(f"trunc {VEC} {word} to <{W} x i8>"))
 
     def _index(self, j: int, row: np.ndarray) -> str:
-        """What the metadata says of packed column j in these rows, i32."""
+        """The index in the metadata for packed column j in these rows, i32."""
         t = self.t
         lane, shift = (tuple(int(x) for x in some[row, j]) for some in (self.metadata.lane, self.metadata.shift))
         if lane + shift not in self.indices:

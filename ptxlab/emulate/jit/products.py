@@ -1,38 +1,40 @@
 """Matrix products as LLVM functions, one for each form: `f(ptr %ws, ptr %table)`, the registers of d, a, b and c.
 
-How numbers are computed stands in `ptxlab.emulate.step.matrix`; both engines agree to the last bit. Two shapes of code:
+`ptxlab.emulate.step.matrix` describes how numbers are computed; both engines agree to the last bit. Kinds of code:
 
-- `_general` follows the fragments: for each k it spreads one column of A and one row of B over the lanes as the sum's
-  fragment wants them, and multiplies. It serves every form.
-- `_general` also serves a sparse A, with factors from `ptxlab.emulate.jit.packed`.
-- `_words` does that with the words that hold them, for elements smaller than a byte.
+- `_general` follows the fragments: for each k it arranges one column of A and one row of B over the lanes like the
+  fragment of the sum, and multiplies. It serves every form; for a sparse A with factors from
+  `ptxlab.emulate.jit.packed`.
+- `_words` does the same with whole words, for elements smaller than a byte.
 - `_halves`, for f16 and bf16, keeps B as f32 in memory, from where rows of 4 come as broadcasts, and A in registers,
   where a broadcast stays within 128 bits. A register of A or B is by itself a dense 8x8 matrix.
-- `_dot_products`, for bf16 on a CPU that has vdpbf16ps. That instruction is two fused multiply-adds, but it takes
-  subnormal numbers for zero; so the function first looks whether any could occur, and where one could, `_halves` runs.
-  It has a third argument, i32: 1 if A is what the product before had, 2 if C is what earlier products left, 4 if there
-  was no product before, all within a basic block. What is known to be good is not looked at again.
+- `_dot_products`, for bf16 on a CPU that has vdpbf16ps. That instruction is two fused multiply-adds, but it treats
+  subnormal numbers as zero; so the function first checks whether any could occur, and if so `_halves` runs.
+  It has a third argument, i32: 1 if A is that of the product before, 2 if C is the sum of earlier products, 4 if there
+  was no product before, all within a basic block. Operands known to have no subnormal numbers are not checked again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.fragments import Place, function, load, pick, places, shuffle, slot, store
+from ptxlab.emulate.jit.fragments import function, load, shuffle, slot, store
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.jit.nibbles import dot
-from ptxlab.emulate.jit.numbers import bits, fma, narrow, widen
-from ptxlab.emulate.jit.packed import PackedProducts
+from ptxlab.emulate.jit.numbers import bits, dot, fma, narrow, widen
+from ptxlab.emulate.jit.packed import Operand, PackedProducts
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.fragments import Fragment, Product, words
 from ptxlab.isa.sparse import Metadata
 
 H = 16
-"""Lanes in half a warp: f32 vectors of the f16 and bf16 products have so many elements, a 512-bit register."""
+"""Lanes in half a warp: the number of f32 elements of a vector in f16 and bf16 products, a 512-bit register."""
 
 
-def product_function(name: str, p: Product, declared: set[str], satfinite: bool, features: str,
-                     metadata: Metadata | None = None) -> str:  # fmt: skip
+def product_function(
+    name: str, p: Product, declared: set[str], satfinite: bool, features: str, metadata: Metadata | None = None
+) -> str:
     """The text of the function; intrinsics that it calls are added to `declared`. features: the CPU's, as LLVM writes
     them; metadata: where a sparse product has it."""
     t = Text()
@@ -58,27 +60,16 @@ def has_dots(p: Product, features: str) -> bool:
 # -- any form ----------------------------------------------------------------------------------------------------------
 
 
-class _Operand:
-    """A, B or C in registers: gives 32 lanes of elements, each pick made once."""
-
-    def __init__(self, t: Text, f: Fragment, first: int) -> None:
-        self.t, self.f = t, f
-        self.vectors = [load(t, first + k, bits(f), W * f.packed) for k in range(f.registers)]
-        self.known: dict[tuple[Place, ...], str] = {}
-
-    def at(self, row: np.ndarray, column: np.ndarray) -> str:
-        """The elements at 32 rows and columns."""
-        wanted = tuple(places(self.f, row, column))
-        if wanted not in self.known:
-            picked = pick(self.t, bits(self.f), W * self.f.packed, self.vectors, wanted)
-            self.known[wanted] = widen(self.t, self.f.type, W, picked)
-        return self.known[wanted]
+def _operands(t: Text, p: Product, a: Fragment, b: Fragment) -> Iterator[Operand]:
+    """A and B, as these fragments, and C: their registers follow those of D."""
+    first = p.d.registers
+    for f in (a, b, p.c):
+        yield Operand(t, f, first, numbers=True)
+        first += f.registers
 
 
 def _general(t: Text, p: Product, satfinite: bool, packed: PackedProducts | None = None) -> None:
-    at_a = p.d.registers
-    at_b = at_a + p.a.registers
-    a, b, c = _Operand(t, p.a, at_a), _Operand(t, p.b, at_b), _Operand(t, p.c, at_b + p.b.registers)
+    a, b, c = _operands(t, p, p.a, p.b)
     spots = [(r, q) for r in range(p.d.registers) for q in range(p.d.packed)]
     start = {s: c.at(p.d.row[s], p.d.column[s]) for s in spots}
     integer = p.d.type == "s32"
@@ -103,11 +94,8 @@ def _general(t: Text, p: Product, satfinite: bool, packed: PackedProducts | None
 
 
 def _words(t: Text, p: Product, satfinite: bool) -> None:
-    """Elements smaller than a byte: words are spread over the lanes, and each taken apart where it has arrived."""
-    at_a = p.d.registers
-    at_b = at_a + p.a.registers
-    a, b = _Operand(t, words(p.a), at_a), _Operand(t, words(p.b), at_b)
-    c = _Operand(t, p.c, at_b + p.b.registers)
+    """Elements smaller than a byte: words are arranged over the lanes, and unpacked there."""
+    a, b, c = _operands(t, p, words(p.a), words(p.b))
     for r in range(p.d.registers):
         row, column = p.d.row[r, 0], p.d.column[r, 0]
         along = [np.full(W, k) for k in range(p.a.columns // p.a.packed)]
@@ -124,7 +112,7 @@ def _add(t: Text, a: str, b: str, satfinite: bool) -> str:
 
 
 def _put(t: Text, f: Fragment, register: int, parts: list[str]) -> None:
-    """Writes a register of the result: one or two elements a lane."""
+    """Writes a register of the result: one or two elements per lane."""
     if len(parts) == 1:
         store(t, register, bits(f), W, parts[0])
         return
@@ -136,8 +124,9 @@ def _put(t: Text, f: Fragment, register: int, parts: list[str]) -> None:
 # -- f16 and bf16 ------------------------------------------------------------------------------------------------------
 
 _A_ORDER: dict[str, list[list[int]]] = {
-    "f16": [[0, 1, 2, 3], [4, 5, 6, 7]], "bf16": [[0, 2, 4, 6], [1, 3, 5, 7]],
-}  # fmt: skip
+    "f16": [[0, 1, 2, 3], [4, 5, 6, 7]],
+    "bf16": [[0, 2, 4, 6], [1, 3, 5, 7]],
+}
 """Which of 8 neighbours along k the two f32 vectors hold that a register of A is widened to."""
 
 
@@ -151,7 +140,7 @@ def _halves(t: Text, p: Product) -> None:
     for left in range(lefts):
         for block in range(blocks):
             _spill_b(t, p.b.type, at_b + left * blocks + block, (left * p.a.columns + 8 * block) * 32)
-    t.do('fence syncscope("singlethread") acq_rel')  # what follows reads memory, rather than shuffle once more
+    t.do('fence syncscope("singlethread") acq_rel')  # makes what follows read memory instead of shuffling again
     totals: dict[tuple[int, ...], str] = {}
     for top in range(tops):
         total = {}
@@ -165,8 +154,11 @@ def _halves(t: Text, p: Product) -> None:
                 part = next(i for i, ks in enumerate(_A_ORDER[p.a.type]) if k in ks)
                 kk = _A_ORDER[p.a.type][part].index(k)
                 spread = [r * 4 + kk for r in range(4) for _ in range(4)]
-                ab = {(h, z): shuffle(t, "float", H, a[h][part][z], "poison", spread)
-                      for h in range(tall) for z in range(2)}  # fmt: skip
+                ab = {
+                    (h, z): shuffle(t, "float", H, a[h][part][z], "poison", spread)
+                    for h in range(tall)
+                    for z in range(2)
+                }
                 for left in range(lefts):
                     for q in range(2):
                         row = _row_of_b(t, ((left * p.a.columns + 8 * block + k) * 2 + q) * 16)
@@ -184,7 +176,7 @@ _LEAST_A, _LEAST_B, _LEAST_C = 42, 100, 24
 def _dot_products(t: Text, p: Product) -> None:
     """The whole product by vdpbf16ps, and a return, if no subnormal number can occur; else the code that follows.
 
-    What this leaves is again a multiple of 2**-126, so that as C of the next product it need not be looked at."""
+    The result is again a multiple of 2**-126, so that as C of the next product it need not be checked."""
     tall = min(2, p.a.rows // 8)
     tops, lefts, blocks = max(1, p.a.rows // 16), p.b.columns // 8, p.a.columns // 8
     at_b = p.d.registers + p.a.registers
@@ -198,8 +190,9 @@ def _dot_products(t: Text, p: Product) -> None:
     sure = t.let(f"and i32 %known, {so_far}")  # 1: A is known to be good, 2: C is
     t.do(f"br i1 {_none_below(t, 'i16', b, _LEAST_B << 8)}, label %good.b, label %bad")
     for bit, name, ty, some, least, then in (
-        (1, "b", "i16", a, _LEAST_A << 8, "a"), (2, "a", "i32", c, _LEAST_C << 24, "c"),
-    ):  # fmt: skip
+        (1, "b", "i16", a, _LEAST_A << 8, "a"),
+        (2, "a", "i32", c, _LEAST_C << 24, "c"),
+    ):
         t.at(f"good.{name}")
         known = t.let(f"icmp ne i32 {t.let(f'and i32 {sure}, {bit}')}, 0")
         t.do(f"br i1 {known}, label %good.{then}, label %look.{then}")
@@ -233,15 +226,15 @@ def _dot_products(t: Text, p: Product) -> None:
     t.at("exact")
 
 
-def _both(t: Text, register: int) -> list[str]:
-    """A register as the two halves of the warp, i32."""
+def _both(t: Text, register: int, vec: str = f"<{H} x i32>") -> list[str]:
+    """A register as the two halves of the warp, each a vector of 64 bytes."""
     where = slot(t, register)
     spots = [t.let(f"getelementptr i8, ptr {where}, i64 {64 * z}") for z in range(2)]
-    return [t.let(f"load <{H} x i32>, ptr {p}, align 64") for p in spots]
+    return [t.let(f"load {vec}, ptr {p}, align 64") for p in spots]
 
 
 def _none_below(t: Text, ty: str, registers: list[list[str]], least: int) -> str:
-    """i1: whether every element but zeros is at least `least`, which is given without the sign, shifted left by one."""
+    """i1: whether every element but zeros is at least `least` (its bits without the sign, shifted left by one)."""
     n = H * 32 // int(ty[1:])
     vec, found = f"<{n} x {ty}>", ""
     for x in (half for register in registers for half in register):
@@ -299,36 +292,26 @@ def _row_of_b(t: Text, offset: int) -> str:
 
 def _widen_a(t: Text, type_: str, register: int) -> list[list[str]]:
     """A register of A as f32: for both parts of `_A_ORDER` and both halves of the warp, 4 rows of 4."""
-    where = slot(t, register)
     out: list[list[str]] = [[], []]
-    for z in range(2):
-        p = t.let(f"getelementptr i8, ptr {where}, i64 {64 * z}")
-        if type_ == "f16":
-            x = t.let(f"load <{W} x i16>, ptr {p}, align 64")
+    if type_ == "f16":
+        for x in _both(t, register, f"<{W} x i16>"):
             for part in range(2):
                 some = [r * 8 + k for r in range(4) for k in _A_ORDER[type_][part]]
                 out[part].append(widen(t, type_, H, shuffle(t, "i16", W, x, "poison", some)))
-        else:
-            x = t.let(f"load <{H} x i32>, ptr {p}, align 64")
-            even, odd = t.let(f"shl <{H} x i32> {x}, splat (i32 16)"), t.let(f"and <{H} x i32> {x}, splat (i32 -65536)")
-            out[0].append(t.let(f"bitcast <{H} x i32> {even} to <{H} x float>"))
-            out[1].append(t.let(f"bitcast <{H} x i32> {odd} to <{H} x float>"))
+        return out
+    for x in _both(t, register):
+        even, odd = t.let(f"shl <{H} x i32> {x}, splat (i32 16)"), t.let(f"and <{H} x i32> {x}, splat (i32 -65536)")
+        out[0].append(t.let(f"bitcast <{H} x i32> {even} to <{H} x float>"))
+        out[1].append(t.let(f"bitcast <{H} x i32> {odd} to <{H} x float>"))
     return out
 
 
 def _read_c(t: Text, f: Fragment, first: int, number: int) -> list[tuple[int, int, str]]:
     """Eight rows and columns of C as f32: (odd column, half of the warp, vector)."""
-    found: list[tuple[int, int, str]] = []
     if f.type == "f32":
-        for q in range(2):
-            where = slot(t, first + 2 * number + q)
-            for z in range(2):
-                p = t.let(f"getelementptr i8, ptr {where}, i64 {64 * z}")
-                found.append((q, z, t.let(f"load <{H} x float>, ptr {p}, align 64")))
-        return found
-    both = load(t, first + number, "i16", 2 * W)
-    for q in range(2):
-        for z in range(2):
-            some = [2 * lane + q for lane in range(H * z, H * z + H)]
-            found.append((q, z, widen(t, f.type, H, shuffle(t, "i16", 2 * W, both, "poison", some))))
-    return found
+        halves = [_both(t, first + 2 * number + q, f"<{H} x float>") for q in range(2)]
+    else:
+        both = load(t, first + number, "i16", 2 * W)
+        some = [[[2 * lane + q for lane in range(H * z, H * z + H)] for z in range(2)] for q in range(2)]
+        halves = [[widen(t, f.type, H, shuffle(t, "i16", 2 * W, both, "poison", x)) for x in xs] for xs in some]
+    return [(q, z, halves[q][z]) for q in range(2) for z in range(2)]

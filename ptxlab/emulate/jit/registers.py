@@ -1,4 +1,5 @@
-"""Registers while code is emitted: which value each holds, and what of it must still be stored in the warp's state."""
+"""Registers in compiled code: where they lie behind a warp's state, which value each holds while code is emitted, and
+what of it must still be stored there."""
 
 from __future__ import annotations
 
@@ -6,28 +7,46 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.values import LLVM, Value
+from ptxlab.emulate.jit.values import BITS, LLVM, Value
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.runtime.state import Warp
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
 
+class RegisterFile:
+    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where not uniform), and its size."""
+
+    def __init__(self, program: Program, uniform: list[bool]) -> None:
+        at = Warp.size
+        self.vector, self.scalar = [], []
+        for register in program.registers:
+            self.vector.append(at)
+            size = 4 if register.lane == "i1" else 4 * BITS[register.lane]
+            at += -(-size // 64) * 64
+        for register in program.registers:
+            self.scalar.append(at if uniform[register.index] else 0)
+            at += 8 if uniform[register.index] else 0
+        self.size = -(-at // 128) * 128
+
+
 class Registers(Part):
-    """Since the last label: `values` of registers that were read or written, `dirty` those to be stored yet."""
+    """Since the last label: `values` of registers that were read or written; `dirty`: those still to be stored."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.values: dict[int, Value] = {}
         self.dirty: set[int] = set()
         self.keeps_all = False
-        """Whether a register is stored even if nobody reads it any more."""
+        """Whether registers are stored even if they are not alive."""
 
     def begin(self) -> None:
-        """A label: nothing is known."""
+        """A label: no values are known."""
         self.values, self.dirty = {}, set()
 
     def scalar(self, r: int) -> bool:
-        """Whether a register is kept once for all lanes."""
+        """Whether a register is kept as a scalar."""
         return self.e.uniform[r] and not self.e.slow
 
     def read(self, r: int) -> Value:
@@ -49,7 +68,7 @@ class Registers(Part):
         return found
 
     def write(self, r: int, value: Value) -> None:
-        """A write: in lanes that do not execute, the old value stays."""
+        """A write: inactive lanes keep the old value."""
         if self.e.slow:
             value = self.m.select(Value(self.active.vector, "i1", False), value, self.read(r))
         elif self.active.guard is not None:
@@ -58,7 +77,7 @@ class Registers(Part):
         self.dirty.add(r)
 
     def flush(self, alive: int) -> None:
-        """Stores those changed registers that are alive later, a bit set."""
+        """Stores the changed registers that are in `alive`, a bit set."""
         for r in sorted(self.dirty):
             if not (self.keeps_all or alive >> r & 1):
                 continue
@@ -78,7 +97,7 @@ class Registers(Part):
         self.dirty.clear()
 
     def settle(self, r: int) -> None:
-        """The warp's state holds, for all lanes, what a register holds."""
+        """Stores a register in the warp's state, for all lanes."""
         scalar = self.scalar(r)
         if r in self.dirty or scalar:
             p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}")

@@ -1,9 +1,9 @@
 """A kernel and all functions that it calls as one flat program: registers numbered, symbols placed, blocks in order.
 
-Both engines run this. Lowering resolves what the text leaves open, once: which register a name means in its scope,
-where each variable lies, what a label is the number of. Blocks are ordered so that lanes which have diverged meet again
-when the smallest program counter goes first: a loop's body comes before what follows the loop, both sides of an `if`
-before their join, and a function before those that call it.
+Both engines run this. Lowering resolves names once: which register a name means in its scope, where each variable lies,
+which block a label stands for. Blocks are ordered so that diverged lanes reconverge when the smallest program counter
+goes first: a loop's body comes before what follows the loop, both sides of an `if` before their join, and a function
+before those that call it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ptxlab.errors import LaunchError
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
-from ptxlab.isa.table import Form
+from ptxlab.isa.table import Form, Op
 from ptxlab.text.collection import uncollected
 
 if TYPE_CHECKING:
@@ -107,16 +107,16 @@ class Code:
     None; `dest_types` and `source_types` are their PTX types (`addr` for a Mem).
 
     target: the block a branch or call goes to. targets: all of `brx.idx`. register: the i32 register that holds where
-    a function returns to, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). rounds: what a branch back
-    to the head of a loop counts, 0 for all others; leaves: on a branch with a guard whose lanes do nothing but end, the
-    number of that end in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of a
-    memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
-    arguments; another, `%reduced`, stands behind `bar.red`. `properties` says what it does; `name` is for messages.
+    a function returns to, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). rounds: how many loop
+    rounds a back edge counts as, 0 for all other branches; leaves: on a branch with a guard to a block that only ends
+    the thread, its number in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of
+    a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
+    arguments; another, `%reduced`, follows `bar.red`. `properties` says what it does; `name` is for messages.
     """
 
     index: int
     name: str
-    form: Form | None
+    form: Form
     line: int
     guard: tuple[int, bool] | None = None
     dests: tuple[Reg | Group | None, ...] = ()
@@ -138,16 +138,18 @@ class Code:
     action: Action = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.name in _PSEUDO:
-            self.properties = _PSEUDO[self.name]
-        else:
-            assert self.form is not None
-            self.properties = self.form.properties
+        self.properties = _PSEUDO.get(self.name) or self.form.properties
         self.action = self.properties.action
 
     @property
+    def named(self) -> dict[str, tuple[Source | None, str]]:
+        """The sources and their types, by the operands' names in the table."""
+        names = [spec.name for spec in self.form.op.operands if spec.role != "dst"]
+        return dict(zip(names, zip(self.sources, self.source_types, strict=True), strict=False))
+
+    @property
     def ends_thread(self) -> bool:
-        """Whether threads end here, and do not return to a caller."""
+        """Whether threads exit here, and do not return to a caller."""
         return self.action in (Action.RETURN, Action.EXIT) and self.register < 0
 
     @property
@@ -156,12 +158,14 @@ class Code:
         return self.guard[0] if self.guard else -1
 
 
+COPY = Form(Op("%copy", "%copy", (), (), "", None, Action.PASS_ARGUMENTS, (1, 0), 0), "%copy", {})
+"""Of the pseudo-instruction that passes arguments."""
 _PSEUDO = {"%copy": Properties(Action.PASS_ARGUMENTS), "%reduced": Properties(Action.TAKE_REDUCED, orders=True)}
 
 
 @dataclass(slots=True)
 class Block:
-    """Instructions `first` to `last - 1`, left only at its end. `next` is the block that is fallen into, -1 after the
+    """Instructions `first` to `last - 1`, left only at its end. `next` is the block it falls through to, -1 after the
     last; `targets` are the blocks that its last instruction may jump to."""
 
     index: int
@@ -276,7 +280,7 @@ class Program:
 
     @functools.cached_property
     def may_wait(self) -> bool:
-        """Whether a loop of it may be waiting for another thread: it reads flags, or memory that others change."""
+        """Whether a loop may wait for another thread: it reads flags, or memory that other threads change."""
         return any(code.properties.polls for code in self.codes)
 
     @functools.cached_property
@@ -290,9 +294,10 @@ class Program:
 
 
 @uncollected
-def lower(module: Module, entry: str | None = None, arch: str | None = None, *, apart: bool = False) -> Program:
-    """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only. apart: with
-    gaps between the arrays of shared memory, where that can do no harm (see `shared_gaps`).
+def lower(module: Module, entry: str | None = None, arch: str | None = None, *, shared_gaps: bool = False) -> Program:
+    """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only. shared_gaps:
+    with gaps between the arrays of shared memory, where the program does not depend on their places (see the module
+    `shared_gaps`).
 
     Raises `UnsupportedInstruction` naming the line of a form that the CPU machine does not execute, `PtxError` for an
     undeclared register or label, `LaunchError` for an unknown kernel.
@@ -300,13 +305,13 @@ def lower(module: Module, entry: str | None = None, arch: str | None = None, *, 
     from ptxlab.emulate.program.lowering import Lowering
     from ptxlab.emulate.program.shared_gaps import spread
 
-    key = (id(module), entry, arch, apart)
+    key = (id(module), entry, arch, shared_gaps)
     with _lock:
         known = _recent.get(key)
         if known is not None:
             _recent.move_to_end(key)
             return known[1]
-    program = spread(module, entry, arch) if apart else Lowering(module, entry, arch).program()
+    program = spread(module, entry, arch) if shared_gaps else Lowering(module, entry, arch).program()
     with _lock:
         _recent[key] = (module, program)  # the module is kept, so that its id stays its own
         while len(_recent) > 32:

@@ -1,7 +1,7 @@
 """Whether the registers of an instruction fit its types: predicates where predicates belong, and the right width.
 
 A register must be as wide as the instruction's type; `ld`, `st` and `cvt` may use a wider one (PTX ISA, "Operand Size
-Exceeding Instruction-Type Size"). Whether its bits were declared signed, unsigned or floating is not looked at.
+Exceeding Instruction-Type Size"). Whether it was declared signed, unsigned or floating does not matter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ def misfit(code: Code, registers: Sequence[Register]) -> str:
     """What does not fit, in words; empty when everything does."""
     for dest in code.dests:
         if isinstance(dest, Group) and any(not isinstance(e, Reg | None) for e in dest.elements):
-            assert code.form is not None
             return f"{code.form.opcode} can write to registers only"
     pairs = [*zip(code.dests, code.dest_types, strict=True), *zip(code.sources, code.source_types, strict=True)]
     for operand, type_ in pairs:
@@ -28,7 +27,6 @@ def misfit(code: Code, registers: Sequence[Register]) -> str:
 
 
 def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[Register]) -> str:
-    assert code.form is not None
     if isinstance(operand, Mem) and isinstance(operand.base, Literal):
         return "" if operand.base.kind == "int" else f"{operand.base.value} cannot be an address"
     if isinstance(operand, Mem) and isinstance(operand.base, Reg):
@@ -56,10 +54,10 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
             return f"{code.form.opcode} needs {count} registers in braces, found {len(operand.elements)}"
         whole = not code.form.vec and code.action is Action.MOVE
         if whole and (not operand.elements or types.width(type_) % len(operand.elements)):
-            return f"{type_} cannot be taken apart into {len(operand.elements)}"
+            return f"{type_} cannot be unpacked into {len(operand.elements)}"
         element = f"b{types.width(type_) // len(operand.elements)}" if whole else type_
         if element not in types.WIDTH:
-            return f"{type_} cannot be taken apart into {len(operand.elements)}"
+            return f"{type_} cannot be unpacked into {len(operand.elements)}"
         return next((w for e in operand.elements if (w := _misfit(code, e, element, registers))), "")
     opcode = code.form.opcode
     if isinstance(operand, Inverted):
@@ -85,7 +83,6 @@ def _lane(operand: Reg, registers: Sequence[Register]) -> str:
 
 
 def _not_int(code: Code, operand: Source | None) -> str:
-    assert code.form is not None
     if operand is None or (isinstance(operand, Literal) and operand.kind == "int"):
         legal = (16,) if code.form.cg else (4, 8, 16)  # past L1 go whole 16 bytes only
         if operand is not None and code.action is Action.COPY and operand.value not in legal:

@@ -1,7 +1,7 @@
-"""The checks of the stepping engine: which instructions are checked, and what the rules are handed at each.
+"""The checks of the stepping engine: which instructions are checked, and with which arguments the rules are called.
 
-`Checker` belongs to a launch; `block_checks` has what the checks know of a block, `checked_warp` the warp whose loads,
-stores and atomics are checked. The rules are in `emulate/rules`; what they note becomes findings there (`findings.py`).
+`Checker` belongs to a launch; `block_checks` has the record of a block, `checked_warp` the warp whose loads, stores and
+atomics are checked. The rules are in `emulate/rules`; their notes become findings there (`findings.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_fl
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong, wide
+from ptxlab.emulate.rules.instructions import aligned, may_come, members_of, releases, strong, wide
 from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.rules.notes import noted, serial
@@ -41,7 +41,7 @@ class Checker:
         self.init, self.race, self.sync = (f"{c}check" in launch.checks for c in ("init", "race", "sync"))
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
-        self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
+        self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is checked
         self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
         self.releases = [releases(code) for code in program.codes]
         self.strong = [strong(code) and not is_mbarrier(code) for code in program.codes]
@@ -56,13 +56,13 @@ class Checker:
 
     @staticmethod
     def wanted(launch: Launch) -> bool:
-        """Whether a launch asks for more than memcheck."""
+        """Whether a launch has checks besides memcheck."""
         return bool(set(launch.checks) - {"memcheck"})
 
     # -- notes ---------------------------------------------------------------------------------------------------------
 
     def begin(self, mask: int = 0) -> None:
-        """Another warp-instruction."""
+        """The next warp-instruction begins."""
         serial(self.record, mask)
 
     def found(self) -> list[Note]:
@@ -70,7 +70,7 @@ class Checker:
         return [*noted(self.record, self.program), *self.notes.values()]
 
     def storing(self, region: Region, values: tuple[Any, ...], start: int) -> None:
-        """A plain store is looked at next: `values` to `start` and the offsets."""
+        """A plain store is checked next: `values` to `start` and the offsets."""
         store = self.record.store
         if self._stored is not region:
             store.memory, store.memory_start = Pointer(region.data), int(region.base)
@@ -81,14 +81,14 @@ class Checker:
             self._values[k * LANES * width : (k + 1) * LANES * width].view(value.dtype)[:] = value
 
     def members(self, code: Code, size: int) -> Pointer[int]:
-        """The table of one access, as the rules want it."""
+        """The table `members` of one access (see `rules.race_accesses`)."""
         found = self._members.get((code.index, size))
         if found is None:
             found = self._members[code.index, size] = Pointer(np.array([1, 0, size, _flags(code)], np.uint64))
         return found
 
     def pieces(self, code: Code, size: int) -> Pointer[int]:
-        """The words of one access, as the rules of races want them."""
+        """The table `pieces` of one access (see `rules.race_accesses`)."""
         found = self._pieces.get((code.index, size))
         if found is None:
             words = -(-size // self.granule)
@@ -99,7 +99,7 @@ class Checker:
     # -- what is remembered of memory ----------------------------------------------------------------------------------
 
     def shadow(self, region: Region) -> tuple[races.Shadow | None, Pointer[int] | None]:
-        """The accesses remembered of a region and, of global memory whose bytes may be unwritten, which are written."""
+        """racecheck's records of a region and, for global memory with unwritten bytes, initcheck's."""
         found = self._shadows.get(id(region.data))
         if found is None or found[0] is not region.data:
             raced = self.race and region.name not in ("local memory", "parameters")
@@ -109,13 +109,13 @@ class Checker:
         return found[1], found[2]
 
     def forget(self, region: Region) -> None:
-        """A block's shared memory is gone."""
+        """Drops the records of a region, a block's shared memory."""
         self._shadows.pop(id(region.data), None)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def wrap(self, steps: list[Step]) -> list[Step]:
-        """The steps, those that order threads or lanes looked at first."""
+        """The steps, each preceded by the checks of its instruction."""
         return [self._wrapped(code, step) for code, step in zip(self.program.codes, steps, strict=True)]
 
     def _wrapped(self, code: Code, step: Step) -> Step:
@@ -123,15 +123,15 @@ class Checker:
         if code.properties.barrier:
             if self.sync:
                 look.append(self._at_barrier(code))
-        elif meets(code):
-            if self.sync and code.form is not None and code.form.op.kind != "warp":
-                look.append(self._at_meeting(code))
+        elif code.properties.converges:
+            if self.sync and code.form.op.kind != "warp":
+                look.append(self._at_sync(code))
             if self.race:
-                look.append(self._meets(code))
+                look.append(self._orders(code))
         elif releases(code) and self.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
-        if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
+        if code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
@@ -161,7 +161,7 @@ class Checker:
         return run
 
     def _follow(self, flow: Flow, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        """What an instruction does to the registers that are followed."""
+        """initcheck: what an instruction does to the registers that are followed."""
         table = Pointer[int](np.array(flow.table(), np.uint32))
 
         def look(w: Warp, mask: np.ndarray) -> None:
@@ -171,7 +171,7 @@ class Checker:
         return look
 
     def _touching(self, code: Code, step: Step) -> Step:
-        """A matrix instruction or asynchronous copy: its accesses are those that a recorder is told of."""
+        """A matrix instruction or asynchronous copy: the accesses checked are those that it reports to a recorder."""
 
         def run(w: Warp) -> int | None:
             kept, w.touches = w.touches, []
@@ -193,7 +193,7 @@ class Checker:
 
         def look(w: Warp, mask: np.ndarray) -> None:
             block, lanes = w.spaces.check.record, mask_bits(mask)
-            if action in (Action.COMMIT, Action.COPIES_ARRIVE):  # who waits for the mbarrier waits for these copies
+            if action in (Action.COMMIT, Action.COPIES_ARRIVE):  # a wait for the mbarrier waits for these copies, too
                 in_flight.commit(block, w.warp, lanes)
             elif action is Action.WAIT_ALL:
                 in_flight.wait_all(block, w.warp, lanes)
@@ -206,7 +206,7 @@ class Checker:
 
     def _at_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         sources = [s for s in code.sources if s is not None]
-        if code.form is not None and code.form.red:
+        if code.form.red:
             sources = sources[:-1]
         numbers = [self.translator.read(s, "u32", code) for s in sources]
         whole, behind = aligned(code), 2 * self.translator.following[code.index]
@@ -228,7 +228,7 @@ class Checker:
         return look
 
     def opened(self, run: Any, barrier: int, warps: list[Warp], *, overfull: bool) -> None:
-        """A barrier lets these warps go."""
+        """A barrier releases these warps."""
         checks = run.check
         began, live = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
         for w in run.warps:
@@ -245,31 +245,28 @@ class Checker:
         if self.race:
             races.arrived(block.check.record, warp.warp, barrier)
 
-    def _meets(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        """Lanes of a warp come to an instruction that they meet at: who is ordered by it."""
-        form = code.form
-        assert form is not None
-        names = [s.name for s in form.op.operands if s.role != "dst"]
-        given = code.sources[names.index("membermask")] if "membermask" in names else None
-        if given is None or form.op.kind == "warp":
-            return lambda w, mask: races.together(w.spaces.check.record, w.warp)
+    def _orders(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        """racecheck: an instruction that synchronizes lanes of a warp orders them."""
+        given = members_of(code)
+        if given is None or code.form.op.kind == "warp":
+            return lambda w, mask: races.sync_warp(w.spaces.check.record, w.warp)
         members = self.translator.read(given, "b32", code)
 
         def look(w: Warp, mask: np.ndarray) -> None:
             named = np.broadcast_to(members(w), LANES)
-            races.meet(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
+            races.sync_lanes(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
 
         return look
 
-    def _at_meeting(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        """Lanes of a diverged warp are asked when they have met: until then others may end."""
+    def _at_sync(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        """synccheck: the member masks; of a diverged warp when all lanes have arrived, since others may exit before."""
         members = self.translator.members(code)
-        if code.form is not None and code.form.warp:
+        if code.form.warp:
             members = self.translator.read(code.sources[0], "b32", code)
         assert members is not None
         shuffle = self._at_shuffle(code) if code.action is Action.SHUFFLE else None
 
-        def met(w: Warp, mask: np.ndarray) -> None:
+        def synced(w: Warp, mask: np.ndarray) -> None:
             self.begin()
             named, lanes = np.broadcast_to(members(w), LANES), mask_bits(mask)
             threads = min(LANES, self.launch.threads - LANES * w.warp)
@@ -279,15 +276,14 @@ class Checker:
                 shuffle(w, lanes, named)
 
         def look(w: Warp, mask: np.ndarray) -> None:
-            if not w.apart:
-                met(w, mask)
+            if not w.diverged:
+                synced(w, mask)
 
-        self.translator.met[code.index] = met
+        self.translator.synced[code.index] = synced
         return look
 
     def _at_shuffle(self, code: Code) -> Callable[[Warp, int, np.ndarray], None]:
         form = code.form
-        assert form is not None
         by, clamp = (self.translator.read(code.sources[k], code.source_types[k], code) for k in (1, 2))
         asked = len(code.dests) > 1 and code.dests[1] is not None
         mode = lane_masks.MODES[str(form.mode)]
@@ -303,12 +299,12 @@ class Checker:
 
 
 def _flags(code: Code) -> int:
-    """What the record of an access says of its instruction."""
+    """The fields of an access's record that describe its instruction."""
     return code.index << records.CODE | strong(code) << records.STRONG
 
 
 def _standing(w: Warp, code: Code) -> tuple[Pointer[int], int, int]:
-    """Of a warp that is apart: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
+    """Of a diverged warp: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
     block, and those of them that wait at this instruction."""
     pcs, waiting, here = np.zeros(LANES, np.uint32), 0, 0
     for part in w.others:

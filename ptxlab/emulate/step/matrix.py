@@ -1,16 +1,17 @@
-"""Matrix instructions of the stepping engine: products of fragments, and the ways between fragments and memory.
+"""Matrix instructions of the stepping engine: products of fragments, and their loads and stores.
 
 How numbers are computed (the compiling engine does the same, to the last bit):
 
 - f16, bf16, tf32 and 8-bit floats are widened exactly; of a tf32 operand the low 13 bits of the fraction are ignored.
-- An f32 sum begins with c and takes in one product after the other, k ascending, each by a fused multiply-add: rounded
-  once, to nearest even. So does an f64 sum. Subnormal numbers are kept.
+- An f32 or f64 sum begins with c and adds the products one by one, k ascending, each by a fused multiply-add: rounded
+  once, to nearest even. Subnormal numbers are kept.
 - An f16 sum is computed in f32 in that way and rounded to f16 once, at the end.
 - Integer sums are exact; then they wrap, or with `.satfinite` end at the limits of s32. Products of bits are their
   exclusive or, or their and.
 - A NaN result is the canonical one: 0x7FFFFFFF in f32, 0x7FFF in f16, 0x7FF8000000000000 in f64.
 
-Hardware differs in the last bits: tensor cores add several products at once and cut the sum, and no manual says how.
+Hardware differs in the last bits: tensor cores add several products at once and truncate the sum, as no manual
+describes.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Region, Touch
-from ptxlab.emulate.step.flow import parted
+from ptxlab.emulate.step.flow import diverging
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
-from ptxlab.emulate.step.warp import GONE, Part, Wait, Warp
+from ptxlab.emulate.step.warp import GONE, LaneGroup, Wait, Warp
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
@@ -48,22 +49,20 @@ _HALVES = np.dtype(np.uint16)
 
 def translate(t: Translator, code: Code) -> Step:
     """The step of an instruction of kind "warp". Raises `PtxError` where an operand has the wrong registers."""
-    form = code.form
-    assert form is not None
     held = elements(t.program, code)
     act = _MAKERS[code.action](t, code, held)
-    step = _together(t, code, act)
+    step = _converged(t, code, act)
     return step if code.guard is None else _guarded(t, code, step)
 
 
 # -- all lanes of the warp ---------------------------------------------------------------------------------------------
 
 
-def _together(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
-    """Lanes wait here until all that live have come; then the instruction runs once, for all 32."""
+def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
+    """Lanes wait here until all live lanes have arrived; then the instruction runs once, for all 32."""
 
-    def meet(w: Warp, part: Part) -> None:
-        same = [p for p in w.others if p.pc == code.index and p.wait is not None]
+    def release(w: Warp, group: LaneGroup) -> None:
+        same = [g for g in w.others if g.pc == code.index and g.wait is not None]
         mask = _union(same)
         if (w.live & ~mask).any():
             return
@@ -80,26 +79,26 @@ def _together(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
         act(w)
 
     def run(w: Warp) -> int | None:
-        if not w.apart:
+        if not w.diverged:
             everybody(w, w.mask)
             return None
-        part = Part(code.index, w.mask, Wait(code, members=_EVERYONE, meet=meet))
-        w.others.append(part)
-        meet(w, part)
+        group = LaneGroup(code.index, w.mask, Wait(code, members=_EVERYONE, release=release))
+        w.others.append(group)
+        release(w, group)
         return GONE
 
     return run
 
 
-def _union(parts: list[Part]) -> np.ndarray:
-    return functools.reduce(np.logical_or, (p.mask for p in parts), np.zeros(LANES, np.bool_))
+def _union(groups: list[LaneGroup]) -> np.ndarray:
+    return functools.reduce(np.logical_or, (g.mask for g in groups), np.zeros(LANES, np.bool_))
 
 
 def _guarded(t: Translator, code: Code, step: Step) -> Step:
-    """The guard must be the same in all lanes that come here together."""
+    """The guard must be the same in all active lanes."""
     assert code.guard is not None
     predicate, negated = code.guard
-    behind = parted(step, t.following[code.index], predicate, negated)
+    behind = diverging(step, t.following[code.index], predicate, negated)
 
     def run(w: Warp) -> int | None:
         held = w.mask & (~w.regs[predicate] if negated else w.regs[predicate])
@@ -120,7 +119,7 @@ def _incomplete(t: Translator, code: Code, w: Warp, there: np.ndarray, guarded: 
 
 
 def _reader(t: Translator, held: Elements, f: Fragment) -> Callable[[Warp], np.ndarray]:
-    """Gives the elements of a fragment as bits: unsigned integers of shape (registers, packed, 32)."""
+    """Reads the elements of a fragment as bits: unsigned integers of shape (registers, packed, 32)."""
     whole = DTYPE[f"i{f.width}"]
     each = [_bits(source, f.width) for source in held]
     shifts = (np.arange(f.packed, dtype=whole) * whole.type(f.bits))[:, None]
@@ -145,7 +144,7 @@ def _bits(source: Source | None, width: int) -> Callable[[Warp], Any]:
 
 
 def _writer(t: Translator, held: Elements, f: Fragment) -> Callable[[Warp, np.ndarray], None]:
-    """Takes the elements as `_reader` gives them."""
+    """Writes elements as `_reader` reads them."""
     whole = DTYPE[f"i{f.width}"]
     lanes = [DTYPE[t.program.registers[e.index].lane] if isinstance(e, Reg) else whole for e in held]
     shifts = (np.arange(f.packed, dtype=whole) * whole.type(f.bits))[:, None]
@@ -206,7 +205,6 @@ def encode(type: str, values: np.ndarray) -> np.ndarray:
 
 def _multiply(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     form = code.form
-    assert form is not None
     p, packed = fragments.product(form), metadata(t.program, code)
     reads = {name: _reader(t, held[name], f) for name, f in fragments.operands(form).items() if name != "d"}
     write = _writer(t, held["d"], p.d)
@@ -221,8 +219,8 @@ def _multiply(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 
 def multiply(p: fragments.Product, a: np.ndarray, b: np.ndarray, c: np.ndarray, satfinite: bool = False,
              columns: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
-    """d = a*b + c on elements as bits, each of shape (registers, packed, 32). columns: of a packed A, the column in
-    which each of its elements stands, shape (rows, packed columns)."""
+    """d = a*b + c on elements as bits, each of shape (registers, packed, 32). columns: of a packed A, the column of
+    each of its elements, shape (rows, packed columns)."""
     whole_a, whole_b = (decode(f.type, bits).ravel()[f.first] for f, bits in ((p.a, a), (p.b, b)))
     row, column = p.d.row.ravel(), p.d.column.ravel()
     total = decode(p.c.type, c).ravel()[p.c.first[row, column]]
@@ -267,7 +265,6 @@ def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], 
 
 
 def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    assert code.form is not None
     f = fragments.operands(code.form)["d"]
     find, write = _rows(t, code, f.rows, "load"), _writer(t, held["d"], f)
 
@@ -279,7 +276,6 @@ def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 
 
 def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    assert code.form is not None
     f = fragments.operands(code.form)["b"]
     find, read = _rows(t, code, f.rows, "store"), _reader(t, held["b"], f)
 
@@ -295,13 +291,11 @@ def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 
 def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     form = code.form
-    assert form is not None
     ((name, f),) = fragments.operands(form).items()
     what, layout = "store" if name == "b" else "load", str(form.layout)
     lines, along = (f.rows, f.columns) if layout == "row" else (f.columns, f.rows)
-    sources = dict(zip((s.name for s in form.op.operands if s.role != "dst"), code.sources, strict=True))
-    address: Read = t.read(sources["a"], "addr", code)
-    stride: Read = t.read(sources["stride"], "u32", code)
+    address: Read = t.read(code.named["a"][0], "addr", code)
+    stride: Read = t.read(code.named["stride"][0], "u32", code)
     each, dtype = types.width(form.type), DTYPE[f"i{f.bits}"]
     read = _reader(t, held["b"], f) if what == "store" else None
     write = _writer(t, held["d"], f) if what == "load" else None
@@ -326,7 +320,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
             if region.holds(offsets, pieces[0].size):
                 return [(region, offset) for offset in offsets.tolist()]
         found = zip(at, pieces, strict=True)
-        return [w.place(code, what, space, a, p.lane, p.size, together=True) for a, p in found]
+        return [w.place(code, what, space, a, p.lane, p.size, fragment=True) for a, p in found]
 
     def load(w: Warp) -> None:
         assert write is not None

@@ -1,7 +1,7 @@
 """The warps of one block and the barriers between them, for the stepping engine.
 
-Since sm_70 a barrier counts warps as they come complete: a warp has arrived when all its lanes that have not exited
-wait at that barrier, and then counts as 32 threads. Without a count a barrier waits for every warp that still runs.
+Since sm_70 a barrier counts whole warps: a warp has arrived when all its live lanes wait at that barrier, and then
+counts as 32 threads. Without a count a barrier waits for every warp that has not exited.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ptxlab.emulate.step.block_checks import BlockChecks
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.flow import waiting_for
 from ptxlab.emulate.step.lanes import mask_bits
-from ptxlab.emulate.step.warp import RUNS, STUCK, Part, Warp
+from ptxlab.emulate.step.warp import RUNS, STUCK, LaneGroup, Warp
 from ptxlab.errors import DeviceFault
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 POLL_SLICE = 16
-"""Instructions that a warp may run which has polled memory in its last turn."""
+"""Instructions that a warp may run in a turn after one in which it polled memory."""
 
 
 class BlockRun:
@@ -49,7 +49,7 @@ class BlockRun:
         self.pending: dict[int, int] = {}
 
     def advance(self, run: Callable[[Warp, int], None], length: int, order: random.Random | None) -> bool:
-        """Gives every warp that can run up to `length` instructions; whether the block has ended."""
+        """Runs every warp that can run for up to `length` instructions; returns whether the block has ended."""
         moved = False
         running = list(self.running)
         if order is not None:
@@ -73,21 +73,21 @@ class BlockRun:
         return not self.running
 
     def can_run(self) -> Iterator[tuple[int, int]]:
-        """The warps that have not ended, each with a mask of the lanes that wait for nothing but their turn."""
+        """The warps that have not exited, each with a mask of the lanes that wait only for their turn."""
         for w in self.running:
             mask = w.live
-            for part in w.others:
-                if part.wait is not None:
-                    mask = mask & ~part.mask
+            for group in w.others:
+                if group.wait is not None:
+                    mask = mask & ~group.mask
             yield w.warp, mask_bits(mask)
 
     # -- barriers ------------------------------------------------------------------------------------------------------
 
     def _arrive(self, warp: Warp) -> None:
-        """If the warp has come to a stop: whether it has arrived at a barrier, or can never go on."""
+        """A warp has stopped: notes whether it has arrived at a barrier, or can never go on."""
         if not warp.stopped:
             return
-        waits = [part.wait for part in warp.others if part.wait is not None]
+        waits = [group.wait for group in warp.others if group.wait is not None]
         barriers = {wait.barrier for wait in waits}
         if len(barriers) != 1 or -1 in barriers:
             warp.arrived = STUCK
@@ -105,12 +105,12 @@ class BlockRun:
             self._release(warp, None)
 
     def _open(self) -> None:
-        """Opens each barrier that everybody has come to."""
+        """Completes each barrier at which all warps have arrived."""
         for barrier, warps in list(self.arrived.items()):
             wanted = self.expected[barrier] or LANES * len(self.running)
             if self.pending[barrier] < wanted:
                 continue
-            result = _reduced([part for warp in warps for part in warp.others])
+            result = _reduced([group for warp in warps for group in warp.others])
             if self.check is not None:
                 self.machine.checker.opened(self, barrier, warps, overfull=self.pending[barrier] > wanted)
             del self.arrived[barrier], self.pending[barrier]
@@ -119,17 +119,17 @@ class BlockRun:
 
     def _release(self, warp: Warp, result: tuple[int, bool, bool] | None) -> None:
         warp.arrived = RUNS
-        for part in warp.others:
-            wait = part.wait
+        for group in warp.others:
+            wait = group.wait
             if wait is not None and wait.finish is not None and result is not None:
-                wait.finish(warp, part.mask, *result)
-            part.wait = None
+                wait.finish(warp, group.mask, *result)
+            group.wait = None
         warp.resume()
 
     # -- when nothing moves --------------------------------------------------------------------------------------------
 
     def deadlock(self) -> DeviceFault:
-        """Names every warp that has not ended and what its lanes wait for."""
+        """The fault that names every warp that has not exited and what its lanes wait for."""
         lines = []
         spinning = [] if self.check is None else list(self.check.phases.stuck())
         spinning = spinning or list(in_words(self.machine.program, self._spinning(), self.spins.word))
@@ -144,11 +144,11 @@ class BlockRun:
                     place = f"({code.form.opcode}, line {code.line})"
                     lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} {place}")
                     first = first or (code, warp, mask)
-            for part in sorted((p for p in warp.others if p.wait is not None or not spinning), key=lambda p: p.pc):
-                what = waiting_for(part.wait) if part.wait is not None else "its turn"
-                lines.append(f"warp {warp.warp}, {lanes_in_words(part.mask)}: waits for {what}")
-                if first is None and part.wait is not None:
-                    first = part.wait.code, warp, part.mask
+            for group in sorted((g for g in warp.others if g.wait is not None or not spinning), key=lambda g: g.pc):
+                what = waiting_for(group.wait) if group.wait is not None else "its turn"
+                lines.append(f"warp {warp.warp}, {lanes_in_words(group.mask)}: waits for {what}")
+                if first is None and group.wait is not None:
+                    first = group.wait.code, warp, group.mask
         assert first is not None
         code, warp, mask = first
         message = "no thread of the block can go on"
@@ -166,9 +166,9 @@ class BlockRun:
                 yield wait
 
 
-def _reduced(parts: list[Part]) -> tuple[int, bool, bool] | None:
+def _reduced(groups: list[LaneGroup]) -> tuple[int, bool, bool] | None:
     """How many threads brought a true predicate to a `bar.red`, whether all did, whether any did."""
-    given = [(p.wait.predicate, p.mask) for p in parts if p.wait is not None and p.wait.predicate is not None]
+    given = [(g.wait.predicate, g.mask) for g in groups if g.wait is not None and g.wait.predicate is not None]
     if not given:
         return None
     count = sum(int(np.count_nonzero(predicate)) for predicate, _ in given)

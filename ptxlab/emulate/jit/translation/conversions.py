@@ -1,4 +1,4 @@
-"""Values of the rules' language made another kind: widened, cast, put into all lanes, brought together."""
+"""Conversions of values in the rules' language: widened, cast, broadcast to all lanes, to a common kind."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Conversions(Folding):
     module: Any
 
     def constant(self, value: Any) -> Val:
-        """A number that has no type yet; True and False have one."""
+        """A number without a type yet; True and False have one."""
         return Val(BOOLEAN, ir.Constant(I1, int(value)), value) if isinstance(value, bool) else Val(int, const=value)
 
     def to(self, value: Val, kind: Any, node: ast.AST) -> Any:
@@ -72,11 +72,11 @@ class Conversions(Folding):
         return self.b.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
 
     def typed(self, value: Val, node: ast.AST) -> Val:
-        """The value with a type: a constant that none was asked of is a u64."""
+        """The value with a type: a constant without one is a u64."""
         return Val(U64, self.to(value, U64, node)) if value.constant else value
 
     def common(self, a: Val, c: Val, node: ast.AST) -> Any:
-        """The kind in which two values meet."""
+        """The common kind of two values."""
         if a.constant and c.constant:
             return U64
         if a.kind == c.kind:
@@ -95,10 +95,10 @@ class Conversions(Folding):
             elif isinstance(x.kind, Scalar) and isinstance(y.kind, Scalar) and self._widens(x.kind, y.kind):
                 return y.kind
         names = kind_name(a.kind), kind_name(c.kind)
-        self.fail(node, f"{names[0]} and {names[1]} do not meet; cast one of them, as in u64(x)")
+        self.fail(node, f"{names[0]} and {names[1]} have no common type; cast one of them, as in u64(x)")
 
-    def meet(self, a: Val, c: Val, node: ast.AST) -> tuple[Any, Any, Any]:
-        """Two values as the kind in which they meet, and that kind."""
+    def unified(self, a: Val, c: Val, node: ast.AST) -> tuple[Any, Any, Any]:
+        """Two values as their common kind, and that kind."""
         kind = self.common(a, c, node)
         found = []
         for value in (a, c):
