@@ -85,8 +85,8 @@ def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
             rows.append(_row(f"bytes, {space}", n, "B", "counted", f"Bytes of {space} memory that threads ask for."))
     if branches := m["smsp__sass_branch_targets.sum"]:
         says = "Branches after which the lanes of a warp did not all go the same way."
-        apart = m["smsp__sass_branch_targets_threads_divergent.sum"]
-        rows.append(_row("divergent branches", apart, f"of {branches:,}", "counted", says))
+        divergent = m["smsp__sass_branch_targets_threads_divergent.sum"]
+        rows.append(_row("divergent branches", divergent, f"of {branches:,}", "counted", says))
     off, says = round(100 * counts.predicated_off, 2), "Thread-instructions whose guard predicate did not hold."
     rows.append(_row("masked by guards", off, "%", "counted", says))
     if run is not None and run.device == "gpu":
