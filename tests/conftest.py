@@ -46,18 +46,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves most cases of a sweep to the slow run, and most of all to a longer one than the quick; skips what needs a
     GPU, NVIDIA's assembler or a browser where there is none."""
-    if config.getoption("--quick"):
-        one = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
-        quick = [item for item in one.values() if item.get_closest_marker("long") is None]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(quick)])
-        items[:] = reversed(quick)
     cases: collections.Counter[str] = collections.Counter()
     for item in items:
-        if (sweep := item.get_closest_marker("sweep")) is not None:
+        sweep = item.get_closest_marker("sweep")
+        if sweep is not None and item.get_closest_marker("slow") is None:  # what is slow by itself is not counted
             test = item.nodeid.partition("[")[0]
-            if cases[test] % sweep.args[0]:
+            turn, at = divmod(cases[test], sweep.args[0])
+            if at != turn % sweep.args[0]:  # the first of the first n, the second of the next: all engines have a turn
                 item.add_marker(pytest.mark.slow)
+                item.add_marker(pytest.mark.rest)
             cases[test] += 1
+    if config.getoption("--quick"):
+        left_out = ("slow", "long")
+        short = [item for item in items if not any(item.get_closest_marker(mark) for mark in left_out)]
+        one = {item.nodeid.partition("[")[0]: item for item in reversed(short)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(one.values())])
+        items[:] = reversed(one.values())
     needs = {
         "gpu": (device.available, f"needs an NVIDIA GPU: {device.unavailable()}"),
         "assembler": (
