@@ -1,7 +1,7 @@
 """What is known about registers before code is made: which hold one value in all lanes.
 
 Uniformity is found by running the semantics themselves on a machine whose values are "is it the same in all lanes". It
-holds only while the warp is converged; that is when it is used. A warp that has split runs code that assumes nothing,
+holds only while the warp is converged; that is when it is used. A diverged warp runs code that assumes nothing,
 and what must be uniform is compared again, lane by lane, before the warp goes back.
 """
 

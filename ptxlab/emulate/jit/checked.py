@@ -9,7 +9,6 @@ import functools
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import lane_by_lane
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
@@ -22,6 +21,7 @@ from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, races, records
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import READS
+from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter

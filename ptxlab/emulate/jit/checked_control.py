@@ -1,10 +1,9 @@
-"""The checks in compiled code: barriers, fences, and instructions that lanes of a warp meet at."""
+"""The checks in compiled code: barriers, fences, and instructions that synchronize lanes of a warp."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.barrier_checks import arrived
 from ptxlab.emulate.jit.checked import THERE, Checks
 from ptxlab.emulate.jit.instrument import Instrument
@@ -14,6 +13,7 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules import lane_masks, races
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CheckedControl(Instrument):
-    """Barriers, fences, and instructions that lanes of a warp meet at."""
+    """Barriers, fences, and instructions that synchronize lanes of a warp."""
 
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
@@ -32,7 +32,7 @@ class CheckedControl(Instrument):
             self.checks.if_any([self.checks.fence(code)])
 
     def _members_of(self, code: Code) -> Any:
-        """The operand that names the lanes of a warp that meet at an instruction."""
+        """The member mask of an instruction that synchronizes lanes."""
         assert code.form is not None
         specs = [s.name for s in code.form.op.operands if s.role != "dst"]
         return code.sources[specs.index("membermask")] if "membermask" in specs else None
@@ -41,14 +41,14 @@ class CheckedControl(Instrument):
         given = self._members_of(code)
         whole = given is None or (isinstance(given, Literal) and int(given.value) & 0xFFFFFFFF == 0xFFFFFFFF)
         if self.checks.race and whole:
-            self.checks.if_any([call(races.together, "%check.block", "%check.warp")])
+            self.checks.if_any([call(races.sync_warp, "%check.block", "%check.warp")])
         elif self.checks.race:
             named = self.m.vector(self.e.operands.read(given, "b32"))
             live = self.t.let("load i32, ptr %live.at")
-            self.t.do(call(races.meet, "%check.block", "%check.warp", live, self.active.bits, named))
+            self.t.do(call(races.sync_lanes, "%check.block", "%check.warp", live, self.active.bits, named))
 
-    def met(self, code: Code, brought: list[Any] | None) -> None:
-        """Whom do the lanes name that have met?"""
+    def synced(self, code: Code, brought: list[Any] | None) -> None:
+        """Checks the member masks of the lanes that have synchronized."""
         given = self._members_of(code)
         if not self.checks.sync or given is None or (code.form is not None and code.form.op.kind == "warp"):
             return

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.checked import THERE, Checks
 from ptxlab.emulate.jit.instrument import Instrument
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.rules import register_values
+from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter

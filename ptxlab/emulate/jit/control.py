@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.emulate.rules.instructions import is_members
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Control(Part):
 
     @staticmethod
     def is_control(code: Code) -> bool:
-        """Whether an instruction ends a block here; lanes that meet at `bar.warp.sync` do so within one."""
+        """Whether an instruction ends a block here; `bar.warp.sync` does not."""
         return code.properties.ends_block and code.action is not Action.WARP_BARRIER
 
     def emit(self, block: Block, code: Code) -> None:

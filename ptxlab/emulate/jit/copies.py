@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code, Mem, Reg
 from ptxlab.emulate.rules.copies import COPY
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
 

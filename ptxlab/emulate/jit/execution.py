@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.faults import unsupported
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Machine
 

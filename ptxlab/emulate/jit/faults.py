@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.model import Code, Program
@@ -14,6 +13,7 @@ from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplet
 from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.memcheck import FINE, judge, memory_map, space_of
 from ptxlab.emulate.rules.spinning import Spin, in_words
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SHARED, SPACES
@@ -40,7 +40,7 @@ def explain(
             space = where.space
         return access_fault(
             program, launch, memory, line=where.line, block=block, thread=thread, what=what, space=space,
-            address=address, size=size, together=where.properties.fragment,
+            address=address, size=size, fragment=where.properties.fragment,
         )  # fmt: skip
     if kind == S.BUDGET_SPENT:
         first = program.codes[min(code, len(program.codes) - 1)]
@@ -123,15 +123,15 @@ def who_waits(
     ended: list[str] = []
     first: tuple[int, int, int] | None = None
     for index, warp in enumerate(warps):
-        live, apart = int(warp["live"]), bool(warp["mode"])
+        live, diverged = int(warp["live"]), bool(warp["mode"])
         if not live:
             ended.append(str(index))
             continue
         groups: dict[tuple[int, str], list[int]] = {}
         for lane in (k for k in range(32) if live >> k & 1):
-            pc = int(warp["pc"][lane] if apart else warp["fast_pc"])
+            pc = int(warp["pc"][lane] if diverged else warp["fast_pc"])
             barriers = [b for b, waiting in enumerate(warp["bar"].tolist()) if waiting >> lane & 1]
-            if warp["meeting"][lane]:
+            if warp["sync_kind"][lane]:
                 form = program.codes[pc // 2].form
                 whole = form is not None and form.op.kind == "warp"
                 what = "the other lanes of its warp" if whole else "the lanes of its mask"

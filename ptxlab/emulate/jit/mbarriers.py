@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
@@ -12,6 +11,7 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarriers import SPIN, WAIT, operate, operation
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import mbarrier
 
 

@@ -290,9 +290,10 @@ class Program:
 
 
 @uncollected
-def lower(module: Module, entry: str | None = None, arch: str | None = None, *, apart: bool = False) -> Program:
-    """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only. apart: with
-    gaps between the arrays of shared memory, where that can do no harm (see `shared_gaps`).
+def lower(module: Module, entry: str | None = None, arch: str | None = None, *, shared_gaps: bool = False) -> Program:
+    """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only. shared_gaps:
+    with gaps between the arrays of shared memory, where the program does not depend on their places (see the module
+    `shared_gaps`).
 
     Raises `UnsupportedInstruction` naming the line of a form that the CPU machine does not execute, `PtxError` for an
     undeclared register or label, `LaunchError` for an unknown kernel.
@@ -300,13 +301,13 @@ def lower(module: Module, entry: str | None = None, arch: str | None = None, *, 
     from ptxlab.emulate.program.lowering import Lowering
     from ptxlab.emulate.program.shared_gaps import spread
 
-    key = (id(module), entry, arch, apart)
+    key = (id(module), entry, arch, shared_gaps)
     with _lock:
         known = _recent.get(key)
         if known is not None:
             _recent.move_to_end(key)
             return known[1]
-    program = spread(module, entry, arch) if apart else Lowering(module, entry, arch).program()
+    program = spread(module, entry, arch) if shared_gaps else Lowering(module, entry, arch).program()
     with _lock:
         _recent[key] = (module, program)  # the module is kept, so that its id stays its own
         while len(_recent) > 32:

@@ -103,19 +103,19 @@ def same_instruction(launch: Launch, block: Block, waiting: u32, live: Pointer[u
     whole = waiting & bits(codes != 0)
     if whole:
         lead = first(whole)
-        apart = whole & bits(codes != block.whole_code[lead])
-        if apart:
+        elsewhere = whole & bits(codes != block.whole_code[lead])
+        if elsewhere:
             serial(launch, 0)
             other = me(block, lead, block.whole_code[lead] - 1) | first(live[lead])
-            for warp in lanes_of(apart):
+            for warp in lanes_of(elsewhere):
                 mine = me(block, warp, block.whole_code[warp] - 1) | first(live[warp])
                 note(launch, block, DIVERGENT_BLOCK, mine, other, NOWHERE, 0)
 
 
 @rule
 def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull: boolean) -> None:
-    """Who comes after whom, now that a barrier has let the warps of `waiting` go: each of them knows what all that came
-    to it knew together. Where more have come than it counts, nobody has waited for all the others."""
+    """A barrier has released the warps of `waiting`: each is now ordered after all that the arrived warps were ordered
+    after. Where more have arrived than it counts, no warp has waited for all the others."""
     time = tick(block)
     arrived = block.came.row(barrier)
     came = load_lanes(arrived)

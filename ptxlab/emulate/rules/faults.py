@@ -56,25 +56,25 @@ def access_fault(
     space: str,
     address: int,
     size: int,
-    together: bool = False,
+    fragment: bool = False,
 ) -> DeviceFault:
     """The memcheck fault of an access that is known to be wrong; finds out why.
 
     what: "load", "store" or "atomic". space: as in `Code.space`. size: bytes of the whole access (16 for `.v4.f32`),
-    which must be a divisor of the address. together: all lanes access one matrix.
+    which must be a divisor of the address. fragment: the warp accesses one matrix.
     """
     message = f"{what} of {size} {'byte' if size == 1 else 'bytes'} at {address:#x}: "
-    message += _why(program, launch, memory, what, space, address, size, together)
+    message += _why(program, launch, memory, what, space, address, size, fragment)
     return fault(program, launch, "memcheck", message, line=line, block=block, thread=thread, address=address)
 
 
 def _why(
-    program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, together: bool
+    program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, fragment: bool
 ) -> str:
     live = memory.live()
     reach = memory_map(program, launch, live)
     verdict, where, index, _ = judge(reach, SPACES[space], address, size, size, what != "load")
-    if together and where == LOCAL:
+    if fragment and where == LOCAL:
         return "each thread has local memory of its own, a matrix must be where all lanes see it"
     if verdict == MISALIGNED:
         return f"misaligned, the address must be a multiple of {size}"

@@ -36,13 +36,8 @@ def wide(code: Code) -> bool:
     return code.properties.scope != "cta" or code.space == "shared"
 
 
-def meets(code: Code) -> bool:
-    """Whether lanes of a warp meet at this instruction."""
-    return code.properties.converges
-
-
 def is_members(code: Code, k: int) -> bool:
-    """Whether a source operand is the mask of the lanes that meet."""
+    """Whether a source operand is the member mask."""
     assert code.form is not None
     specs = [s for s in code.form.op.operands if s.role != "dst"]
     return specs[k].name == "membermask"

@@ -1,4 +1,4 @@
-"""What synccheck asks where lanes of a warp meet: whom does a member mask name, and which lane does a shuffle read?
+"""What synccheck asks where lanes of a warp synchronize: whom does a member mask name, which lane does a shuffle read?
 
 PTX ISA, "shfl.sync", "vote.sync", "bar.warp.sync" and their like: the behaviour is undefined if the mask does not name
 the executing lane, if a lane that it names has exited, or if a shuffle reads a lane that does not take part.

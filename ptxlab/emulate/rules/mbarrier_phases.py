@@ -133,8 +133,8 @@ class Phases:
     def _made(self, by: Party, at: int, old: int) -> None:
         held = self.all.get(at)
         if held is not None and old >> mbarrier.TAG_SHIFT & 3 == mbarrier.TAG:
-            together = held.made[0] == by[0] and held.made[1] // WARPS == by[1] // WARPS
-            if held.used is not None or not together:
+            same_warp = held.made[0] == by[0] and held.made[1] // WARPS == by[1] // WARPS
+            if held.used is not None or not same_warp:
                 self._note(F.MADE_AGAIN, by, held.used or held.made, at)
         self._over(at)
         self.all[at] = Mbarrier(by)

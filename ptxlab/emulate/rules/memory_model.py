@@ -185,7 +185,7 @@ def request(traffic: Ref[Traffic], mask: u32, size: u64, needed: u64, ideal: u64
 def remembered_wavefronts(
     memo: Ref[Memo], offset: lanes_u32, mask: u32, size: u32, pairs: boolean
 ) -> tuple[u64, u64]:  # fmt: skip
-    """`wavefronts`, not computed again where all lanes have moved together since the last time. One instruction always
+    """`wavefronts`, not computed again where all lanes have moved by the same distance since. One instruction always
     asks with the same size and `pairs`."""
     start = extract(offset, first(mask)) & u32(-WORD)  # bytes within a word do not matter
     relative = select(lanes(mask), offset - start, 0)
@@ -212,5 +212,5 @@ def count_access(counted: Ref[Counted], at: lanes_u64, mask: u32, size: u64, spa
 
 @rule
 def differ(values: lanes_u32, mask: u32) -> boolean:
-    """Whether the lanes of a mask, which is not empty, have different values: they branch apart."""
+    """Whether the lanes of a mask, which is not empty, have different values: then the warp diverges."""
     return bits(values != extract(values, first(mask))) & mask != 0

@@ -7,8 +7,8 @@ one 64-bit number:
     47..30  time: the block's clock       10    many lanes of the warp did it together
     29..12  code index                    9..5  warp        4..0  lane
 
-The clock of a block ticks at whatever orders its threads: a barrier, an instruction that lanes of a warp meet at, a
-fence. An access is ordered before another one
+The clock of a block ticks at whatever orders its threads: a barrier, an instruction that synchronizes lanes of a warp,
+a fence. An access is ordered before another one
 
 - of the same thread, always (lanes that made an access in one instruction count as one thread to it);
 - of the same warp, if a `.sync` instruction (`bar.warp.sync`, a shuffle, a vote, a matrix instruction) lies between
@@ -85,8 +85,8 @@ ID = 0xFFFF << BLOCK | 0x7FF
 """The fields of a record that say whose it is."""
 OF_WARP = 0xFFFF << BLOCK | 31 << WARP
 """The fields that say whose warp's it is."""
-PARTS = 8
-"""Sets of lanes of a warp that have met without the others, as many as are remembered."""
+SUBSETS = 8
+"""How many sets of lanes that have synchronized without the rest of their warp are remembered."""
 
 
 def granule(program: Program) -> int:
@@ -121,34 +121,34 @@ class Shadow:
 
 
 @rule
-def together(block: Block, warp: u32) -> None:
-    """All lanes of a warp have met."""
+def sync_warp(block: Block, warp: u32) -> None:
+    """All lanes of a warp have synchronized."""
     block.sync[warp, warp] = tick(block)
 
 
 @rule
-def meet(block: Block, warp: u32, live: u32, mask: u32, members: lanes_u32) -> None:
-    """Lanes of a mask come to meet, each the lanes that it names."""
+def sync_lanes(block: Block, warp: u32, live: u32, mask: u32, members: lanes_u32) -> None:
+    """The lanes of a mask have synchronized, each with the members that it names."""
     left = mask
     while left:
         named = extract(members, first(left))
         left &= ~bits(members == named)
         if live & ~named == 0:
-            together(block, warp)
+            sync_warp(block, warp)
         else:
-            part(block, warp, named)
+            sync_subset(block, warp, named)
 
 
 @rule
-def part(block: Block, warp: u32, named: u32) -> None:
-    """Some lanes of a warp have met. As long as such sets are apart or within each other, nobody knows of others
-    through them; else all are taken to have met."""
+def sync_subset(block: Block, warp: u32, named: u32) -> None:
+    """Some lanes of a warp have synchronized. As long as such sets are disjoint or nested, no lane is ordered with
+    others through them; where two overlap otherwise, the whole warp is taken to have synchronized."""
     time = tick(block)
-    for k in range(PARTS):
-        held = block.parts[warp, 2 * k]
+    for k in range(SUBSETS):
+        held = block.subsets[warp, 2 * k]
         if held == 0 or held == named:
-            block.parts[warp, 2 * k] = named
-            block.parts[warp, 2 * k + 1] = time
+            block.subsets[warp, 2 * k] = named
+            block.subsets[warp, 2 * k + 1] = time
             return
         both = held & named
         if both != 0 and both != named and both != held:
@@ -157,14 +157,14 @@ def part(block: Block, warp: u32, named: u32) -> None:
 
 
 @rule
-def met(block: Block, warp: u32, lane: u32, other: u32, time: u32) -> boolean:
-    """Whether two lanes of a warp have met since a time, without all the others."""
+def synced(block: Block, warp: u32, lane: u32, other: u32, time: u32) -> boolean:
+    """Whether two lanes of a warp have synchronized since a time, in a set without the rest of the warp."""
     two = u32(1 << lane | 1 << other)
-    for k in range(PARTS):
-        held = block.parts[warp, 2 * k]
+    for k in range(SUBSETS):
+        held = block.subsets[warp, 2 * k]
         if held == 0:
             return False
-        if held & two == two and block.parts[warp, 2 * k + 1] > time:
+        if held & two == two and block.subsets[warp, 2 * k + 1] > time:
             return True
     return False
 
@@ -285,7 +285,7 @@ def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) 
             return True
     if time < u32(block.full >> TIME & LAST_TIME) or time < block.sync[w, v]:
         return True
-    if v == w and met(block, w, lane, mine, time):
+    if v == w and synced(block, w, lane, mine, time):
         return True
     return time < block.acquired[w, v]
 
@@ -381,8 +381,8 @@ def leaves(launch: Launch, address: u64, lane: u64) -> boolean:
 
 @rule(cold=True)
 def lockstep(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
-    """Whether two volatile accesses of lanes of one warp, which are no race, come in order only if the lanes execute
-    their instructions together."""
+    """Whether two volatile accesses by lanes of one warp, which are no race, are ordered only if the lanes execute in
+    lockstep."""
     if record == 0 or (record ^ me) & OF_WARP != 0 or launch.traits[record >> CODE & LAST_CODE] & VOLATILE == 0:
         return False
     return not ordered(launch, block, record, me, wrote)

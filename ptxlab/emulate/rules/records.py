@@ -109,7 +109,7 @@ class Block(Record):
     unordered: Array[u32] = array(32)  # of each warp: code index + 1 of its last strong access that does not order
     came: Array[u32] = array(16, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
-    parts: Array[u32] = array(32, 16, align=64)  # of each warp 8 pairs: lanes that met without the others, and when
+    subsets: Array[u32] = array(32, 16, align=64)  # per warp 8 pairs: lanes that synchronized as a subset, and when
     bar_code: Array[u32] = array(32, align=64)  # of each warp: code index + 1 of the `.aligned` barrier it came to last
     whole_code: Array[u32] = array(32)  # the same, 0 unless that barrier was for all threads of the block
     expected: Array[u32] = array(16)  # of each barrier: the count it was given + 1, by which instruction and thread

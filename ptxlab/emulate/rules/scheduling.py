@@ -148,12 +148,12 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     """A warp of a CTA that begins."""
     for lane in range(32):
         warp.pc[lane] = context.entry
-        warp.meeting[lane] = 0
+        warp.sync_kind[lane] = 0
     warp.live = warp.first_live
     warp.wait = 0
     warp.mode = 0
     warp.fast_pc = context.entry
-    warp.met = 0
+    warp.synced = 0
     warp.ended = 0
     forget(warp.turns)
     warp.carry = 0

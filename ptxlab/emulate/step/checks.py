@@ -18,7 +18,7 @@ from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_fl
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong, wide
+from ptxlab.emulate.rules.instructions import aligned, may_come, releases, strong, wide
 from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.rules.notes import noted, serial
@@ -123,11 +123,11 @@ class Checker:
         if code.properties.barrier:
             if self.sync:
                 look.append(self._at_barrier(code))
-        elif meets(code):
+        elif code.properties.converges:
             if self.sync and code.form is not None and code.form.op.kind != "warp":
-                look.append(self._at_meeting(code))
+                look.append(self._at_sync(code))
             if self.race:
-                look.append(self._meets(code))
+                look.append(self._orders(code))
         elif releases(code) and self.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
@@ -245,31 +245,31 @@ class Checker:
         if self.race:
             races.arrived(block.check.record, warp.warp, barrier)
 
-    def _meets(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        """Lanes of a warp come to an instruction that they meet at: who is ordered by it."""
+    def _orders(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        """Lanes of a warp come to an instruction that synchronizes them: whom does it order?"""
         form = code.form
         assert form is not None
         names = [s.name for s in form.op.operands if s.role != "dst"]
         given = code.sources[names.index("membermask")] if "membermask" in names else None
         if given is None or form.op.kind == "warp":
-            return lambda w, mask: races.together(w.spaces.check.record, w.warp)
+            return lambda w, mask: races.sync_warp(w.spaces.check.record, w.warp)
         members = self.translator.read(given, "b32", code)
 
         def look(w: Warp, mask: np.ndarray) -> None:
             named = np.broadcast_to(members(w), LANES)
-            races.meet(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
+            races.sync_lanes(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
 
         return look
 
-    def _at_meeting(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        """Lanes of a diverged warp are asked when they have met: until then others may end."""
+    def _at_sync(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        """Of a diverged warp the member masks are checked when all lanes have arrived: until then others may exit."""
         members = self.translator.members(code)
         if code.form is not None and code.form.warp:
             members = self.translator.read(code.sources[0], "b32", code)
         assert members is not None
         shuffle = self._at_shuffle(code) if code.action is Action.SHUFFLE else None
 
-        def met(w: Warp, mask: np.ndarray) -> None:
+        def synced(w: Warp, mask: np.ndarray) -> None:
             self.begin()
             named, lanes = np.broadcast_to(members(w), LANES), mask_bits(mask)
             threads = min(LANES, self.launch.threads - LANES * w.warp)
@@ -279,10 +279,10 @@ class Checker:
                 shuffle(w, lanes, named)
 
         def look(w: Warp, mask: np.ndarray) -> None:
-            if not w.apart:
-                met(w, mask)
+            if not w.diverged:
+                synced(w, mask)
 
-        self.translator.met[code.index] = met
+        self.translator.synced[code.index] = synced
         return look
 
     def _at_shuffle(self, code: Code) -> Callable[[Warp, int, np.ndarray], None]:
@@ -308,7 +308,7 @@ def _flags(code: Code) -> int:
 
 
 def _standing(w: Warp, code: Code) -> tuple[Pointer[int], int, int]:
-    """Of a warp that is apart: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
+    """Of a diverged warp: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
     block, and those of them that wait at this instruction."""
     pcs, waiting, here = np.zeros(LANES, np.uint32), 0, 0
     for part in w.others:

@@ -18,7 +18,6 @@ import numpy as np
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
 from ptxlab.emulate.rules.faults import unsupported
-from ptxlab.emulate.rules.instructions import meets
 from ptxlab.emulate.step import copies, flow, matrix, mbarriers
 from ptxlab.emulate.step.access import Site
 from ptxlab.emulate.step.lanes import SIGNED, constant
@@ -50,7 +49,7 @@ class Translator:
         self.program = program
         self.constants: list[Value] = []
         self.exchanges: dict[int, tuple[list[Read], Write]] = {}
-        self.met: dict[int, Callable[[Warp, np.ndarray], None]] = {}  # what checks ask of lanes that have met somewhere
+        self.synced: dict[int, Callable[[Warp, np.ndarray], None]] = {}  # checks of lanes that have synchronized
         self._known: dict[tuple[str, Any], int] = {}
         self.following = [k + 1 for k in range(len(program.codes))]
         for block in program.blocks:
@@ -62,9 +61,9 @@ class Translator:
         return Translated(steps, self.following, self.constants)
 
     def turning(self) -> list[bool]:
-        """For each instruction whether other lanes may go next behind it, if the warp is apart."""
+        """For each instruction whether a diverged warp may change to another group of lanes behind it."""
         last = {block.last - 1 for block in self.program.blocks}
-        return [code.index in last or meets(code) for code in self.program.codes]
+        return [code.index in last or code.properties.converges for code in self.program.codes]
 
     def step(self, code: Code) -> Step:
         """The function of one instruction."""
