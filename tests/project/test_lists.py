@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from package_sources import PACKAGE
+from package_sources import tree as parsed
 
 from ptxlab.isa import TABLE, types
 from ptxlab.isa.modifiers import WORDS
 from ptxlab.isa.special import NAMES, SPECIAL, SPECIAL_REGISTERS, VECTORS
 from ptxlab.text.parser import DIRECTIVES
-
-PACKAGE = Path(__file__).resolve().parents[2] / "ptxlab"
 
 TYPES = {*types.WIDTH, *types.SUB_BYTE, *types.OTHERS}
 KINDS = {
@@ -53,7 +52,7 @@ def found() -> dict[tuple[str, str], list[int]]:
         name = path.relative_to(PACKAGE).as_posix()
         if name.startswith(("isa/", "course/")):
             continue
-        for line, words in lists(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        for line, words in lists(parsed(path)):
             plain = {word.lstrip("%.").partition(".")[0] for word in words}
             for kind, known in KINDS.items():
                 if len(plain & known) >= MANY:
