@@ -6,6 +6,7 @@ import base64
 import collections
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ import pytest
 
 from ptxlab.cli import doctor
 from ptxlab.gpu import assembler, device
+
+# A run starts some hundred Pythons, each of which would compile the whole package where bytecode is not kept.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 with contextlib.suppress(ModuleNotFoundError):  # a GPU machine may lack it, and the GPU tests do without
     from hypothesis import settings
