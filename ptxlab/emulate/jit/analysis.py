@@ -105,7 +105,7 @@ def uniform_registers(program: Program) -> list[bool]:
             guard = code.guard is None or uniform[code.guard[0]]
             if code.action is Action.CALL:
                 changed |= lower_all(Reg(code.register), True, guard)
-            if not code.dests or code.form is None or code.form.op.kind == "flow":
+            if not code.dests or code.form.op.kind == "flow":
                 continue
             if code.form.op.sem is None:  # matrix instructions: every lane gets its own part
                 changed |= bool(sum([lower_all(d, False, guard) for d in code.dests]))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.checked import THERE, Checks, Members
+from ptxlab.emulate.jit.checked import THERE, CheckInstrument, Checks, Members
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
-from ptxlab.emulate.jit.instrument import After, Instrument
+from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
@@ -36,12 +36,11 @@ Root = tuple[str, str, str, str, str]
 """Of an allocation: the records of accesses, their stride, its address, written bytes, its memory."""
 
 
-class CheckedAccesses(Instrument):
+class CheckedAccesses(CheckInstrument):
     """Loads, stores and atomics."""
 
     def __init__(self, e: Emitter, checks: Checks) -> None:
-        super().__init__(e)
-        self.checks = checks
+        super().__init__(e, checks)
         self._covered: dict[int, set[int]] = {}
         self._roots: dict[int, Root] = {}
         self._bytes_in: dict[int, str] = {}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptxlab.emulate.jit.barrier_checks import arrived
-from ptxlab.emulate.jit.checked import THERE, Checks
-from ptxlab.emulate.jit.instrument import Instrument
+from ptxlab.emulate.jit.checked import THERE, CheckInstrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
@@ -16,29 +15,16 @@ from ptxlab.emulate.rules import lane_masks, races
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emit import Emitter
 
-
-class CheckedControl(Instrument):
+class CheckedControl(CheckInstrument):
     """Barriers, fences, and instructions that synchronize lanes of a warp."""
-
-    def __init__(self, e: Emitter, checks: Checks) -> None:
-        super().__init__(e)
-        self.checks = checks
 
     def before(self, code: Code) -> None:
         if self.checks.race and code.action is Action.FENCE:
             self.checks.if_any([self.checks.fence(code)])
 
-    def _members_of(self, code: Code) -> Any:
-        """The member mask of an instruction that synchronizes lanes."""
-        assert code.form is not None
-        specs = [s.name for s in code.form.op.operands if s.role != "dst"]
-        return code.sources[specs.index("membermask")] if "membermask" in specs else None
-
     def arrives(self, code: Code) -> None:
-        given = self._members_of(code)
+        given = rules.members_of(code)
         whole = given is None or (isinstance(given, Literal) and int(given.value) & 0xFFFFFFFF == 0xFFFFFFFF)
         if self.checks.race and whole:
             self.checks.if_any([call(races.sync_warp, "%check.block", "%check.warp")])
@@ -49,8 +35,8 @@ class CheckedControl(Instrument):
 
     def synced(self, code: Code, brought: list[Any] | None) -> None:
         """Checks the member masks of the lanes that have synchronized."""
-        given = self._members_of(code)
-        if not self.checks.sync or given is None or (code.form is not None and code.form.op.kind == "warp"):
+        given = rules.members_of(code)
+        if not self.checks.sync or given is None or code.form.op.kind == "warp":
             return
         shuffles = code.action is Action.SHUFFLE
         if brought is None:
@@ -67,7 +53,6 @@ class CheckedControl(Instrument):
         named = self.m.vector(members)
         self.t.do(call(lane_masks.named, *THERE, self.active.bits, gone, named, str(code.index)))
         if shuffles:
-            assert code.form is not None
             asked = len(code.dests) > 1 and code.dests[1] is not None
             self.t.do(
                 call(
@@ -82,7 +67,7 @@ class CheckedControl(Instrument):
     def barrier(self, block: Block, code: Code) -> None:
         if self.checks.sync:
             given = [(s, ty) for s, ty in zip(code.sources, code.source_types, strict=True) if s is not None]
-            if code.form is not None and code.form.red:
+            if code.form.red:
                 given.pop()
             numbers = [self.active.first_value(self.e.operands.read(s, "u32")) for s, _ in given]
             count = numbers[1] if len(numbers) > 1 else "0"

@@ -25,7 +25,7 @@ class Copies(Part):
         if not copies(code):
             return
         t, operands = self.t, self.e.operands
-        (to, _), (from_, _) = operands.named(code, "a"), operands.named(code, "b")
+        (to, _), (from_, _) = code.named["a"], code.named["b"]
         assert isinstance(to, Mem)
         assert isinstance(from_, Mem)
         count = operands.number(code, "size")

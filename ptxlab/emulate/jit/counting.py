@@ -191,7 +191,6 @@ class Counting(Instrument):
 
     def before(self, code: Code) -> None:
         if code.properties.rows:
-            assert code.form is not None
             lanes = 8 * int(code.form.num[1:])
             rows = self.t.let(f"select i1 {self.active.any()}, i32 {(1 << lanes) - 1 if lanes < W else -1}, i32 0")
             self._anywhere(code.index, self._place(code, "a"), 0, 16, mask=rows)
@@ -205,7 +204,6 @@ class Counting(Instrument):
             self._anywhere(code.index, self._place(code, "a"), 0, size, "shared")
 
     def tile(self, code: Code, address: Value, stride: Value | None) -> None:
-        assert code.form is not None
         ((_, f),) = fragments.operands(code.form).items()
         pieces = fragments.pieces(f, str(code.form.layout))
         along = self.m.const("i64", f.columns if code.form.layout == "row" else f.rows)

@@ -154,7 +154,7 @@ class Emitter:
     def instruction(self, code: Code) -> None:
         """An instruction is next: its line as a comment, its guard applied."""
         self.code = code
-        self.t.do(f"; {code.line}: {code.form.opcode if code.form else code.name}")
+        self.t.do(f"; {code.line}: {code.form.opcode}")
         self.active.guarded(code)
         for instrument in reversed(self.instruments):
             instrument.guarded(code)

@@ -75,18 +75,13 @@ def explain(
         else:
             message = f"barrier {number} wants {count} threads, which is not a multiple of 32"
         return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
-    message = program.codes[code].reason or f"the kernel executed {_name(program.codes[code])}"
+    message = program.codes[code].reason or f"the kernel executed {program.codes[code].form.op.name}"
     return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
-
-
-def _name(code: Code) -> str:
-    return code.form.op.name if code.form is not None else code.name
 
 
 def _access(code: Code) -> tuple[str, int]:
     """What an instruction does to memory, and the bytes that are checked together."""
     form, properties = code.form, code.properties
-    assert form is not None
     if properties.plain:
         return properties.touches, access_shape(code)[2]
     if properties.rows:
@@ -132,8 +127,7 @@ def who_waits(
             pc = int(warp["pc"][lane] if diverged else warp["fast_pc"])
             barriers = [b for b, waiting in enumerate(warp["bar"].tolist()) if waiting >> lane & 1]
             if warp["sync_kind"][lane]:
-                form = program.codes[pc // 2].form
-                whole = form is not None and form.op.kind == "warp"
+                whole = program.codes[pc // 2].form.op.kind == "warp"
                 what = "the other lanes of its warp" if whole else "the lanes of its mask"
                 groups.setdefault((pc // 2, what), []).append(lane)
             elif barriers:
@@ -141,8 +135,7 @@ def who_waits(
         waits = [(code, what, lanes) for at, lanes, code, what in spinning if at == index]
         for code, what, lanes in [*waits, *((code, what, lanes) for (code, what), lanes in sorted(groups.items()))]:
             first = first or (index, lanes[0], code)
-            form = program.codes[code].form
-            place = f"{form.opcode if form is not None else 'bar.sync'}, line {program.codes[code].line}"
+            place = f"{program.codes[code].form.opcode}, line {program.codes[code].line}"
             mask = np.isin(np.arange(32), lanes)
             lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} ({place})")
     if ended:

@@ -47,7 +47,6 @@ class Matrices(Part):
     def emit(self, code: Code) -> None:
         """An instruction of kind "warp". All 32 lanes must execute it, or, where its guard holds nowhere, none."""
         form, registers = code.form, self.e.registers
-        assert form is not None
         held = elements(self.program, code)
         sources, dests = ([n for n in held if (n == "d") == is_dest] for is_dest in (False, True))
         literals: dict[int, int] = {}
@@ -150,7 +149,7 @@ class Matrices(Part):
             f = next(iter(fragments.operands(form).values()))
             self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=stores)
         code = self.e.code
-        mem, _ = self.e.operands.named(code, "a")
+        mem, _ = code.named["a"]
         assert isinstance(mem, Mem)
         offset, held = -self.program.shared_start, -1
         if isinstance(mem.base, Reg) and code.space == "shared" and not self.e.registers.scalar(mem.base.index):

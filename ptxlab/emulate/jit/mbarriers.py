@@ -22,13 +22,8 @@ class Mbarriers(Part):
 
     def emit(self, code: Code) -> None:
         """An instruction that works on an mbarrier."""
-        t, form, what = self.t, code.form, operation(code)
-        assert form is not None
-        names = [s.name for s in form.op.operands if s.role != "dst"]
-        given: dict[str, Any] = {
-            name: self.e.operands.read(s, type_)
-            for name, s, type_ in zip(names, code.sources, code.source_types, strict=True)
-        }  # fmt: skip
+        t, what = self.t, operation(code)
+        given: dict[str, Any] = {name: self.e.operands.read(*source) for name, source in code.named.items()}
         base = given["a"].base
         address = self.m.add(base, self.m.const(base.type, given["a"].offset))
         if what.state == "parity":

@@ -20,7 +20,7 @@ from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules.diverging import sync_lanes, sync_waiting
-from ptxlab.emulate.rules.instructions import is_members
+from ptxlab.emulate.rules.instructions import is_members, members_of
 from ptxlab.emulate.rules.turns import go_on
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import types
@@ -201,7 +201,6 @@ d.go:
     def _offer(self, block: Block, code: Code) -> None:
         """Leaves what these lanes bring, and lets them wait; those whose guard fails go on."""
         t, form = self.t, code.form
-        assert form is not None
         for instrument in self.e.instruments:
             instrument.arrives(code)
         warpwide = form.op.kind == "warp"
@@ -219,8 +218,7 @@ d.go:
         if warpwide:
             members = self.m.const("i32", -1)
         else:
-            at = next(k for k in range(len(code.sources)) if is_members(code, k))
-            members = self.e.operands.read(code.sources[at], "b32")
+            members = self.e.operands.read(members_of(code), "b32")
         for name, vector in (("members", self.m.vector(members)), ("sync_kind", f"splat (i32 {self._kind(code)})")):
             p = t.field(S.Warp, name)
             old = t.let(f"load <{W} x i32>, ptr {p}, align 64")
@@ -243,10 +241,10 @@ d.go:
     def _kind(self, code: Code) -> int:
         """A number, not 0, of what lanes synchronize at: any instruction with this opcode, or this instruction alone if
         it is one of the whole warp."""
-        if code.form is not None and code.form.op.kind == "warp":
+        if code.form.op.kind == "warp":
             return len(self.program.codes) + code.index
-        names = sorted({c.form.opcode for c in self.program.codes if c.form is not None and exchanges(c)})
-        return names.index(code.form.opcode if code.form is not None else "") + 1
+        names = sorted({c.form.opcode for c in self.program.codes if exchanges(c)})
+        return names.index(code.form.opcode) + 1
 
     def _agreed(self, code: Code) -> None:
         """A fault where the guard of an instruction of the whole warp holds in some of the lanes only."""
@@ -261,7 +259,6 @@ d.go:
     def _given(self, block: Block, code: Code) -> None:
         """Where lanes go on when all have come: the semantics, on what each has brought."""
         t, form = self.t, code.form
-        assert form is not None
         t.at(f"given{code.index}")
         every = t.let("load i32, ptr %mask.p")
         lead = self.active.first(every)

@@ -57,19 +57,16 @@ def layout(program: Program, code: Code) -> Layout:
         registers.append((r, at))
         lane = program.registers[r].lane
         at += 64 if lane == "i1" else W * BITS[lane] // 8
-    form = code.form
-    if form is not None:
-        whole = (1 << W) - 1
-        properties = form.properties
-        if properties.action is Action.COPY:
-            size = next(int(s.value) for s in code.sources if isinstance(s, Literal))
-            touches = [("load", "global", size, whole, at), ("store", "shared", size, whole, at + 8 * W)]
-        elif properties.touches:
-            count = int(form.vec[1:]) if form.vec else 1
-            size = 16 if form.op.kind == "warp" else count * types.width(str(form.type)) // 8
-            lanes = (1 << 8 * int(form.num[1:])) - 1 if properties.rows else whole
-            touches = [(properties.touches, code.space, size, lanes, at)]
-        at += 8 * W * len(touches)
+    form, properties, whole = code.form, code.properties, (1 << W) - 1
+    if code.action is Action.COPY:
+        size = next(int(s.value) for s in code.sources if isinstance(s, Literal))
+        touches = [("load", "global", size, whole, at), ("store", "shared", size, whole, at + 8 * W)]
+    elif properties.touches:
+        count = int(form.vec[1:]) if form.vec else 1
+        size = 16 if form.op.kind == "warp" else count * types.width(str(form.type)) // 8
+        lanes = (1 << 8 * int(form.num[1:])) - 1 if properties.rows else whole
+        touches = [(properties.touches, code.space, size, lanes, at)]
+    at += 8 * W * len(touches)
     return Layout(tuple(registers), tuple(touches), at)
 
 

@@ -22,7 +22,7 @@ from ptxlab.errors import LaunchError
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
-from ptxlab.isa.table import Form
+from ptxlab.isa.table import Form, Op
 from ptxlab.text.collection import uncollected
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Code:
 
     index: int
     name: str
-    form: Form | None
+    form: Form
     line: int
     guard: tuple[int, bool] | None = None
     dests: tuple[Reg | Group | None, ...] = ()
@@ -138,12 +138,14 @@ class Code:
     action: Action = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.name in _PSEUDO:
-            self.properties = _PSEUDO[self.name]
-        else:
-            assert self.form is not None
-            self.properties = self.form.properties
+        self.properties = _PSEUDO.get(self.name) or self.form.properties
         self.action = self.properties.action
+
+    @property
+    def named(self) -> dict[str, tuple[Source | None, str]]:
+        """The sources and their types, by the operands' names in the table."""
+        names = [spec.name for spec in self.form.op.operands if spec.role != "dst"]
+        return dict(zip(names, zip(self.sources, self.source_types, strict=True), strict=False))
 
     @property
     def ends_thread(self) -> bool:
@@ -156,6 +158,8 @@ class Code:
         return self.guard[0] if self.guard else -1
 
 
+COPY = Form(Op("%copy", "%copy", (), (), "", None, Action.PASS_ARGUMENTS, (1, 0), 0), "%copy", {})
+"""Of the pseudo-instruction that passes arguments."""
 _PSEUDO = {"%copy": Properties(Action.PASS_ARGUMENTS), "%reduced": Properties(Action.TAKE_REDUCED, orders=True)}
 
 

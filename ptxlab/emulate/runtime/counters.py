@@ -116,7 +116,6 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
         row = {name: int(tally[code.index][name]) for name in TALLY.names or ()}
         if code.instruction is None or not row["warps"]:
             continue
-        assert code.form is not None
         opcode = code.instruction.opcode
         warps, threads = opcodes.get(opcode, (0, 0))
         opcodes[opcode] = warps + row["warps"], threads + row["threads"]

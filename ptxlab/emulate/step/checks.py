@@ -18,7 +18,7 @@ from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_fl
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.instructions import aligned, may_come, releases, strong, wide
+from ptxlab.emulate.rules.instructions import aligned, may_come, members_of, releases, strong, wide
 from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.rules.notes import noted, serial
@@ -124,14 +124,14 @@ class Checker:
             if self.sync:
                 look.append(self._at_barrier(code))
         elif code.properties.converges:
-            if self.sync and code.form is not None and code.form.op.kind != "warp":
+            if self.sync and code.form.op.kind != "warp":
                 look.append(self._at_sync(code))
             if self.race:
                 look.append(self._orders(code))
         elif releases(code) and self.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
-        if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
+        if code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
@@ -206,7 +206,7 @@ class Checker:
 
     def _at_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         sources = [s for s in code.sources if s is not None]
-        if code.form is not None and code.form.red:
+        if code.form.red:
             sources = sources[:-1]
         numbers = [self.translator.read(s, "u32", code) for s in sources]
         whole, behind = aligned(code), 2 * self.translator.following[code.index]
@@ -247,11 +247,8 @@ class Checker:
 
     def _orders(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         """Lanes of a warp come to an instruction that synchronizes them: whom does it order?"""
-        form = code.form
-        assert form is not None
-        names = [s.name for s in form.op.operands if s.role != "dst"]
-        given = code.sources[names.index("membermask")] if "membermask" in names else None
-        if given is None or form.op.kind == "warp":
+        given = members_of(code)
+        if given is None or code.form.op.kind == "warp":
             return lambda w, mask: races.sync_warp(w.spaces.check.record, w.warp)
         members = self.translator.read(given, "b32", code)
 
@@ -264,7 +261,7 @@ class Checker:
     def _at_sync(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         """Of a diverged warp the member masks are checked when all lanes have arrived: until then others may exit."""
         members = self.translator.members(code)
-        if code.form is not None and code.form.warp:
+        if code.form.warp:
             members = self.translator.read(code.sources[0], "b32", code)
         assert members is not None
         shuffle = self._at_shuffle(code) if code.action is Action.SHUFFLE else None
@@ -287,7 +284,6 @@ class Checker:
 
     def _at_shuffle(self, code: Code) -> Callable[[Warp, int, np.ndarray], None]:
         form = code.form
-        assert form is not None
         by, clamp = (self.translator.read(code.sources[k], code.source_types[k], code) for k in (1, 2))
         asked = len(code.dests) > 1 and code.dests[1] is not None
         mode = lane_masks.MODES[str(form.mode)]

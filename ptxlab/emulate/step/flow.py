@@ -26,17 +26,16 @@ if TYPE_CHECKING:
 def translate(t: Translator, code: Code) -> Step:
     """The step of a branch, call, return, barrier or trap. Raises `UnsupportedInstruction` for any other instruction
     without semantics in the table."""
-    assert code.form is not None
     if code.action is Action.WARP_BARRIER:
         return converging(t, code, [], lambda w, value: None, t.read(code.sources[0], "b32", code))
     make = _MAKERS.get(code.action)
     if make is None:
         raise unsupported(t.program, code)
     act = _ended(t, code) if code.leaves >= 0 else make(t, code)
-    return act if code.guard is None else guarded(act, t.following[code.index], *code.guard)
+    return act if code.guard is None else diverging(act, t.following[code.index], *code.guard)
 
 
-def guarded(act: Step, following: int, predicate: int, negated: bool) -> Step:
+def diverging(act: Step, following: int, predicate: int, negated: bool) -> Step:
     """`@p`: lanes whose predicate holds act, the others continue at `following`."""
 
     def run(w: Warp) -> int | None:
@@ -125,7 +124,6 @@ def _return(t: Translator, code: Code) -> Step:
 
 
 def _trap(t: Translator, code: Code) -> Step:
-    assert code.form is not None
     message = code.reason or f"the kernel executed {code.form.op.name}"
 
     def run(w: Warp) -> int | None:
@@ -148,7 +146,6 @@ def _fault(w: Warp, code: Code, kind: str, message: str, lane: int) -> Exception
 def _barrier(t: Translator, code: Code) -> Step:
     """`bar.sync a, b`, `.arrive` and `.red`: the lanes wait until `ptxlab.emulate.step.schedule` releases them."""
     form = code.form
-    assert form is not None
     sources = [s for s in code.sources if s is not None]
     predicate: Read | None = None
     if form.red:
@@ -200,7 +197,6 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
     """A `.sync` instruction with a member mask: all live lanes that it names take part. Lanes may arrive at different
     instructions with the same opcode; each brings its own operands and gets the result in its own registers."""
     form = code.form
-    assert form is not None
     sem, following = form.op.sem, t.following[code.index]
     t.exchanges[code.index] = (readers, write)
 
@@ -232,7 +228,7 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
             release(w, group)
         return GONE
 
-    return run if code.guard is None else guarded(run, following, *code.guard)
+    return run if code.guard is None else diverging(run, following, *code.guard)
 
 
 def _named(w: Warp, group: LaneGroup, members: np.ndarray) -> list[LaneGroup]:
@@ -253,7 +249,7 @@ def _named(w: Warp, group: LaneGroup, members: np.ndarray) -> list[LaneGroup]:
 
 
 def _opcode(wait: Wait | None) -> str:
-    return wait.code.form.opcode if wait is not None and wait.code.form is not None else ""
+    return wait.code.form.opcode if wait is not None else ""
 
 
 def _union(groups: list[LaneGroup]) -> np.ndarray:
@@ -281,8 +277,6 @@ def _exchange(w: Warp, sem: Any, form: Form, groups: list[LaneGroup], exchanges:
 
 def waiting_for(wait: Wait) -> str:
     """What a group waits for, in words."""
-    opcode = wait.code.form.opcode if wait.code.form is not None else wait.code.name
-    warpwide = wait.code.form is not None and wait.code.form.op.kind == "warp"
-    what = "the other lanes of its warp" if warpwide else "the lanes of its mask"
+    what = "the other lanes of its warp" if wait.code.form.op.kind == "warp" else "the lanes of its mask"
     what = f"barrier {wait.barrier}" if wait.members is None else what
-    return f"{what} ({opcode}, line {wait.code.line})"
+    return f"{what} ({wait.code.form.opcode}, line {wait.code.line})"
