@@ -61,7 +61,7 @@ def wrapped(bwrap: str, places: Sequence[Path], command: Sequence[str]) -> list[
 def outermost(places: Sequence[Path]) -> list[Path]:
     """The places that lie in no other one, as they are named and as they really are."""
     found: list[Path] = []
-    for place in sorted({q for p in places if p.exists() for q in (p, p.resolve())}):  # what lies in one comes behind it
+    for place in sorted({q for p in places if p.exists() for q in (p, p.resolve())}):  # a folder, then what lies in it
         if not found or not place.is_relative_to(found[-1]):
             found.append(place)
     return found
