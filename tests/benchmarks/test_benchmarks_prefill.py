@@ -104,6 +104,7 @@ def main(monkeypatch, *options, write=None):
     return prefill.main(write)
 
 
+@pytest.mark.long
 def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     file = tmp_path / "prefill.json"
     (tmp_path / "facts.json").write_text('{"rows": [{"what": "bf16 product", "tflops": 600.0}]}')
@@ -265,6 +266,7 @@ def test_the_table():
 # -- the ladder --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_ladder(monkeypatch, capsys, tmp_path):
     file = tmp_path / "ladder.json"
     monkeypatch.setattr(ladder, "problems", lambda small: [Problem(64, False, 64, "", 64, 64, most=2)])
@@ -322,6 +324,7 @@ def test_the_profile_counts_and_measures(profile):
         profile.main_loop(LISTING.replace("HMMA", "FFMA"))
 
 
+@pytest.mark.long
 @pytest.mark.assembler
 @pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")
 @pytest.mark.parametrize(("dim", "keys", "most"), [(64, 128, 1120), (128, 64, 900)])
@@ -343,6 +346,7 @@ def test_the_main_loop_on_hopper_has_nothing_to_spare(profile, dim, keys, most):
     assert len(found.loop.code) <= most
 
 
+@pytest.mark.long
 @pytest.mark.assembler
 @pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")
 @pytest.mark.parametrize(("name", "dim"), [("pipelined", 128), ("decode_gqa", 128)])

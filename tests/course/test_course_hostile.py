@@ -22,7 +22,7 @@ from longer import slow
 
 from ptxlab.course.sandbox import landlock, namespaces, seccomp
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement is Linux's")
+pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="confinement is Linux's"), pytest.mark.long]
 
 ROOT = Path(__file__).resolve().parents[2]
 USER = 31_337

@@ -17,6 +17,7 @@ threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmli
 SCRIPT = Path(__file__).parents[1] / "support" / "interrupts.py"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs setitimer")
 @pytest.mark.parametrize(("count", "workers"), [(60, 4), *slow([(500, 1), (500, 2), (500, 8)])])
 def test_interrupts_leave_no_thread(count: int, workers: int) -> None:

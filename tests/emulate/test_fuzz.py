@@ -14,6 +14,7 @@ from longer import slow
 FUZZ = Path(__file__).parents[1] / "support" / "fuzz.py"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("engine", "first", "count"),
     [*((engine, 0, 250) for engine in ENGINES), *slow((ENGINES[-1], first, 500) for first in range(1000, 5000, 500))],
@@ -29,6 +30,7 @@ def test_damaged_programs(engine: str, first: int, count: int, tmp_path: Path) -
     assert f"{count} programs" in done.stdout, done.stdout[-3000:]
 
 
+@pytest.mark.long
 def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     def record(count: int) -> str:
         command = [

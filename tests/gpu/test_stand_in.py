@@ -16,7 +16,10 @@ import pytest
 import stand_in
 from longer import slow
 
-pytestmark = pytest.mark.skipif(bool(stand_in.unavailable()), reason=stand_in.unavailable())
+pytestmark = [
+    pytest.mark.skipif(bool(stand_in.unavailable()), reason=stand_in.unavailable()),
+    pytest.mark.long,
+]
 
 TESTS = Path(__file__).parents[1]
 HEAD = """

@@ -62,6 +62,7 @@ def test_against_float64(name, dtype, heads, dim, lengths, page, splits, sigma):
     check(name, dtype, heads, dim, lengths, page=page, splits=splits, sigma=sigma)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
 def test_any_multiple_of_8_is_a_head_dim(dtype):
     """Rows that no power of two of lanes divides: some lanes hold one piece less."""
@@ -111,6 +112,7 @@ def test_small_and_large_logits(name):
         check(name, "f16", (4, 2), 32, (60, 7), sigma=sigma)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DENSE)
 def test_scale_is_the_public_one(name):
     q, k, v = inputs((4, 2), 32, "f16", (40,), spare=0)
@@ -120,6 +122,7 @@ def test_scale_is_the_public_one(name):
         assert out.scale == scale
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "dtype"), [("decode_split", "f32"), ("decode_split", "bf16"), ("decode_gqa", "f16")])
 def test_splits_and_pages_change_little(name, dtype):
@@ -136,11 +139,13 @@ def test_splits_and_pages_change_little(name, dtype):
         np.testing.assert_allclose(more.o.astype(float), one.o.astype(float), atol=near)
 
 
+@pytest.mark.long
 def test_groups_of_more_than_16_heads():
     check("decode_gqa", "f16", (40, 2), 32, (33, 5))
     check("decode_gqa", "bf16", (17, 1), 64, (33,), splits=2)
 
 
+@pytest.mark.long
 def test_a_group_reads_its_keys_once():
     """Four query heads share a key/value head: `decode_gqa` asks for a quarter of the bytes, without bank conflicts."""
     q, k, v = inputs((8, 2), 96, "f16", (256,), spare=0)

@@ -76,6 +76,7 @@ def test_every_head_dim(name, dtype, dim):
         check(kernels.get(name).build(head_dim=dim, causal=causal, dtype=dtype), (2, 1), (70, 100))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [*FIRST, *slow(case for case in EVERY if case not in FIRST)],

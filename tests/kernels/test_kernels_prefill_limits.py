@@ -91,6 +91,7 @@ def test_sm_75_multiplies_in_halves():
     assert counts[0] == 2 * counts[1] > 0
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.assembler
 @pytest.mark.parametrize("name", KERNELS)
