@@ -79,8 +79,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         sweep = item.get_closest_marker("sweep")
         if sweep is not None and item.get_closest_marker("slow") is None:  # what is slow by itself is not counted
             test = item.nodeid.partition("[")[0]
-            turn, at = divmod(cases[test], sweep.args[0])
-            if at != turn % sweep.args[0]:  # the first of the first n, the second of the next: all engines have a turn
+            group, at = divmod(cases[test], sweep.args[0])
+            if at != group % sweep.args[0]:  # the first of the first n, the second of the next: all engines have a turn
                 item.add_marker(pytest.mark.slow)
                 item.add_marker(pytest.mark.rest)
             cases[test] += 1
