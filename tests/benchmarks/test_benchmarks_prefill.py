@@ -131,6 +131,7 @@ def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     assert written.endswith(prefill.table(json.loads(file.read_text(encoding="utf-8"))))
 
 
+@pytest.mark.long
 def test_it_stops_when_the_time_is_up_and_goes_on_later(monkeypatch, capsys, tmp_path):
     file = tmp_path / "prefill.json"
     one_problem(monkeypatch)
@@ -194,6 +195,7 @@ def test_beside_torch(monkeypatch):
     assert "- no torch cuDNN (1 problems, the first bf16 D 64 S 64): RuntimeError: No available kernel." in text
 
 
+@pytest.mark.long
 def test_a_rival_is_checked_as_we_are(monkeypatch):
     torch = torch_stand_in.Torch()
     torch.answer = lambda q, k, v, causal: 1.1 * reference.attention(q, k, v, causal=causal).o

@@ -284,6 +284,7 @@ def test_a_page_of_a_power_of_two_needs_no_division(name, page_size):
         assert (len(divided) >= 1) == divides, divided
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["decode_split", "decode_gqa"])
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_the_reduce_may_start_early_where_there_is_such_a_thing(name, arch):

@@ -267,6 +267,7 @@ def test_the_reduction_alone(splits):
 # -- I: pages ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", [1, 5, *slow([64, 256])])
 def test_system_i(page):
     """Page table, lengths, a pooled cache, GQA; the result is that of a dense cache, to the last bit."""

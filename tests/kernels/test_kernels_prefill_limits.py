@@ -268,6 +268,7 @@ def test_system_c():
     assert out.error.tolerance < 2e-3
 
 
+@pytest.mark.long
 def test_system_h():
     """Tiles by head_dim and target, 4 or 8 warps, 2 or 3 stages, batch, Sq != Sk, LSE; never over a limit."""
     spec = kernels.get("pipelined")
