@@ -7,6 +7,7 @@ program has fixed (`known`) is a constant here, and a branch that it rules out i
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -37,6 +38,7 @@ SLOT = 256
 """Bytes of an argument or result in the block of a function that is called from Python."""
 
 
+@functools.cache
 def signature(rule: Rule) -> tuple[list[Any], Any]:
     """The kinds of a rule's parameters and of its result."""
     for name in (*rule.parameters, "return"):

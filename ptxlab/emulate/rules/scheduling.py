@@ -6,7 +6,8 @@
         when nothing can run: the CTA has ended, or it waits for ever
 
 All of its state lies in the context, so that `run_grid` can be called again where it left off: after the slow function
-has been compiled, which is done when a warp diverges for the first time, and after room for one more CTA has been made.
+has been compiled, which is done when a warp diverges for the first time, after room for one more CTA has been made, and
+with better code, between two CTAs.
 A worker has one CTA at work, until that does not end by itself: then more are admitted and take turns, so that a block
 which waits for a later one gets to see it.
 """
@@ -41,6 +42,7 @@ from ptxlab.emulate.runtime.state import (
     DIVERGED,
     DONE,
     FAULT,
+    NEEDS_CODE,
     NEEDS_SLOT,
     NEEDS_SLOW,
     STOPPED,
@@ -50,7 +52,7 @@ from ptxlab.emulate.runtime.state import (
     Warp,
 )
 
-GO_ON, ANOTHER = 5, 6
+GO_ON, ANOTHER = 6, 7
 """What a part of the scheduler says: the next part's turn; another CTA's turn."""
 PATIENCE = 16
 """Quanta after which a worker whose CTA has not ended admits another one."""
@@ -87,6 +89,9 @@ def run_grid(context: Context) -> u32:
         if context.cta.active == 0:
             if context.stop[0] != 0:
                 return STOPPED
+            if context.outdated != 0:
+                context.outdated = 0
+                return NEEDS_CODE
             ticket = atomic("add", context.next, 0, 1)
             if ticket < context.total:
                 begin(context, context.cta, ticket)
