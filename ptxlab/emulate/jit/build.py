@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ptxlab.emulate.jit import compile as native
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.instruments import function as emit_function
 from ptxlab.emulate.jit.linked_rules import called, parts, scheduler
+from ptxlab.emulate.jit.registers import RegisterFile
 from ptxlab.emulate.jit.rulecode import GOOD, QUICK, call, declaration, object_codes
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.language.rules import rule_of
@@ -173,7 +173,7 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     """The module of one of a program's two functions."""
     uniform = uniform_registers(program)
     alive = live_in(program)
-    file = S.RegisterFile(program, uniform)
+    file = RegisterFile(program, uniform)
     e, function = emit_function(instruments, program, file, uniform, alive, cpu, slow=slow)
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
