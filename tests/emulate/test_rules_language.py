@@ -65,7 +65,7 @@ from ptxlab.emulate.language import (
     widen,
 )
 from ptxlab.emulate.rules.turns import PATIENCE, next_lane
-from ptxlab.emulate.runtime.state import Turns, Warp
+from ptxlab.emulate.runtime.state import Turns
 
 TIME, LAST_TIME = 30, (1 << 18) - 1
 
@@ -495,5 +495,5 @@ def test_a_plain_record_is_one_whose_numbers_are_attributes() -> None:
 
 def test_a_record_with_more_than_numbers_is_not_plain() -> None:
     with pytest.raises(TypeError) as caught:
-        Warp.plain()
-    assert str(caught.value) == "Warp.pc is not a number; write Warp.new()"
+        Clock.plain()
+    assert str(caught.value) == "Clock.sync is not a number; write Clock.new()"
