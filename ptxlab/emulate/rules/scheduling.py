@@ -27,7 +27,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.rules import barriers, blocks, memcheck
+from ptxlab.emulate.rules import barriers, blocks, memcheck, races
 from ptxlab.emulate.rules.barriers import BARRIERS
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
@@ -218,7 +218,8 @@ def take_turns(context: Context, cta: Cta) -> u32:
         if result == DONE:
             if warp.live == 0:
                 count_ends(context, warp)
-            cta.position += 1
+            if warp.mode == 0 or not arrive(context, cta, warp):
+                cta.position += 1
         elif result == DIVERGED:
             warp.mode = 1
         elif result == CONVERGED:
@@ -322,6 +323,28 @@ def waits_whole(warp: Warp, barrier: u32) -> boolean:
 
 
 @rule
+def arrive(context: Context, cta: Cta, warp: Warp) -> boolean:
+    """Whether the lanes of a diverged warp, all that are live, have executed `bar.arrive`: it has arrived, and goes
+    on. As long as a lane is missing the others wait, and if one of them waits at `bar.sync`, the warp does."""
+    for barrier in lanes_of(bits(load_row(warp.bar) != 0)):
+        if waits_whole(warp, barrier) and warp.arrived[barrier] == warp.live:
+            cta.bar_arrived[barrier] += 1
+            go_on(warp, barrier)
+            if context.checked and context.check.cast(Launch)[0].racecheck:
+                races.arrived(cta.checks.cast(Block)[0], warp.warp_id, barrier)
+            return True
+    return False
+
+
+@rule(inline=True)
+def go_on(warp: Warp, barrier: u32) -> None:
+    """A warp waits at a barrier no longer."""
+    warp.bar[barrier] = 0
+    warp.arrived[barrier] = 0
+    warp.wait = 0
+
+
+@rule
 def try_to_open(context: Context, cta: Cta, barrier: u32, alive: u32) -> boolean:
     """Completes a barrier if as many whole warps have arrived as it waits for: all live ones, unless it has a count."""
     came: u32 = 0
@@ -338,8 +361,7 @@ def try_to_open(context: Context, cta: Cta, barrier: u32, alive: u32) -> boolean
     for k in range(context.warps):
         warp = warp_of(context, cta, k)
         if waits_whole(warp, barrier):
-            warp.bar[barrier] = 0
-            warp.wait = 0
+            go_on(warp, barrier)
             warp.yes = cta.bar_yes[barrier]
             warp.asked = cta.bar_asked[barrier]
     close(cta, barrier)

@@ -240,7 +240,7 @@ class Warp(Record, align=64):
     traced: u32  # whether its steps are recorded
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.products`)
     local: Pointer[u8]
-    # for each barrier the lanes that wait there, and those that have arrived and gone on
+    # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come
     bar: Array[u32] = array(16, align=64)
     arrived: Array[u32] = array(16, align=64)
     tid_x: Array[u32] = array(32, align=64)
