@@ -1,4 +1,4 @@
-"""`bar.arrive` where a warp has diverged: lanes wait for the rest of their warp, and for no other warp (PTX ISA, bar)."""
+"""`bar.arrive` in divergent code: lanes wait for the rest of their warp, and for no other warp (PTX ISA, bar)."""
 
 from __future__ import annotations
 
