@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ptxlab.emulate.jit import compile as native
@@ -75,14 +74,11 @@ class Loaded:
         if half is None or half.quality < quality:
             with resting():
                 module = module_text(self.program, self.cpu, self.instruments, slow=which == "slow")
-            with ThreadPoolExecutor(1) as builder:  # rules are translated, in Python, while LLVM builds the function
-                blob = builder.submit(native.build, module.text, self.cpu, quality)
-                blobs, lowest = self._rules(which, module.rules, rules)
-            half = Half(blob.result(), module.state_size, module.sites, quality, module.rules)
+            blob = native.build(module.text, self.cpu, quality)
+            half = Half(blob, module.state_size, module.sites, quality, module.rules)
             notes = {"state_size": half.state_size, "sites": half.sites, "quality": quality, "rules": half.rules}
             native.remember(self._name(which), notes, half.blob)
-        else:
-            blobs, lowest = self._rules(which, half.rules, rules)
+        blobs, lowest = self._rules(which, half.rules, rules)
         self._halves[which] = half
         return half, native.load([half.blob, *blobs], self.cpu), lowest
 
