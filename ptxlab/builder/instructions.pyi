@@ -1487,7 +1487,7 @@ class Instructions(Flow):
             Loads 128 bits through the uniform cache.
         """
 
-    def st(self, *operands: Any, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., async_: bool = ..., completion: bool = ..., into: Any = ..., both: bool = ...) -> None:
+    def st(self, *operands: Any, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., bulk: bool = ..., async_: bool = ..., completion: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.type  [a], b{, policy:b64}
             Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
             which.
@@ -1526,6 +1526,10 @@ class Instructions(Flow):
 
         st.mmio.relaxed.sys{.space}.b128  [a], b:b128
             Stores 128 bits to memory-mapped I/O in one access.
+
+        st.bulk{.weak}{.space}  [a], size:u64, initval:int
+            Stores zeros to `size` bytes of shared memory, a multiple of 8 and at most 16777216. Every thread that
+            executes it does all of it.
 
         st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
             Stores a 128-bit register.
