@@ -678,8 +678,8 @@ class Instructions(Flow):
 
     def bra(self, target: Any, *, uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """bra{.uni}  target:label
-            Jumps to a label. Lanes of a warp that disagree about the jump are run one group after the other until
-            they meet again: divergence. `.uni` promises that all lanes agree.
+            Jumps to a label. If lanes of a warp disagree about the jump, the warp is diverged: its groups of lanes
+            run one after the other until they reconverge. `.uni` promises that all lanes agree.
         """
 
     def brx(self, index: Any, table: Any, *, idx: bool = ..., uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
@@ -689,14 +689,13 @@ class Instructions(Flow):
 
     def call(self, callee: Any, a: Any = ..., b: Any = ..., c: Any = ..., *, uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """call{.uni}  callee:any{, a:any}{, b:any}{, c:any}
-            Calls a function: `call (result), name, (arguments);`. Kernels are mostly inlined whole; `vprintf` and
-            `__assertfail` are the calls one meets.
+            Calls a function: `call (result), name, (arguments);`. Functions are mostly inlined; `vprintf` and
+            `__assertfail` are the calls that remain.
         """
 
     def ret(self, *, uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """ret{.uni}
-            Returns from a function; in a kernel it ends the thread. A thread that has ended no longer counts at
-            barriers.
+            Returns from a function; in a kernel it ends the thread. Barriers do not wait for exited threads.
         """
 
     def exit(self, *, into: Any = ..., both: bool = ...) -> None:
@@ -912,8 +911,8 @@ class Instructions(Flow):
 
     def activemask(self, *, type: Literal["b32"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
         """activemask.b32  d
-            The lanes that execute this instruction together, as a bit mask. It says who happens to be here, not who
-            ought to be: masks for `.sync` must come from the algorithm.
+            The active mask: the lanes that execute this instruction, one bit for each. It says which lanes happen
+            to be converged here: masks for `.sync` must come from the algorithm.
         """
 
     def match(self, a: Register[T] | int | float, membermask: Any, *, any: bool = ..., sync: bool = ..., type: Literal["b32", "b64"] | type[Any] = ..., all: bool = ..., into: Any = ..., both: bool = ...) -> Any:

@@ -1,4 +1,4 @@
-"""A program made ready to run: compiled or recalled from the cache, with what the runner must know beside the code."""
+"""Builds a program or loads it from the cache: machine code, and what the runner must know beside it."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Half:
 class Loaded:
     """Machine code of a program, and what the runner must know of it.
 
-    It starts out as QUICK code with QUICK rules; `spent` counts what it costs to run that, and in time has it replaced.
-    The function for warps that have split is made when it is first needed. What runs stays alive until it is done.
+    It begins as QUICK code with QUICK rules; `spent` adds up the time spent in that and replaces it when it is hot. The
+    function for diverged warps is built when it is first needed. What runs stays alive until it is done.
     """
 
     def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, entry: str) -> None:
@@ -102,7 +102,7 @@ class Loaded:
         return object_codes(wanted, quality)
 
     def slow(self) -> native.Code:
-        """The function for warps that have split, compiled now if it has not been."""
+        """The function for diverged warps, compiled now if it has not been."""
         with self._lock:
             if self._slow is None:
                 _, self._slow, rules = self._made("slow", QUICK, QUICK)
@@ -120,8 +120,8 @@ class Loaded:
             threading.Thread(target=self.improve, name="ptxlab-build").start()
 
     def improve(self) -> None:
-        """Builds GOOD code now, for later launches, and for one that runs from its next block on. Warps that have split
-        keep QUICK code, with GOOD rules: they are few, and their function takes longest to build."""
+        """Builds GOOD code now, for later launches, and for one that runs from its next block on. Diverged warps keep
+        QUICK code, with GOOD rules: they are few, and their function takes longest to build."""
         self._good = True
         _, fast, _ = self._made("fast", GOOD, GOOD)
         slow = None if self._slow is None else self._made("slow", QUICK, GOOD)[1]
@@ -136,7 +136,7 @@ KEPT = 64
 
 
 def prepare(program: Program, cpu: Cpu | None = None, instruments: Instruments | None = None) -> tuple[Loaded, bool]:
-    """Compiles a program, or finds it among those compiled lately or kept on disk; and whether it was found.
+    """Compiles a program, or finds it in memory or on disk; and whether it was found.
 
     The same code may come again with other comments and line numbers: faults are reported by the new text."""
     cpu, instruments = cpu or native.host(), instruments or Instruments()
@@ -193,7 +193,7 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
 
 
 def _conversions() -> str:
-    """What LLVM calls to convert halves on x86 CPUs that have no instruction for it, under its names."""
+    """The functions that LLVM calls to convert halves on x86 CPUs without an instruction for it, under its names."""
     return f"""define float @__extendhfsf2(half %a) noinline nounwind {{
   %bits = bitcast half %a to i16
   %wide = {call(widened, "%bits")}
