@@ -213,8 +213,3 @@ op("tensormap.replace.mode.field{.space}.b1024.type  [a]{, b:any}{, c:any}", """
          "global_stride", "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"),
    space=("global", "shared::cta"), type=("b32", "b64"), version=(8, 3), sm=90, does=Action.REPLACE_FIELD,
    executed=False)  # fmt: skip
-op("mapa{.space}.type  d, a, b:u32", """The address of the same shared variable in another block of the cluster. The
-   CPU machine does not run it yet.""", space=("shared::cluster",), type=("u32", "u64"), version=(7, 8),
-   sm=90)  # fmt: skip
-op("getctarank{.space}.type  d:u32, a", """Which block of the cluster a shared address belongs to. The CPU machine does
-   not run it yet.""", space=("shared::cluster",), type=("u32", "u64"), version=(7, 8), sm=90)  # fmt: skip

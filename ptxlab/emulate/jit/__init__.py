@@ -41,7 +41,7 @@ from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
-from ptxlab.emulate.runtime.state import Context, Cta, Executions, Resident, Site, Warp
+from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Executions, Resident, Site, Warp
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
@@ -93,6 +93,7 @@ class Worker:
     def __init__(self, run: Run) -> None:
         launch, program, built = run.launch, run.program, run.built
         self.slots: list[Slot] = []
+        self.clusters: list[Cluster] = []
         self.sites = zeroed(Site.size * built.sites)
         self.counts = np.zeros(len(program.blocks), Executions.dtype)
         self.rest = np.zeros(len(program.codes), Executions.dtype)
@@ -103,7 +104,7 @@ class Worker:
         self.began = self.ended = 0.0
         self.context = context = Context.new()
         context.next, context.stop, context.budget = Pointer(run.next), Pointer(run.stop), Pointer(run.budget)
-        context.total, context.warps = launch.blocks, launch.warps
+        context.total, context.warps = launch.blocks // launch.cluster_blocks, launch.warps
         context.params, context.memory = Pointer(run.params), run.map
         context.sites, context.site_count = Site.many(self.sites), built.sites
         context.counts, context.rest = (Executions.many(a.view(np.uint8)) for a in (self.counts, self.rest))
@@ -125,14 +126,23 @@ class Worker:
             context.phases = run.callback.address
         context.grid_x, context.grid_y, context.grid_z = launch.grid
         context.block_x, context.block_y, context.block_z = launch.block
-        self.add_slot(run)
+        context.cluster_x, context.cluster_y, context.cluster_z = launch.cluster_size
+        context.explicit_cluster = launch.cluster is not None
+        self.add_slots(run)
 
-    def add_slot(self, run: Run) -> None:
-        """Room for one more CTA, which is the next to run."""
-        slot, number, context = Slot(run), len(self.slots), self.context
-        self.slots.append(slot)
-        context.slots[number].cta = context.cta = slot.cta
-        context.slot, context.slot_count = number, number + 1
+    def add_slots(self, run: Run) -> None:
+        """Room for the CTAs of one more cluster, which is the next to run."""
+        first, context, size = len(self.slots), self.context, run.launch.cluster_blocks
+        cluster, ctas = Cluster.new(), Resident.many(size)
+        self.clusters.append(cluster)
+        cluster.ctas, cluster.count = ctas, size
+        for rank in range(size):
+            slot = Slot(run)
+            self.slots.append(slot)
+            context.slots[first + rank].cta = ctas[rank].cta = slot.cta
+            slot.cta.cluster, slot.cta.rank = Pointer(cluster.buffer), rank
+        context.cta = self.slots[first].cta
+        context.slot, context.slot_count = first, first + size
         self.sites[:] = 0  # a site knows no allocation yet
 
     @property
@@ -155,7 +165,7 @@ class Run:
         self.callback = Callback(self) if self.checks is not None else None
         alone = launch.seed is not None or self.checks is not None
         count = 1 if alone else launch.workers or os.cpu_count() or 1
-        self.workers_wanted = max(1, min(count, launch.blocks))
+        self.workers_wanted = max(1, min(count, launch.blocks // launch.cluster_blocks))
         budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
         self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
         self.budget = np.array([budget], np.int64)
@@ -169,7 +179,8 @@ class Run:
             self.checks.shadow(self.map, live)
         self._live = live  # keeps the buffers alive while compiled code points at them
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
-        self.resident = launch.blocks if launch.cooperative else min(several, launch.blocks)
+        clusters = launch.blocks // launch.cluster_blocks
+        self.resident = (clusters if launch.cooperative else min(several, clusters)) * launch.cluster_blocks
         self.chosen = None if launch.trace is None else chosen(launch.trace, launch.blocks, launch.warps)
         self.errors: list[BaseException] = []
         self.workers: list[Worker] = []
@@ -189,7 +200,7 @@ class Run:
                     worker.context.slow = slow.address("slow")
                     self.compiling = max(self.compiling, time.perf_counter() - start)
                 elif worker.result == S.NEEDS_SLOT:
-                    worker.add_slot(self)
+                    worker.add_slots(self)
                 else:
                     break
             worker.ended = time.perf_counter()

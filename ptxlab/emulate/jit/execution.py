@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules.clusters import arrive
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Machine
@@ -39,6 +41,11 @@ class Execution(Part):
             return
         assert code.form is not None
         sem, operands = code.form.op.sem, self.e.operands
+        if code.action is Action.CLUSTER_BARRIER:  # its arrival; the wait ends a block
+            for instrument in self.e.instruments:
+                instrument.cluster_barrier(code)
+            self.t.do(call(arrive, "%ws", self.active.bits))
+            return
         if code.form.op.kind in ("none", "flow"):  # no effect on results; `bar.warp.sync` of a warp that has converged
             return
         if code.form.op.kind == "warp":

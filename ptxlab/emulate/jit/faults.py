@@ -48,7 +48,8 @@ def explain(
         return fault(program, launch, "budget", message, line=first.line, block=block, thread=thread,
                      hint="look for an endless loop, or give a larger budget=")  # fmt: skip
     if kind == S.DEADLOCK:
-        message = "\n    ".join(["no thread of the block can go on", *waiting])
+        what = "block" if launch.cluster_blocks == 1 else "cluster"
+        message = "\n    ".join([f"no thread of the {what} can go on", *waiting])
         return fault(program, launch, "deadlock", message, line=program.codes[code].line, block=block, thread=thread)
     if kind in (S.COPY_FROM, S.COPY_TO):
         what, space = ("load", "global") if kind == S.COPY_FROM else ("store", "shared")
@@ -136,6 +137,8 @@ def who_waits(
                 whole = form is not None and form.op.kind == "warp"
                 what = "the other lanes of its warp" if whole else "the lanes of its mask"
                 groups.setdefault((pc // 2, what), []).append(lane)
+            elif int(warp["cluster_waits"]) >> lane & 1:
+                groups.setdefault((barrier_before(program, pc), "the barrier of the cluster"), []).append(lane)
             elif barriers:
                 groups.setdefault((barrier_before(program, pc), f"barrier {barriers[0]}"), []).append(lane)
         waits = [(code, what, lanes) for at, lanes, code, what in spinning if at == index]

@@ -9,6 +9,7 @@ from ptxlab.emulate.jit import barrier_checks, lane_by_lane, rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
+    clusters,
     copies,
     copies_in_flight,
     diverging,
@@ -36,7 +37,7 @@ Functions = tuple[rulecode.Function, ...]
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, diverging.meet_waiting,
-    turns.go_on, mbarriers.operate, *copies.COPY.values(), matrix_access.find, matrix_access.mark, halves.widened,
+    turns.go_on, clusters.arrive, clusters.wait, mbarriers.operate, *copies.COPY.values(), matrix_access.find, matrix_access.mark, halves.widened,
     halves.narrowed,
 )  # fmt: skip
 """Of every build."""

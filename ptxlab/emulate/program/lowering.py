@@ -75,6 +75,7 @@ class Lowering(Names):
         dynamic = self.place_extern(codes)
         limits = [self.kernel.directives.get(name, ()) for name in ("reqntid", "maxntid")]
         exact, most = (tuple(map(int, limit)) for limit in limits)
+        directives = self.kernel.directives
         return Program(
             name=self.kernel.name, arch=self.arch, codes=codes, blocks=blocks, registers=self.registers,
             params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),
@@ -83,6 +84,9 @@ class Lowering(Names):
             exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
             entry=entry, exits=exits, file=self.module.file, shared_names=tuple(self.shared_names),
             local_names=tuple(self.local_names), shared_gap=self.shared_gap, system=self.system.finished(),
+            cluster=tuple(map(int, directives.get("reqnctapercluster", ()))),
+            explicit_cluster="explicitcluster" in directives,
+            most_rank=int(directives.get("maxclusterrank", ("0",))[0]),
         )  # fmt: skip
 
     def _entry(self, name: str | None) -> Function:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from ptxlab.emulate.program.addresses import PEER
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules.memcheck import MISALIGNED, READ_ONLY, judge, memory_map, space_of
-from ptxlab.emulate.runtime.state import LOCAL, PARAM, SHARED, SPACES, MemoryMap
+from ptxlab.emulate.rules.memcheck import FINE, MISALIGNED, READ_ONLY, judge, memory_map, space_of
+from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES, MemoryMap
 from ptxlab.errors import DeviceFault, UnsupportedInstruction
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def _why(
         return f"misaligned, the address must be a multiple of {size}"
     if verdict == READ_ONLY:
         return "the kernel's parameters are read-only" if where == PARAM else f"{live[index].name!r} is read-only"
+    if where == CLUSTER:
+        return _outside_cluster(launch, verdict, space_of(SPACES[space], address)[1], reach)
     if where == SHARED:
         return _outside_shared(program, space_of(SPACES[space], address)[1], reach)
     if where == LOCAL:
@@ -89,6 +92,16 @@ def _why(
     if where == PARAM:
         return f"the kernel's parameters take {program.param_size} bytes"
     return memory.describe(address, size)
+
+
+def _outside_cluster(launch: Launch, verdict: int, address: int, reach: MemoryMap) -> str:
+    rank, offset = address // PEER - 1, address % PEER
+    blocks, start, size = launch.cluster_blocks, reach.shared_start, reach.shared_size
+    if rank >= blocks:
+        return f"rank {rank} of the cluster, which has {blocks} {'block' if blocks == 1 else 'blocks'}"
+    if verdict == FINE:
+        return f"the block of rank {rank} in the cluster has exited, and its shared memory is gone with it"
+    return f"offset {offset:#x} in the block of rank {rank}, whose shared memory is {size} bytes at {start:#x}"
 
 
 def _outside_shared(program: Program, address: int, reach: MemoryMap) -> str:

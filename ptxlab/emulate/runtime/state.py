@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, boolean, i32, i64, u8, u32, u64
 
-GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)
+GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC, CLUSTER = range(7)
 SPACES = {
     "global": GLOBAL, "shared": SHARED, "local": LOCAL, "frame": LOCAL, "param": PARAM, "const": CONST,
-    "generic": GENERIC,
+    "generic": GENERIC, "cluster": CLUSTER,
 }  # fmt: skip
 """State spaces by name, numbered as the rules number them."""
 
@@ -51,6 +51,7 @@ class MemoryMap(Record):
     local_size: u64
     local_stride: u64  # bytes from one lane's local memory to the next's
     param_size: u64
+    cluster: u64  # CTAs of a cluster
 
 
 class Site(Record):
@@ -112,6 +113,8 @@ class Cta(Record, align=64):
     position: u64  # in the context's `order`: whose turn it is
     local: Pointer[u8]
     local_size: u64  # of all warps together
+    cluster: Pointer[u8]  # its `Cluster`
+    rank: u32  # in its cluster
     # of each barrier: threads that it waits for if told, warps that have arrived and gone on, votes for, votes
     bar_count: Array[u32] = array(16, align=64)
     bar_arrived: Array[u32] = array(16)
@@ -128,6 +131,15 @@ class Resident(Record):
     """A CTA that is resident: it has begun, or has room to begin in."""
 
     cta: Ref[Cta]
+
+
+class Cluster(Record):
+    """What the CTAs of a cluster share. A launch without clusters has clusters of one CTA."""
+
+    ctas: Pointer[Resident]  # by rank
+    count: u64
+    busy: u64  # CTAs that have not ended
+    idle: u64  # how many CTAs in a row have had a turn in which nobody could do anything but wait
 
 
 class Step(Record):
@@ -188,6 +200,10 @@ class Context(Record, align=64):
     block_x: u32
     block_y: u32
     block_z: u32
+    cluster_x: u32  # CTAs of a cluster
+    cluster_y: u32
+    cluster_z: u32
+    explicit_cluster: u32
     cta: Ref[Cta]  # the one at work
     slots: Pointer[Resident]
     slot_count: u64
@@ -231,6 +247,9 @@ class Warp(Record, align=64):
     met: u32  # lanes that have met and have not yet taken what they are given
     ended: u32  # bits: ends of threads that lanes have left by and for which the warp has not been counted
     carry: u32
+    cluster_arrived: u32  # lanes that have arrived at the barrier of the cluster, those whose arrival's phase is over,
+    cluster_passed: u32  # and those that wait there
+    cluster_waits: u32
     spins: u32  # lanes whose wait for an mbarrier failed and that do nothing but wait again (see `rules.spinning`)
     yes: u32  # what the last `bar.red` found
     asked: u32

@@ -88,7 +88,7 @@ def translate(t: Translator, code: Code) -> Step:
             write(w, out.astype(np.bool_) if what.action == WAIT else out)
         if check is not None and words:
             check.operated(w, code, addresses, state, words)
-        if spinning and failed and w.spaces.spins.stuck():
+        if spinning and failed and w.spaces.cluster.stuck():
             raise w.spaces.deadlock()
         return None
 

@@ -17,6 +17,7 @@ from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.rules.turns import forget, next_lane, smallest_goes
 from ptxlab.emulate.runtime.state import Turns
+from ptxlab.emulate.runtime.state import Warp as WarpRecord
 from ptxlab.emulate.step.access import Access, Spaces
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.isa.machine import Value
@@ -80,7 +81,7 @@ class Warp(Access):
     regs: one array a register, then the program's constants. An array in it is never written into, only replaced. pc:
     where the running part goes on. others: the parts that do not run. turns: who goes next. left: the ends of threads
     (code indices) that lanes have come to by a branch, and that the warp is not counted for yet. lanes: how many lanes
-    run. polled: since the warp last had its turn in the block it has read what others may change. arrived: the barrier
+    run. cluster: the record in which the rules keep which lanes are at the barrier of the cluster. polled: since the warp last had its turn in the block it has read what others may change. arrived: the barrier
     at which the whole warp waits. stopped: no part can run.
     """
 
@@ -96,6 +97,7 @@ class Warp(Access):
         self.others: list[Part] = []
         self.apart = False
         self.turns = Turns.new()
+        self.cluster = WarpRecord.new()
         self.left: set[int] = set()
         self.polled = False
         self.arrived = RUNS
@@ -144,9 +146,14 @@ class Warp(Access):
         self.apart = True
         return GONE
 
+    def lanes_in(self, bits: int) -> np.ndarray:
+        """A bit mask as an array of 32 truth values."""
+        return (np.uint32(bits) >> self.lane_id() & np.uint32(1)).astype(np.bool_)
+
     def resume(self) -> None:
         """Runs on after a barrier has opened."""
         self.stopped = False
+        self.arrived = RUNS
         self.pc = self.choose(GONE)
 
     def choose(self, pc: int) -> int:
@@ -203,8 +210,12 @@ class Warp(Access):
             if register == "%tid":
                 threads = self.warp * LANES + np.arange(LANES)
                 return unravel(threads, launch.block)[which].astype(np.uint32)
+            size, place = launch.cluster_size, unravel(self.block_index, launch.grid)
             value = {
-                "%ntid": launch.block, "%nctaid": launch.grid, "%ctaid": unravel(self.block_index, launch.grid),
+                "%ntid": launch.block, "%nctaid": launch.grid, "%ctaid": place, "%cluster_nctaid": size,
+                "%nclusterid": tuple(n // s for n, s in zip(launch.grid, size, strict=True)),
+                "%clusterid": tuple(n // s for n, s in zip(place, size, strict=True)),
+                "%cluster_ctaid": tuple(n % s for n, s in zip(place, size, strict=True)),
             }.get(register)  # fmt: skip
             if value is not None:
                 return self.const("i32", value[which])
@@ -220,11 +231,10 @@ class Warp(Access):
             return self.lane_id()
         total = program.dynamic_start + launch.shared
         fixed = {
-            "%warpid": self.warp, "%nwarpid": launch.warps, "%nsmid": 1, "%cluster_nctarank": 1,
+            "%warpid": self.warp, "%nwarpid": launch.warps, "%nsmid": 1,
+            "%cluster_nctarank": launch.cluster_blocks, "%cluster_ctarank": self.spaces.rank,
+            "%is_explicit_cluster": launch.cluster is not None,
             "%dynamic_smem_size": launch.shared, "%aggr_smem_size": total,
             "%total_smem_size": total - self.machine.program.shared_start,
         }  # fmt: skip
-        if register in ("%nclusterid", "%clusterid"):  # without clusters each block is a cluster of its own
-            return self.special(name.replace("cluster", "cta"))
-        ones = 1 if register == "%cluster_nctaid" else 0
-        return self.const(SPECIAL[name].lane, fixed.get(name, ones))
+        return self.const(SPECIAL[name].lane, fixed.get(name, 0))

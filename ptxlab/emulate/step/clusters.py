@@ -1,0 +1,67 @@
+"""The blocks of one cluster while they run, and the barrier between them, for the stepping engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ptxlab.emulate.rules import clusters
+from ptxlab.emulate.step.flow import CLUSTER_BARRIER
+from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.warp import Part
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.step.schedule import BlockRun
+    from ptxlab.emulate.step.warp import Warp
+
+class Cluster:
+    """The blocks of a cluster, by rank. idle: how many of them in a row have had a turn and could do nothing but wait.
+    A launch without clusters has clusters of one block."""
+
+    def __init__(self, machine: Any, blocks: list[BlockRun]) -> None:
+        self.machine, self.blocks, self.idle = machine, blocks, 0
+        for rank, block in enumerate(blocks):
+            block.cluster = block.spaces.cluster = self
+            block.spaces.rank = rank
+
+    @property
+    def busy(self) -> int:
+        """How many blocks have not ended."""
+        return sum(bool(block.running) for block in self.blocks)
+
+    def stuck(self) -> bool:
+        """Whether every thread of the cluster that could run spins on an mbarrier whose phase has not ended."""
+        return all(block.spins.stuck() for block in self.blocks)
+
+    def ended(self) -> None:
+        """A block has ended, and its shared memory is gone: nobody knows where it is any more."""
+        if len(self.blocks) > 1:
+            for block in self.blocks:
+                for warp in block.warps:
+                    warp.near.clear()
+
+    def open(self) -> None:
+        """Ends the phase of the barrier if all threads have arrived that have not exited, and lets those go on that
+        wait for a phase that is over."""
+        warps = [warp for block in self.blocks for warp in block.running]
+        for warp in warps:
+            warp.cluster.live = mask_bits(warp.live)
+        if all(clusters.arrived_all(warp.cluster) for warp in warps):
+            for warp in warps:
+                clusters.phase_over(warp.cluster)
+        for warp in warps:
+            if warp.cluster.cluster_waits and (going := clusters.open_for(warp.cluster)):
+                _go_on(warp, going)
+
+
+def _go_on(warp: Warp, going: int) -> None:
+    """Lanes of a warp wait no longer."""
+    for part in list(warp.others):
+        if part.wait is None or part.wait.barrier != CLUSTER_BARRIER or not mask_bits(part.mask) & going:
+            continue
+        lanes = part.mask & warp.lanes_in(going)
+        if (lanes != part.mask).any():
+            warp.others.append(Part(part.pc, part.mask & ~lanes, part.wait))
+            part.mask = lanes
+        part.wait = None
+    if warp.stopped:
+        warp.resume()
