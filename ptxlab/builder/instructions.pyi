@@ -551,6 +551,18 @@ class Instructions(Flow):
             Asks whether a generic address lies in a state space.
         """
 
+    def mapa(self, a: Register[T] | int | float, b: Any, *, space: bool = ..., type: Literal["u32", "u64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> T:
+        """mapa{.space}.type  d, a, b:u32
+            The address that a shared variable of this block has in block b (a rank) of the cluster: with
+            `.shared::cluster` an address of shared memory, else a generic one. Loads, stores, atomic operations and
+            arrivals at mbarriers take it.
+        """
+
+    def getctarank(self, a: Register[T] | int | float, *, space: bool = ..., type: Literal["u32", "u64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
+        """getctarank{.space}.type  d:u32, a
+            The rank of the block of the cluster that a shared address belongs to.
+        """
+
     def fma(self, a: Register[T] | int | float, b: Register[T] | int | float, c: Register[T] | int | float, *, type: Literal["f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2"] | type[Any] = ..., rnd: Literal["rn", "rz", "rm", "rp"] | bool = ..., ftz: bool = ..., sat: bool = ..., relu: bool = ..., oob: bool = ..., into: Any = ..., both: bool = ...) -> T:
         """fma.rnd{.ftz}{.sat}.f32  d, a, b, c
             Fused multiply-add: d = a*b + c, rounded once. The workhorse of every dot product: two flops in one
@@ -1391,17 +1403,6 @@ class Instructions(Flow):
     def tensormap(self, a: Ptr[Any] | Register[Any], b: Any = ..., c: Any = ..., *, replace: bool = ..., mode: bool = ..., field: Literal["global_address", "rank", "box_dim", "global_dim", "global_stride", "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"] = ..., space: Literal["global", "shared::cta"] = ..., b1024: bool = ..., type: Literal["b32", "b64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> None:
         """tensormap.replace.mode.field{.space}.b1024.type  [a]{, b:any}{, c:any}
             Changes a field of a tensor map in memory. The CPU machine does not run it yet.
-        """
-
-    def mapa(self, a: Register[T] | int | float, b: Any, *, space: bool = ..., type: Literal["u32", "u64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> T:
-        """mapa{.space}.type  d, a, b:u32
-            The address of the same shared variable in another block of the cluster. The CPU machine does not run it
-            yet.
-        """
-
-    def getctarank(self, a: Register[T] | int | float, *, space: bool = ..., type: Literal["u32", "u64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
-        """getctarank{.space}.type  d:u32, a
-            Which block of the cluster a shared address belongs to. The CPU machine does not run it yet.
         """
 
     def ld(self, a: Ptr[Any] | Register[Any], policy: Any = ..., *, weak: bool = ..., space: Literal["const", "global", "local", "param", "param::entry", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["ca", "cg", "cs", "lu", "cv"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., prefetch: Literal["L2::64B", "L2::128B", "L2::256B"] = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "acquire"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., global_: bool = ..., nc: bool = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> Any:

@@ -116,9 +116,8 @@ def _cluster(program: Program, grid: tuple[int, int, int], given: Sequence[int] 
     if min(size) < 1 or blocks > MOST_BLOCKS:
         raise LaunchError(f"cluster: a cluster has 1 to {MOST_BLOCKS} blocks, not {size}")
     if program.most_rank and blocks > program.most_rank:
-        raise LaunchError(
-            f"cluster: {program.name} takes at most {program.most_rank} blocks a cluster (.maxclusterrank), not {blocks}"
-        )
+        words = f"takes at most {program.most_rank} blocks a cluster (.maxclusterrank), not {blocks}"
+        raise LaunchError(f"cluster: {program.name} {words}")
     if any(n % s for n, s in zip(grid, size, strict=True)):
         raise LaunchError(f"cluster: the grid {grid} is not a multiple of the cluster {size}")
     return size

@@ -90,11 +90,12 @@ def _mbarrier(
     what: str, operands: str, does: Action, version: tuple[int, int], sm: int, orders: tuple[str, ...] = ()
 ) -> None:
     """An mbarrier operation, and the same with an explicit order and scope where it has one."""
-    op(f"mbarrier.{what}{{.space}}.b64  {operands}", _MBARRIER, space=_CLUSTER if "arrive" in what or "_tx" in what else _SHARED,
+    spaces = _CLUSTER if "arrive" in what or "_tx" in what else _SHARED
+    op(f"mbarrier.{what}{{.space}}.b64  {operands}", _MBARRIER, space=spaces,
        does=does, group=AsyncGroup.MBARRIER, version=version, sm=sm)  # fmt: skip
     if orders:
         op(f"mbarrier.{what}.order.scope{{.space}}.b64  {operands}", _MBARRIER, order=orders, scope=("cta", "cluster"),
-           space=_SHARED if "wait" in what else _CLUSTER, does=does, group=AsyncGroup.MBARRIER, version=(8, 0), sm=90,
+           space=spaces, does=does, group=AsyncGroup.MBARRIER, version=(8, 0), sm=90,
            needs={"relaxed": ((8, 6), 90)})  # fmt: skip
 
 

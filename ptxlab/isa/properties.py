@@ -155,7 +155,11 @@ def properties_of(form: Form) -> Properties:
         converges=converges,
         aligned=bool(form.aligned) or (barrier and all(slot.name != "aligned" for slot in entry.slots)),
         jumps=action in _JUMPS,
-        ends_block=action in _JUMPS or ends or barrier or action is Action.WARP_BARRIER or (cluster and bool(form.wait)),
+        ends_block=action in _JUMPS
+        or ends
+        or barrier
+        or action is Action.WARP_BARRIER
+        or (cluster and bool(form.wait)),
         falls_through=not ends and action not in (Action.BRANCH, Action.INDEXED_BRANCH),
         waits=converges or ((barrier or cluster) and not form.arrive) or action in _WAITS,
         orders=strong if action is Action.LOAD else kind in _ORDERING_KINDS or writes or converges,

@@ -188,7 +188,9 @@ def _check_limits(
     target.check_block(block)
     target.check_shared(plan.static_shared, shared)
     if cluster is not None and target.number < FIRST_WITH_CLUSTERS:
-        raise LaunchError(f"cluster: {target.name} has no clusters, sm_{FIRST_WITH_CLUSTERS} is the first that has them")
+        raise LaunchError(
+            f"cluster: {target.name} has no clusters, sm_{FIRST_WITH_CLUSTERS} is the first that has them"
+        )
 
 
 def _check_loads(module: Module, function: Function, arch: str | None) -> None:

@@ -36,6 +36,7 @@ from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
+from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.runtime.counters import collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
@@ -56,7 +57,7 @@ _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 class Slot:
     """What one CTA at work needs: its record, its warps' states, shared and local memory."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, mates: Pointer[Mates] | None, rank: int) -> None:
         launch, each = run.launch, 32 * run.program.local_stride
         self.cta = Cta.new()
         states = zeroed(run.built.state_size * launch.warps)
@@ -65,7 +66,7 @@ class Slot:
         self.cta.shared, self.cta.shared_size = Pointer(self.shared), run.shared_size
         self.cta.states = Pointer(states)
         self.cta.local, self.cta.local_size = Pointer(local), local.size
-        self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size)
+        self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size, mates, rank)
         warps = self.warps = states.reshape(launch.warps, -1)[:, : Warp.size].view(Warp.dtype)[:, 0]
         """The warps' states without their registers, a numpy array of records."""
         x, y, _ = launch.block
@@ -136,8 +137,9 @@ class Worker:
         cluster, ctas = Cluster.new(), Resident.many(size)
         self.clusters.append(cluster)
         cluster.ctas, cluster.count = ctas, size
+        mates = Mates.many(1) if size > 1 else None
         for rank in range(size):
-            slot = Slot(run)
+            slot = Slot(run, mates, rank)
             self.slots.append(slot)
             context.slots[first + rank].cta = ctas[rank].cta = slot.cta
             slot.cta.cluster, slot.cta.rank = Pointer(cluster.buffer), rank

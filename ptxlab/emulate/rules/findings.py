@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.rules.instructions import wide
@@ -107,7 +107,7 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
         second = _party(program, launch, other, note.other_block, note.other_warp, note.other_lane)
     space, where = _where(program, memory, code, note.address)
     return Finding(
-        check, _sentence(program, note, code, other, space), kind, first, second, space,
+        check, _sentence(program, launch, note, code, other, space), kind, first, second, space,
         note.address if space else None, where, note.value if note.kind in (COUNTS, SOURCE, RANGE) else None,
         note.count,
     )  # fmt: skip
@@ -158,6 +158,9 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
         return "local", f"local memory, byte {offset}"
     if 0 <= address - SHARED_WINDOW < WINDOW_SIZE or address < WINDOW_SIZE:
         offset = address - SHARED_WINDOW if address >= SHARED_WINDOW else address
+        if offset >= PEER:
+            space, place = _where(program, memory, code, offset % PEER)
+            return space, f"{place}, of the block of rank {offset // PEER - 1} in the cluster"
         before = [v for v in program.shared_names if v[1] <= offset < v[1] + max(v[2], 1)]
         if before:
             name, at, size = max(before, key=lambda v: v[1])
@@ -171,6 +174,10 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
     return "global", f"global memory, {memory.describe(address)}"
 
 
+_ACROSS = (
+    "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread covers what others of "
+    "its block did only if a barrier lies between"
+)
 _HAZARD = {
     RAW: "reads what another thread writes, and nothing makes the read come after the write",
     WAR: "overwrites what another thread reads, and nothing makes the write come after the read",
@@ -189,7 +196,9 @@ _MBARRIERS = {
 }
 
 
-def _sentence(program: Program, note: Note, code: Code, other: Code | None, space: str) -> str:
+def _sentence(
+    program: Program, launch: Launch, note: Note, code: Code, other: Code | None, space: str
+) -> str:  # fmt: skip
     kind, memory = note.kind, f"{space} memory" if space else "memory"
     if kind == UNINITIALISED:
         return f"a thread reads {memory} that nobody has written"
@@ -199,10 +208,7 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
         return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:
         if note.block != note.other_block:
-            advice = _cause(program, note) or (
-                "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread covers "
-                "what others of its block did only if a barrier lies between"
-            )
+            advice = _cause(program, note) or _in_cluster(program, launch, note) or _ACROSS
         elif note.warp == note.other_warp:
             advice = "they are lanes of one warp: bar.warp.sync between the two would order them"
         else:
@@ -258,6 +264,18 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
             f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
         )
     return _MBARRIERS[kind].format(phase=note.value)
+
+
+def _in_cluster(program: Program, launch: Launch, note: Note) -> str:
+    """What would order two threads of one cluster that race; "" where they are of two clusters."""
+    places = (unravel(block, launch.grid) for block in (note.block, note.other_block))
+    one, other = ([n // s for n, s in zip(place, launch.cluster_size, strict=True)] for place in places)
+    if one != other:
+        return ""
+    return (
+        "they are of two blocks of a cluster: barrier.cluster.arrive and barrier.cluster.wait between the two would "
+        "order them"
+    )
 
 
 def _cause(program: Program, note: Note) -> str:

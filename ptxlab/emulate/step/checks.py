@@ -128,6 +128,9 @@ class Checker:
                 look.append(self._at_meeting(code))
             if self.race:
                 look.append(self._meets(code))
+        elif code.action is Action.CLUSTER_BARRIER:
+            if self.race:
+                look.append(self._at_cluster_barrier(code))
         elif releases(code) and self.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
@@ -159,6 +162,18 @@ class Checker:
             return step(w)
 
         return run
+
+    def _at_cluster_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        assert code.form is not None
+        arrives, released = bool(code.form.arrive), code.form.order != "relaxed"
+
+        def look(w: Warp, mask: np.ndarray) -> None:
+            if arrives:
+                races.cluster_arrived(w.spaces.check.record, w.warp, released)
+            else:
+                races.cluster_waited(w.spaces.check.record, w.warp)
+
+        return look
 
     def _follow(self, flow: Flow, code: Code) -> Callable[[Warp, np.ndarray], None]:
         """What an instruction does to the registers that are followed."""

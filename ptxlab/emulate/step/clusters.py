@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.rules import clusters
+from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.step.flow import CLUSTER_BARRIER
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import Part
@@ -12,6 +13,7 @@ from ptxlab.emulate.step.warp import Part
 if TYPE_CHECKING:
     from ptxlab.emulate.step.schedule import BlockRun
     from ptxlab.emulate.step.warp import Warp
+
 
 class Cluster:
     """The blocks of a cluster, by rank. idle: how many of them in a row have had a turn and could do nothing but wait.
@@ -22,6 +24,11 @@ class Cluster:
         for rank, block in enumerate(blocks):
             block.cluster = block.spaces.cluster = self
             block.spaces.rank = rank
+        if len(blocks) > 1 and machine.checker is not None:
+            mates = Mates.many(1)
+            for rank, block in enumerate(blocks):
+                assert block.check is not None
+                block.check.in_cluster(mates, rank)
 
     @property
     def busy(self) -> int:

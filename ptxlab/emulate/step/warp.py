@@ -81,8 +81,9 @@ class Warp(Access):
     regs: one array a register, then the program's constants. An array in it is never written into, only replaced. pc:
     where the running part goes on. others: the parts that do not run. turns: who goes next. left: the ends of threads
     (code indices) that lanes have come to by a branch, and that the warp is not counted for yet. lanes: how many lanes
-    run. cluster: the record in which the rules keep which lanes are at the barrier of the cluster. polled: since the warp last had its turn in the block it has read what others may change. arrived: the barrier
-    at which the whole warp waits. stopped: no part can run.
+    run. cluster: the record in which the rules keep which lanes are at the barrier of the cluster. polled: since the
+    warp last had its turn in the block it has read what others may change. arrived: the barrier at which the whole warp
+    waits. stopped: no part can run.
     """
 
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
@@ -148,7 +149,8 @@ class Warp(Access):
 
     def lanes_in(self, bits: int) -> np.ndarray:
         """A bit mask as an array of 32 truth values."""
-        return (np.uint32(bits) >> self.lane_id() & np.uint32(1)).astype(np.bool_)
+        lanes: np.ndarray = (np.uint32(bits) >> self.lane_id() & np.uint32(1)).astype(np.bool_)
+        return lanes
 
     def resume(self) -> None:
         """Runs on after a barrier has opened."""
