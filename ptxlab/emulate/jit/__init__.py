@@ -94,7 +94,6 @@ class Worker:
     def __init__(self, run: Run) -> None:
         launch, program, built = run.launch, run.program, run.built
         self.slots: list[Slot] = []
-        self.clusters: list[Cluster] = []
         self.sites = zeroed(Site.size * built.sites)
         self.counts = np.zeros(len(program.blocks), Executions.dtype)
         self.rest = np.zeros(len(program.codes), Executions.dtype)
@@ -134,15 +133,14 @@ class Worker:
     def add_slots(self, run: Run) -> None:
         """Room for the CTAs of one more cluster, which is the next to run."""
         first, context, size = len(self.slots), self.context, run.launch.cluster_blocks
-        cluster, ctas = Cluster.new(), Resident.many(size)
-        self.clusters.append(cluster)
-        cluster.ctas, cluster.count = ctas, size
+        cluster = Cluster.new()
+        cluster.first, cluster.count = first, size
         mates = Mates.many(1) if size > 1 else None
         for rank in range(size):
             slot = Slot(run, mates, rank)
             self.slots.append(slot)
-            context.slots[first + rank].cta = ctas[rank].cta = slot.cta
-            slot.cta.cluster, slot.cta.rank = Pointer(cluster.buffer), rank
+            context.slots[first + rank].cta = slot.cta
+            slot.cta.cluster, slot.cta.rank = cluster, rank
         context.cta = self.slots[first].cta
         context.slot, context.slot_count = first, first + size
         self.sites[:] = 0  # a site knows no allocation yet

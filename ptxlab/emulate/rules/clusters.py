@@ -89,7 +89,7 @@ def try_to_open(context: Context, cluster: Cluster) -> boolean:
     Whether it did."""
     some = False
     for rank in range(cluster.count):
-        cta = cluster.ctas[rank].cta
+        cta = context.slots[cluster.first + rank].cta
         if cta.active != 0:
             for k in range(context.warps):
                 warp = _warp(context, cta, k)
@@ -99,7 +99,7 @@ def try_to_open(context: Context, cluster: Cluster) -> boolean:
                     some = True
     if some:
         for rank in range(cluster.count):
-            cta = cluster.ctas[rank].cta
+            cta = context.slots[cluster.first + rank].cta
             if cta.active != 0:
                 for k in range(context.warps):
                     phase_over(_warp(context, cta, k))

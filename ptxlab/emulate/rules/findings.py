@@ -175,8 +175,8 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
 
 
 _ACROSS = (
-    "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread covers what others of "
-    "its block did only if a barrier lies between"
+    "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread covers what others "
+    "of its block did only if a barrier lies between"
 )
 _HAZARD = {
     RAW: "reads what another thread writes, and nothing makes the read come after the write",

@@ -24,7 +24,6 @@ from ptxlab.emulate.runtime.state import (
     PARAM,
     SHARED,
     Allocation,
-    Cluster,
     Context,
     Cta,
     MemoryMap,
@@ -187,7 +186,7 @@ def resolve(
         room = memory.shared_size
         owner = cta
         if where == CLUSTER:
-            owner = cta.cluster.cast(Cluster)[0].ctas[index].cta
+            owner = context.slots[cta.cluster.first + index].cta
             if owner.active == 0:
                 return None
         host = owner.shared

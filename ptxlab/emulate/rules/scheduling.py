@@ -88,10 +88,10 @@ def run_grid(context: Context) -> u32:
         if context.cta.active == 0:
             if context.stop[0] != 0:
                 return STOPPED
-            if context.cta.cluster.cast(Cluster)[0].busy == 0:
+            if context.cta.cluster.busy == 0:
                 ticket = atomic("add", context.next, 0, 1)
                 if ticket < context.total:
-                    begin_cluster(context, context.cta.cluster.cast(Cluster)[0], ticket)
+                    begin_cluster(context, context.cta.cluster, ticket)
                 elif not next_resident(context):
                     return DONE
             else:
@@ -135,7 +135,7 @@ def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
     cluster.idle = 0
     for rank in range(cluster.count):
         linear = number if cluster.count == 1 else clusters.block_of(context, number, rank)
-        begin(context, cluster.ctas[rank].cta, linear)
+        begin(context, context.slots[cluster.first + rank].cta, linear)
 
 
 @rule
@@ -290,7 +290,7 @@ def end_round(context: Context, cta: Cta) -> u32:
                 waiting += 1
             used |= bits(load_row(warp.bar) != 0)
         free = free | warp.live & ~(warp.wait | warp.spins)
-    cluster = cta.cluster.cast(Cluster)[0]
+    cluster = cta.cluster
     if alive == 0:
         cta.active = 0
         cluster.busy -= 1

@@ -99,6 +99,15 @@ class Found(Record):
     at: u64  # bytes from the start of the allocation
 
 
+class Cluster(Record):
+    """What the CTAs of a cluster share. A launch without clusters has clusters of one CTA."""
+
+    first: u64  # which of the context's resident CTAs is that of rank 0; the others follow
+    count: u64
+    busy: u64  # CTAs that have not ended
+    idle: u64  # how many CTAs in a row have had a turn in which nobody could do anything but wait
+
+
 class Cta(Record, align=64):
     """What the warps of a CTA share."""
 
@@ -113,7 +122,7 @@ class Cta(Record, align=64):
     position: u64  # in the context's `order`: whose turn it is
     local: Pointer[u8]
     local_size: u64  # of all warps together
-    cluster: Pointer[u8]  # its `Cluster`
+    cluster: Ref[Cluster]
     rank: u32  # in its cluster
     # of each barrier: threads that it waits for if told, warps that have arrived and gone on, votes for, votes
     bar_count: Array[u32] = array(16, align=64)
@@ -131,15 +140,6 @@ class Resident(Record):
     """A CTA that is resident: it has begun, or has room to begin in."""
 
     cta: Ref[Cta]
-
-
-class Cluster(Record):
-    """What the CTAs of a cluster share. A launch without clusters has clusters of one CTA."""
-
-    ctas: Pointer[Resident]  # by rank
-    count: u64
-    busy: u64  # CTAs that have not ended
-    idle: u64  # how many CTAs in a row have had a turn in which nobody could do anything but wait
 
 
 class Step(Record):
