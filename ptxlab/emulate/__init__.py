@@ -50,7 +50,7 @@ def execute(
     trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step.machine`).
     Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped.
     """
-    program = lower(module, entry, arch, apart="initcheck" in checks)
+    program = lower(module, entry, arch, shared_gaps="initcheck" in checks)
     launch = Launch(
         grid=_three(grid), block=_three(block), params=params, shared=shared, budget=budget, workers=workers,
         seed=None if seed is None else int(seed), checks=tuple(checks), counters=counters, trace=trace,

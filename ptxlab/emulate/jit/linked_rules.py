@@ -36,10 +36,10 @@ Functions = tuple[rulecode.Function, ...]
 
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, diverging.meet_waiting,
-    turns.go_on, clusters.arrive, clusters.wait,
-    mbarriers.operate, *copies.COPY.values(), matrix_access.find, matrix_access.mark, halves.widened,
-    halves.narrowed,
+    memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.sync_lanes,
+    diverging.sync_waiting, turns.go_on, clusters.arrive, clusters.wait, mbarriers.operate,
+    *copies.COPY.values(), matrix_access.find,
+    matrix_access.mark, halves.widened, halves.narrowed,
 )  # fmt: skip
 """Of every build."""
 COUNTERS: Functions = (
@@ -51,8 +51,9 @@ CHECKS: Functions = (
     barrier_checks.arrived,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
-    races.fence, races.publish, races.acquire, races.cluster_arrived, races.cluster_waited,
-    races.together, races.meet, races.arrived, races.storing, races.stored,
+    races.fence, races.publish, races.acquire, races.cluster_arrived,
+    races.cluster_waited, races.sync_warp, races.sync_lanes, races.arrived, races.storing,
+    races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses,
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.stored, initcheck.overruns,

@@ -1,4 +1,5 @@
-"""Registers while code is emitted: which value each holds, and what of it must still be stored in the warp's state."""
+"""Registers in compiled code: where they lie behind a warp's state, which value each holds while code is emitted, and
+what of it must still be stored there."""
 
 from __future__ import annotations
 
@@ -6,10 +7,28 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.values import LLVM, Value
+from ptxlab.emulate.jit.values import BITS, LLVM, Value
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.runtime.state import Warp
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
+
+
+class RegisterFile:
+    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where not uniform), and its size."""
+
+    def __init__(self, program: Program, uniform: list[bool]) -> None:
+        at = Warp.size
+        self.vector, self.scalar = [], []
+        for register in program.registers:
+            self.vector.append(at)
+            size = 4 if register.lane == "i1" else 4 * BITS[register.lane]
+            at += -(-size // 64) * 64
+        for register in program.registers:
+            self.scalar.append(at if uniform[register.index] else 0)
+            at += 8 if uniform[register.index] else 0
+        self.size = -(-at // 128) * 128
 
 
 class Registers(Part):

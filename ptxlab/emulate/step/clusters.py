@@ -8,7 +8,7 @@ from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.step.flow import CLUSTER_BARRIER
 from ptxlab.emulate.step.lanes import mask_bits
-from ptxlab.emulate.step.warp import Part
+from ptxlab.emulate.step.warp import LaneGroup
 
 if TYPE_CHECKING:
     from ptxlab.emulate.step.schedule import BlockRun
@@ -62,13 +62,13 @@ class Cluster:
 
 def _go_on(warp: Warp, going: int) -> None:
     """Lanes of a warp wait no longer."""
-    for part in list(warp.others):
-        if part.wait is None or part.wait.barrier != CLUSTER_BARRIER or not mask_bits(part.mask) & going:
+    for group in list(warp.others):
+        if group.wait is None or group.wait.barrier != CLUSTER_BARRIER or not mask_bits(group.mask) & going:
             continue
-        lanes = part.mask & warp.lanes_in(going)
-        if (lanes != part.mask).any():
-            warp.others.append(Part(part.pc, part.mask & ~lanes, part.wait))
-            part.mask = lanes
-        part.wait = None
+        lanes = group.mask & warp.lanes_in(going)
+        if (lanes != group.mask).any():
+            warp.others.append(LaneGroup(group.pc, group.mask & ~lanes, group.wait))
+            group.mask = lanes
+        group.wait = None
     if warp.stopped:
         warp.resume()
