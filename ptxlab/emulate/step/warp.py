@@ -232,10 +232,14 @@ class Warp(Access):
         if name == "%laneid":
             return self.lane_id()
         total = program.dynamic_start + launch.shared
-        fixed = {
-            "%warpid": self.warp, "%nwarpid": launch.warps, "%nsmid": 1,
+        in_cluster = {
             "%cluster_nctarank": launch.cluster_blocks, "%cluster_ctarank": self.spaces.rank,
             "%is_explicit_cluster": launch.cluster is not None,
+        }  # fmt: skip
+        if name in in_cluster:
+            return self.const(SPECIAL[name].lane, in_cluster[name])
+        fixed = {
+            "%warpid": self.warp, "%nwarpid": launch.warps, "%nsmid": 1,
             "%dynamic_smem_size": launch.shared, "%aggr_smem_size": total,
             "%total_smem_size": total - self.machine.program.shared_start,
         }  # fmt: skip
