@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ptxlab.emulate.program import layout
@@ -256,6 +257,10 @@ class Lowering(Names):
                 f"{found.opcode} takes {needed} operands, found {len(given)}", line=line, source=self.text(line),
                 column=instruction.column, file=self.module.file, syntax=found.op.syntax,
             )  # fmt: skip
+        place: model.Vector | None = None
+        for k, operand in enumerate(given):
+            if found.tensor and isinstance(operand, model.Address) and operand.extra:  # `[map, {x, y}]`
+                (place,), given[k] = operand.extra, replace(operand, extra=())
         dests: list[Reg | Group | None] = []
         sources: list[Source | None] = []
         second: model.Operand | None = None
@@ -293,6 +298,9 @@ class Lowering(Names):
             else:
                 sources.append(resolved)
                 code.source_types += (type_,)
+        if place is not None:
+            sources.append(Group(tuple(self.operand(e, scope, routine, line) for e in place.elements)))
+            code.source_types += ("any",)
         code.dests, code.sources = tuple(dests), tuple(sources)
         if found.op.does is Action.MOVE and found.b128 and split(self, code):
             return

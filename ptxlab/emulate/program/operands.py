@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Reg, Register, Source, Special, Symbol
 from ptxlab.isa import types
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import Action, AsyncGroup
 
 
 def misfit(code: Code, registers: Sequence[Register]) -> str:
@@ -85,7 +85,7 @@ def _lane(operand: Reg, registers: Sequence[Register]) -> str:
 def _not_int(code: Code, operand: Source | None) -> str:
     if operand is None or (isinstance(operand, Literal) and operand.kind == "int"):
         legal = (16,) if code.form.cg else (4, 8, 16)  # past L1 go whole 16 bytes only
-        if operand is not None and code.action is Action.COPY and operand.value not in legal:
+        if operand is not None and code.action is Action.COPY and code.properties.group is AsyncGroup.CP_ASYNC and operand.value not in legal:
             return f"{code.form.opcode} copies {' or '.join(map(str, legal))} bytes, not {operand.value}"
         return ""
     return f"{code.form.opcode} needs a whole number here"

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import clusters
+from ptxlab.emulate.rules.bulk import complete_all
 from ptxlab.emulate.rules.records import Mates
+from ptxlab.emulate.runtime.transfers import Queue
 from ptxlab.emulate.step.flow import CLUSTER_BARRIER
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import LaneGroup
@@ -15,12 +22,25 @@ if TYPE_CHECKING:
     from ptxlab.emulate.step.warp import Warp
 
 
+@dataclass
+class BulkContext:
+    """What the rules of bulk copies ask of a worker's context."""
+
+    checked: bool = False
+
+
 class Cluster:
     """The blocks of a cluster, by rank. idle: how many of them in a row have had a turn and could do nothing but wait.
     A launch without clusters has clusters of one block."""
 
     def __init__(self, machine: Any, blocks: list[BlockRun]) -> None:
         self.machine, self.blocks, self.idle = machine, blocks, 0
+        self.context: Any = BulkContext()
+        self.queue = Queue.new() if machine.bulk else None
+        if self.queue is not None:
+            threads = LANES * machine.launch.warps
+            self.queue.committed = Pointer(np.zeros(threads * len(blocks), np.uint32))
+            self.queue.threads = threads
         for rank, block in enumerate(blocks):
             block.cluster = block.spaces.cluster = self
             block.spaces.rank = rank
@@ -39,8 +59,13 @@ class Cluster:
         """Whether every thread of the cluster that could run spins on an mbarrier whose phase has not ended."""
         return all(block.spins.stuck() for block in self.blocks)
 
+    def perform(self) -> bool:
+        """Bulk copies that are still on their way are performed. Whether there were any."""
+        return self.queue is not None and complete_all(self.context, self.queue)
+
     def ended(self) -> None:
         """A block has ended, and its shared memory is gone: nobody knows where it is any more."""
+        self.perform()
         if len(self.blocks) > 1:
             for block in self.blocks:
                 for warp in block.warps:
