@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES, ENGINES, REGISTERS, kernel, run
+from emulate_programs import ALL_CHECKS, DEVICES, ENGINES, REGISTERS, kernel, run
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault, LaunchError
@@ -186,7 +186,8 @@ DONE:
     barrier.cluster.wait;
     """
     x = np.arange(100, 164, dtype=np.uint32)
-    out, _ = run(engine, program(body), threads=32, blocks=4, x=x, cluster=(4,))
+    out, report = run(engine, program(body), threads=32, blocks=4, x=x, cluster=(4,), checks=ALL_CHECKS)
+    assert not report.findings
     assert out.reshape(4, 32).tolist() == [x[:32].tolist(), [0] * 32, x[:32].tolist(), x[:32].tolist()]
 
 
@@ -220,7 +221,8 @@ def test_values_for_another_block(engine: str) -> None:
     barrier.cluster.arrive;
     barrier.cluster.wait;
     """
-    out, _ = run(engine, program(body), threads=32, blocks=2, cluster=(2,))
+    out, report = run(engine, program(body), threads=32, blocks=2, cluster=(2,), checks=ALL_CHECKS)
+    assert not report.findings
     wanted = [(41 * 10000 + 4100 + 15)] * 32 + [(40 * 10000 + 4000 + 15)] * 32
     assert out.tolist() == wanted
 
@@ -230,7 +232,7 @@ FAULTS = {
              f"{LOAD}: its size must be a multiple of 16 bytes and not 0, found 24"),
     "source": (f"{LOAD} [%r5], [%rd2+8], 32, [%r6];", "misaligned, the address must be a multiple of 16"),
     "end": (f"{LOAD} [%r5], [%rd2], 512, [%r6];",
-            "byte 0 of 'x'; the access ends 256 bytes past its end"),
+            "; the access ends 256 bytes past its end"),
     "mbarrier": (f"{LOAD} [%r5], [%rd2], 32, [%r5];", f"{LOAD}: the mbarrier has not been initialised"),
     "target": (f"{LOAD} [%r5+16384], [%rd2], 32, [%r6];",
                "the block's shared memory is 16392 bytes at 0x400"),
@@ -256,6 +258,67 @@ def test_a_deadlock_says_how_many_bytes_are_missing(engine: str) -> None:
     with pytest.raises(DeviceFault) as stopped:
         run(engine, program(body), threads=32)
     assert "the mbarrier at 'bar', which has not ended: 128 bytes missing" in stopped.value.message
+
+
+# -- what the checks say -----------------------------------------------------------------------------------------------
+
+PIPELINE = f"""
+    @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 128;
+    @!%p1 {LOAD} [%r5], [%rd2], 128, [%r6];
+    {{between}}
+    {WAIT}
+    shl.b32 %r7, %r1, 2;
+    add.u32 %r7, %r7, %r5;
+    ld.shared.u32 %r8, [%r7];
+    st.shared.u32 [%r7], %r8;
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+    @%p1 bra DONE;
+    {STORE} [%rd1], [%r5], 128;
+    cp.async.bulk.commit_group;
+    {{store}}
+    cp.async.bulk.wait_group.read 0;
+    {{behind}}
+    cp.async.bulk.wait_group 0;
+DONE:
+"""
+BULK_READ = "a thread reads what a bulk copy is still moving: first comes a wait for the mbarrier that counts its bytes"
+PLANTED = {
+    "read before the wait": ("between", "ld.shared.u32 %r9, [%r5];", BULK_READ),
+    "written before the wait": ("between", "st.shared.u32 [%r5], %r1;", BULK_READ.replace("reads", "overwrites")),
+    "source overwritten": (
+        "store", "st.shared.u32 [%r5], %r1;",
+        "a thread overwrites what a bulk copy is still moving: first comes cp.async.bulk.commit_group and "
+        "wait_group.read, by the thread that started it"),
+}  # fmt: skip
+SILENT = {
+    "nothing": ("store", ""),
+    "another place": ("between", "mov.u32 %r20, 5;\n    @!%p1 st.shared.u32 [%r5+4096], %r20;"),
+    "source read": ("store", "ld.shared.u32 %r9, [%r5];"),
+    "source overwritten after the wait": ("behind", "st.shared.u32 [%r5], %r1;"),
+}
+
+
+def pipeline(place: str, line: str) -> str:
+    return program(PIPELINE.format(**{"between": "", "store": "", "behind": ""} | {place: line}))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_bugs(engine: str, name: str) -> None:
+    place, line, message = PLANTED[name]
+    checks = ("memcheck", "synccheck")
+    _, report = run(engine, pipeline(place, line), threads=32, x=np.arange(64, dtype=np.uint32), checks=checks)
+    assert [found.message for found in report.findings] == [message]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", SILENT)
+def test_silent_twins(engine: str, name: str) -> None:
+    text = pipeline(*SILENT[name])
+    out, report = run(engine, text, threads=32, x=np.arange(64, dtype=np.uint32), checks=ALL_CHECKS)
+    assert not report.findings
+    assert out.tolist() == list(range(32))
 
 
 # -- tiles -------------------------------------------------------------------------------------------------------------

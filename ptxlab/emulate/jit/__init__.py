@@ -122,6 +122,10 @@ class Worker:
             context.check, context.checked = Pointer(run.checks.record.buffer), True
         context.combine = run.reductions.address
         if run.callback is not None:
+            context.issued, context.completed = (
+                ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (run.callback.issued, run.callback.completed)
+            )
+        if run.callback is not None:
             context.phases = run.callback.address
         context.grid_x, context.grid_y, context.grid_z = launch.grid
         context.block_x, context.block_y, context.block_z = launch.block

@@ -72,6 +72,8 @@ def operation(code: Code) -> Operation:
     form, action = code.form, code.action
     if action is Action.COPIES_ARRIVE:  # without .noinc this arrival has just been added to the pending ones
         return Operation(UPDATE, arrivals=int(bool(form.noinc)))
+    if action in (Action.COPY, Action.COPY_REDUCE):  # a bulk copy reports its bytes
+        return Operation(UPDATE, bytes="-size")
     if action is Action.MBARRIER_INIT:
         return Operation(INIT, arrivals="count")
     if action is Action.MBARRIER_INVALIDATE:
