@@ -126,6 +126,7 @@ __all__ = [
     "PtxSyntaxError",
     "PtxlabError",
     "TargetError",
+    "TensorMap",
     "Trace",
     "TraceError",
     "UnavailableError",

@@ -2,9 +2,9 @@
 
     pl.launch(kernel, grid, block, pl.TensorMap(k, box=(64, 64), swizzle=128), out)
 
-The kernel has a parameter `.param .align 64 .b8 name[128]` for it, and takes its address. The array is copied in and back
-like any other; given to another parameter as well, it is the same memory there. Shapes and boxes are in numpy's order,
-the innermost dimension last; the coordinates in PTX are in the opposite one.
+The kernel has a parameter `.param .align 64 .b8 name[128]` for it, and takes its address. The array is copied in and
+back like any other; given to another parameter as well, it is the same memory there. Shapes and boxes are in numpy's
+order, the innermost dimension last; the coordinates in PTX are in the opposite one.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ BYTES = 128
 class TensorMap:
     """A tensor in global memory, and the tile of it that one copy moves.
 
-    array: a numpy array, or a device buffer. box: how many elements of each dimension a tile spans. swizzle: 0, 32, 64 or
-    128 bytes. fill: "zeros" or "nan", which stands for elements outside of the tensor. steps: element strides; 2 takes
-    every second element of a dimension of the box. lower, upper: of im2col, the corners of the bounding box of the
-    dimensions between the first (images) and the last (channels); the box is then (pixels per column, channels per
+    array: a numpy array, or a device buffer. box: how many elements of each dimension a tile spans. swizzle: 0, 32, 64
+    or 128 bytes. fill: "zeros" or "nan", which stands for elements outside of the tensor. steps: element strides; 2
+    takes every second element of a dimension of the box. lower, upper: of im2col, the corners of the bounding box of
+    the dimensions between the first (images) and the last (channels); the box is then (pixels per column, channels per
     pixel).
     """
 

@@ -115,7 +115,9 @@ def test_groups_are_waited_for_in_order(engine: str) -> None:
     st.global.u32 [%rd1+68], %r11;
     st.global.u32 [%rd1+72], %r12;
 DONE:
-    """.replace("{7, 7, 7, 7}", "{%r20, %r20, %r20, %r20}").replace("@%p1 bra DONE;", "@%p1 bra DONE;\n mov.u32 %r20, 7;")
+    """.replace("{7, 7, 7, 7}", "{%r20, %r20, %r20, %r20}").replace(
+        "@%p1 bra DONE;", "@%p1 bra DONE;\n mov.u32 %r20, 7;"
+    )
     out, _ = run(engine, program(body), threads=32)
     assert out[:12].tolist() == [7] * 12
     assert out[16:19].tolist() == [7, 0, 7]
@@ -137,7 +139,7 @@ REDUCTIONS = {
     "add.u32": (np.uint32, np.add), "min.s32": (np.int32, np.minimum), "max.u64": (np.uint64, np.maximum),
     "and.b32": (np.uint32, np.bitwise_and), "xor.b64": (np.uint64, np.bitwise_xor), "add.f32": (np.float32, np.add),
     "add.f64": (np.float64, np.add), "add.noftz.f16": (np.float16, np.add), "max.f16": (np.float16, np.maximum),
-    "inc.u32": (np.uint32, lambda a, b: np.where(a >= b, 0, a + 1)),
+    "min.s64": (np.int64, np.minimum), "inc.u32": (np.uint32, lambda a, b: np.where(a >= b, 0, a + 1)),
 }  # fmt: skip
 
 
@@ -225,6 +227,94 @@ def test_values_for_another_block(engine: str) -> None:
     assert not report.findings
     wanted = [(41 * 10000 + 4100 + 15)] * 32 + [(40 * 10000 + 4000 + 15)] * 32
     assert out.tolist() == wanted
+
+
+NEIGHBOUR = {
+    "add.u32": np.add, "min.u32": np.minimum, "and.b32": np.bitwise_and,
+    "inc.u32": lambda a, b: np.where(a >= b, 0, a + 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", NEIGHBOUR)
+def test_copies_and_reductions_into_the_other_block(engine: str, name: str) -> None:
+    """Bytes, reduced bytes, a value and a reduced value, each counted by the other block's mbarrier."""
+    to = "shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
+    body = f"""
+    mov.u32 %r20, %cluster_ctarank;
+    xor.b32 %r21, %r20, 1;
+    @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 264;
+    mad.lo.u32 %r22, %r20, 40, %r1;
+    shl.b32 %r7, %r1, 2;
+    add.u32 %r7, %r7, %r5;
+    st.shared.u32 [%r7], %r22;
+    st.shared.u32 [%r7+1024], %r22;
+    mov.u32 %r23, 33;
+    @!%p1 st.shared.u32 [%r5+2052], %r23;
+    fence.proxy.async;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    mapa.shared::cluster.u32 %r24, %r5, %r21;
+    mapa.shared::cluster.u32 %r25, %r6, %r21;
+    add.u32 %r26, %r24, 512;
+    add.u32 %r27, %r24, 1024;
+    @!%p1 cp.async.bulk.{to} [%r26], [%r5], 128, [%r25];
+    @!%p1 cp.reduce.async.bulk.{to}.{name} [%r27], [%r5], 128, [%r25];
+    @!%p1 st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r24+2048], %r23, [%r25];
+    @!%p1 red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.{name} [%r24+2052], %r20, [%r25];
+    {WAIT}
+    ld.shared.u32 %r30, [%r7+512];
+    ld.shared.u32 %r31, [%r7+1024];
+    st.global.u32 [%rd3], %r30;
+    st.global.u32 [%rd3+256], %r31;
+    ld.shared.u32 %r32, [%r5+2048];
+    ld.shared.u32 %r33, [%r5+2052];
+    st.global.u32 [%rd3+512], %r32;
+    st.global.u32 [%rd3+768], %r33;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    """
+    out = np.zeros(256, np.uint32)
+    out, _ = run(engine, program(body), threads=32, blocks=2, out=out, cluster=(2,))
+    own = np.array([[0], [40]], np.uint32) + np.arange(32, dtype=np.uint32)
+    operation, there = NEIGHBOUR[name], own[::-1]
+    rows = out.reshape(4, 2, 32)
+    assert rows[0].tolist() == there.tolist()
+    assert rows[1].tolist() == operation(own, there).tolist()
+    assert (rows[2] == 33).all()
+    ranks = np.array([[1], [0]], np.uint32)
+    assert (rows[3] == operation(np.full((2, 32), 33, np.uint32), ranks)).all()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("im2col", [False, True])
+def test_tiles_for_two_blocks_and_prefetches(device: str, im2col: bool) -> None:
+    """Each of two blocks gets the tile; a prefetch changes nothing."""
+    x = np.arange(6 * 10 * 8, dtype=np.int32).reshape(6, 10, 8)
+    mode, more = ("im2col", ", {%h1}") if im2col else ("tile", "")
+    opcode = tile_load(3, mode) + ".multicast::cluster"
+    text = tile_kernel(3, opcode, 256, im2col=f"{more}, %h2")
+    head = f"""mov.u16 %h1, 0;
+    mov.u16 %h2, 3;
+    cp.async.bulk.prefetch.L2.global [%rd1], 64;
+    cp.async.bulk.prefetch.tensor.3d.L2.global.{mode} [%rd5, {{%r20, %r21, %r22}}]{more};
+    mov.u32 %r30, %cluster_ctarank;
+    mul.wide.u32 %rd11, %r30, 256;
+    add.u64 %rd1, %rd1, %rd11;
+    @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    setp.ne.u32 %p3, %r30, 0;
+    @%p3 bra WAIT;
+    @%p1 bra WAIT;"""
+    text = text.replace("@%p1 bra WAIT;", head, 1)
+    text = text.replace("    mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;\n    cp", "    cp")
+    text = text.replace("    ret;", "    barrier.cluster.arrive;\n    barrier.cluster.wait;\n    ret;")
+    given = pl.TensorMap(x, (8, 8), lower=(0,), upper=(0,)) if im2col else pl.TensorMap(x, (2, 4, 8))
+    out = np.zeros((2, 64), np.int32)
+    pl.launch(text, 2, 32, given, out, 0, 2, 1, device=device, cluster=2)
+    wanted = x[1].reshape(-1, 8)[2:10] if im2col else x[1:3, 2:6]
+    assert out.tolist() == [wanted.ravel().tolist()] * 2
 
 
 FAULTS = {
@@ -325,7 +415,7 @@ def test_silent_twins(engine: str, name: str) -> None:
 
 
 def tile_kernel(rank: int, copy: str, bytes_: int, after: str = "", im2col: str = "") -> str:
-    """A kernel that brings one tile to shared memory, whose coordinates are parameters, and writes it out as it lies."""
+    """A kernel that brings one tile to shared memory, its coordinates are parameters, and writes it out as is."""
     places = ", ".join(f"%r{20 + k}" for k in range(rank))
     params = "".join(f", .param .s32 c{k}" for k in range(rank))
     loads = "\n".join(f"    ld.param.s32 %r{20 + k}, [c{k}];" for k in range(rank))
@@ -448,7 +538,9 @@ SKIP:
     pl.launch(text, 1, 32, pl.TensorMap(x, (8, 32), swizzle=128), out, 0, 0, device=device)
     tile, there = before[:5, :16], before[35:, 48:]
     wanted = before.copy()
-    wanted[35:, 48:] = {"": lambda: tile, "add": lambda: tile + there, "max": lambda: np.maximum(tile, there)}[operation]()
+    wanted[35:, 48:] = {"": lambda: tile, "add": lambda: tile + there, "max": lambda: np.maximum(tile, there)}[
+        operation
+    ]()
     assert (x == wanted).all()
 
 
@@ -461,7 +553,9 @@ def test_im2col(device: str) -> None:
     for tap in ((0, 0), (2, 1)):
         offsets = ", {%h1, %h2}"
         text = tile_kernel(4, tile_load(4, "im2col"), out.nbytes, im2col=offsets)
-        text = text.replace("    @%p1 bra WAIT;", f"    mov.u16 %h1, {tap[0]};\n    mov.u16 %h2, {tap[1]};\n    @%p1 bra WAIT;", 1)
+        text = text.replace(
+            "    @%p1 bra WAIT;", f"    mov.u16 %h1, {tap[0]};\n    mov.u16 %h2, {tap[1]};\n    @%p1 bra WAIT;", 1
+        )
         given = pl.TensorMap(x, (pixels, channels), lower=(-1, -1), upper=(-1, -1))
         start = (2, 1, 0)  # w, h, n of the first pixel
         pl.launch(text, 1, 32, given, out, 0, *start, device=device)
@@ -496,5 +590,5 @@ def test_maps_that_cannot_be() -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def test_no_tensor_map(device: str) -> None:
     text = tile_kernel(2, tile_load(2), 512)
-    with pytest.raises(DeviceFault, match="there is no tensor map at 0x7f7d00000000; make one with pl.TensorMap"):
+    with pytest.raises(DeviceFault, match="there is no tensor map at 0x7f7d00000000; make one with"):
         pl.launch(text, 1, 32, bytes(128), np.zeros(128, np.uint32), 0, 0, device=device)

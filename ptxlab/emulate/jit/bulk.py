@@ -12,7 +12,7 @@ from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Address, Value
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
-from ptxlab.emulate.program.model import Code, Mem, Symbol
+from ptxlab.emulate.program.model import Code, Mem, Source, Symbol
 from ptxlab.emulate.rules.bulk import reduce_bytes
 from ptxlab.emulate.rules.bulk_instructions import bulk_of, finish_groups, issue_lanes
 from ptxlab.emulate.runtime import state as S
@@ -45,16 +45,12 @@ class Bulk(Part):
             for column, value in enumerate(self._value(code)):
                 self._store("%data", 5 + column, value)
         if code.form.tensor:
-            for column, value in enumerate(self.e.operands.read(code.sources[-1], "any")):
-                self._store("%out", column, self._signed(value))
-            shifts = named.get("i", (None, ""))[0]
-            given = [] if shifts is None else self.e.operands.read(shifts, "any")
+            places = self._list(code.sources[-1])
+            shifts = self._list(named.get("i", (None, ""))[0])
             for column in range(5):
-                if column >= len(self.e.operands.read(code.sources[-1], "any")):
-                    self._store("%out", column, self.m.const("i64", 0))
+                self._store("%out", column, places[column] if column < len(places) else self.m.const("i64", 0))
             for column in range(3):
-                value = given[column] if column < len(given) else self.m.const("i64", 0)
-                self._store("%out", 5 + column, self._wide(value))
+                self._store("%out", 5 + column, shifts[column] if column < len(shifts) else self.m.const("i64", 0))
         space = S.SPACES["global" if code.form.src == "global" else "shared"]
         stops = self.t.let(call(
             issue_lanes, "%ctx", "%cta", "%ws", self.active.bits, "%data", "%out", str(what.kind),
@@ -93,8 +89,10 @@ class Bulk(Part):
             value = self.m.bitcast(f"i{value.type[1:]}", value)
         return self.m.zext("i64", value)
 
-    def _signed(self, value: Value) -> Value:
-        return self.m.sext("i64", value)
+    def _list(self, source: Source | None) -> list[Value]:
+        """Coordinates or offsets, as many as there are."""
+        given = () if source is None else self.e.operands.read(source, "any")
+        return [self.m.sext("i64", value) for value in (given if isinstance(given, tuple) else (given,))]
 
 
 # -- what compiled code calls ------------------------------------------------------------------------------------------

@@ -18,11 +18,11 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
-from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, races, records
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import READS
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:

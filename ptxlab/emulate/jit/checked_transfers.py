@@ -15,8 +15,8 @@ from ptxlab.emulate.jit.values import constant
 from ptxlab.emulate.program.model import Code, Literal
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, race_accesses
-from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
 

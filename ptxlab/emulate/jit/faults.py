@@ -18,9 +18,9 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SHARED, SPACES
-from ptxlab.emulate.step.copies import copy_size
 from ptxlab.emulate.step.bulk import refused as refused_bulk
 from ptxlab.emulate.step.bulk import space_of as space_of_bulk
+from ptxlab.emulate.step.copies import copy_size
 from ptxlab.emulate.step.mbarriers import refused
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import fragments, types

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.instrument import After, Instrument
 from ptxlab.emulate.jit.copies import copies
+from ptxlab.emulate.jit.instrument import After, Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM
 from ptxlab.emulate.language import Pointer

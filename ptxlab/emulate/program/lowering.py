@@ -258,9 +258,11 @@ class Lowering(Names):
                 column=instruction.column, file=self.module.file, syntax=found.op.syntax,
             )  # fmt: skip
         place: model.Vector | None = None
-        for k, operand in enumerate(given):
-            if found.tensor and isinstance(operand, model.Address) and operand.extra:  # `[map, {x, y}]`
-                (place,), given[k] = operand.extra, replace(operand, extra=())
+        for k, each in enumerate(given):
+            if found.tensor and isinstance(each, model.Address) and each.extra:  # `[map, {x, y}]`
+                vector, given[k] = each.extra[0], replace(each, extra=())
+                assert isinstance(vector, model.Vector)
+                place = vector
         dests: list[Reg | Group | None] = []
         sources: list[Source | None] = []
         second: model.Operand | None = None

@@ -100,7 +100,7 @@ def perform(context: Context, transfer: Transfer) -> None:
         fill_bytes(transfer.written, 0xFF, transfer.count)
     if transfer.word is not None:
         word = transfer.word
-        problem, word[0], before = operated(word[0], UPDATE, 0, 0, u64(0 - transfer.count))
+        _problem, word[0], _before = operated(word[0], UPDATE, 0, 0, u64(0 - transfer.count))
     transfer.open = 0
 
 

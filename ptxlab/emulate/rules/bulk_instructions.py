@@ -29,7 +29,6 @@ from ptxlab.emulate.runtime.state import (
     COPY_TO,
     GENERIC,
     GLOBAL,
-    SHARED,
     Context,
     Cta,
     Warp,
@@ -63,8 +62,8 @@ def copies_in_bulk(program: Program) -> bool:
 @dataclass(frozen=True)
 class Bulk:
     """A bulk copy: the kind of its transfers; whether it belongs to a bulk group (else it reports to an mbarrier),
-    whether it goes to several blocks; of a reduction the operation (+ 1 for `red.async`) and the type; of a single value
-    its bytes."""
+    whether it goes to several blocks; of a reduction the operation (+ 1 for `red.async`) and the type; of a single
+    value its bytes."""
 
     kind: int
     grouped: bool
@@ -99,8 +98,9 @@ def issue_lanes(
     context: Context, cta: Cta, warp: Warp, mask: u32, data: Pointer[u64], more: Pointer[u64], kind: u32, grouped: u32,
     multicast: u32, source_space: u32, operation: u32, type: u32, count: u64, code: u32,
 ) -> boolean:  # fmt: skip
-    """The bulk copies of some lanes. data: for each lane the first address, the second, the size, the mbarrier, the mask
-    of ranks, and a value; more: coordinates and im2col offsets. Whether the kernel must stop: a fault is noted then."""
+    """The bulk copies of some lanes. data: for each lane the first address, the second, the size, the mbarrier, the
+    mask of ranks, and a value; more: coordinates and im2col offsets. Whether the kernel must stop: a fault is noted
+    then."""
     if cta.cluster.queue is None:
         return False
     queue = cta.cluster.queue[0]
@@ -154,7 +154,9 @@ def at_rank(cta: Cta, address: u64, rank: u64) -> u64:
 
 
 @rule
-def report_to(context: Context, cta: Cta, warp: Warp, transfer: Transfer, lane: u32, address: u64, rank: u64, code: u32) -> boolean:
+def report_to(
+    context: Context, cta: Cta, warp: Warp, transfer: Transfer, lane: u32, address: u64, rank: u64, code: u32
+) -> boolean:
     """The mbarrier of a transfer, in the block of a rank. Whether the kernel must stop."""
     at = at_rank(cta, address, rank)
     place = resolve(context, cta, warp, lane, at, 8, 3, CLUSTER, 1, None)

@@ -24,7 +24,8 @@ from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import spins
-from ptxlab.emulate.rules.mbarriers import INIT, INVAL, UPDATE, Operation, operation
+from ptxlab.emulate.rules.mbarrier_words import INIT, INVAL, UPDATE
+from ptxlab.emulate.rules.mbarriers import Operation, operation
 from ptxlab.emulate.rules.records import RANKS, Block
 from ptxlab.emulate.rules.spinning import mbarrier_in_words
 from ptxlab.isa import mbarrier

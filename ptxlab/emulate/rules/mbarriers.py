@@ -35,7 +35,6 @@ from ptxlab.emulate.runtime.state import (
     Warp,
 )  # fmt: skip
 from ptxlab.isa.actions import Action
-from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, PHASE_SHIFT, TAG, TAG_SHIFT, TX, TX_SHIFT, Problem
 
 TOLD = 256
 """Of as many failing waits in a loop one is reported to the checks."""

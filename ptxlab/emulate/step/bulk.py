@@ -18,7 +18,7 @@ from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.emulate.rules.memcheck import FINE, judge
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import LOCAL, SPACES
-from ptxlab.emulate.runtime.transfers import LOAD_TILE, WRITE, Transfer
+from ptxlab.emulate.runtime.transfers import LOAD_TILE, WRITE, Queue, Transfer
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.mbarriers import refused as refused_mbarrier
 from ptxlab.errors import DeviceFault
@@ -44,6 +44,13 @@ def space_of(address: int) -> str:
     return "cluster" if address < 1 << 32 else "generic"
 
 
+def _queue(w: Warp) -> Queue:
+    """The bulk copies that are on their way in a warp's cluster."""
+    queue = w.spaces.cluster.queue
+    assert queue is not None
+    return queue
+
+
 def translate(t: Translator, code: Code) -> Step:
     """The step of an instruction that copies in bulk, commits such copies to a group or waits for one."""
     if code.action in (Action.COMMIT, Action.WAIT_GROUP):
@@ -55,9 +62,9 @@ def translate(t: Translator, code: Code) -> Step:
             for lane in np.flatnonzero(w.mask).tolist():
                 thread = LANES * w.warp + lane
                 if commits:
-                    bulk.commit(cluster.queue, w.spaces.rank, thread)
+                    bulk.commit(_queue(w), w.spaces.rank, thread)
                 else:
-                    bulk.wait_group(cluster.context, cluster.queue, w.spaces.rank, thread, left)
+                    bulk.wait_group(cluster.context, _queue(w), w.spaces.rank, thread, left)
             return None
 
         return group
@@ -114,19 +121,20 @@ class _Copy:
         check = w.spaces.check
         if check is not None and region.name == "shared memory" and check.record.written is not None:
             rank = index if address >= PEER else w.spaces.rank
-            written = w.spaces.cluster.blocks[rank].check.record.written + offset
+            owner = w.spaces.cluster.blocks[rank].check
+            written = None if owner is None else owner.record.written + offset
         return Pointer(region.data, offset), written
 
     def _begin(self, w: Warp, lane: int, rank: int, count: int, at: int) -> Transfer:
         cluster = w.spaces.cluster
-        transfer = bulk.issue(cluster.context, cluster.queue)
+        transfer = bulk.issue(cluster.context, _queue(w))
         transfer.kind, transfer.code, transfer.thread = self.what.kind, self.code.index, LANES * w.warp + lane
         transfer.rank, transfer.group, transfer.word, transfer.written = w.spaces.rank, 0, None, None
         transfer.count, transfer.operation, transfer.type = count, self.what.operation, self.what.type
         transfer.at, transfer.at_rank, transfer.reads = at % PEER, rank, int(self.what.grouped)
         if self.what.grouped:
-            committed = cluster.queue.committed[w.spaces.rank * cluster.queue.threads + transfer.thread]
-            transfer.group = committed + 1
+            queue = _queue(w)
+            transfer.group = queue.committed[w.spaces.rank * queue.threads + transfer.thread] + 1
         return transfer
 
     def _report_to(self, w: Warp, lane: int, transfer: Transfer, address: int, rank: int) -> None:
@@ -153,7 +161,7 @@ class _Copy:
     def _told(self, w: Warp, transfer: Transfer) -> None:
         context = w.spaces.cluster.context
         if context.checked:
-            bulk.issued(context, w.spaces.cluster.queue, transfer)
+            bulk.issued(context, _queue(w), transfer)
 
     # -- copies
 

@@ -15,9 +15,9 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
-from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import aligned, may_come, members_of, releases, strong, wide
 from ptxlab.emulate.rules.local_memory import copied

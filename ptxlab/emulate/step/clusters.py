@@ -54,7 +54,7 @@ class Cluster:
         self.context: Any = BulkContext()
         if machine.checker is not None:
             self._checked()
-        self.queue = Queue.new() if machine.bulk else None
+        self.queue: Queue | None = Queue.new() if machine.bulk else None
         if self.queue is not None:
             threads = LANES * machine.launch.warps
             self.queue.committed = Pointer(np.zeros(threads * len(blocks), np.uint32))
@@ -85,9 +85,11 @@ class Cluster:
         return sum(bool(block.running) for block in self.blocks)
 
     def stuck(self) -> bool:
-        """Whether every thread of the cluster that could run spins on an mbarrier whose phase has not ended, and no bulk
-        copy is on its way."""
-        return (self.queue is None or self.queue.first == self.queue.behind) and all(block.spins.stuck() for block in self.blocks)
+        """Whether every thread of the cluster that could run spins on an mbarrier whose phase has not ended, and no
+        bulk copy is on its way."""
+        return (self.queue is None or self.queue.first == self.queue.behind) and all(
+            block.spins.stuck() for block in self.blocks
+        )
 
     def perform(self) -> bool:
         """Bulk copies that are still on their way are performed. Whether there were any."""

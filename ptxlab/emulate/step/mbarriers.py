@@ -11,7 +11,8 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk import complete_at
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.instructions import spins
-from ptxlab.emulate.rules.mbarriers import FINE, UPDATE, WAIT, operated, operation
+from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated
+from ptxlab.emulate.rules.mbarriers import operation
 from ptxlab.emulate.rules.memcheck import in_shared, space_of
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import CLUSTER, SPACES
