@@ -135,6 +135,8 @@ def launch(
         if device == "cpu" and (says := _stepped(trace)):
             raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
         _check_limits(plan, *sizes, shared, arch, cluster_size)
+        if device == "gpu" and any(b.map is not None for b in bound):
+            raise LaunchError("TensorMap: only the CPU machine takes tensor maps yet; write device='cpu'")
         if device != "gpu":
             _check_loads(module, function, arch)
 
@@ -265,6 +267,8 @@ def _run_on_cpu(
             value = b.buffer.address.to_bytes(8, "little")
         elif allocation is not None:
             value = allocation.address.to_bytes(8, "little")
+        if b.map is not None:
+            value = b.map.encoded(int.from_bytes(value, "little"))
         allocations.append(allocation)
         params += bytes(-len(params) % p.align) + value
     tracked = "initcheck" in options["checks"]

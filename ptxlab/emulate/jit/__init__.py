@@ -20,6 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ptxlab.emulate.jit.build import Loaded, prepare
+from ptxlab.emulate.jit.bulk import Reductions
 from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.counting import executions, tally
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
@@ -31,6 +32,7 @@ from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
 from ptxlab.emulate.rules.faults import fault, unravel
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
@@ -43,6 +45,7 @@ from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Executions, Resident, Site, Warp
+from ptxlab.emulate.runtime.transfers import Queue
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
@@ -117,6 +120,11 @@ class Worker:
             context.trace, context.traced = self.tape.record, True
         if run.checks is not None:
             context.check, context.checked = Pointer(run.checks.record.buffer), True
+        context.combine = run.reductions.address
+        if run.callback is not None:
+            context.issued, context.completed = (
+                ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (run.callback.issued, run.callback.completed)
+            )
         if run.callback is not None:
             context.phases = run.callback.address
         context.grid_x, context.grid_y, context.grid_z = launch.grid
@@ -130,6 +138,11 @@ class Worker:
         first, context, size = len(self.slots), self.context, run.launch.cluster_blocks
         cluster = Cluster.new()
         cluster.first, cluster.count = first, size
+        if run.bulk:
+            queue, threads = Queue.many(1), 32 * run.launch.warps
+            queue[0].committed = Pointer(np.zeros(size * threads, np.uint32))
+            queue[0].threads, queue[0].first_rank = threads, first
+            cluster.queue = queue
         mates = Mates.many(1) if size > 1 else None
         for rank in range(size):
             slot = Slot(run, mates, rank)
@@ -158,6 +171,8 @@ class Run:
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
         self.checks = Watched(program, launch) if built.instruments.checks else None
         self.callback = Callback(self) if self.checks is not None else None
+        self.bulk = copies_in_bulk(program)
+        self.reductions = Reductions(self)
         alone = launch.seed is not None or self.checks is not None
         count = 1 if alone else launch.workers or os.cpu_count() or 1
         self.workers_wanted = max(1, min(count, launch.blocks // launch.cluster_blocks))
@@ -242,7 +257,7 @@ class Run:
             warp, lane, code, waiting = who_waits(self.program, slot.warps, waits)
         return explain(
             self.program, self.launch, self.memory, kind=noted.kind, code=code, lane=lane, address=noted.address,
-            block=slot.cta.linear, warp=warp, waiting=waiting,
+            block=slot.cta.linear, warp=warp, waiting=waiting, count=noted.count, align=noted.multiple,
         )  # fmt: skip
 
     def found(self, *, stopped: bool = False) -> list[Finding]:

@@ -22,6 +22,7 @@ from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, races, records
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import READS
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Checks(Part):
     def __init__(self, e: Emitter, checks: frozenset[str]) -> None:
         super().__init__(e)
         self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
-        self._copies = any(map(copies, self.program.codes))
+        self._copies = any(copies(code) or is_bulk(code) for code in self.program.codes)
 
     @functools.cached_property
     def flow(self) -> RegisterFlow:

@@ -8,6 +8,7 @@ from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.clusters import arrive
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.runtime import state as S
@@ -51,6 +52,9 @@ class Execution(Part):
             self.e.matrices.emit(code)
             return
         if code.form.op.kind == "async":
+            if is_bulk(code):
+                self.e.bulk.emit(code)
+                return
             (self.e.mbarriers if code.properties.mbarrier else self.e.copies).emit(code)
             return
         if sem is None:

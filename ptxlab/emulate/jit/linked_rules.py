@@ -9,6 +9,7 @@ from ptxlab.emulate.jit import barrier_checks, lane_by_lane, rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
+    bulk_instructions,
     clusters,
     copies,
     copies_in_flight,
@@ -38,6 +39,7 @@ ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.sync_lanes,
     diverging.sync_waiting, turns.go_on, clusters.arrive, clusters.wait, mbarriers.operate,
+    bulk_instructions.issue_lanes, bulk_instructions.finish_groups,
     *copies.COPY.values(), matrix_access.find,
     matrix_access.mark, halves.widened, halves.narrowed,
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ptxlab.emulate.program import layout
@@ -256,6 +257,12 @@ class Lowering(Names):
                 f"{found.opcode} takes {needed} operands, found {len(given)}", line=line, source=self.text(line),
                 column=instruction.column, file=self.module.file, syntax=found.op.syntax,
             )  # fmt: skip
+        place: model.Vector | None = None
+        for k, each in enumerate(given):
+            if found.tensor and isinstance(each, model.Address) and each.extra:  # `[map, {x, y}]`
+                vector, given[k] = each.extra[0], replace(each, extra=())
+                assert isinstance(vector, model.Vector)
+                place = vector
         dests: list[Reg | Group | None] = []
         sources: list[Source | None] = []
         second: model.Operand | None = None
@@ -293,6 +300,9 @@ class Lowering(Names):
             else:
                 sources.append(resolved)
                 code.source_types += (type_,)
+        if place is not None:
+            sources.append(Group(tuple(self.operand(e, scope, routine, line) for e in place.elements)))
+            code.source_types += ("any",)
         code.dests, code.sources = tuple(dests), tuple(sources)
         if found.op.does is Action.MOVE and found.b128 and split(self, code):
             return

@@ -58,27 +58,29 @@ def access_fault(
     address: int,
     size: int,
     fragment: bool = False,
+    align: int = 0,
 ) -> DeviceFault:
     """The memcheck fault of an invalid access; finds out why it is invalid.
 
     what: "load", "store" or "atomic". space: as in `Code.space`. size: bytes of the whole access (16 for `.v4.f32`),
-    which must be a divisor of the address. fragment: the warp accesses one matrix.
+    which must be a divisor of the address, or `align` instead. fragment: the warp accesses one matrix.
     """
     message = f"{what} of {size} {'byte' if size == 1 else 'bytes'} at {address:#x}: "
-    message += _why(program, launch, memory, what, space, address, size, fragment)
+    message += _why(program, launch, memory, what, space, address, size, align or size, fragment)
     return fault(program, launch, "memcheck", message, line=line, block=block, thread=thread, address=address)
 
 
 def _why(
-    program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, fragment: bool
-) -> str:
+    program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, align: int,
+    fragment: bool,
+) -> str:  # fmt: skip
     live = memory.live()
     reach = memory_map(program, launch, live)
-    verdict, where, index, _ = judge(reach, SPACES[space], address, size, size, what != "load")
+    verdict, where, index, _ = judge(reach, SPACES[space], address, size, align, what != "load")
     if fragment and where == LOCAL:
         return "each thread has local memory of its own, a matrix must be where all lanes see it"
     if verdict == MISALIGNED:
-        return f"misaligned, the address must be a multiple of {size}"
+        return f"misaligned, the address must be a multiple of {align}"
     if verdict == READ_ONLY:
         return "the kernel's parameters are read-only" if where == PARAM else f"{live[index].name!r} is read-only"
     if where == CLUSTER:

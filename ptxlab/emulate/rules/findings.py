@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.register_flow import register_flow
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.rules.instructions import wide
 from ptxlab.findings import Finding, Party
@@ -129,6 +130,8 @@ def _did(code: Code) -> str:
     counted = f"{size} byte{'' if size == 1 else 's'}"
     if code.properties.group is AsyncGroup.CP_ASYNC and code.action is not Action.COPIES_ARRIVE:
         return "copies asynchronously"
+    if is_bulk(code) and code.action in (Action.COPY, Action.COPY_REDUCE):
+        return "starts a bulk copy"
     return _DID.get(code.action, f"executes {code.name}").format(counted)
 
 
@@ -247,6 +250,11 @@ def _sentence(
         )
     if kind == PENDING:
         touches = "overwrites" if code.properties.stores else "reads"
+        if other is not None and is_bulk(other):
+            first = "a wait for the mbarrier that counts its bytes"
+            if other.properties.group is AsyncGroup.BULK:
+                first = "cp.async.bulk.commit_group and wait_group.read, by the thread that started it"
+            return f"a thread {touches} what a bulk copy is still moving: first comes {first}"
         return (
             f"a thread {touches} what cp.async is still copying: first comes "
             "cp.async.wait_group or wait_all, or a wait for the mbarrier that the copies arrive at"

@@ -74,6 +74,7 @@ from ptxlab.emulate.rules.records import (
     MANY,
     NARROW,
     RANKS,
+    STORES,
     STRONG,
     SWAPS,
     TIME,
@@ -108,6 +109,7 @@ def traits(program: Program) -> list[int]:
     return [
         SWAPS * (code.properties.atomic and code.form.operation == "cas")
         | NARROW * (not wide(code))
+        | STORES * code.properties.stores
         | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
         for code in program.codes
     ]

@@ -16,7 +16,7 @@ BLOCKS = 65535
 
 WRITTEN, GAP = 0xFF, 0x55
 """initcheck's record of a byte that has been written, and of one in a gap between two arrays; 0: not written."""
-SWAPS, NARROW, VOLATILE = 1, 2, 4
+SWAPS, NARROW, VOLATILE, STORES = 1, 2, 4, 8
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
 or store of shared memory."""
 ENTRIES = 1024

@@ -29,6 +29,7 @@ from ptxlab.emulate.language import (
 )
 from ptxlab.emulate.rules import barriers, blocks, clusters, memcheck
 from ptxlab.emulate.rules.barriers import BARRIERS
+from ptxlab.emulate.rules.bulk import complete_all
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
@@ -260,6 +261,8 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
         return STOPPED
     cta.position += 1
     context.suspensions += 1
+    if cta.cluster.queue is not None:  # others may poll memory for what is on its way
+        complete_all(context, cta.cluster.queue[0])
     patience = u64(PATIENCE)
     if context.random != 0:  # quanta of random length, and other CTAs as soon as there are any
         draw(context)
@@ -292,6 +295,8 @@ def end_round(context: Context, cta: Cta) -> u32:
         free = free | warp.live & ~(warp.wait | warp.spins)
     cluster = cta.cluster
     if alive == 0:
+        if cluster.queue is not None:
+            complete_all(context, cluster.queue[0])
         cta.active = 0
         cluster.busy -= 1
         cluster.idle = 0
@@ -312,6 +317,10 @@ def end_round(context: Context, cta: Cta) -> u32:
     else:
         cluster.idle += 1
         if cluster.idle >= cluster.busy:
+            if cluster.queue is not None and complete_all(context, cluster.queue[0]):
+                cluster.idle = 0
+                begin_round(context, cta)
+                return GO_ON
             stop(context, warp_of(context, cta, 0), DEADLOCK, 0, 0, 0)
             return FAULT
         begin_round(context, cta)  # another CTA of the cluster may let it go on

@@ -8,6 +8,7 @@ and beside them one scalar for those that are uniform while the warp is converge
 from __future__ import annotations
 
 from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, boolean, i32, i64, u8, u32, u64
+from ptxlab.emulate.runtime.transfers import Queue
 
 GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC, CLUSTER = range(7)
 SPACES = {
@@ -26,6 +27,7 @@ OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2
 INCOMPLETE, DISAGREE = 7, 8  # an instruction of the whole warp: not all lanes execute it; their operands differ
 COPY_FROM, COPY_TO = 9, 10  # the source or the destination of a cp.async is wrong
 BAD_MBARRIER = 11
+BAD_BULK = 12  # a bulk copy with a size that is none, or without a tensor map: see `rules.bulk_instructions`
 GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
 
 
@@ -88,6 +90,8 @@ class Fault(Record):
     lane: u32
     warp: u32
     address: u64
+    count: u64  # of a bulk copy: its bytes, and what its address must be a multiple of
+    multiple: u64
 
 
 class Found(Record):
@@ -105,6 +109,7 @@ class Cluster(Record):
     first: u64  # which of the context's resident CTAs is that of rank 0; the others follow
     count: u64
     busy: u64  # CTAs that have not ended
+    queue: Pointer[Queue] | None  # its bulk copies that are on their way; None in a program without any
     idle: u64  # how many CTAs in a row have had a turn in which nobody could do anything but wait
 
 
@@ -216,6 +221,9 @@ class Context(Record, align=64):
     tally: Pointer[u8]  # what counted code adds up
     check: Pointer[u8]  # what the checks know of the launch
     phases: u64  # the function that the checks tell of operations on mbarriers
+    combine: u64  # that does the reductions of bulk copies
+    issued: u64  # that the checks tell of bulk copies that are issued, and performed
+    completed: u64
     trace: Ref[Reel]  # where recorded warps write their steps
     checked: boolean  # whether checks are told of CTAs that begin and of barriers that open
     traced: boolean

@@ -17,6 +17,7 @@ from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import aligned, may_come, members_of, releases, strong, wide
 from ptxlab.emulate.rules.local_memory import copied
@@ -134,7 +135,7 @@ class Checker:
         elif releases(code) and self.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
-        if code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
+        if code.form.op.kind in ("warp", "async") and not (is_mbarrier(code) or is_bulk(code)):
             step = self._touching(code, step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))

@@ -19,6 +19,7 @@ import numpy as np
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Group, Reg
+from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
 from ptxlab.emulate.rules.clusters import blocks_of
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
@@ -102,6 +103,7 @@ class Machine:
         self.parameters = Region(0, block, size, "parameters", writable=False)
         self.parameters_window = Region(PARAM_WINDOW, block, size, "parameters", writable=False)
         self.slice = SHORT_SLICE if program.may_wait else SLICE
+        self.bulk = copies_in_bulk(program)
         self.clustered = any(code.action is Action.CLUSTER_BARRIER for code in program.codes)
         self.working: deque[tuple[BlockRun, Callable[[Warp, int], None]]] = deque()
         self.left = launch.budget

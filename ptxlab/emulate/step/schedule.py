@@ -82,7 +82,9 @@ class BlockRun:
         cluster = self.cluster
         cluster.idle = 0 if moved or not self.running else cluster.idle + 1
         if cluster.idle and cluster.idle >= cluster.busy:
-            raise self.deadlock()
+            if not cluster.perform():
+                raise self.deadlock()
+            cluster.idle = 0
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The warps that have not ended, each with a mask of the lanes that wait for nothing but their turn."""
