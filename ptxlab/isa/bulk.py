@@ -95,7 +95,7 @@ _ASYNC = (
 )
 _TO_BLOCK: dict[str, Any] = {
     "space": ("shared::cluster",), "completion": ("mbarrier::complete_tx::bytes",), "version": (8, 1), "sm": 90,
-    "group": AsyncGroup.MBARRIER,
+    "group": AsyncGroup.MBARRIER, "fixed": {"single": True},
 }  # fmt: skip
 _VECTORS: tuple[tuple[str, str, dict[str, Any]], ...] = (("", "b", {}), (".vec", "b:vec", {"vec": ("v2", "v4")}))
 for _vec, _b, _counts in _VECTORS:

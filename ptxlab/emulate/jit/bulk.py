@@ -39,9 +39,9 @@ class Bulk(Part):
             return
         what, named = bulk_of(code), code.named
         for column, name in enumerate(("a", "b", "size", "m", "mask")):
-            if name in named and named[name][0] is not None and not (name == "b" and code.form.op.name != "cp"):
+            if name in named and named[name][0] is not None and not (name == "b" and code.form.single):
                 self._store("%data", column, self._number(code, name))
-        if code.form.op.name != "cp":
+        if code.form.single:
             for column, value in enumerate(self._value(code)):
                 self._store("%data", 5 + column, value)
         if code.form.tensor:

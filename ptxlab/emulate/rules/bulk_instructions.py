@@ -82,7 +82,7 @@ def bulk_of(code: Code) -> Bulk:
     count = 0
     if form.tensor:
         kind = LOAD_TILE if not grouped else REDUCE_TILE if reduces else STORE_TILE
-    elif form.op.name != "cp" or not form.bulk:
+    elif form.single:
         kind, count = WRITE, types.width(form.type) // 8 * int(str(form.vec or "v1")[1:])
         operation += reduces
     else:
