@@ -374,7 +374,7 @@ class Instructions(Flow):
             added to c.
         """
 
-    def cp(self, *operands: Any, async_: bool = ..., bulk: bool = ..., dst: Literal["shared::cluster", "shared::cta", "global"] | bool = ..., src: Literal["global", "shared::cta"] | bool = ..., completion: bool = ..., L2_cache_hint: bool = ..., multicast_cluster: bool = ..., bulk_group: bool = ..., commit_group: bool = ..., wait_group: bool = ..., read: bool = ..., prefetch: Literal["prefetch", "L2::64B", "L2::128B", "L2::256B"] | bool = ..., L2: bool = ..., global_: bool = ..., tensor: bool = ..., dim: Literal["1d", "2d", "3d", "4d", "5d"] = ..., tile: bool = ..., im2col: bool = ..., mode: Literal["tile", "im2col_no_offs"] = ..., reduce: bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"] | bool = ..., type: Literal["u32", "s32", "u64", "s64", "b32", "b64", "f32", "f64", "f16", "bf16"] | bool | type[Any] = ..., noftz: bool = ..., ca: bool = ..., space: Literal["shared", "shared::cta"] = ..., cg: bool = ..., wait_all: bool = ..., mbarrier: bool = ..., arrive: bool = ..., noinc: bool = ..., into: Any = ..., both: bool = ...) -> None:
+    def cp(self, *operands: Any, async_: bool = ..., bulk: bool = ..., dst: Literal["shared::cluster", "shared::cta", "global"] | bool = ..., src: Literal["global", "shared::cta"] | bool = ..., completion: bool = ..., L2_cache_hint: bool = ..., multicast_cluster: bool = ..., bulk_group: bool = ..., commit_group: bool = ..., wait_group: bool = ..., read: bool = ..., prefetch: Literal["prefetch", "L2::64B", "L2::128B", "L2::256B"] | bool = ..., L2: bool = ..., global_: bool = ..., tensor: bool = ..., dim: Literal["1d", "2d", "3d", "4d", "5d"] = ..., tile: bool = ..., im2col: bool = ..., reduce: bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"] | bool = ..., im2col_no_offs: bool = ..., type: Literal["u32", "s32", "u64", "s64", "b32", "b64", "f32", "f64", "f16", "bf16"] | bool | type[Any] = ..., noftz: bool = ..., ca: bool = ..., space: Literal["shared", "shared::cta"] = ..., cg: bool = ..., wait_all: bool = ..., mbarrier: bool = ..., arrive: bool = ..., noinc: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """cp.async.bulk.dst.src.completion{.L2::cache_hint}  [a], [b], size:u32, [m]{, policy:b64}
             Hopper's bulk copy: one thread starts the transfer of many bytes. An mbarrier counts its bytes, and
             whoever waits for that phase may use them. Threads write through another path to memory than the copy
@@ -432,13 +432,26 @@ class Instructions(Flow):
             its bytes, and whoever waits for that phase may use them. Each block whose bit is set in the mask gets
             the same bytes at the same place, and its own mbarrier counts them.
 
-        cp.async.bulk.tensor.dim.dst.src{.mode}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
+        cp.async.bulk.tensor.dim.dst.src{.tile}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
             Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
             box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
             The coordinates are those of the tile's first element, the innermost dimension first. It belongs to the
             bulk group that its thread commits next.
 
-        cp.reduce.async.bulk.tensor.dim.dst.src.operation{.mode}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
+        cp.reduce.async.bulk.tensor.dim.dst.src.operation{.tile}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
+            Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
+            box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
+            The coordinates are those of the tile's first element, the innermost dimension first. Each element in
+            global memory is reduced with that of the tile. It belongs to the bulk group that its thread commits
+            next.
+
+        cp.async.bulk.tensor.dim.dst.src.im2col_no_offs.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
+            Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
+            box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
+            The coordinates are those of the tile's first element, the innermost dimension first. It belongs to the
+            bulk group that its thread commits next.
+
+        cp.reduce.async.bulk.tensor.dim.dst.src.operation.im2col_no_offs.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
             Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
             box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
             The coordinates are those of the tile's first element, the innermost dimension first. Each element in

@@ -51,15 +51,16 @@ for _mode, _im2col, _dims in (("{.tile}", "", _DIM), (".im2col", ", i:any", _DIM
            f"  [a], [b], [m]{_im2col}{_mask}{{, policy:b64}}",
            _TILE.format(_BY_BARRIER + (_MULTICAST if _cast else "")), does=Action.COPY, dim=_dims, src=("global",),
            dst=_TO[: 1 if _cast else 2], fixed={"tensor": True}, **_COUNTED)  # fmt: skip
-_MODES = ("tile", "im2col_no_offs")
-op("cp.async.bulk.tensor.dim.dst.src{.mode}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}",
-   _TILE.format(_BY_GROUP), does=Action.COPY, dim=_DIM, dst=("global",), src=("shared::cta",), mode=_MODES,
-   fixed={"tensor": True}, **_GROUPED)  # fmt: skip
-op("cp.reduce.async.bulk.tensor.dim.dst.src.operation{.mode}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}",
-   _TILE.format("Each element in global memory is reduced with that of the tile. " + _BY_GROUP),
-   does=Action.COPY_REDUCE, dim=_DIM, dst=("global",), src=("shared::cta",),
-   operation=("add", "min", "max", "inc", "dec", "and", "or", "xor"), mode=_MODES, fixed={"tensor": True},
-   **_GROUPED)  # fmt: skip
+for _mode, _dims in (("{.tile}", _DIM), (".im2col_no_offs", _DIM[2:])):
+    op(f"cp.async.bulk.tensor.dim.dst.src{_mode}.bulk_group{{.L2::cache_hint}}  [a], [b]{{, policy:b64}}",
+       _TILE.format(_BY_GROUP), does=Action.COPY, dim=_dims, dst=("global",), src=("shared::cta",),
+       fixed={"tensor": True}, **_GROUPED)  # fmt: skip
+    op(f"cp.reduce.async.bulk.tensor.dim.dst.src.operation{_mode}.bulk_group{{.L2::cache_hint}}"
+       "  [a], [b]{, policy:b64}",
+       _TILE.format("Each element in global memory is reduced with that of the tile. " + _BY_GROUP),
+       does=Action.COPY_REDUCE, dim=_dims, dst=("global",), src=("shared::cta",),
+       operation=("add", "min", "max", "inc", "dec", "and", "or", "xor"), fixed={"tensor": True},
+       **_GROUPED)  # fmt: skip
 op("cp.async.bulk.prefetch.tensor.dim.L2.global{.tile}{.L2::cache_hint}  [a]{, policy:b64}", """Asks for a tile of a
    tensor to be brought into L2; changes no result.""", dim=_DIM, fixed={"tensor": True}, version=(8, 0), sm=90,
    does=Action.PREFETCH)  # fmt: skip

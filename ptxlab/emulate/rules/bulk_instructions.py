@@ -38,6 +38,8 @@ from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.mbarrier import TAG, TAG_SHIFT, Problem
 
+BEHIND = 17 * PEER
+"""Behind the last address of shared memory: each block has its own, and one of each rank."""
 BAD_SIZE, NO_MAP = 1, 2
 """Why a bulk copy cannot be done."""
 REASONS = {
@@ -148,28 +150,40 @@ def told(context: Context, queue: Queue, transfer: Transfer) -> None:
 
 
 @rule
-def at_rank(cta: Cta, address: u64, rank: u64) -> u64:
+def at_rank(address: u64, rank: u64) -> u64:
     """The address that an address of shared memory has in the block of a rank."""
     return (address & (PEER - 1)) + (rank + 1) * PEER
 
 
 @rule
 def report_to(
-    context: Context, cta: Cta, warp: Warp, transfer: Transfer, lane: u32, address: u64, rank: u64, code: u32
+    context: Context,
+    cta: Cta,
+    warp: Warp,
+    transfer: Transfer,
+    lane: u32,
+    address: u64,
+    rank: u64,
+    multicast: u32,
+    code: u32,
 ) -> boolean:
-    """The mbarrier of a transfer, in the block of a rank. Whether the kernel must stop."""
-    at = at_rank(cta, address, rank)
+    """The mbarrier of a transfer: that of the address, or with `multicast` the one at its place in the block of a rank.
+    Whether the kernel must stop."""
+    target = rank
+    if multicast == 0 or address >= BEHIND:
+        target = u64(cta.rank) if address < PEER else address // PEER - 1
+    at = at_rank(address, target)
     place = resolve(context, cta, warp, lane, at, 8, 3, CLUSTER, 1, None)
     if place is None:
         transfer.open = 0
-        return wrong(context, warp, COPY_TO, code, lane, at if rank != cta.rank else at & (PEER - 1), 8, 8)
+        return wrong(context, warp, COPY_TO, code, lane, at if target != cta.rank else at & (PEER - 1), 8, 8)
     word = place.cast(u64)
     if word[0] >> TAG_SHIFT & 3 != TAG:
         transfer.open = 0
         stop(context, warp, BAD_MBARRIER, code, lane, Problem.NOT_INITIALISED)
         return True
     transfer.word = word
-    transfer.owner = u32(rank)
+    transfer.owner = u32(target)
     transfer.barrier = u32(at & (PEER - 1))
     return False
 
@@ -215,12 +229,14 @@ def issue_bytes(
         transfer.reads = 1
         told(context, queue, transfer)
         return False
-    ranks = u64(1) << cta.rank if to < PEER else u64(1) << (to // PEER - 1 & 63)
+    if to >= BEHIND:
+        return wrong(context, warp, COPY_TO, code, lane, to, count, align)
+    ranks = u64(1) << cta.rank if to < PEER else u64(1) << (to // PEER - 1)
     if multicast != 0:
         ranks = data[128 + lane]
     for rank in range(16):
         if ranks >> rank & 1 != 0:
-            there = at_rank(cta, to, rank)
+            there = at_rank(to, rank)
             place = resolve(context, cta, warp, lane, there, count, log2, CLUSTER, 1, None)
             if place is None:
                 return wrong(context, warp, COPY_TO, code, lane, to if rank == cta.rank else there, count, align)
@@ -238,7 +254,7 @@ def issue_bytes(
             transfer.at = there & (PEER - 1)
             transfer.at_rank = u32(rank)
             transfer.reads = 0
-            if report_to(context, cta, warp, transfer, lane, data[96 + lane], rank, code):
+            if report_to(context, cta, warp, transfer, lane, data[96 + lane], rank, multicast, code):
                 return True
             told(context, queue, transfer)
     return False
@@ -276,15 +292,17 @@ def issue_tile(
             return wrong(context, warp, u32(COPY_FROM if load else COPY_TO), code, lane, first, length, 1)
         written = context.found.written
     count = maps.tile_bytes(map)
+    if shared >= BEHIND or (not load and shared >= PEER):
+        return wrong(context, warp, u32(COPY_TO if load else COPY_FROM), code, lane, shared, count, 128)
     ranks = u64(1) << cta.rank
     if load:
         if shared >= PEER:
-            ranks = u64(1) << (shared // PEER - 1 & 63)
+            ranks = u64(1) << (shared // PEER - 1)
         if multicast != 0:
             ranks = data[128 + lane]
     for rank in range(16):
         if ranks >> rank & 1 != 0:
-            there = at_rank(cta, shared, rank)
+            there = at_rank(shared, rank)
             inside = resolve(context, cta, warp, lane, there, count, 7, CLUSTER, u32(load), None)
             if inside is None:
                 told_address = shared if rank == cta.rank else there
@@ -318,7 +336,7 @@ def issue_tile(
             for k in range(3):
                 transfer.shift[k] = shift[k]
             if load:
-                if report_to(context, cta, warp, transfer, lane, data[96 + lane], rank, code):
+                if report_to(context, cta, warp, transfer, lane, data[96 + lane], rank, multicast, code):
                     return True
             told(context, queue, transfer)
     return False

@@ -13,7 +13,7 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Symbol
 from ptxlab.emulate.rules import bulk
 from ptxlab.emulate.rules import tensor_maps as maps
-from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, NO_MAP, REASONS, bulk_of, reduced_type
+from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BEHIND, NO_MAP, REASONS, bulk_of, reduced_type
 from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.emulate.rules.memcheck import FINE, judge
 from ptxlab.emulate.runtime.report import Launch
@@ -139,6 +139,8 @@ class _Copy:
 
     def _report_to(self, w: Warp, lane: int, transfer: Transfer, address: int, rank: int) -> None:
         """The mbarrier of a transfer, in the block of a rank."""
+        if not self.what.multicast or address >= BEHIND:
+            rank = w.spaces.rank if address < PEER else address // PEER - 1
         at = address % PEER + (rank + 1) * PEER
         try:
             place, _ = self._find(w, lane, "store", "cluster", at, 8, 8, at % PEER if rank == w.spaces.rank else -1)
@@ -155,7 +157,7 @@ class _Copy:
 
     def _ranks(self, w: Warp, address: int, mask: int | None) -> list[int]:
         if self.what.multicast and mask is not None:
-            return [rank for rank in range(16) if mask >> rank & 1]
+            return [rank for rank in range(16) if mask >> rank & 1] if address < BEHIND else [address // PEER - 1]
         return [w.spaces.rank if address < PEER else address // PEER - 1]
 
     def _told(self, w: Warp, transfer: Transfer) -> None:
@@ -233,6 +235,8 @@ class _Copy:
             first = (map[1] + low) % (1 << 64)
             tensor, written = self._find(w, lane, "load" if load else "store", "global", first, length, 1)
         count = maps.tile_bytes(map)
+        if not load and shared >= PEER:
+            self._find(w, lane, "load", "shared", shared, count, 128)
         for rank in self._ranks(w, shared if load else 0, numbers.get("mask")):
             there = shared % PEER + (rank + 1) * PEER
             shown = shared if rank == w.spaces.rank else there
