@@ -572,6 +572,32 @@ def test_im2col(device: str) -> None:
         assert out.reshape(pixels, channels).tolist() == [row.tolist() for row in wanted]
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("reduces", [False, True])
+def test_im2col_goes_back(device: str, reduces: bool) -> None:
+    """Pixels are brought in and stored, or added, some images further on."""
+    x = np.random.default_rng(7).integers(0, 100, (4, 6, 8)).astype(np.int32)
+    opcode = "cp.reduce.async.bulk.tensor.3d.global.shared::cta.add" if reduces else (
+        "cp.async.bulk.tensor.3d.global.shared::cta"
+    )  # fmt: skip
+    after = f"""
+    @%p1 bra SKIP;
+    mov.u32 %r30, 0;
+    mov.u32 %r31, 2;
+    {opcode}.im2col_no_offs.bulk_group [%rd5, {{%r30, %r30, %r31}}], [%r5];
+    {DONE}
+SKIP:
+    bar.sync 0;
+    """
+    text = tile_kernel(3, tile_load(3, "im2col"), 256, after, ", {%h1}")
+    text = text.replace("@%p1 bra WAIT;", "mov.u16 %h1, 0;\n    @%p1 bra WAIT;", 1)
+    wanted, out = x.copy(), np.zeros(64, np.int32)
+    pixels = x.reshape(-1, 8)[:8]
+    wanted.reshape(-1, 8)[12:20] = pixels + (wanted.reshape(-1, 8)[12:20] if reduces else 0)
+    pl.launch(text, 1, 32, pl.TensorMap(x, (8, 8), lower=(0,), upper=(0,)), out, 0, 0, 0, device=device)
+    assert (x == wanted).all()
+
+
 def test_maps_that_cannot_be() -> None:
     x = np.zeros((8, 64), np.float16)
     for message, make in {
