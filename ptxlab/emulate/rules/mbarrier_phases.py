@@ -35,9 +35,11 @@ WARPS = 32
 FOREIGN = 16
 """Where in the number of a thread of another block of the cluster that block's number + 1 begins."""
 PROBLEMS = {
-    mbarrier.Problem.NOT_INITIALISED: F.UNMADE, mbarrier.Problem.TOO_MANY: F.TOO_MANY,
-    mbarrier.Problem.COMPLETES: F.COMPLETES, mbarrier.Problem.BAD_COUNT: F.BAD_COUNT,
-}  # fmt: skip
+    mbarrier.Problem.NOT_INITIALISED: F.UNMADE,
+    mbarrier.Problem.TOO_MANY: F.TOO_MANY,
+    mbarrier.Problem.COMPLETES: F.COMPLETES,
+    mbarrier.Problem.BAD_COUNT: F.BAD_COUNT,
+}
 
 Party = tuple[int, int]
 """A code index and the thread (within the block) that executed it."""

@@ -33,7 +33,7 @@ from ptxlab.emulate.runtime.state import (
     Context,
     Cta,
     Warp,
-)  # fmt: skip
+)
 from ptxlab.isa.actions import Action
 
 TOLD = 256
