@@ -547,7 +547,7 @@ class Instructions(Flow):
             Lets an mbarrier know when this thread's copies have arrived.
         """
 
-    def st(self, *operands: Any, async_: bool = ..., weak: bool = ..., space: Literal["shared::cluster", "global", "local", "param", "param::func", "shared", "shared::cta"] | bool = ..., completion: bool = ..., type: Literal["b32", "b64", "u32", "u64", "s32", "s64", "f32", "f64", "b8", "b16", "u8", "u16", "s8", "s16"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> None:
+    def st(self, *operands: Any, async_: bool = ..., weak: bool = ..., space: Literal["shared::cluster", "global", "local", "param", "param::func", "shared", "shared::cta"] | bool = ..., completion: bool = ..., type: Literal["b32", "b64", "u32", "u64", "s32", "s64", "f32", "f64", "b8", "b16", "u8", "u16", "s8", "s16"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., bulk: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """st.async{.weak}{.space}.completion.type  [a], b, [m]
             Hopper's store in the shared memory of another block of the cluster, which counts its bytes on an
             mbarrier there.
@@ -594,6 +594,10 @@ class Instructions(Flow):
 
         st.mmio.relaxed.sys{.space}.b128  [a], b:b128
             Stores 128 bits to memory-mapped I/O in one access.
+
+        st.bulk{.weak}{.space}  [a], size:u64, initval:int
+            Stores zeros to `size` bytes of shared memory, a multiple of 8 and at most 16777216. Every thread that
+            executes it does all of it.
 
         st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
             Stores a 128-bit register.
@@ -996,8 +1000,8 @@ class Instructions(Flow):
 
     def bra(self, target: Any, *, uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """bra{.uni}  target:label
-            Jumps to a label. Lanes of a warp that disagree about the jump are run one group after the other until
-            they meet again: divergence. `.uni` promises that all lanes agree.
+            Jumps to a label. If lanes of a warp disagree about the jump, the warp is diverged: its groups of lanes
+            run one after the other until they reconverge. `.uni` promises that all lanes agree.
         """
 
     def brx(self, index: Any, table: Any, *, idx: bool = ..., uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
@@ -1007,14 +1011,13 @@ class Instructions(Flow):
 
     def call(self, callee: Any, a: Any = ..., b: Any = ..., c: Any = ..., *, uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """call{.uni}  callee:any{, a:any}{, b:any}{, c:any}
-            Calls a function: `call (result), name, (arguments);`. Kernels are mostly inlined whole; `vprintf` and
-            `__assertfail` are the calls one meets.
+            Calls a function: `call (result), name, (arguments);`. Functions are mostly inlined; `vprintf` and
+            `__assertfail` are the calls that remain.
         """
 
     def ret(self, *, uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """ret{.uni}
-            Returns from a function; in a kernel it ends the thread. A thread that has ended no longer counts at
-            barriers.
+            Returns from a function; in a kernel it ends the thread. Barriers do not wait for exited threads.
         """
 
     def exit(self, *, into: Any = ..., both: bool = ...) -> None:
@@ -1230,8 +1233,8 @@ class Instructions(Flow):
 
     def activemask(self, *, type: Literal["b32"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
         """activemask.b32  d
-            The lanes that execute this instruction together, as a bit mask. It says who happens to be here, not who
-            ought to be: masks for `.sync` must come from the algorithm.
+            The active mask: the lanes that execute this instruction, one bit for each. It says which lanes happen
+            to be converged here: masks for `.sync` must come from the algorithm.
         """
 
     def match(self, a: Register[T] | int | float, membermask: Any, *, any: bool = ..., sync: bool = ..., type: Literal["b32", "b64"] | type[Any] = ..., all: bool = ..., into: Any = ..., both: bool = ...) -> Any:
