@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     )
     from ptxlab.lab.diff import diff
     from ptxlab.launch.buffers import DeviceBuffer, const, empty, out, to_device
+    from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.static import inspect, occupancy
     from ptxlab.text import parse
 
@@ -80,6 +81,7 @@ _HOMES = {
         "lab": "debug diff editor explore load_ipython_extension plot_comparison plot_error plot_roofline plot_state "
                "show",
         "launch.buffers": "DeviceBuffer const empty out to_device",
+        "launch.tensor_maps": "TensorMap",
         "static": "inspect occupancy",
         "text": "parse",
     }.items()
@@ -102,6 +104,7 @@ __all__ = [
     "PtxSyntaxError",
     "PtxlabError",
     "TargetError",
+    "TensorMap",
     "Trace",
     "TraceError",
     "UnavailableError",

@@ -103,6 +103,9 @@ op("st.mmio.relaxed.sys{.space}.type  [a], b", """Stores to memory-mapped I/O: e
 op("st.mmio.relaxed.sys{.space}.b128  [a], b:b128", """Stores 128 bits to memory-mapped I/O in one access.""",
    lambda m, i, a, b: m.store(i, a, b), does=Action.STORE, version=(8, 4), sm=70, space=("global",),
    fixed=WHOLE)  # fmt: skip
+op("st.bulk{.weak}{.space}  [a], size:u64, initval:int", """Stores zeros to `size` bytes of shared memory, a multiple
+   of 8 and at most 16777216. Every thread that executes it does all of it.""", does=Action.FILL,
+   space=("shared::cta",), version=(8, 6), sm=100)  # fmt: skip
 for _words, _more, _version, _sm in _MODES:
     op(f"st{_words}.b128  [a], b:b128{{, policy:b64}}", "Stores a 128-bit register." + _more,
        lambda m, i, a, b, policy=None: m.store(i, a, b), does=Action.STORE, fixed=WHOLE, version=(8, 3), sm=70,
@@ -266,24 +269,3 @@ op("cp.async.wait_all", """Waits until every copy that this thread has started h
 op("cp.async.mbarrier.arrive{.noinc}{.space}.b64  [a]", """Lets an mbarrier know when this thread's copies have
    arrived.""", does=Action.COPIES_ARRIVE, group=AsyncGroup.CP_ASYNC, space=("shared", "shared::cta"), version=(7, 0),
    sm=80)  # fmt: skip
-
-# -- stores and atomic operations on another block's memory: assembled only --------------------------------------------
-
-_ASYNC = """Hopper's {} in the shared memory of another block of the cluster, which counts its bytes on an mbarrier.
-   The CPU machine does not run it yet."""
-_TO_BLOCK: Any = {
-    "space": ("shared::cluster",), "completion": ("mbarrier::complete_tx::bytes",), "version": (8, 1), "sm": 90,
-}  # fmt: skip
-_COUNTS: Any
-for _vec, _b, _COUNTS in (("", "b", {}), (".vec", "b:vec", {"vec": ("v2", "v4")})):
-    op(f"st.async{{.weak}}{{.space}}.completion{_vec}.type  [a], {_b}, [m]", _ASYNC.format("store"),
-       **_COUNTS, type=("b32", "b64", "u32", "u64", "s32", "s64", "f32", "f64"),
-       **_TO_BLOCK, does=Action.STORE, group=AsyncGroup.MBARRIER)  # fmt: skip
-_reduction: tuple[str, ...]
-_kinds: tuple[str, ...]
-for _reduction, _kinds in (
-    (("inc", "dec"), ("u32",)), (("min", "max"), ("u32", "s32")), (("and", "or", "xor"), ("b32",)),
-    (("add",), ("u32", "s32", "u64")),
-):  # fmt: skip
-    op("red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]", _ASYNC.format("atomic operation"),
-       operation=_reduction, type=_kinds, **_TO_BLOCK, does=Action.REDUCTION, group=AsyncGroup.MBARRIER)  # fmt: skip

@@ -17,8 +17,7 @@ from ptxlab.launch.run import Run, launch
 
 @kernel
 def _groups(k: Builder, x: Ptr[f32], y: Ptr[f32], *, sizes: tuple[int, ...] = (1,), n: int = 0) -> None:
-    """Starts groups of these numbers of copies, waits until at most n groups are on their way, and reads every "
-    "copy."""
+    """Starts groups of these numbers of copies, waits until at most n groups are on their way, and reads each copy."""
     lane = k.tid.x
     tiles = k.shared(f32, (sum(sizes) + 1, 128))
     copy = 0
@@ -37,7 +36,8 @@ def _arrived(g: Grading, answer: Any) -> None:
         sizes = [int(s) for s in rng.integers(0, 4, int(rng.integers(2, 6)))]
         return sizes, int(rng.integers(0, len(sizes) + 1))
 
-    for sizes, n in g.vary((([1, 1, 1, 1], 1), ([2, 1, 3], 1), ([2, 2, 0], 1)), hidden=draw, count=4):
+    edges = (([2, 1, 3], 0), ([2, 1], 2), ([3, 1, 2], 1), ([1, 0, 2], 2))
+    for sizes, n in g.vary((([1, 1, 1, 1], 1), ([2, 1, 3], 1), ([2, 2, 0], 1)), hidden=draw, count=4, edges=edges):
         total = sum(sizes)
         x, y = np.zeros(128, np.float32), np.zeros(32 * max(total, 1), np.float32)
         run = launch(_groups(sizes=tuple(sizes), n=n), 1, 32, x, y, checks=("synccheck",), device="step")
@@ -77,7 +77,7 @@ def arrived(sizes, n):
     hints=(
         "n says how many groups may still be on their way. Which ones, the oldest or the youngest?",
         "All groups but the n youngest have arrived, with all of their copies. An empty group counts as a group.",
-        "sum(sizes[: max(0, len(sizes) - n)]).",
+        "Add up the first len(sizes) - n groups, or none if n is larger. Try n = 0: is [:-n] right there?",
     ),
     graded=("the number, for other groups and n, empty groups among them",),
     grade=_arrived,

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ptxlab.emulate.jit.build import Loaded, prepare
+from ptxlab.emulate.jit.bulk import Reductions
 from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.counting import executions, tally
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
@@ -31,22 +32,28 @@ from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
 from ptxlab.emulate.rules.faults import fault, unravel
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
+from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
-from ptxlab.emulate.runtime.state import Context, Cta, Executions, Resident, Site, Warp
+from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Executions, Resident, Site, Warp
+from ptxlab.emulate.runtime.transfers import Queue
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
 QUANTUM = 1 << 13
 """Instructions that a warp may issue before its worker checks whether to stop."""
+
+TICK = 0.1
+"""Seconds between two looks at a launch that runs."""
 
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""
@@ -56,7 +63,7 @@ _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 class Slot:
     """The memory of one resident CTA: its record, its warps' states, shared and local memory."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, mates: Pointer[Mates] | None, rank: int) -> None:
         launch, each = run.launch, 32 * run.program.local_stride
         self.cta = Cta.new()
         states = zeroed(run.built.state_size * launch.warps)
@@ -65,7 +72,7 @@ class Slot:
         self.cta.shared, self.cta.shared_size = Pointer(self.shared), run.shared_size
         self.cta.states = Pointer(states)
         self.cta.local, self.cta.local_size = Pointer(local), local.size
-        self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size)
+        self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size, mates, rank)
         warps = self.warps = states.reshape(launch.warps, -1)[:, : Warp.size].view(Warp.dtype)[:, 0]
         """The warps' states without their registers, a numpy array of records."""
         threads = np.arange(32 * launch.warps, dtype=np.uint32).reshape(-1, 32)
@@ -98,7 +105,7 @@ class Worker:
         self.began = self.ended = 0.0
         self.context = context = Context.new()
         context.next, context.stop, context.budget = Pointer(run.next), Pointer(run.stop), Pointer(run.budget)
-        context.total, context.warps = launch.blocks, launch.warps
+        context.total, context.warps = launch.blocks // launch.cluster_blocks, launch.warps
         context.params, context.memory = Pointer(run.params), run.map
         context.sites, context.site_count = Site.many(self.sites), built.sites
         context.counts, context.rest = (Executions.many(a.view(np.uint8)) for a in (self.counts, self.rest))
@@ -116,18 +123,37 @@ class Worker:
             context.trace, context.traced = self.tape.record, True
         if run.checks is not None:
             context.check, context.checked = Pointer(run.checks.record.buffer), True
+        context.combine = run.reductions.address
+        if run.callback is not None:
+            context.issued, context.completed = (
+                ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (run.callback.issued, run.callback.completed)
+            )
         if run.callback is not None:
             context.phases = run.callback.address
         context.grid_x, context.grid_y, context.grid_z = launch.grid
         context.block_x, context.block_y, context.block_z = launch.block
-        self.add_slot(run)
+        context.cluster_x, context.cluster_y, context.cluster_z = launch.cluster_size
+        context.explicit_cluster = launch.cluster is not None
+        self.add_slots(run)
 
-    def add_slot(self, run: Run) -> None:
-        """Makes one more CTA resident, the next to run."""
-        slot, number, context = Slot(run), len(self.slots), self.context
-        self.slots.append(slot)
-        context.slots[number].cta = context.cta = slot.cta
-        context.slot, context.slot_count = number, number + 1
+    def add_slots(self, run: Run) -> None:
+        """Room for the CTAs of one more cluster, which is the next to run."""
+        first, context, size = len(self.slots), self.context, run.launch.cluster_blocks
+        cluster = Cluster.new()
+        cluster.first, cluster.count = first, size
+        if run.bulk:
+            queue, threads = Queue.many(1), 32 * run.launch.warps
+            queue[0].committed = Pointer(np.zeros(size * threads, np.uint32))
+            queue[0].threads, queue[0].first_rank = threads, first
+            cluster.queue = queue
+        mates = Mates.many(1) if size > 1 else None
+        for rank in range(size):
+            slot = Slot(run, mates, rank)
+            self.slots.append(slot)
+            context.slots[first + rank].cta = slot.cta
+            slot.cta.cluster, slot.cta.rank = cluster, rank
+        context.cta = self.slots[first].cta
+        context.slot, context.slot_count = first, first + size
         self.sites[:] = 0  # no allocation is cached yet
 
     @property
@@ -141,16 +167,21 @@ class Run:
 
     def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory) -> None:
         self.program, self.built, self.launch, self.memory = program, built, launch, memory
-        self.fast = built.fast  # the code that this launch runs, even if better code is ready before it ends
-        self.kept: list[Code] = []
+        self.fast = built.fast
+        """The code that this launch runs."""
+        self.kept: list[Code] = [self.fast]
+        """All code that workers may be in."""
+        self.noted = 0.0
         self.compiling = 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
         self.checks = Watched(program, launch) if built.instruments.checks else None
         self.callback = Callback(self) if self.checks is not None else None
+        self.bulk = copies_in_bulk(program)
+        self.reductions = Reductions(self)
         alone = launch.seed is not None or self.checks is not None
         count = 1 if alone else launch.workers or os.cpu_count() or 1
-        self.workers_wanted = max(1, min(count, launch.blocks))
+        self.workers_wanted = max(1, min(count, launch.blocks // launch.cluster_blocks))
         budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
         self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
         self.budget = np.array([budget], np.int64)
@@ -164,7 +195,8 @@ class Run:
             self.checks.shadow(self.map, live)
         self._live = live  # keeps the buffers alive while compiled code points at them
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
-        self.resident = launch.blocks if launch.cooperative else min(several, launch.blocks)
+        clusters = launch.blocks // launch.cluster_blocks
+        self.resident = (clusters if launch.cooperative else min(several, clusters)) * launch.cluster_blocks
         self.chosen = None if launch.trace is None else chosen(launch.trace, launch.blocks, launch.warps)
         self.errors: list[BaseException] = []
         self.workers: list[Worker] = []
@@ -183,8 +215,11 @@ class Run:
                     self.kept.append(slow)
                     worker.context.slow = slow.address("slow")
                     self.compiling = max(self.compiling, time.perf_counter() - start)
+                elif worker.result == S.NEEDS_CODE:
+                    grid = _GRID(self.fast.address("grid"))
+                    worker.context.slow = 0
                 elif worker.result == S.NEEDS_SLOT:
-                    worker.add_slot(self)
+                    worker.add_slots(self)
                 else:
                     break
             worker.ended = time.perf_counter()
@@ -199,7 +234,7 @@ class Run:
         try:
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
                 team.start()
-                team.wait(progress.tick, 0.1)
+                team.wait(lambda: self.tick(progress), TICK)
         except KeyboardInterrupt:
             interrupted = True
         finally:  # twice: a second exception may interrupt the first call before it has begun
@@ -217,6 +252,23 @@ class Run:
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
 
+    def tick(self, progress: Progress) -> None:
+        """Called every `TICK` seconds: shows how far the launch is, and brings it to better code once that is ready.
+
+        What a kernel does is the same in any code, so it does not matter when that is."""
+        progress.tick()
+        self.spent(TICK)
+        if self.built.fast is not self.fast:
+            self.fast = self.built.fast
+            self.kept.append(self.fast)
+            for worker in self.workers:
+                worker.context.outdated = 1
+
+    def spent(self, seconds: float) -> None:
+        """Notes that the launch has run for so long more."""
+        self.noted += seconds
+        self.built.spent(seconds)
+
     def progress(self) -> tuple[int, int]:
         """The blocks that are done and the warp-instructions that have run."""
         return sum(w.context.finished for w in self.workers), sum(w.context.clock for w in self.workers)
@@ -231,7 +283,7 @@ class Run:
             warp, lane, code, waiting = who_waits(self.program, slot.warps, waits)
         return explain(
             self.program, self.launch, self.memory, kind=noted.kind, code=code, lane=lane, address=noted.address,
-            block=slot.cta.linear, warp=warp, waiting=waiting,
+            block=slot.cta.linear, warp=warp, waiting=waiting, count=noted.count, align=noted.multiple,
         )  # fmt: skip
 
     def found(self, *, stopped: bool = False) -> list[Finding]:
@@ -283,7 +335,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
         seconds = time.perf_counter() - start - this.compiling
         if launch.trace is not None:
             transcribe(launch.trace, program, [w.tape for w in this.workers if w.tape is not None])
-    built.spent(seconds)
+    this.spent(max(0.0, seconds - this.noted))
     report = this.report(seconds)
     report.findings += this.found()
     report.build_seconds, report.cached = build_seconds + this.compiling, cached

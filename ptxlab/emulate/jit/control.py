@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules.clusters import wait
 from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -58,6 +60,13 @@ class Control(Part):
             return
         if action is Action.TRAP:
             self._trap(block)
+            return
+        if action is Action.CLUSTER_BARRIER:
+            self.e.registers.flush(self.e.alive_after(block))
+            for instrument in self.e.instruments:
+                instrument.cluster_barrier(code)
+            self.t.do(call(wait, "%ws", self.active.bits))
+            self.flow.wait(block)
             return
         if action is Action.BARRIER:
             self.e.registers.flush(self.e.alive_after(block))
@@ -151,10 +160,16 @@ class Control(Part):
             for where, bits in (("bar_yes", yes), ("bar_asked", self.active.bits)):
                 number = t.call("i32", "llvm.ctpop.i32", [("i32", bits)])
                 t.bump(self._of_barrier(S.Cta, where, offset), "add i32", number)
-        if form.arrive:
-            self._arrive(offset)
-            self.flow.go(block.next)
-            return
+        if form.arrive and not self.e.slow:
+            if code.guard is None:
+                self._arrived(block, offset)
+                return
+            with t.ends_if(self.active.whole_block()):
+                self._arrived(block, offset)
+            with t.ends_if(self.active.none()):
+                self.flow.go(block.next)
+        if form.arrive:  # lanes wait for the rest of their warp; then the scheduler lets them go on
+            t.bump(self._of_barrier(S.Warp, "arrived", offset), "or i32", self.active.bits)
         t.bump(self._of_barrier(S.Warp, "bar", offset), "or i32", self.active.bits)
         t.bump("%wait.at", "or i32", self.active.bits)
         self.flow.wait(block)
@@ -176,15 +191,9 @@ class Control(Part):
                 both = self.t.let(f"or i64 {wide}, {high}")
                 self.e.stops.record(S.BAD_BARRIER, str(self.e.code.index), lane, both)
 
-    def _arrive(self, offset: str) -> None:
-        """The lanes go on; once the whole warp has arrived it counts."""
+    def _arrived(self, block: Block, offset: str) -> None:
+        """A whole warp has executed `bar.arrive`: it counts, and goes on."""
         for instrument in self.e.instruments:
             instrument.barrier_arrives(offset)
-        t = self.t
-        p = self._of_barrier(S.Warp, "arrived", offset)
-        t.bump(p, "or i32", self.active.bits)
-        live = t.let("load i32, ptr %live.at")
-        have = t.let(f"load i32, ptr {p}")
-        whole = t.let(f"icmp eq i32 {t.let(f'and i32 {have}, {live}')}, {live}")
-        t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add i32", t.let(f"zext i1 {whole} to i32"))
-        t.do(f"store i32 {t.let(f'select i1 {whole}, i32 0, i32 {have}')}, ptr {p}")
+        self.t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add i32", "1")
+        self.flow.go(block.next)

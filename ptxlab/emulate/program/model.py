@@ -111,7 +111,9 @@ class Code:
     rounds a back edge counts as, 0 for all other branches; leaves: on a branch with a guard to a block that only ends
     the thread, its number in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of
     a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
-    arguments; another, `%reduced`, follows `bar.red`. `properties` says what it does; `name` is for messages.
+    arguments; another, `%reduced`, follows `bar.red`. instruction: the one that this counts as, None if lowering has
+    added it; part_of: the one whose bytes its own bytes are then, if any. `properties` says what it does; `name` is for
+    messages.
     """
 
     index: int
@@ -130,6 +132,7 @@ class Code:
     copy: tuple[int, int, int] | None = None
     space: str = ""
     instruction: Instruction | None = None
+    part_of: Instruction | None = None
     block: int = -1
     reason: str = ""
     rounds: int = 0
@@ -241,7 +244,8 @@ class Program:
     bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`. local_size: bytes of
     local memory and function frames a thread. entry: the block where the kernel begins; exits: the blocks that do
     nothing but end threads and that branches with a guard go to. exact_threads, most_threads: the `.reqntid` and
-    `.maxntid` of the kernel, empty where it has none.
+    `.maxntid` of the kernel, empty where it has none; cluster, explicit_cluster, most_rank: its `.reqnctapercluster`,
+    `.explicitcluster` and `.maxclusterrank`.
     """
 
     name: str
@@ -267,6 +271,9 @@ class Program:
     local_names: tuple[tuple[str, int, int], ...] = ()
     shared_gap: int = 0  # bytes between two arrays of shared memory that belong to neither
     system: System = System()
+    cluster: tuple[int, ...] = ()
+    explicit_cluster: bool = False
+    most_rank: int = 0
 
     @functools.cached_property
     def text(self) -> str:
