@@ -25,6 +25,8 @@ from ptxlab.emulate.rules import (
     register_values,
     scheduling,
     turns,
+    warpgroup_products,
+    warpgroup_tiles,
 )
 from ptxlab.emulate.rules.launches import known
 
@@ -37,7 +39,9 @@ ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, diverging.meet_waiting,
     turns.go_on, mbarriers.operate, *copies.COPY.values(), matrix_access.find, matrix_access.mark, halves.widened,
-    halves.narrowed,
+    halves.narrowed, warpgroup_products.is_full, warpgroup_products.begin, warpgroup_products.commit,
+    warpgroup_products.due, warpgroup_products.complete, warpgroup_tiles.first_outside, warpgroup_tiles.fragment_a,
+    warpgroup_tiles.fragment_b,
 )  # fmt: skip
 """Of every build."""
 COUNTERS: Functions = (

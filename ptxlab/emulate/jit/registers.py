@@ -60,7 +60,7 @@ class Registers(Part):
     def flush(self, alive: int) -> None:
         """Stores those changed registers that are alive later, a bit set."""
         for r in sorted(self.dirty):
-            if not (self.keeps_all or alive >> r & 1):
+            if not (self.keeps_all or alive >> r & 1 or r in self.e.warpgroups.held):
                 continue
             value, lane = self.values[r], self.program.registers[r].lane
             if self.scalar(r):

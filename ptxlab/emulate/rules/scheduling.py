@@ -33,6 +33,7 @@ from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.rules.turns import count_ends, forget
+from ptxlab.emulate.rules.warpgroup_products import left_alone
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import (
     BUDGET_SPENT,
@@ -41,6 +42,7 @@ from ptxlab.emulate.runtime.state import (
     DIVERGED,
     DONE,
     FAULT,
+    LEFT_ALONE,
     NEEDS_SLOT,
     NEEDS_SLOW,
     STOPPED,
@@ -158,6 +160,8 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     forget(warp.turns)
     warp.carry = 0
     warp.spins = 0
+    warp.products = 0
+    warp.all_products = 0
     for barrier in range(BARRIERS):
         warp.bar[barrier] = 0
         warp.arrived[barrier] = 0
@@ -275,6 +279,10 @@ def end_round(context: Context, cta: Cta) -> u32:
         free = free | warp.live & ~(warp.wait | warp.spins)
     if alive == 0:
         cta.active = 0
+        alone = left_alone(context, cta)
+        if alone != 0:
+            stop(context, warp_of(context, cta, alone - 1), LEFT_ALONE, 0, 0, 0)
+            return FAULT
         context.finished += 1
         return GO_ON
     opened = False

@@ -26,6 +26,10 @@ OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2
 INCOMPLETE, DISAGREE = 7, 8  # an instruction of the whole warp: not all lanes execute it; their operands differ
 COPY_FROM, COPY_TO = 9, 10  # the source or the destination of a cp.async is wrong
 BAD_MBARRIER = 11
+BAD_DESCRIPTOR = 12  # of a wgmma; the address is that of the first bytes out of range, with DESCRIPTOR_B added for b
+NO_WARPGROUP = 13  # a wgmma in a warp whose warpgroup is not whole
+LEFT_ALONE = 14  # the warps of a warpgroup have not executed the same products
+DESCRIPTOR_B = 1 << 32
 GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
 
 
@@ -237,6 +241,9 @@ class Warp(Record, align=64):
     first_live: u32  # the lanes that a CTA begins with
     warp_id: u32
     traced: u32  # whether its steps are recorded
+    products: u32  # how many products of wgmma it has begun, the last one, and a number that depends on all of them
+    last_product: u32
+    all_products: u32
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.products`)
     local: Pointer[u8]
     # for each barrier the lanes that wait there, and those that have arrived and gone on

@@ -15,6 +15,8 @@ import numpy as np
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules.faults import fault, lanes_in_words
 from ptxlab.emulate.rules.spinning import Spin, Spins, in_words
+from ptxlab.emulate.rules.warpgroup_faults import left_alone
+from ptxlab.emulate.rules.warpgroup_products import alike
 from ptxlab.emulate.step.access import Spaces
 from ptxlab.emulate.step.block_checks import BlockChecks
 from ptxlab.emulate.step.checked_warp import CheckedWarp
@@ -70,7 +72,16 @@ class BlockRun:
             self._open()
         if self.running and not moved:
             raise self.deadlock()
+        if not self.running:
+            self._warpgroups()
         return not self.running
+
+    def _warpgroups(self) -> None:
+        """The block has ended: the warps of each warpgroup have executed the same products of wgmma."""
+        for number, warp in enumerate(self.warps):
+            if not alike(warp, self.warps[number & ~3]):
+                counts = [(w.products, w.last_product) for w in self.warps]
+                raise left_alone(self.machine.program, self.machine.launch, counts, number & ~3, self.index)
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The warps that have not ended, each with a mask of the lanes that wait for nothing but their turn."""
