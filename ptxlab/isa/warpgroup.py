@@ -15,8 +15,11 @@ _SAYS = """Multiplies two matrices and adds a third, d = a*b + d, four warps tog
    registers, is read from shared memory as its descriptor says. The threads go on at once; d may be touched behind
    `wgmma.wait_group`. If scale_d is false, d = a*b."""
 _SIGNS = _SAYS + " imm_scale_a and imm_scale_b, 1 or -1, are their signs."
-_MAJORS = _SIGNS + """ imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not along k; with
+_MAJORS = (
+    _SIGNS
+    + """ imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not along k; with
    a in registers there is no imm_trans_a."""
+)
 _SPARSE = " a is without its zeros, and e, the metadata, says where the others stand; f says which lanes hold it."
 
 
@@ -31,7 +34,8 @@ _SCALES, _TRANSPOSES = ", imm_scale_a:int, imm_scale_b:int", ", imm_trans_a:int{
 
 
 def _product(dtypes: str, atypes: str, k: int, columns: tuple[int, ...], signs: str, says: str, *, btypes: str = "",
-             before: str = "", behind: str = "", sparse: bool = True) -> None:  # fmt: skip
+             before: str = "", behind: str = "", sparse: bool = True,
+             since: tuple[int, int] = (8, 0)) -> None:  # fmt: skip
     """The products of one family of types, dense and with a sparse a."""
     for packed in (False, True) if sparse else (False,):
         depth = 2 * k if packed else k
@@ -39,7 +43,8 @@ def _product(dtypes: str, atypes: str, k: int, columns: tuple[int, ...], signs: 
            f"  d:any, a:any, b:b64{', e:b32, f:int' if packed else ''}, scale_d:pred{signs}",
            says + (_SPARSE if packed else ""), does=Action.WARPGROUP_PRODUCT, group=AsyncGroup.WGMMA,
            shape=tuple(f"m64n{n}k{depth}" for n in columns), dtype=tuple(dtypes.split()), atype=tuple(atypes.split()),
-           btype=tuple((btypes or atypes).split()), version=(8, 2) if packed else (8, 0), sm=90,
+           btype=tuple((btypes or atypes).split()), version=max(since, (8, 2)) if packed else since,
+           sm=90,
            fixed={"sparse": True} if packed else {} if not behind else {"bits": "and"})  # fmt: skip
 
 
@@ -47,7 +52,9 @@ _product("f16 f32", "f16", 16, _FLOATS, _SCALES + _TRANSPOSES, _MAJORS)
 _product("f32", "bf16", 16, _FLOATS, _SCALES + _TRANSPOSES, _MAJORS)
 _product("f32", "tf32", 8, _FLOATS, _SCALES, _SIGNS)
 _product("f16 f32", "e4m3 e5m2", 32, _FLOATS, _SCALES, _SIGNS)
-_product("s32", "u8 s8", 32, _INTEGERS, "", _SAYS, before="{.satfinite}")
+for _type in ("u8", "s8"):
+    _product("s32", _type, 32, _INTEGERS, "", _SAYS, before="{.satfinite}")
+_product("s32", "u8 s8", 32, _INTEGERS, "", _SAYS, btypes="s8 u8", before="{.satfinite}", since=(8, 4))
 _product("s32", "b1", 256, _INTEGERS, "", _SAYS + " The product of two bits is their `.and`; d counts the ones.",
          behind=".and.popc", sparse=False)  # fmt: skip
 

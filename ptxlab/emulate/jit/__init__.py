@@ -237,7 +237,7 @@ class Run:
         return explain(
             self.program, self.launch, self.memory, kind=noted.kind, code=code, lane=lane, address=noted.address,
             block=slot.cta.linear, warp=warp, waiting=waiting,
-            begun=list(zip(slot.warps["products"].tolist(), slot.warps["last_product"].tolist(), strict=True)),
+            begun=[(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()],
         )  # fmt: skip
 
     def found(self, *, stopped: bool = False) -> list[Finding]:

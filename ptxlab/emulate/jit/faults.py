@@ -28,8 +28,8 @@ def explain(
     program: Program, launch: Launch, memory: Memory, *, kind: int, code: int, lane: int, address: int, block: int,
     warp: int, waiting: list[str], begun: Sequence[tuple[int, int]],
 ) -> DeviceFault:  # fmt: skip
-    """The error of a fault record. `waiting` says for a deadlock what each warp waits for; `begun` of each warp how many
-    products of wgmma it has begun, and the code index of the last."""
+    """The error of a fault record. `waiting` says for a deadlock what each warp waits for; `begun` of each warp
+    how many products of wgmma it has begun, and the code index of the last."""
     thread = warp * 32 + lane
     if kind == S.OUT_OF_MEMORY_RANGE:
         where, address = _which(program, launch, memory, code, address)

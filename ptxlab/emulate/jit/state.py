@@ -84,8 +84,8 @@ _BYTES = {"i1": 4, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f32": 4, "f64": 8}
 
 
 class RegisterFile:
-    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where not uniform), and its size. Where
-    the program has `wgmma`: those of the products in flight, and of the fragments of the one that is computed."""
+    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where not uniform), and its size.
+    Where the program has `wgmma`: those of the products in flight, and of the fragments of the one that is computed."""
 
     def __init__(self, program: Program, uniform: list[bool]) -> None:
         at = Warp.size

@@ -1,4 +1,4 @@
-"""`wgmma` in compiled code: a product is noted when it begins, and computed by a function of its own when it is waited for.
+"""`wgmma` in compiled code: a product is noted when it begins, and computed by a function when it is waited for.
 
 That function brings the tiles of A and B into registers behind the warp's state, in the form that `mma.sync` wants, and
 calls the product of `mma.sync` (see `jit.products`) for each 8 columns of d. So the numbers are those of `mma.sync`.
@@ -112,7 +112,8 @@ class Warpgroups(Part):
         with t.if_then(full):
             self._wait(t, str(products.ALL - (1 << 32)))
         adds = self.m.lane_0(operands.read(of.adds, "pred")).text
-        t.do(call(products.begin, queue, "%ws", str(code.index), descriptors[False], descriptors[True], adds))
+        executed = t.field(S.Warp, "products")
+        t.do(call(products.begin, queue, executed, str(code.index), descriptors[False], descriptors[True], adds))
 
     def _reaches(self, code: Code, descriptor: str, tile: Tile, of_b: bool, mn_major: bool, number: str) -> None:
         """A fault where shared memory does not have all of a tile."""
@@ -266,4 +267,3 @@ def _zero(name: str, registers: int) -> str:
 
 def _boolean(value: bool) -> str:
     return "true" if value else "false"
-

@@ -17,6 +17,7 @@ from ptxlab.emulate.language import (
     atomic,
     bits,
     boolean,
+    clear,
     fill_bytes,
     first,
     i64,
@@ -160,8 +161,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     forget(warp.turns)
     warp.carry = 0
     warp.spins = 0
-    warp.products = 0
-    warp.all_products = 0
+    clear(warp.products)
     for barrier in range(BARRIERS):
         warp.bar[barrier] = 0
         warp.arrived[barrier] = 0

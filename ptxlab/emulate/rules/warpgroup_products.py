@@ -8,7 +8,7 @@ the times at which a GPU may do it. A warp keeps 64 products; to begin one more 
 from __future__ import annotations
 
 from ptxlab.emulate.language import Array, Record, array, boolean, rule, u32, u64
-from ptxlab.emulate.runtime.state import Context, Cta, Warp
+from ptxlab.emulate.runtime.state import Context, Cta, Executed, Warp
 
 IN_FLIGHT = 64
 """Products that a warp can have in flight."""
@@ -43,7 +43,7 @@ def is_full(products: Products) -> boolean:
 
 
 @rule
-def begin(products: Products, warp: Warp, code: u32, a: u64, b: u64, adds: boolean) -> None:
+def begin(products: Products, executed: Executed, code: u32, a: u64, b: u64, adds: boolean) -> None:
     """A warp begins a product."""
     entry = products.entries[products.begun % IN_FLIGHT]
     entry.code = code
@@ -52,7 +52,9 @@ def begin(products: Products, warp: Warp, code: u32, a: u64, b: u64, adds: boole
     entry.adds = u32(adds)
     entry.group = products.groups
     products.begun = u32(products.begun + 1)
-    count_product(warp, code)
+    executed.count += 1
+    executed.last = code
+    executed.all = u32((executed.all ^ (code + 1)) * 0x01000193)
 
 
 @rule
@@ -82,17 +84,9 @@ def complete(products: Products) -> None:
 
 
 @rule(inline=True)
-def count_product(warp: Warp, code: u32) -> None:
-    """Keeps which products a warp has begun: how many, the last one, and a number that depends on all of them."""
-    warp.products += 1
-    warp.last_product = code
-    warp.all_products = u32((warp.all_products ^ (code + 1)) * 0x01000193)
-
-
-@rule(inline=True)
-def alike(warp: Warp, other: Warp) -> boolean:
-    """Whether two warps have begun the same products."""
-    return warp.products == other.products and warp.all_products == other.all_products
+def alike(one: Executed, other: Executed) -> boolean:
+    """Whether two warps have executed the same products."""
+    return one.count == other.count and one.all == other.all
 
 
 @rule
@@ -101,6 +95,6 @@ def left_alone(context: Context, cta: Cta) -> u32:
     there is none."""
     for number in range(context.warps):
         first = (cta.states + (number & ~3) * context.state_size).cast(Warp)[0]
-        if not alike((cta.states + number * context.state_size).cast(Warp)[0], first):
+        if not alike((cta.states + number * context.state_size).cast(Warp)[0].products, first.products):
             return u32(number & ~3) + 1
     return 0

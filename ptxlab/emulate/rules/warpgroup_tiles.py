@@ -5,10 +5,10 @@ A descriptor is 64 bits:
     63..62  swizzle: 0 none, 1 128 bytes, 2 64 bytes, 3 32 bytes      51..49  base offset
     45..32  stride byte offset / 16     29..16  leading byte offset / 16     13..0  start address / 16
 
-A tile is made of core matrices, 8 lines of 16 bytes. A line is what is contiguous in memory: a row of A or a column of B
-where neighbours lie along k (K-major), else a row of the other matrix (MN-major: imm_trans_a, imm_trans_b). `wide` core
-matrices stand side by side, so that lines of one swizzle width, 16 * wide bytes, follow each other: 1 without a swizzle,
-then 2, 4, 8.
+A tile is made of core matrices, 8 lines of 16 bytes. A line is what is contiguous in memory: a row of A or a column of
+B where neighbours lie along k (K-major), else what belongs to one k (MN-major: imm_trans_a, imm_trans_b). `wide` core
+matrices stand side by side, so that lines of one swizzle width, 16 * wide bytes, follow each other: 1 without a
+swizzle, then 2, 4, 8.
 
     K-major       the next 8 lines are one stride away, the next `wide` core matrices one leading offset
     MN-major      the same; without a swizzle the two offsets change places
@@ -16,8 +16,8 @@ then 2, 4, 8.
 A swizzle combines bits of the address by exclusive or: bits 4 to 6 (64 bytes: 4 and 5, 32 bytes: 4) with bits 7 to 9 of
 it, less the base offset, which says where a pattern begins that is not aligned to its size.
 
-Source: PTX ISA 9.0, "Shared memory matrix layout" and "Matrix descriptor format"; the canonical layouts as CUTLASS lists
-them (cute/arch/mma_sm90_desc.hpp, cute/atom/mma_traits_sm90_gmma.hpp).
+Source: PTX ISA 9.0, "Shared memory matrix layout" and "Matrix descriptor format"; the canonical layouts as CUTLASS
+lists them (cute/arch/mma_sm90_desc.hpp, cute/atom/mma_traits_sm90_gmma.hpp).
 """
 
 from __future__ import annotations

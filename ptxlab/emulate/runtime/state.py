@@ -219,6 +219,14 @@ class Turns(Record, align=4):
     lane: u32  # whose turn it is, or was last
 
 
+class Executed(Record, align=4):
+    """Which products of wgmma a warp has executed."""
+
+    count: u32
+    last: u32  # its code index
+    all: u32  # a number that depends on all of them
+
+
 class Warp(Record, align=64):
     """A warp's state, in front of its registers.
 
@@ -241,9 +249,7 @@ class Warp(Record, align=64):
     first_live: u32  # the lanes that a CTA begins with
     warp_id: u32
     traced: u32  # whether its steps are recorded
-    products: u32  # how many products of wgmma it has begun, the last one, and a number that depends on all of them
-    last_product: u32
-    all_products: u32
+    products: Executed
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.products`)
     local: Pointer[u8]
     # for each barrier the lanes that wait there, and those that have arrived and gone on

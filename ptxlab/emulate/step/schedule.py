@@ -79,8 +79,8 @@ class BlockRun:
     def _warpgroups(self) -> None:
         """The block has ended: the warps of each warpgroup have executed the same products of wgmma."""
         for number, warp in enumerate(self.warps):
-            if not alike(warp, self.warps[number & ~3]):
-                counts = [(w.products, w.last_product) for w in self.warps]
+            if not alike(warp.executed, self.warps[number & ~3].executed):
+                counts = [(w.executed.count, w.executed.last) for w in self.warps]
                 raise left_alone(self.machine.program, self.machine.launch, counts, number & ~3, self.index)
 
     def can_run(self) -> Iterator[tuple[int, int]]:

@@ -15,9 +15,9 @@ import numpy as np
 
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules.faults import unravel
-from ptxlab.emulate.rules.warpgroup_products import Products
 from ptxlab.emulate.rules.turns import forget, next_lane, smallest_goes
-from ptxlab.emulate.runtime.state import Turns
+from ptxlab.emulate.rules.warpgroup_products import Products
+from ptxlab.emulate.runtime.state import Executed, Turns
 from ptxlab.emulate.step.access import Access, Spaces
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.isa.machine import Value
@@ -82,7 +82,7 @@ class Warp(Access):
     where the running part goes on. others: the parts that do not run. turns: who goes next. left: the ends of threads
     (code indices) that lanes have come to by a branch, and that the warp is not counted for yet. lanes: how many lanes
     run. polled: since the warp last had its turn in the block it has read what others may change. arrived: the barrier
-    at which the whole warp waits. in_flight: its products of wgmma. stopped: no part can run.
+    at which the whole warp waits. in_flight, executed: its products of wgmma. stopped: no part can run.
     """
 
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
@@ -100,7 +100,7 @@ class Warp(Access):
         self.left: set[int] = set()
         self.polled = False
         self.in_flight = Products.new()
-        self.products = self.last_product = self.all_products = 0  # as in `runtime.state.Warp`
+        self.executed = Executed.new()
         self.arrived = RUNS
         self.stopped = False
         self.run_lanes(self.live)

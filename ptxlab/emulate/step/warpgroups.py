@@ -1,4 +1,7 @@
-"""`wgmma` in the stepping engine: products begin, and are computed when their warp waits (`rules.warpgroup_products`)."""
+"""`wgmma` in the stepping engine: products begin, and are computed when their warp waits for them.
+
+Which that is says `ptxlab.emulate.rules.warpgroup_products`.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
                               block=w.block_index, warp=w.warp)  # fmt: skip
         if is_full(w.in_flight):
             _complete(w, ALL)
-        begin(w.in_flight, w, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
+        begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
 
     t.products[code.index] = _computed(t, code, held)
     return run
@@ -66,9 +69,7 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
 
 @functools.lru_cache(maxsize=4096)
 def _outside(descriptor: int, tile: Tile, mn_major: bool, start: int, size: int) -> int:
-    return first_outside(
-        descriptor, tile.first_line, tile.lines, tile.first_piece, tile.pieces, mn_major, start, size
-    )
+    return first_outside(descriptor, tile.first_line, tile.lines, tile.first_piece, tile.pieces, mn_major, start, size)
 
 
 def _computed(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp, int, int, bool], None]:
