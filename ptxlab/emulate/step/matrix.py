@@ -50,8 +50,8 @@ Maker = Callable[["Translator", Code, dict[str, Elements]], Callable[[Warp], Non
 
 
 def translate(t: Translator, code: Code, make: Maker | None = None) -> Step:
-    """The step of an instruction of kind "warp"; `make` makes what all 32 lanes do, if not this module. Raises `PtxError`
-    where an operand has the wrong registers."""
+    """The step of an instruction of kind "warp"; `make` makes what all 32 lanes do, if not this module. Raises
+    `PtxError` where an operand has the wrong registers."""
     form = code.form
     assert form is not None
     held = elements(t.program, code)
