@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overload
 
 from ptxlab import targets
 from ptxlab.builder import math64, traps
@@ -14,38 +14,40 @@ from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.probes import Probes
 from ptxlab.builder.registers import Register, Var
 from ptxlab.builder.source import Site
-from ptxlab.builder.types import TYPES, bf16x2, f16x2, f32, f64, pred, u32, u64
+from ptxlab.builder.types import TYPES, bf16x2, f16x2, f64, pred, u32, u64
 
 T = TypeVar("T", bound=Register[Any])
 U = TypeVar("U", bound=Register[Any])
+S = TypeVar("S")
 Number = int | float
+
+
+class Special(Generic[S]):
+    """A special register as an attribute, `k.laneid` or `k.tid.x`: one `mov` wherever it is read."""
+
+    def __init__(self, says: str) -> None:
+        self.__doc__ = says
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self.name = name
+
+    def __get__(self, k: Any, owner: type[Any]) -> S:
+        return cast(S, self if k is None else k.special(self.name))
 
 
 class Axes:
     """`.x`, `.y`, `.z` of a special register: one `mov` each."""
 
-    __slots__ = ("_k", "_name")
-
     def __init__(self, k: Builder, name: str) -> None:
         self._k, self._name = k, name
 
-    @property
-    def x(self) -> u32:
-        """The x component."""
-        value: u32 = self._k.special(f"{self._name}.x")
-        return value
+    x = Special[u32]("The x component.")
+    y = Special[u32]("The y component.")
+    z = Special[u32]("The z component.")
 
-    @property
-    def y(self) -> u32:
-        """The y component."""
-        value: u32 = self._k.special(f"{self._name}.y")
-        return value
-
-    @property
-    def z(self) -> u32:
-        """The z component."""
-        value: u32 = self._k.special(f"{self._name}.z")
-        return value
+    def special(self, axis: str) -> Any:
+        """A component by its name."""
+        return self._k.special(f"{self._name}.{axis}")
 
 
 class Builder(Probes, Instructions):
@@ -287,29 +289,10 @@ class Builder(Probes, Instructions):
         """The grid's size in blocks."""
         return Axes(self, "nctaid")
 
-    @property
-    def laneid(self) -> u32:
-        """The thread's lane in its warp, 0 to 31."""
-        lane: u32 = self.special("laneid")
-        return lane
-
-    @property
-    def warpid(self) -> u32:
-        """The warp's number in its block, as the hardware has it; `k.tid.x >> 5` is the one to compute with."""
-        warp: u32 = self.special("warpid")
-        return warp
-
-    @property
-    def clock(self) -> u32:
-        """A cycle counter that wraps around."""
-        clock: u32 = self.special("clock")
-        return clock
-
-    @property
-    def clock64(self) -> u64:
-        """A cycle counter."""
-        clock: u64 = self.special("clock64")
-        return clock
+    laneid = Special[u32]("The thread's lane in its warp, 0 to 31.")
+    warpid = Special[u32]("The warp's number in its block, as the hardware has it; compute with `k.tid.x >> 5`.")
+    clock = Special[u32]("A cycle counter that wraps around.")
+    clock64 = Special[u64]("A cycle counter.")
 
     def thread_index(self) -> u32:
         """The thread's number in the grid along x, `ctaid.x * ntid.x + tid.x`: three `mov` and a `mad`."""
@@ -366,4 +349,3 @@ class Builder(Probes, Instructions):
 
 
 type_ = type
-__all__ = ["Axes", "Builder", "f32"]

@@ -94,15 +94,14 @@ class Emitter:
         result: type[Any] | None = None,
         hint: str | None = None,
         temporary: bool = False,
-        declares: type[Any] | None = None,
         site: Site | None = None,
         both: bool = False,
     ) -> Any:
         """Appends one instruction and returns its result: a register, a list of registers for a vector, None.
 
         `into`: variable(s) to write instead of new registers; `result`: the result's class where the form leaves it
-        open; `hint`: a name (None: the name the expression is assigned to); `temporary`: no name; `declares`: `Var`
-        when this is a declaration, which may reuse a Python name; `both`: also the optional second destination.
+        open; `hint`: a name (None: the name the expression is assigned to); `temporary`: no name; `both`: also the
+        optional second destination.
         """
         if site is None:
             site = self.source.here(sys._getframe(1))
@@ -121,7 +120,7 @@ class Emitter:
         answer = None
         if p.results:
             cls = result or self._result_class(p, operands)
-            answer = self._results(p, node, cls, into, hint, temporary, declares, both)
+            answer = self._results(p, node, cls, into, hint, temporary, both)
         elif into is not None:
             raise traps.error(site, f"{p.form.op.name} has no result to write into a variable")
         self.scope.nodes.append(node)
@@ -231,74 +230,51 @@ class Emitter:
         return None
 
     def _results(
-        self,
-        p: Plan,
-        node: Instr,
-        cls: type[Any] | None,
-        into: Any,
-        hint: str | None,
-        temporary: bool,
-        declares: type[Any] | None,
-        both: bool,
+        self, p: Plan, node: Instr, cls: type[Any] | None, into: Any, hint: str | None, temporary: bool, both: bool
     ) -> Any:
         site = node.site
         assert site is not None
-        names: Names = hint
-        numbered = False
         if into is not None:
             answer = into
             for value in into if isinstance(into, list | tuple) else (into,):
                 self.usable(value, site)
                 node.results.append(value)
         else:
+            names: Names = hint
+            numbered = False
             if hint is None and not temporary:
                 assert self.source.frame is not None
                 names, numbered, frame = self.source.names(self.source.frame, site)
                 if names is not None:
-                    if declares is None:
-                        self._not_rebinding(names, frame, site)
+                    self._not_rebinding(names, frame, site)
                     node.named = True
-            answer = self._fresh(p, cls, names, numbered, declares, site, both)
+            answer = self._fresh(p, cls, names, numbered, site, both)
             node.results.extend(answer if isinstance(answer, list | tuple) else (answer,))
-        vector = p.results[0][1] == "vec" or isinstance(answer, list)
-        if vector and isinstance(answer, list | tuple):
-            node.operands.insert(0, Vec(list(answer)))
-        elif isinstance(answer, tuple):
-            node.operands.insert(0, Vec(list(answer), pair=True))
+        if isinstance(answer, list | tuple):
+            vector = p.results[0][1] == "vec" or isinstance(answer, list)
+            node.operands.insert(0, Vec(list(answer), pair=not vector))
         else:
             node.operands.insert(0, answer)
         return answer
 
-    def _fresh(
-        self,
-        p: Plan,
-        cls: type[Any] | None,
-        names: Names,
-        numbered: bool,
-        declares: type[Any] | None,
-        site: Site,
-        both: bool,
-    ) -> Any:
+    def _fresh(self, p: Plan, cls: type[Any] | None, names: Names, numbered: bool, site: Site, both: bool) -> Any:
         ptx = p.results[0][1]
+        first = names if isinstance(names, str) else None
         if ptx == "vec":
-            word = p.form.vec
             element = cls or self.class_of(str(p.form.type))
-            if not word:
-                return self.register(element, names if isinstance(names, str) else None, site, declares, numbered)
-            count = int(str(word)[1:])
-            return self.family(element, count, names, site, declares)
+            if not p.form.vec:
+                return self.register(element, first, site, None, numbered)
+            return self.family(element, int(str(p.form.vec)[1:]), names, site)
         if ptx == "any":
             count, ptx = self._fragment(p, site)
-            return self.family(cls or self.class_of(ptx), count, names, site, declares)
+            return self.family(cls or self.class_of(ptx), count, names, site)
         main = cls or self.class_of(ptx)
-        first = names if isinstance(names, str) else None
         if both:
             second: str | None = None
             if isinstance(names, tuple) and len(names) == 2:
                 first, second = names
-            other = self.class_of(p.results[1][1])
-            return (self.register(main, first, site, declares), self.register(other, second, site, declares))
-        return self.register(main, first, site, declares, numbered)
+            return self.register(main, first, site), self.register(self.class_of(p.results[1][1]), second, site)
+        return self.register(main, first, site, None, numbered)
 
     def _fragment(self, p: Plan, site: Site) -> tuple[int, str]:
         """How many registers of which type a matrix instruction's result takes in a lane."""

@@ -29,7 +29,7 @@ from ptxlab.builder.probes import PARAMETER
 from ptxlab.builder.registers import Register
 from ptxlab.builder.source import Site
 from ptxlab.builder.types import TYPES, f32, u64
-from ptxlab.errors import BuildError, Span
+from ptxlab.errors import Span
 from ptxlab.text import Module, parse
 
 DEFAULT_ARCH = "sm_80"
@@ -67,7 +67,7 @@ class Kernel:
 
 class KernelFunction:
     """What `@kernel` makes of a function: a kernel that is built with its defaults when first used, and a function of
-    its plain Python parameters that builds another."""
+    its plain Python parameters that builds another. `name` is the entry's."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class KernelFunction:
         scope: Mapping[str, Any],
     ) -> None:
         self.function, self.arch, self.probes, self.loc = function, arch, probes, loc
-        self._name = name or function.__name__
+        self.name = name or function.__name__
         self._types, self._scope = types_, scope
         self.__doc__, self.__name__, self.__module__ = function.__doc__, function.__name__, function.__module__
 
@@ -94,16 +94,103 @@ class KernelFunction:
         **python: Any,
     ) -> Kernel:
         """Builds the kernel. Keywords other than the four are the function's plain Python parameters."""
-        return _build(
-            self.function,
-            name or self._name,
-            arch or self.arch,
-            self.probes if probes is None else probes,
-            self.loc if loc is None else loc,
-            self._types,
-            self._scope,
-            python,
-        )
+        function, name = self.function, name or self.name
+        probes = self.probes if probes is None else probes
+        k = Builder(name, arch or self.arch, probes=probes)
+        k.doc = _summary(function)
+        declared = list(inspect.signature(function).parameters.values())
+        at = k.source.parameter(function.__code__, declared[0].name if declared else "")
+        if not declared:
+            raise traps.error(
+                at,
+                f"{function.__name__} takes no parameters; the first is the builder",
+                f"def {function.__name__}(k): ...",
+            )
+        if not IDENTIFIER.match(name):
+            raise traps.error(at, f"{name!r} is no PTX name; letters, digits, _ and $ are", f'name="{_ascii(name)}"')
+        arguments: dict[str, Any] = {}
+        for p in declared[1:]:
+            site = k.source.parameter(function.__code__, p.name)
+            kind = self._parameter_type(p, site)
+            if kind is None:
+                if p.name in python:
+                    arguments[p.name] = python.pop(p.name)
+                elif p.default is inspect.Parameter.empty:
+                    raise traps.error(
+                        site,
+                        f"{name} needs its Python parameter `{p.name}`; a kernel parameter has a PTX type",
+                        f"{function.__name__}({p.name}=...)",
+                    )
+                continue
+            if p.name in python:
+                raise traps.error(site, f"`{p.name}` is a parameter of the kernel; its value is given at the launch")
+            if not IDENTIFIER.match(p.name):
+                raise traps.error(site, f"{p.name!r} is no PTX name; letters, digits, _ and $ are", _ascii(p.name))
+            if p.name == PARAMETER:
+                raise traps.error(
+                    site, f"`{PARAMETER}` is the name of the parameter that a probes=True build adds", "probed"
+                )
+            k.parameters.append(Param(p.name, kind))
+            arguments[p.name] = _loaded(k, k.parameters[-1], site)
+        if python:
+            unknown = next(iter(python))
+            raise traps.error(
+                at, f"{name} has no Python parameter `{unknown}`" + traps.close(unknown, [p.name for p in declared[1:]])
+            )
+        if probes:
+            k.parameters.append(Param(PARAMETER, PointerType(f32)))
+            k.probe_base = k.emit("ld.param.u64", f"[{PARAMETER}]", result=u64, hint=PARAMETER, site=at)
+        function(k, **arguments)
+        if k._with is not None:
+            raise k._with.not_entered()
+        if probes:
+            if k.probe_type is None:
+                raise traps.error(
+                    at,
+                    f"{name} is built with probes=True and never calls k.probe",
+                    "k.probe(row, tile, tiles, row_max, row_sum, rescale)",
+                )
+            k.parameters[-1] = Param(PARAMETER, PointerType(k.probe_type))
+        k.emit("ret", site=Site(at.span))
+        _check_target(k)
+        ptx, spans = text(k, loc=self.loc if loc is None else loc)
+        k.source.frame = None
+        return Kernel(name, k.arch, ptx, tuple(k.parameters), spans)
+
+    def _parameter_type(self, p: inspect.Parameter, site: Site) -> Any:
+        """The PTX type of a parameter, or None when it is plain Python."""
+        annotation = p.annotation
+        if annotation is inspect.Parameter.empty:
+            return None
+        if isinstance(annotation, str):
+            closure = inspect.getclosurevars(self.function).nonlocals
+            names = (
+                {**TYPES, "Ptr": Ptr, "inf": None}
+                | self.function.__globals__
+                | dict(self._scope)
+                | dict(closure)
+                | dict(self._types)
+            )
+            try:
+                annotation = eval(annotation, names)
+            except Exception as why:
+                raise traps.error(site, f"the annotation of `{p.name}` cannot be resolved: {why}") from None
+        element = _concrete(annotation, self._types)
+        if isinstance(element, type) and issubclass(element, Register) and element.bits:
+            if element.kind == "pred":
+                raise traps.error(site, f"`{p.name}`: a kernel takes no predicates", f"{p.name}: u32")
+            return element
+        if typing.get_origin(annotation) is Ptr:
+            (inner,) = typing.get_args(annotation)
+            inner = _concrete(inner, self._types)
+            if not (isinstance(inner, type) and issubclass(inner, Register) and inner.bits) or inner.kind == "pred":
+                raise traps.error(
+                    site, f"`{p.name}`: a pointer points to a PTX type, found {inner!r}", f"{p.name}: Ptr[f32]"
+                )
+            return PointerType(inner)
+        if annotation is Ptr:
+            raise traps.error(site, f"`{p.name}`: what does it point to?", f"{p.name}: Ptr[f32]")
+        return None
 
     @cached_property
     def built(self) -> Kernel:
@@ -121,11 +208,6 @@ class KernelFunction:
         return self.built.module
 
     @property
-    def name(self) -> str:
-        """The entry's name."""
-        return self._name
-
-    @property
     def params(self) -> tuple[Param, ...]:
         """The kernel's parameters."""
         return self.built.params
@@ -137,7 +219,7 @@ class KernelFunction:
 
     def __repr__(self) -> str:
         signature = re.sub(r"ptxlab\.builder\.\w+\.", "", str(inspect.signature(self.function)))
-        return f"<kernel function {self._name}{signature}>"
+        return f"<kernel function {self.name}{signature}>"
 
 
 @typing.overload
@@ -172,76 +254,6 @@ def kernel(
     return decorate if function is None else decorate(function)
 
 
-def _build(
-    function: Callable[..., None],
-    name: str,
-    arch: str,
-    probes: bool,
-    loc: bool,
-    given: Mapping[str, type[Any]],
-    scope: Mapping[str, Any],
-    python: dict[str, Any],
-) -> Kernel:
-    k = Builder(name, arch, probes=probes)
-    k.doc = _summary(function)
-    declared = list(inspect.signature(function).parameters.values())
-    at = k.source.parameter(function.__code__, declared[0].name if declared else "")
-    if not declared:
-        raise traps.error(
-            at, f"{function.__name__} takes no parameters; the first is the builder", f"def {function.__name__}(k): ..."
-        )
-    if not IDENTIFIER.match(name):
-        raise traps.error(at, f"{name!r} is no PTX name; letters, digits, _ and $ are", f'name="{_ascii(name)}"')
-    arguments: dict[str, Any] = {}
-    for p in declared[1:]:
-        site = k.source.parameter(function.__code__, p.name)
-        kind = _parameter_type(function, p, given, scope, site)
-        if kind is None:
-            if p.name in python:
-                arguments[p.name] = python.pop(p.name)
-            elif p.default is inspect.Parameter.empty:
-                raise traps.error(
-                    site,
-                    f"{name} needs its Python parameter `{p.name}`; a kernel parameter has a PTX type",
-                    f"{function.__name__}({p.name}=...)",
-                )
-            continue
-        if p.name in python:
-            raise traps.error(site, f"`{p.name}` is a parameter of the kernel; its value is given at the launch")
-        if not IDENTIFIER.match(p.name):
-            raise traps.error(site, f"{p.name!r} is no PTX name; letters, digits, _ and $ are", _ascii(p.name))
-        if p.name == PARAMETER:
-            raise traps.error(
-                site, f"`{PARAMETER}` is the name of the parameter that a probes=True build adds", "probed"
-            )
-        k.parameters.append(Param(p.name, kind))
-        arguments[p.name] = _loaded(k, k.parameters[-1], site)
-    if python:
-        unknown = next(iter(python))
-        raise traps.error(
-            at, f"{name} has no Python parameter `{unknown}`" + traps.close(unknown, [p.name for p in declared[1:]])
-        )
-    if probes:
-        k.parameters.append(Param(PARAMETER, PointerType(f32)))
-        k.probe_base = k.emit("ld.param.u64", f"[{PARAMETER}]", result=u64, hint=PARAMETER, site=at)
-    function(k, **arguments)
-    if k._with is not None:
-        raise k._with.not_entered()
-    if probes:
-        if k.probe_type is None:
-            raise traps.error(
-                at,
-                f"{name} is built with probes=True and never calls k.probe",
-                "k.probe(row, tile, tiles, row_max, row_sum, rescale)",
-            )
-        k.parameters[-1] = Param(PARAMETER, PointerType(k.probe_type))
-    k.emit("ret", site=Site(at.span))
-    _check_target(k)
-    ptx, spans = text(k, loc=loc)
-    k.source.frame = None
-    return Kernel(name, arch, ptx, tuple(k.parameters), spans)
-
-
 def _loaded(k: Builder, p: Param, site: Site) -> Any:
     """The register (or pointer) with a parameter's value."""
     if isinstance(p.type, PointerType):
@@ -250,42 +262,6 @@ def _loaded(k: Builder, p: Param, site: Site) -> Any:
     held = types.IN_REGISTER.get(p.type.ptx, p.type)
     word = p.type.ptx if p.type.kind != "packed" and p.type.ptx not in ("f16", "bf16") else f"b{p.type.bits}"
     return k.emit(f"ld.param.{word}", f"[{p.name}]", result=held, hint=p.name, site=site)
-
-
-def _parameter_type(
-    function: Callable[..., None],
-    p: inspect.Parameter,
-    given: Mapping[str, type[Any]],
-    scope: Mapping[str, Any],
-    site: Site,
-) -> Any:
-    """The PTX type of a parameter, or None when it is plain Python."""
-    annotation = p.annotation
-    if annotation is inspect.Parameter.empty:
-        return None
-    if isinstance(annotation, str):
-        closure = inspect.getclosurevars(function).nonlocals
-        names = {**TYPES, "Ptr": Ptr, "inf": None} | function.__globals__ | dict(scope) | dict(closure) | dict(given)
-        try:
-            annotation = eval(annotation, names)
-        except Exception as why:
-            raise traps.error(site, f"the annotation of `{p.name}` cannot be resolved: {why}") from None
-    element = _concrete(annotation, given)
-    if isinstance(element, type) and issubclass(element, Register) and element.bits:
-        if element.kind == "pred":
-            raise traps.error(site, f"`{p.name}`: a kernel takes no predicates", f"{p.name}: u32")
-        return element
-    if typing.get_origin(annotation) is Ptr:
-        (inner,) = typing.get_args(annotation)
-        inner = _concrete(inner, given)
-        if not (isinstance(inner, type) and issubclass(inner, Register) and inner.bits) or inner.kind == "pred":
-            raise traps.error(
-                site, f"`{p.name}`: a pointer points to a PTX type, found {inner!r}", f"{p.name}: Ptr[f32]"
-            )
-        return PointerType(inner)
-    if annotation is Ptr:
-        raise traps.error(site, f"`{p.name}`: what does it point to?", f"{p.name}: Ptr[f32]")
-    return None
 
 
 def _concrete(annotation: Any, given: Mapping[str, type[Any]]) -> Any:
@@ -327,6 +303,3 @@ def _summary(function: Callable[..., None]) -> list[str]:
     """The first paragraph of the docstring."""
     doc = inspect.getdoc(function) or ""
     return doc.split("\n\n")[0].splitlines()
-
-
-__all__ = ["BuildError", "Kernel", "KernelFunction", "Param", "kernel"]

@@ -123,6 +123,3 @@ def _halves(k: Emitter, y: Any, site: Site) -> tuple[Any, Any]:
     words = [k.register(u32, None, site) for _ in range(2)]
     k.emit("mov.b64", y, into=words, site=site)
     return words[0], words[1]
-
-
-__all__ = ["exp2", "log2"]

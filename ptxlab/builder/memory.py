@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -197,10 +199,7 @@ class Memory(Arithmetic):
         base = self.emit(
             mad, index, stride, pointer.base, result=u64 if wide else u32, site=site, into=into, temporary=temporary
         )
-        kind = Shared if isinstance(pointer, Shared) else Ptr
-        return kind(
-            self, base, pointer.element, pointer.offset, pointer.space, pointer.shape if shape is None else shape, ""
-        )
+        return pointer.like(base, pointer.element, pointer.offset, shape, "")
 
     def _at(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], site: Site) -> Ptr[Any]:
         """The address of `p[i]` or `p[i, j]`: what is constant goes into the offset, each register is one `mad`."""
@@ -212,9 +211,7 @@ class Memory(Arithmetic):
             raise traps.error(
                 site, f"this pointer has {dimensions} dimension{plural}, the index has {len(many)}", f"p[{wanted}]"
             )
-        stride = pointer.size
-        for n in pointer.shape[1:]:
-            stride *= n
+        stride = pointer.size * math.prod(pointer.shape[1:])
         at = pointer
         for d, one in enumerate(many):
             if isinstance(one, slice):
@@ -242,10 +239,8 @@ class Memory(Arithmetic):
     def var_ptr(self, pointer: Ptr[T]) -> VarPtr[T]:
         """A pointer variable that starts where `pointer` points: `p += stride` moves it."""
         base = pointer.base
-        if pointer.offset:
-            made = self.emit(f"add.{base.type.ptx}", base, pointer.offset, result=base.type)
-        else:
-            made = self.emit(f"mov.{base.type.ptx}", base, result=base.type)
+        opcode, *more = ("add", pointer.offset) if pointer.offset else ("mov",)
+        made = self.emit(f"{opcode}.{base.type.ptx}", base, *more, result=base.type)
         return VarPtr(self, made, pointer.element, 0, pointer.space, pointer.shape)
 
     def advance(self, pointer: VarPtr[Any], index: Index) -> None:
@@ -275,8 +270,7 @@ class Memory(Arithmetic):
     def pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError:
         """The error of something a pointer cannot do."""
         site = self.source.here(sys._getframe(2))
-        name = pointer.base.hint or "p"
-        return traps.error(site, what, write if name == "p" else _renamed(write, name))
+        return traps.error(site, what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
 
     # -- shared memory
     def shared(self, element: type[T], count: int | tuple[int, ...], align: int = 16) -> Shared[T]:
@@ -286,9 +280,7 @@ class Memory(Arithmetic):
         """
         site = self.source.here(sys._getframe(1))
         shape = count if isinstance(count, tuple) else (count,)
-        total = 1
-        for n in shape:
-            total *= n
+        total = math.prod(shape)
         if total < 1:
             raise traps.error(
                 site,
@@ -339,13 +331,3 @@ class Memory(Arithmetic):
         if isinstance(value, Register):
             return f"{self.shown(value)} ({value.type.ptx})"
         return repr(value)
-
-
-def _renamed(write: str, name: str) -> str:
-    """`p` in a suggested line replaced by the pointer's own name."""
-    import re
-
-    return re.sub(r"\bp\b", name, write)
-
-
-__all__ = ["Array", "Memory"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 
@@ -35,14 +36,6 @@ class Ptr(Generic[T]):
 
     __slots__ = ("base", "element", "k", "offset", "shape", "space", "symbol")
 
-    k: Memory
-    base: Register[Any]
-    element: type[Any]
-    offset: int
-    space: str
-    shape: tuple[int, ...]
-    symbol: str
-
     def __init__(
         self,
         k: Memory,
@@ -67,16 +60,14 @@ class Ptr(Generic[T]):
 
     def moved(self, offset: int, shape: tuple[int, ...] | None = None) -> Ptr[T]:
         """The pointer `offset` bytes on, with the same base register."""
+        return self.like(self.base, self.element, self.offset + offset, shape, self.symbol)
+
+    def like(
+        self, base: Register[Any], element: type[Any], offset: int, shape: tuple[int, ...] | None, symbol: str
+    ) -> Ptr[Any]:
+        """A pointer to another place in the same space; `shape` None: of the same shape."""
         kind = Shared if isinstance(self, Shared) else Ptr
-        return kind(
-            self.k,
-            self.base,
-            self.element,
-            self.offset + offset,
-            self.space,
-            self.shape if shape is None else shape,
-            self.symbol,
-        )
+        return kind(self.k, base, element, offset, self.space, self.shape if shape is None else shape, symbol)
 
     def __add__(self, index: Index) -> Ptr[T]:
         to: Ptr[T] = self.k.moved(self, index, self.size)
@@ -94,9 +85,7 @@ class Ptr(Generic[T]):
         """The pointer to row `index` of a two-dimensional shared array."""
         if len(self.shape) < 2:
             raise self.k.pointer_error(self, "this pointer has no rows; it is one-dimensional", "p + i * width")
-        width = 1
-        for n in self.shape[1:]:
-            width *= n
+        width = math.prod(self.shape[1:])
         to: Ptr[T] = self.k.moved(self, index, width * self.size, self.shape[1:])
         return to
 
@@ -106,8 +95,7 @@ class Ptr(Generic[T]):
     def cast(self, element: type[Any]) -> Ptr[Any]: ...
     def cast(self, element: type[Any]) -> Ptr[Any]:
         """The same address, pointing to elements of another type. No instruction."""
-        kind = Shared if isinstance(self, Shared) else Ptr
-        return kind(self.k, self.base, element, self.offset, self.space, (), self.symbol)
+        return self.like(self.base, element, self.offset, (), self.symbol)
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> T:
         item: T = self.k.element(self, index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar
 
 if TYPE_CHECKING:
@@ -11,6 +12,47 @@ if TYPE_CHECKING:
     from ptxlab.builder.types import pred
 
 T = TypeVar("T")
+N = TypeVar("N", int, float)
+"""The Python numbers that an operator takes beside registers."""
+
+
+def _operator(op: str, number: type[N]) -> Callable[[Register[T], Register[T] | N], T]:
+    """`register op other`."""
+    return lambda self, other: self.k.binary(op, self, other)
+
+
+def _reflected(op: str, number: type[N]) -> Callable[[Register[T], N], T]:
+    """`number op register`."""
+    return lambda self, other: self.k.binary(op, self, other, reflected=True)
+
+
+def _shift(op: str) -> Callable[[Register[T], Register[Any] | int], T]:
+    """`register << other`: the other may be of another type."""
+    return lambda self, other: self.k.binary(op, self, other)
+
+
+def _comparison(op: str) -> Callable[[Register[T], Register[T] | float], pred]:
+    """`register < other`."""
+    return lambda self, other: self.k.compare(op, self, other)
+
+
+def _update(op: str, number: type[N]) -> Callable[[Var[T], Register[T] | N], Var[T]]:
+    """`variable op= other`."""
+    return lambda self, other: self.k.update(op, self, other)
+
+
+def _update_shift(op: str) -> Callable[[Var[T], Register[Any] | int], Var[T]]:
+    """`variable <<= other`."""
+    return lambda self, other: self.k.update(op, self, other)
+
+
+def _refused(op: str) -> Callable[[Register[Any], object], NoReturn]:
+    """`value op= other`, which only a variable has."""
+
+    def refuse(self: Register[Any], other: object) -> NoReturn:
+        raise self.k.not_a_variable(self, op)
+
+    return refuse
 
 
 class TypeMeta(type):
@@ -52,6 +94,11 @@ class Register(Generic[T], metaclass=TypeMeta):
     scope: Scope
     site: Site
 
+    def __init_subclass__(cls, bits: int = 0, declared: str = "", prefix: str = "", kind: str = "") -> None:
+        """A type of PTX, called as its class is; a subclass without these, such as `Var`, is none."""
+        if bits:
+            cls.ptx, cls.bits, cls.declared, cls.prefix, cls.kind = cls.__name__, bits, declared, prefix, kind
+
     def __init__(self, *_: object) -> None:
         raise TypeError(
             f"{type(self).__name__}(...) does not make a register; k.var({type(self).__name__}, 0) does, "
@@ -69,72 +116,22 @@ class Register(Generic[T], metaclass=TypeMeta):
     def __repr__(self) -> str:
         return f"<{self.type.ptx} {self.k.shown(self)}>"
 
-    # -- one operator, one instruction
-    def __add__(self, other: Register[T] | int | float) -> T:
-        return self.k.binary("+", self, other)
-
-    def __radd__(self, other: int | float) -> T:
-        return self.k.binary("+", self, other, reflected=True)
-
-    def __sub__(self, other: Register[T] | int | float) -> T:
-        return self.k.binary("-", self, other)
-
-    def __rsub__(self, other: int | float) -> T:
-        return self.k.binary("-", self, other, reflected=True)
-
-    def __mul__(self, other: Register[T] | int | float) -> T:
-        return self.k.binary("*", self, other)
-
-    def __rmul__(self, other: int | float) -> T:
-        return self.k.binary("*", self, other, reflected=True)
-
-    def __truediv__(self, other: Register[T] | int | float) -> T:
-        return self.k.binary("/", self, other)
-
-    def __rtruediv__(self, other: int | float) -> T:
-        return self.k.binary("/", self, other, reflected=True)
-
-    def __floordiv__(self, other: Register[T] | int) -> T:
-        return self.k.binary("//", self, other)
-
-    def __rfloordiv__(self, other: int) -> T:
-        return self.k.binary("//", self, other, reflected=True)
-
-    def __mod__(self, other: Register[T] | int) -> T:
-        return self.k.binary("%", self, other)
-
-    def __rmod__(self, other: int) -> T:
-        return self.k.binary("%", self, other, reflected=True)
-
-    def __and__(self, other: Register[T] | int) -> T:
-        return self.k.binary("&", self, other)
-
-    def __rand__(self, other: int) -> T:
-        return self.k.binary("&", self, other, reflected=True)
-
-    def __or__(self, other: Register[T] | int) -> T:
-        return self.k.binary("|", self, other)
-
-    def __ror__(self, other: int) -> T:
-        return self.k.binary("|", self, other, reflected=True)
-
-    def __xor__(self, other: Register[T] | int) -> T:
-        return self.k.binary("^", self, other)
-
-    def __rxor__(self, other: int) -> T:
-        return self.k.binary("^", self, other, reflected=True)
-
-    def __lshift__(self, other: Register[Any] | int) -> T:
-        return self.k.binary("<<", self, other)
-
-    def __rlshift__(self, other: int) -> T:
-        return self.k.binary("<<", self, other, reflected=True)
-
-    def __rshift__(self, other: Register[Any] | int) -> T:
-        return self.k.binary(">>", self, other)
-
-    def __rrshift__(self, other: int) -> T:
-        return self.k.binary(">>", self, other, reflected=True)
+    # -- one operator, one instruction; the second word is the kind of Python number that it takes
+    __add__, __radd__ = _operator("+", float), _reflected("+", float)
+    __sub__, __rsub__ = _operator("-", float), _reflected("-", float)
+    __mul__, __rmul__ = _operator("*", float), _reflected("*", float)
+    __truediv__, __rtruediv__ = _operator("/", float), _reflected("/", float)
+    __floordiv__, __rfloordiv__ = _operator("//", int), _reflected("//", int)
+    __mod__, __rmod__ = _operator("%", int), _reflected("%", int)
+    __and__, __rand__ = _operator("&", int), _reflected("&", int)
+    __or__, __ror__ = _operator("|", int), _reflected("|", int)
+    __xor__, __rxor__ = _operator("^", int), _reflected("^", int)
+    __lshift__, __rlshift__ = _shift("<<"), _reflected("<<", int)
+    __rshift__, __rrshift__ = _shift(">>"), _reflected(">>", int)
+    __lt__, __le__, __gt__, __ge__ = _comparison("<"), _comparison("<="), _comparison(">"), _comparison(">=")
+    __eq__ = _comparison("==")  # type: ignore[assignment]
+    __ne__ = _comparison("!=")  # type: ignore[assignment]
+    __hash__ = object.__hash__
 
     def __invert__(self) -> T:
         return self.k.unary("~", self)
@@ -144,26 +141,6 @@ class Register(Generic[T], metaclass=TypeMeta):
 
     def __abs__(self) -> T:
         return self.k.unary("abs", self)
-
-    def __lt__(self, other: Register[T] | int | float) -> pred:
-        return self.k.compare("<", self, other)
-
-    def __le__(self, other: Register[T] | int | float) -> pred:
-        return self.k.compare("<=", self, other)
-
-    def __gt__(self, other: Register[T] | int | float) -> pred:
-        return self.k.compare(">", self, other)
-
-    def __ge__(self, other: Register[T] | int | float) -> pred:
-        return self.k.compare(">=", self, other)
-
-    def __eq__(self, other: Register[T] | int | float) -> pred:  # type: ignore[override]
-        return self.k.compare("==", self, other)
-
-    def __ne__(self, other: Register[T] | int | float) -> pred:  # type: ignore[override]
-        return self.k.compare("!=", self, other)
-
-    __hash__ = object.__hash__
 
     # -- what a register cannot do, because its value exists only when the kernel runs
     def __bool__(self) -> NoReturn:
@@ -191,38 +168,10 @@ class Register(Generic[T], metaclass=TypeMeta):
                 raise AttributeError(name)
             raise self.k.no_attribute(self, name)
 
-    def __iadd__(self, other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, "+=")
-
-    def __isub__(self, other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, "-=")
-
-    def __imul__(self, other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, "*=")
-
-    def __itruediv__(self, other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, "/=")
-
-    def __ifloordiv__(self, other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, "//=")
-
-    def __imod__(self, other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, "%=")
-
-    def __iand__(self, other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, "&=")
-
-    def __ior__(self, other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, "|=")
-
-    def __ixor__(self, other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, "^=")
-
-    def __ilshift__(self, other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, "<<=")
-
-    def __irshift__(self, other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, ">>=")
+    __iadd__, __isub__, __imul__ = _refused("+="), _refused("-="), _refused("*=")
+    __itruediv__, __ifloordiv__, __imod__ = _refused("/="), _refused("//="), _refused("%=")
+    __iand__, __ior__, __ixor__ = _refused("&="), _refused("|="), _refused("^=")
+    __ilshift__, __irshift__ = _refused("<<="), _refused(">>=")
 
 
 class Var(Register[T]):
@@ -235,35 +184,7 @@ class Var(Register[T]):
         when its result has no name of its own."""
         self.k.assign(self, value)
 
-    def __iadd__(self, other: Register[T] | int | float) -> Var[T]:  # type: ignore[override]
-        return self.k.update("+", self, other)
-
-    def __isub__(self, other: Register[T] | int | float) -> Var[T]:  # type: ignore[override]
-        return self.k.update("-", self, other)
-
-    def __imul__(self, other: Register[T] | int | float) -> Var[T]:  # type: ignore[override]
-        return self.k.update("*", self, other)
-
-    def __itruediv__(self, other: Register[T] | int | float) -> Var[T]:  # type: ignore[override]
-        return self.k.update("/", self, other)
-
-    def __ifloordiv__(self, other: Register[T] | int) -> Var[T]:  # type: ignore[override]
-        return self.k.update("//", self, other)
-
-    def __imod__(self, other: Register[T] | int) -> Var[T]:  # type: ignore[override]
-        return self.k.update("%", self, other)
-
-    def __iand__(self, other: Register[T] | int) -> Var[T]:  # type: ignore[override]
-        return self.k.update("&", self, other)
-
-    def __ior__(self, other: Register[T] | int) -> Var[T]:  # type: ignore[override]
-        return self.k.update("|", self, other)
-
-    def __ixor__(self, other: Register[T] | int) -> Var[T]:  # type: ignore[override]
-        return self.k.update("^", self, other)
-
-    def __ilshift__(self, other: Register[Any] | int) -> Var[T]:  # type: ignore[override]
-        return self.k.update("<<", self, other)
-
-    def __irshift__(self, other: Register[Any] | int) -> Var[T]:  # type: ignore[override]
-        return self.k.update(">>", self, other)
+    __iadd__, __isub__, __imul__ = _update("+", float), _update("-", float), _update("*", float)  # type: ignore[assignment]
+    __itruediv__, __ifloordiv__, __imod__ = _update("/", float), _update("//", int), _update("%", int)  # type: ignore[assignment]
+    __iand__, __ior__, __ixor__ = _update("&", int), _update("|", int), _update("^", int)  # type: ignore[assignment]
+    __ilshift__, __irshift__ = _update_shift("<<"), _update_shift(">>")  # type: ignore[assignment]

@@ -11,124 +11,84 @@ from typing import Any
 from ptxlab.builder.registers import Register
 
 
-class u8(Register["u8"]):
+class u8(Register["u8"], bits=8, declared="u32", prefix="r", kind="unsigned"):
     """An unsigned byte, in memory only."""
 
-    ptx, bits, declared, prefix, kind = "u8", 8, "u32", "r", "unsigned"
 
-
-class s8(Register["s8"]):
+class s8(Register["s8"], bits=8, declared="s32", prefix="r", kind="signed"):
     """A signed byte, in memory only."""
 
-    ptx, bits, declared, prefix, kind = "s8", 8, "s32", "r", "signed"
 
-
-class b8(Register["b8"]):
+class b8(Register["b8"], bits=8, declared="b32", prefix="r", kind="bits"):
     """Eight bits, in memory only."""
 
-    ptx, bits, declared, prefix, kind = "b8", 8, "b32", "r", "bits"
 
-
-class u16(Register["u16"]):
+class u16(Register["u16"], bits=16, declared="u16", prefix="rs", kind="unsigned"):
     """An unsigned 16-bit integer."""
 
-    ptx, bits, declared, prefix, kind = "u16", 16, "u16", "rs", "unsigned"
 
-
-class s16(Register["s16"]):
+class s16(Register["s16"], bits=16, declared="s16", prefix="rs", kind="signed"):
     """A signed 16-bit integer."""
 
-    ptx, bits, declared, prefix, kind = "s16", 16, "s16", "rs", "signed"
 
-
-class b16(Register["b16"]):
+class b16(Register["b16"], bits=16, declared="b16", prefix="h", kind="bits"):
     """Sixteen bits."""
 
-    ptx, bits, declared, prefix, kind = "b16", 16, "b16", "h", "bits"
 
-
-class f16(Register["f16"]):
+class f16(Register["f16"], bits=16, declared="b16", prefix="h", kind="float"):
     """A half-precision number."""
 
-    ptx, bits, declared, prefix, kind = "f16", 16, "b16", "h", "float"
 
-
-class bf16(Register["bf16"]):
+class bf16(Register["bf16"], bits=16, declared="b16", prefix="h", kind="float"):
     """A bfloat16: f32 with the lower half cut off."""
 
-    ptx, bits, declared, prefix, kind = "bf16", 16, "b16", "h", "float"
 
-
-class u32(Register["u32"]):
+class u32(Register["u32"], bits=32, declared="u32", prefix="r", kind="unsigned"):
     """An unsigned 32-bit integer."""
 
-    ptx, bits, declared, prefix, kind = "u32", 32, "u32", "r", "unsigned"
 
-
-class s32(Register["s32"]):
+class s32(Register["s32"], bits=32, declared="s32", prefix="r", kind="signed"):
     """A signed 32-bit integer."""
 
-    ptx, bits, declared, prefix, kind = "s32", 32, "s32", "r", "signed"
 
-
-class b32(Register["b32"]):
+class b32(Register["b32"], bits=32, declared="b32", prefix="r", kind="bits"):
     """Thirty-two bits."""
 
-    ptx, bits, declared, prefix, kind = "b32", 32, "b32", "r", "bits"
 
-
-class f32(Register["f32"]):
+class f32(Register["f32"], bits=32, declared="f32", prefix="f", kind="float"):
     """A single-precision number."""
 
-    ptx, bits, declared, prefix, kind = "f32", 32, "f32", "f", "float"
 
-
-class tf32(Register["tf32"]):
+class tf32(Register["tf32"], bits=32, declared="b32", prefix="r", kind="packed"):
     """An f32 rounded to 10 bits of mantissa, for tensor cores."""
 
-    ptx, bits, declared, prefix, kind = "tf32", 32, "b32", "r", "packed"
 
-
-class f16x2(Register["f16x2"]):
+class f16x2(Register["f16x2"], bits=32, declared="b32", prefix="hh", kind="packed"):
     """Two f16 in 32 bits, the first in the lower half."""
 
-    ptx, bits, declared, prefix, kind = "f16x2", 32, "b32", "hh", "packed"
 
-
-class bf16x2(Register["bf16x2"]):
+class bf16x2(Register["bf16x2"], bits=32, declared="b32", prefix="hh", kind="packed"):
     """Two bf16 in 32 bits, the first in the lower half."""
 
-    ptx, bits, declared, prefix, kind = "bf16x2", 32, "b32", "hh", "packed"
 
-
-class u64(Register["u64"]):
+class u64(Register["u64"], bits=64, declared="u64", prefix="rd", kind="unsigned"):
     """An unsigned 64-bit integer."""
 
-    ptx, bits, declared, prefix, kind = "u64", 64, "u64", "rd", "unsigned"
 
-
-class s64(Register["s64"]):
+class s64(Register["s64"], bits=64, declared="s64", prefix="rd", kind="signed"):
     """A signed 64-bit integer."""
 
-    ptx, bits, declared, prefix, kind = "s64", 64, "s64", "rd", "signed"
 
-
-class b64(Register["b64"]):
+class b64(Register["b64"], bits=64, declared="b64", prefix="rd", kind="bits"):
     """Sixty-four bits."""
 
-    ptx, bits, declared, prefix, kind = "b64", 64, "b64", "rd", "bits"
 
-
-class f64(Register["f64"]):
+class f64(Register["f64"], bits=64, declared="f64", prefix="fd", kind="float"):
     """A double-precision number."""
 
-    ptx, bits, declared, prefix, kind = "f64", 64, "f64", "fd", "float"
 
-
-class pred(Register["pred"]):
+class pred(Register["pred"], bits=1, declared="pred", prefix="p", kind="pred"):
     """A predicate: one bit a thread, what comparisons give and `k.if_`, `k.guard`, `k.select` take."""
-
-    ptx, bits, declared, prefix, kind = "pred", 1, "pred", "p", "pred"
 
 
 _INTEGERS = (u8, s8, b8, u16, s16, b16, u32, s32, b32, u64, s64, b64)

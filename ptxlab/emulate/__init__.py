@@ -52,7 +52,7 @@ def execute(
     """
     if cluster is not None and any(n != 1 for n in cluster):
         raise LaunchError(f"cluster: the CPU machine runs clusters of one block only yet, found {tuple(cluster)}")
-    program = lower(module, entry, arch, apart="initcheck" in checks)
+    program = lower(module, entry, arch, shared_gaps="initcheck" in checks)
     launch = Launch(
         grid=_three(grid), block=_three(block), params=params, shared=shared, budget=budget, workers=workers,
         seed=None if seed is None else int(seed), checks=tuple(checks), counters=counters, trace=trace,

@@ -10,9 +10,21 @@ import numpy as np
 from ptxlab import kernels, reference
 from ptxlab.attention import caches
 from ptxlab.errors import LaunchError
-from ptxlab.kernels.spec import Parameter
+from ptxlab.kernels import Parameter
 from ptxlab.lab import dataflow
-from ptxlab.lab.subject import Judgement, Ran, Shape, Subject, Values, machines, places, plain_attention, ways
+from ptxlab.lab.subject import (
+    Judgement,
+    Ran,
+    Shape,
+    Subject,
+    Values,
+    machines,
+    place,
+    places,
+    plain_attention,
+    random_inputs,
+    ways,
+)
 
 _BATCH = Parameter("batch", "sequences (B)", 1, minimum=1, maximum=8)
 _HEADS = Parameter("heads", "query heads (Hq)", 1, minimum=1, maximum=32)
@@ -90,17 +102,7 @@ class Prefill(Attention):
         from ptxlab.attention.prefill import attention
 
         config = built.config
-        q, k, v = reference.random_inputs(
-            values["batch"],
-            values["heads"],
-            values["kv_heads"],
-            values["seq_q"],
-            values["seq_k"],
-            config.head_dim,
-            sigma=values["sigma"],
-            dtype=kernels.DTYPES[config.dtype],
-            seed=values["seed"],
-        )
+        q, k, v = random_inputs(values, values["seq_q"], config)
         results = {
             where: attention(q, k, v, kernel=built, causal=config.causal, device=where, counters=where != "gpu")
             for where in machines(device)
@@ -130,31 +132,17 @@ class Prefill(Attention):
         q, k, v = ran.kept
         b, h = head
         rows, keys, tile, causal = values["seq_q"], values["seq_k"], built.tile_kv, built.config.causal
-        title = f"{_place(b, h, q.shape)}row {row}"
+        title = f"{place(b, h, q.shape)}row {row}"
         unit = "key" if tile == 1 else f"KV tile of {tile} keys"
         common = {"label": title, "tiles": reference.tiles(keys, tile), "tile_kv": tile, "unit": unit, "row": row}
         if reference.visible_keys(row, rows, keys, causal) == 0:
             why = "there are no keys (Sk = 0)" if keys == 0 else f"row {row} sees no key"
             return {**common, "note": f"Nothing to sum: {why}, so O = 0 and LSE = −∞."}
-        probed = attention(
-            q,
-            k,
-            v,
-            kernel=built,
-            causal=causal,
-            device=ran.run.device,
-            state=[(b, h, row)],
-        )
+        probed = attention(q, k, v, kernel=built, causal=causal, device=ran.run.device, state=[(b, h, row)])
         if built.precision is not None:  # what the kernel saw
             q, k, v = (x.astype(built.precision) for x in (q, k, v))
-        exact = reference.attention(
-            q if causal else q[:, :, row : row + 1],
-            k,
-            v,
-            causal=causal,
-            tile=tile,
-            rows=[(b, h, row if causal else 0)],
-        )
+        q, shown = (q, row) if causal else (q[:, :, row : row + 1], 0)  # without a mask one row is enough
+        exact = reference.attention(q, k, v, causal=causal, tile=tile, rows=[(b, h, shown)])
         assert exact.state is not None
         assert probed.state is not None
         return {
@@ -284,17 +272,7 @@ class Decode(Attention):
 
     def _inputs(self, config: Any, values: Values) -> tuple[Any, Any, Any, Any]:
         """q, the cache and, for a paged one, the block table, whose pages lie in no order."""
-        q, k, v = reference.random_inputs(
-            values["batch"],
-            values["heads"],
-            values["kv_heads"],
-            1,
-            max(values["seq_k"], 1),
-            config.head_dim,
-            sigma=values["sigma"],
-            dtype=kernels.decode_spec.NUMPY[config.dtype],
-            seed=values["seed"],
-        )
+        q, k, v = random_inputs({**values, "seq_k": max(values["seq_k"], 1)}, 1, config)
         q = q[:, :, 0]
         if config.cache == "dense":
             return q, k, v, None
@@ -329,11 +307,6 @@ def _runnable(p: Parameter) -> Parameter:
 def series(state: Any) -> dict[str, list[float | None]]:
     """m, l and rescale of a state `[tiles, 3]` as lists."""
     return {name: [_plain(x) for x in state[:, i]] for i, name in enumerate(("m", "l", "rescale"))}
-
-
-def _place(b: int, h: int, shape: tuple[int, ...]) -> str:
-    """`batch 1, head 3, ` where there are several, else nothing."""
-    return (f"batch {b}, " if shape[0] > 1 else "") + (f"head {h}, " if shape[1] > 1 else "")
 
 
 def _plain(x: Any) -> float | None:

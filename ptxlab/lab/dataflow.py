@@ -14,7 +14,8 @@ from typing import Any
 from ptxlab.builder.probes import PARAMETER
 from ptxlab.isa import Action, action_of, found
 from ptxlab.isa.opcodes import writes_first
-from ptxlab.text.model import Address, Instruction, Module, Name, Operand, Pair, Vector
+from ptxlab.text.model import Address, Instruction, Module, Operand
+from ptxlab.text.parts import names_in
 
 SERIES = ("m", "l", "rescale")
 _MADE_BY = {
@@ -41,28 +42,12 @@ _CARRIES: dict[Action | None, tuple[int, ...]] = {
 """What an instruction does -> the operands through which an address comes out changed but still of the same array."""
 
 
-def registers(operand: Operand) -> Iterator[str]:
-    """The names in an operand."""
-    if isinstance(operand, Name):
-        yield operand.text
-    elif isinstance(operand, Vector):
-        for element in operand.elements:
-            yield from registers(element)
-    elif isinstance(operand, Pair):
-        yield from registers(operand.first)
-        yield from registers(operand.second)
-    elif isinstance(operand, Address):
-        yield from registers(operand.base)
-        if operand.register_offset is not None:
-            yield operand.register_offset.text
-
-
 def definitions(module: Module) -> dict[str, list[Instruction]]:
     """Register -> the instructions that write it."""
     out: dict[str, list[Instruction]] = defaultdict(list)
     for instruction in _instructions(module):
         if instruction.operands and writes_first(instruction.opcode):
-            for name in registers(instruction.operands[0]):
+            for name in names_in(instruction.operands[0]):
                 out[name].append(instruction)
     return out
 
@@ -86,7 +71,7 @@ def makers(probed: Module, plain: Module) -> dict[str, list[int]]:
     home: dict[tuple[Any, str], list[int]] = defaultdict(list)
     for instruction in _instructions(plain):
         home[plain.spans.get(instruction.line), instruction.opcode].append(instruction.line)
-    shared = [r for i in _instructions(probed) if _goes(i, Action.STORE, "shared") for r in registers(i.operands[1])]
+    shared = [r for i in _instructions(probed) if _goes(i, Action.STORE, "shared") for r in names_in(i.operands[1])]
     out: dict[str, list[int]] = {}
     for n, name in enumerate(SERIES):
         found: set[int] = set()
@@ -102,7 +87,7 @@ def _named(plain: Module, name: str) -> set[int]:
         i.line
         for i in _instructions(plain)
         if action_of(i.opcode) in _MADE_BY[name]
-        and re.sub(r"(_?\d+)+$", "", next(registers(i.operands[0]), "")[1:]) in _NAMES[name]
+        and re.sub(r"(_?\d+)+$", "", next(names_in(i.operands[0]), "")[1:]) in _NAMES[name]
     }
 
 
@@ -119,7 +104,7 @@ def _origin(
 ) -> set[int]:
     """The lines, as `home` knows them, of the nearest instructions that make this number on the way to a stored value;
     where there is none, of what first defined it. Behind a load from shared memory comes what is stored there."""
-    front, seen, nearest = list(registers(stored)), set[str](), set[int]()
+    front, seen, nearest = list(names_in(stored)), set[str](), set[int]()
     while front:
         found, behind = set[int](), list[str]()
         for register in front:
@@ -133,7 +118,7 @@ def _origin(
                     behind += shared
                 elif does in _LOOKED_THROUGH and made.opcode.endswith((".f32", ".f64", ".b32")):
                     reads = made.operands[1:2] if does is Action.MULTIPLY and name != "rescale" else made.operands[1:]
-                    behind += [r for operand in reads for r in registers(operand)]
+                    behind += [r for operand in reads for r in names_in(operand)]
         if found:
             return found
         seen.update(front)
@@ -151,13 +136,13 @@ def accesses(module: Module) -> dict[Instruction, list[str]]:
     for instruction in _instructions(module):
         if len(instruction.operands) < 2:
             continue
-        written = list(registers(instruction.operands[0]))
+        written = list(names_in(instruction.operands[0]))
         carries = _CARRIES.get(action_of(instruction.opcode), ())
         if _goes(instruction, Action.LOAD, "param") and isinstance(instruction.operands[1], Address):
             for register in written:
-                comes_from[register].update(registers(instruction.operands[1].base))
+                comes_from[register].update(names_in(instruction.operands[1].base))
         elif carries:
-            read = [r for n in carries if n < len(instruction.operands) for r in registers(instruction.operands[n])]
+            read = [r for n in carries if n < len(instruction.operands) for r in names_in(instruction.operands[n])]
             steps += [(register, read) for register in written]
     changed = True
     while changed:
@@ -171,7 +156,7 @@ def accesses(module: Module) -> dict[Instruction, list[str]]:
     for instruction in _instructions(module):
         if not _may_be_global(instruction):
             continue
-        bases = [r for o in instruction.operands if isinstance(o, Address) for r in registers(o.base)]
+        bases = [r for o in instruction.operands if isinstance(o, Address) for r in names_in(o.base)]
         names = sorted(set[str]().union(*(comes_from.get(r, set()) for r in bases)))
         if names:
             out[instruction] = names

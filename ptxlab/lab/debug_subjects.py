@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab import kernels, reference
+from ptxlab import kernels
 from ptxlab.attention import caches
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.errors import DeviceFault, LaunchError, TargetError
+from ptxlab.lab.subject import random_inputs
 
 PREFILL = {"seq_q": 32, "seq_k": 32, "batch": 1, "heads": 1, "kv_heads": None, "sigma": 1.0, "seed": 0}
 """Sizes of the random inputs for a prefill kernel, where nothing is said; kv_heads is then heads."""
@@ -96,7 +97,7 @@ def _prefill(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
     p = _sizes(given, PREFILL)
     options: dict[str, Any] = {key: given.pop(key) for key in OPTIONS if key in given}
     built = build(name, given)
-    q, k, v = _inputs(p, p["seq_q"], built.config)
+    q, k, v = random_inputs(p, p["seq_q"], built.config)
     grid, block, shared = built.launch_shape(p["batch"], p["heads"], p["kv_heads"], p["seq_q"], p["seq_k"])
     o, lse = np.zeros_like(q), np.zeros(q.shape[:3], np.float64 if q.dtype == np.float64 else np.float32)
     arguments = built.arguments(q, k, v, o, lse, built.config.head_dim**-0.5)
@@ -120,7 +121,7 @@ def _decode(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
     elif splits is not None:
         raise LaunchError(f"splits: {name} does not split the keys; write {' or '.join(map(repr, SPLITTING))}")
     built = build(name, given)
-    q, k, v = _inputs(p, 1, built.config)
+    q, k, v = random_inputs(p, 1, built.config)
     table = None
     if getattr(built.config, "cache", "dense") != "dense":
         k, v, table = caches.in_pages(k, v, built.config.page_size, seed=p["seed"])
@@ -129,20 +130,6 @@ def _decode(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
         lengths = p["seq_k"]
     out = decode(q[:, :, 0], k, v, lengths, table, kernel=built, trace=trace, **options)
     return _of(out.runs[-1] if merging else out.run)
-
-
-def _inputs(p: dict[str, Any], rows: int, config: Any) -> Any:
-    return reference.random_inputs(
-        p["batch"],
-        p["heads"],
-        p["kv_heads"],
-        rows,
-        p["seq_k"],
-        config.head_dim,
-        sigma=p["sigma"],
-        dtype=kernels.DTYPES[config.dtype],
-        seed=p["seed"],
-    )
 
 
 def stopped(fault: DeviceFault) -> Recording | None:

@@ -23,6 +23,7 @@ from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording, open_trace
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
 from ptxlab.lab import assets, debug_subjects, saved, trace_events
+from ptxlab.lab.copied import Copied
 from ptxlab.text import Module
 
 BUDGET = 10_000_000
@@ -31,7 +32,7 @@ LIMIT = 32 << 20
 """Bytes of a trace that go to the page; recording for it stops there."""
 
 
-class Debugger(anywidget.AnyWidget):
+class Debugger(Copied, anywidget.AnyWidget):
     """The widget. `trace` holds the bytes of a trace file; `info` what is shown beside it and never changes."""
 
     _esm = assets.script("debugger")
@@ -72,20 +73,9 @@ class Debugger(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"debugger of {self.recording.kernel}"
 
-    def _ipython_display_(self) -> None:
-        """Two outputs, as the explorer has them: the widget, and a static copy for a notebook without a kernel."""
-        from IPython.display import display
-
-        data, metadata = self._repr_mimebundle_()
-        static = data.pop("text/html")
-        display(data, metadata=metadata, raw=True)
-        display({"text/html": static, "text/plain": ""}, raw=True)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        static = saved.copy_html(self.recording, self.note, at=self.at)
-        return {**(data or {}), "text/plain": repr(self), "text/html": static}, metadata
+    def static_html(self) -> str:
+        """Tables, and where scripts run the viewer on a part of the trace."""
+        return saved.copy_html(self.recording, self.note, at=self.at)
 
 
 def debug(

@@ -11,6 +11,7 @@ import functools
 import re
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
@@ -65,17 +66,21 @@ class Diff:
     @property
     def added(self) -> int:
         """How many lines the new text has that the old one has not."""
-        return sum(row.kind == "added" for row in self.rows)
+        return self.count("added")
 
     @property
     def removed(self) -> int:
         """How many lines the old text had that the new one has not."""
-        return sum(row.kind == "removed" for row in self.rows)
+        return self.count("removed")
 
     @property
     def changed(self) -> int:
         """How many lines kept their place and changed."""
-        return sum(row.kind == "changed" for row in self.rows)
+        return self.count("changed")
+
+    def count(self, kind: Kind) -> int:
+        """How many rows are of a kind."""
+        return sum(row.kind == kind for row in self.rows)
 
     @property
     def summary(self) -> str:
@@ -86,23 +91,34 @@ class Diff:
 
     def unified(self, context: int = 2) -> str:
         """A unified diff as text, with `context` unchanged lines around each change."""
-        keep = _near_change(self.rows, context)
-        out = [f"--- {self.old_name}", f"+++ {self.new_name}"]
-        skipped = False
-        for row, kept in zip(self.rows, keep, strict=True):
-            if not kept:
-                skipped = True
+        lines = [f"--- {self.old_name}", f"+++ {self.new_name}"]
+        lines += [f"{sign} {text}" if sign else "  ..." for sign, text in self.signed(self.old, self.new, context)]
+        return "\n".join(lines)
+
+    def near(self, context: int = 2) -> Iterator[Row | None]:
+        """The rows with at most `context` rows between them and a change; None for each stretch that is left out."""
+        changes = [k for k, row in enumerate(self.rows) if row.kind in ("changed", "added", "removed")]
+        near = {k + d for k in changes for d in range(-context, context + 1)}
+        before = -1
+        for k in sorted(near & set(range(len(self.rows)))):
+            if k > before + 1:
+                yield None
+            yield self.rows[k]
+            before = k
+
+    def signed(self, old: list[str], new: list[str], context: int = 2) -> Iterator[tuple[str, str]]:
+        """(sign, line) of a unified diff, no sign where lines are left out; `old` and `new` are the lines, or what is
+        shown of them."""
+        for row in self.near(context):
+            if row is None:
+                yield "", ""
                 continue
-            if skipped:
-                out.append("  ...")
-                skipped = False
             if row.kind in ("removed", "changed") and row.a is not None:
-                out.append(f"- {self.old[row.a]}")
+                yield "-", old[row.a]
             if row.kind in ("added", "changed") and row.b is not None:
-                out.append(f"+ {self.new[row.b]}")
+                yield "+", new[row.b]
             if row.kind in ("same", "renamed", "note"):
-                out.append(f"  {self.new[row.b] if row.b is not None else self.old[row.a or 0]}")
-        return "\n".join(out)
+                yield " ", new[row.b] if row.b is not None else old[row.a or 0]
 
     def side_by_side(self) -> Sides:
         """The same as two columns, for a notebook."""
@@ -373,13 +389,3 @@ def _marks(
             left += [(w[2], w[2] + len(w[1])) for w in old[i0:i1]]
             right += [(w[2], w[2] + len(w[1])) for w in new[j0:j1]]
     return tuple(left), tuple(right)
-
-
-def _near_change(rows: list[Row], context: int) -> list[bool]:
-    """Which rows lie within `context` rows of a change."""
-    hot = [k for k, row in enumerate(rows) if row.kind in ("changed", "added", "removed")]
-    keep = [False] * len(rows)
-    for k in hot:
-        for near in range(max(0, k - context), min(len(rows), k + context + 1)):
-            keep[near] = True
-    return keep

@@ -14,7 +14,7 @@ import numpy as np
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import assets, highlight, picture
 from ptxlab.lab.cell import Cell, assembly_line, describe_array
-from ptxlab.lab.diff import Diff, _near_change
+from ptxlab.lab.diff import Diff
 
 HEAT = "230, 120, 20"
 
@@ -167,22 +167,12 @@ def diff_html(change: Diff) -> str:
 
 
 def _diff_body(change: Diff) -> str:
-    old, new = (highlight.ptx_lines("\n".join(lines)) for lines in (change.old, change.new))
-    out: list[str] = []
-    skipped = False
-    for row, kept in zip(change.rows, _near_change(change.rows, 2), strict=True):
-        if not kept:
-            skipped = True
-            continue
-        if skipped:
-            out.append('<span class="c">  ⋯</span>')
-            skipped = False
-        if row.kind in ("removed", "changed") and row.a is not None:
-            out.append(f'<span class="pl-del">- {old[row.a]}</span>')
-        if row.kind in ("added", "changed") and row.b is not None:
-            out.append(f'<span class="pl-add">+ {new[row.b]}</span>')
-        if row.kind in ("same", "renamed", "note"):
-            out.append("  " + (new[row.b] if row.b is not None else old[row.a or 0]))
+    css = {"-": "pl-del", "+": "pl-add"}
+    out = [
+        f'<span class="{css[sign]}">{sign} {line}</span>' if sign in css
+        else f"  {line}" if sign else '<span class="c">  ⋯</span>'
+        for sign, line in change.signed(*_highlighted(change))
+    ]  # fmt: skip
     names = f"{text(change.old_name)} → {text(change.new_name)}"
     return head([f"<b>{text(change.summary)}</b>", f"<span>{names}</span>"]) + (_block(out) if out else "")
 
@@ -193,22 +183,23 @@ STATIC_LINES = 250
 
 def sides_html(change: Diff) -> str:
     """A diff side by side: the old text left, the new one right, only the lines near a change."""
-    old, new = (highlight.ptx_lines("\n".join(lines)) for lines in (change.old, change.new))
+    old, new = _highlighted(change)
     rows: list[str] = []
-    skipped = False
-    for row, kept in zip(change.rows, _near_change(change.rows, 2), strict=True):
-        if not kept:
-            skipped = True
-            continue
-        if skipped:
+    for row in change.near():
+        if row is None:
             rows.append('<tr><td class="c" colspan="2">  ⋯</td></tr>')
-            skipped = False
+            continue
         left, right = {"removed": ("del", ""), "added": ("", "add"), "changed": ("del", "add")}.get(row.kind, ("", ""))
         cells = ((row.a, old, "-" if left else " ", left), (row.b, new, "+" if right else " ", right))
         rows.append("<tr>" + "".join(_side(*cell) for cell in cells) + "</tr>")
     names = "".join(f"<th>{text(name)}</th>" for name in (change.old_name, change.new_name))
     body = f'<div style="overflow-x: auto"><table><tr>{names}</tr>{"".join(rows)}</table></div>' if rows else ""
     return page(head([f"<b>{text(change.summary)}</b>"]), body)
+
+
+def _highlighted(change: Diff) -> tuple[list[str], list[str]]:
+    """The old and the new lines as HTML."""
+    return highlight.ptx_lines("\n".join(change.old)), highlight.ptx_lines("\n".join(change.new))
 
 
 def _side(line: int | None, lines: list[str], sign: str, css: str) -> str:

@@ -20,6 +20,7 @@ from ptxlab import kernels
 from ptxlab.errors import LaunchError
 from ptxlab.lab import assets, debug_subjects, language
 from ptxlab.lab.cell import Cell, show
+from ptxlab.lab.copied import Copied
 from ptxlab.lab.diff import ptx_of
 from ptxlab.lab.kernel_subject import BUDGET
 from ptxlab.lab.named_kernels import KEPT
@@ -52,7 +53,7 @@ _SHOWN = (
 """The options of `pl.show`; any other is a parameter of a kernel of the library."""
 
 
-class Editor(anywidget.AnyWidget):
+class Editor(Copied, anywidget.AnyWidget):
     """The widget. `edit` is {text, seq} as the page has it, `problems` what is wrong with the text number `seq`."""
 
     _esm = assets.script("editor")
@@ -194,23 +195,12 @@ class Editor(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"editor of {self.name or 'PTX'}, {len(self.text.splitlines())} lines"
 
-    def _ipython_display_(self) -> None:
-        """Two outputs, as the explorer has them: the widget, and a static copy for a notebook without a kernel."""
-        from IPython.display import display
-
-        data, metadata = self._repr_mimebundle_()
-        static = data.pop("text/html")
-        display(data, metadata=metadata, raw=True)
-        display({"text/html": static, "text/plain": ""}, raw=True)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+    def static_html(self) -> str:
+        """The text, highlighted."""
         from ptxlab.lab import display
 
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
         static = display.page(display.ptx_html(self.text), "<p>a copy; run the cell to edit</p>")
-        html = f'<div class="ptxlab-copy">{static}</div>'
-        return {**(data or {}), "text/plain": repr(self), "text/html": html}, metadata
+        return f'<div class="ptxlab-copy">{static}</div>'
 
 
 def editor(what: Any = START, grid: Any = None, block: Any = None, *args: Any, **options: Any) -> Editor:

@@ -111,6 +111,10 @@ def _operand(source: Source | None) -> Any:
     return {"special": source.name} if isinstance(source, Special) else None
 
 
+def _shown(**operands: Any) -> dict[str, Any]:
+    return {name: _operand(source) for name, source in operands.items()}
+
+
 def _destinations(code: Code) -> tuple[Any, Any]:
     """d and p of `d|p`; None for one that is not there or thrown away."""
     first = code.dests[0]
@@ -125,18 +129,13 @@ def _together(code: Code) -> dict[str, Any]:
     a = sources.pop() if sources else None
     d, p = _destinations(code)
     mode = ("any" if ".any" in form.opcode else "all") if code.action is Action.MATCH else form.mode
+    how = {"mode": mode, "operation": form.operation, "type": form.type or "", "abs": bool(form.abs)}
     return {
         "kind": "together",
         "what": code.name,
-        "mode": mode,
-        "operation": form.operation,
-        "type": form.type or "",
-        "abs": bool(form.abs),
-        "a": _operand(a),
+        **how,
         "not": isinstance(a, Inverted),
-        "d": _operand(d),
-        "p": _operand(p),
-        "mask": _operand(mask),
+        **_shown(a=a, d=d, p=p, mask=mask),
     }
 
 
@@ -144,16 +143,7 @@ def _shuffle(code: Code) -> dict[str, Any]:
     assert code.form is not None
     d, p = _destinations(code)
     a, by, clamp, mask = (*code.sources, None)[:4]
-    return {
-        "kind": "shuffle",
-        "mode": code.form.mode,
-        "a": _operand(a),
-        "d": _operand(d),
-        "p": _operand(p),
-        "by": _operand(by),
-        "clamp": _operand(clamp),
-        "mask": _operand(mask),
-    }
+    return {"kind": "shuffle", "mode": code.form.mode, **_shown(a=a, d=d, p=p, by=by, clamp=clamp, mask=mask)}
 
 
 def _matrix(program: Program, code: Code) -> dict[str, tuple[Fragment, tuple[Source | None, ...]]]:

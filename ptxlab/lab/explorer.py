@@ -23,6 +23,7 @@ import traitlets
 from ptxlab import kernels
 from ptxlab.errors import TargetError
 from ptxlab.lab import assets, attention_subject, controls, kernel_subject
+from ptxlab.lab.copied import Copied
 from ptxlab.lab.explorer_views import Request
 from ptxlab.lab.session import Session
 from ptxlab.lab.subject import DEVICES, Subject
@@ -54,7 +55,7 @@ class View(anywidget.AnyWidget):
     wants_sass = traitlets.Bool(False).tag(sync=True)
 
 
-class Explorer(widgets.Box):
+class Explorer(Copied, widgets.Box):
     """The controls and the view. `set(head_dim=32)` changes parameters from Python, `wait()` waits for results."""
 
     def __init__(self, subject: Subject | str = "scalar", **parameters: Any) -> None:
@@ -198,26 +199,12 @@ class Explorer(widgets.Box):
         code = self.view.code
         return f"explorer of {code['name']}" if code else "explorer"
 
-    def _ipython_display_(self) -> None:
-        """Two outputs: the live widget, and a static copy that its style sheet hides while the widget is there.
-
-        In one output they would exclude each other: a notebook opened again with a new kernel shows
-        "model not found" in place of the widget and nothing of the copy.
-        """
-        from IPython.display import display
-
-        data, metadata = self._repr_mimebundle_()
-        static = data.pop("text/html")
-        display(data, metadata=metadata, raw=True)
-        display({"text/html": static, "text/plain": ""}, raw=True)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+    def static_html(self) -> str:
+        """What `display.explorer_html` makes of the first numbers, which are waited for."""
         from ptxlab.lab.display import explorer_html
 
         self.wait(FIRST_RESULT)
-        bundle = super()._repr_mimebundle_(**kwargs)
-        data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-        return {**(data or {}), "text/plain": repr(self), "text/html": explorer_html(self.view)}, metadata
+        return explorer_html(self.view)
 
 
 def explore(

@@ -14,8 +14,8 @@ import numpy as np
 
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, TargetError, UnavailableError
 from ptxlab.lab import counters_pane, dataflow, highlight, hover, roofline, sass_pane
-from ptxlab.lab.diff import Row, compare
-from ptxlab.lab.subject import DEVICES, MACHINES, Ran, Subject, Way
+from ptxlab.lab.diff import Diff, Row, compare
+from ptxlab.lab.subject import DEVICES, MACHINES, Ran, Subject, Way, place
 
 MAP_ROWS, MAP_COLUMNS = 512, 128
 WORST = 20
@@ -141,12 +141,13 @@ _SHORT = {"same": "s", "renamed": "r", "changed": "c", "added": "+", "removed": 
 
 def diff(pinned: Version, version: Version) -> dict[str, Any]:
     """{summary, against, renamed, rows: [[kind, old line, new line, old ranges, new ranges]]}, lines counted from 0."""
-    rows = compare(pinned.lines, version.lines)
-    added, removed, changed, renamed = (
-        sum(r.kind == k for r in rows) for k in ("added", "removed", "changed", "renamed")
-    )
-    summary = f"+{added} −{removed} ~{changed}" if added or removed or changed else "no instruction changed"
-    return {"summary": summary, "against": label(pinned), "renamed": renamed, "rows": [_row(r) for r in rows]}
+    change = Diff(pinned.lines, version.lines, compare(pinned.lines, version.lines))
+    return {
+        "summary": change.summary.replace("-", "−"),
+        "against": label(pinned),
+        "renamed": change.count("renamed"),
+        "rows": [_row(r) for r in change.rows],
+    }
 
 
 def _row(row: Row) -> list[Any]:
@@ -308,7 +309,7 @@ def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
         "seq": rows,
         "dim": dim,
         "row": shown_row(request, rows),
-        "label": _place(b, h, shape).rstrip(", "),
+        "label": place(b, h, shape).rstrip(", "),
         "row_name": ran.judged.rows,
         "size": ran.run and int(getattr(ran.kept[0], "itemsize", 4)),
         "worst": [[r, c, _figure(error[r, c]), _figure(ratio[r, c])] for r, c in worst],
@@ -340,11 +341,6 @@ def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any]
 
 def _head(request: Request, shape: tuple[int, ...]) -> tuple[int, int]:
     return min(request.head[0], shape[0] - 1), min(request.head[1], shape[1] - 1)
-
-
-def _place(b: int, h: int, shape: tuple[int, ...]) -> str:
-    """`batch 1, head 3, ` where there are several, else nothing."""
-    return (f"batch {b}, " if shape[0] > 1 else "") + (f"head {h}, " if shape[1] > 1 else "")
 
 
 def _figure(x: Any) -> float | str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ptxlab import reference
 from ptxlab.errors import TargetError
-from ptxlab.kernels.spec import Parameter
+from ptxlab.kernels import DTYPES, Parameter
 from ptxlab.launch.buffers import DEVICES as DEVICES
 
 Values = Mapping[str, Any]
@@ -136,6 +136,18 @@ def places(batch: int, heads: int) -> list[tuple[str, tuple[int, int]]]:
     if batch == 1:
         return [(str(h), (0, h)) for h in range(heads)]
     return [(f"batch {b}, head {h}", (b, h)) for b in range(batch) for h in range(heads)]
+
+
+def random_inputs(values: Values, rows: int, config: Any) -> tuple[Any, Any, Any]:
+    """q, k and v for a kernel of the library, of the sizes that the parameters of the problem say."""
+    sizes = values["batch"], values["heads"], values["kv_heads"], rows, values["seq_k"], config.head_dim
+    dtype = DTYPES[config.dtype]
+    return reference.random_inputs(*sizes, sigma=values["sigma"], dtype=dtype, seed=values["seed"])
+
+
+def place(b: int, h: int, shape: tuple[int, ...]) -> str:
+    """`batch 1, head 3, ` where there are several, else nothing."""
+    return (f"batch {b}, " if shape[0] > 1 else "") + (f"head {h}, " if shape[1] > 1 else "")
 
 
 # -- the machines ------------------------------------------------------------------------------------------------------

@@ -364,7 +364,7 @@ def test_attention_is_counted(device: str) -> None:
 
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 def test_counts_do_not_depend_on_engine_workers_or_other_watchers() -> None:
-    """A loop that parts the lanes in every round: they would drift apart if turns were taken badly."""
+    """A loop in which the warp diverges in every round: its lanes would not reconverge if turns were taken badly."""
     body = """
     mov.u32 %r5, 0;
     mov.u32 %r6, tile;

@@ -1,4 +1,4 @@
-"""Where lanes come together again: one rule for both engines, on programs of every shape."""
+"""Where lanes reconverge: one rule for both engines, on programs of every shape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from random_flow import Flow, kernel_of
 from ptxlab.emulate import lower
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.program.reconvergence import meeting_blocks, onward
+from ptxlab.emulate.program.reconvergence import onward, reconvergence_points
 from ptxlab.emulate.rules import turns
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.machine import Step
@@ -54,11 +54,11 @@ class Visits:
         self.of[step.block, step.warp].append((code.index, mask_bits(step.mask), mask_bits(ended)))
 
 
-def partings(program: Program, visits: list[tuple[int, int, int]]) -> list[str]:
-    """Each time that lanes left a block together and did not come together to where the analysis says that they
-    meet."""
-    meets = meeting_blocks(program.codes, program.blocks)
-    ends = {block.last - 1: meets[block.index] for block in program.blocks if meets[block.index] >= 0}
+def stragglers(program: Program, visits: list[tuple[int, int, int]]) -> list[str]:
+    """Each time that lanes left a block converged and some came alone to the block where the analysis says that they
+    reconverge."""
+    points = reconvergence_points(program.codes, program.blocks)
+    ends = {block.last - 1: points[block.index] for block in program.blocks if points[block.index] >= 0}
     starts = {program.blocks[b].first: b for b in ends.values()}
     waiting: dict[int, list[tuple[int, int]]] = defaultdict(list)
     wrong = []
@@ -67,7 +67,7 @@ def partings(program: Program, visits: list[tuple[int, int, int]]) -> list[str]:
             for left, missing in waiting.pop(starts[index], []):
                 here = missing & lanes
                 if here and here != missing:
-                    wrong.append(f"from {left}: {missing:#x} parted, {here:#x} came to block {starts[index]} alone")
+                    wrong.append(f"from {left}: {missing:#x} diverged, {here:#x} came to block {starts[index]} alone")
                 elif not here:
                     waiting[starts[index]].append((left, missing))
         if index in ends:
@@ -84,20 +84,20 @@ def plain(seed: int) -> bool:
 
 
 @pytest.mark.parametrize("seed", [seed for seed in range(60) if plain(seed)])
-def test_lanes_meet_at_the_post_dominator(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lanes_reconverge_at_the_post_dominator(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "PATIENCE", 1 << 40)
     text, threads = kernel_of(seed, 1)
     visits = Visits()
     run("step", text, threads=threads, x=np.zeros(8, np.uint32), trace=visits)
     program = lower(parse(text))
-    assert [text for seen in visits.of.values() for text in partings(program, seen)] == []
+    assert [text for seen in visits.of.values() for text in stragglers(program, seen)] == []
 
 
 # -- the analysis ------------------------------------------------------------------------------------------------------
 
 
 def defined(program: Program) -> list[int]:
-    """What `meeting_blocks` gives, straight from the definition: of the blocks that every way onward passes the
+    """What `reconvergence_points` gives, straight from the definition: of the blocks that every way onward passes the
     first."""
     count = len(program.blocks)
     ways: list[set[int]] = []
@@ -128,7 +128,7 @@ def defined(program: Program) -> list[int]:
 @pytest.mark.parametrize("seed", range(30))
 def test_the_analysis_gives_what_its_definition_says(seed: int) -> None:
     program = lower(parse(kernel_of(seed, 1)[0]))
-    assert meeting_blocks(program.codes, program.blocks) == defined(program)
+    assert reconvergence_points(program.codes, program.blocks) == defined(program)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -87,15 +87,15 @@ TWO = ".shared .align 4 .b8 a[100];\n.shared .align 16 .b8 b[256];"
 USES = "mov.u32 %r10, a; mov.u32 %r11, b; st.shared.u32 [%r10], %r1; st.shared.u32 [%r11], %r1;"
 
 
-def places(text: str, apart: bool = True) -> dict[str, int]:
+def places(text: str, gaps: bool = True) -> dict[str, int]:
     """Where the shared arrays of a kernel lie, from the start of its shared memory on."""
-    program = lower(parse(text), apart=apart)
+    program = lower(parse(text), shared_gaps=gaps)
     return {name: at - program.shared_start for name, at, _ in program.shared_names}
 
 
 def test_arrays_are_kept_apart_and_in_their_banks() -> None:
     text = kernel_text(USES, TWO)
-    assert places(text, apart=False) == {"a": 0, "b": 112}
+    assert places(text, gaps=False) == {"a": 0, "b": 112}
     assert places(text) == {"a": 0, "b": 1024 + 112}
     large = TWO.replace("100", "24000").replace("256", "24000")
     assert places(kernel_text(USES, large)) == {"a": 0, "b": 24000 + 1024}
@@ -119,7 +119,7 @@ def test_arrays_are_kept_apart_and_in_their_banks() -> None:
 ])  # fmt: skip
 def test_a_program_that_may_depend_on_the_places_is_left_as_it_is(body: str, before: str) -> None:
     text = kernel_text(body, before)
-    assert places(text) == places(text, apart=False)
+    assert places(text) == places(text, gaps=False)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -1,4 +1,4 @@
-"""Registers when a warp diverges and reconverges, and lanes that meet: each rule in Python and compiled."""
+"""Registers when a warp diverges and reconverges, and lanes that synchronize: each rule in Python and compiled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from ptxlab.emulate.jit.rulecode import Compiled
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.rules.diverging import gather_up, meet, meet_waiting, spread
+from ptxlab.emulate.rules.diverging import gather_up, spread, sync_lanes, sync_waiting
 from ptxlab.emulate.runtime.state import UniformRegister, Warp
 
 WIDTHS = (8, 4, 2, 1, 0)
@@ -19,7 +19,7 @@ ROOM = {8: 256, 4: 128, 2: 64, 1: 64, 0: 64}
 @pytest.fixture(scope="module")
 def compiled() -> Compiled:
     """The rules."""
-    return Compiled((spread, gather_up, meet, meet_waiting))
+    return Compiled((spread, gather_up, sync_lanes, sync_waiting))
 
 
 def _registers() -> tuple[Any, int, int]:
@@ -74,23 +74,23 @@ def _warp(rng: np.random.Generator) -> Warp:
     warp.live = int(rng.integers(1, 1 << 32))
     groups = [0xFFFF, 0xFFFF0000, 0xFF, 0xFFFFFFFF, 0xFF00]
     for lane in range(32):
-        warp.meeting[lane] = int(rng.choice([0, 1, 1, 1, 2]))
+        warp.sync_kind[lane] = int(rng.choice([0, 1, 1, 1, 2]))
         warp.members[lane] = int(rng.choice(groups))
-    warp.wait = int(sum(1 << lane for lane in range(32) if warp.meeting[lane])) & warp.live
+    warp.wait = int(sum(1 << lane for lane in range(32) if warp.sync_kind[lane])) & warp.live
     for name in ("offered", "given", "given_members"):
         array = getattr(warp, name).array
         array[:] = rng.integers(0, 1 << 31, array.size)
     return warp
 
 
-def test_lanes_meet_alike(compiled: Compiled) -> None:
+def test_lanes_synchronize_alike(compiled: Compiled) -> None:
     rng, met = np.random.default_rng(2), 0
     for _ in range(200):
         warp = _warp(rng)
         twin = Warp(warp.buffer.copy())
         before, mask = warp.wait, warp.wait & int(rng.integers(0, 1 << 32))
-        meet(warp, mask)
-        compiled(meet, twin, mask)
+        sync_lanes(warp, mask)
+        compiled(sync_lanes, twin, mask)
         assert (warp.buffer == twin.buffer).all()
         met += warp.wait != before
     assert 20 < met < 180
@@ -101,17 +101,17 @@ def test_the_last_to_come_hands_over() -> None:
     warp = Warp.new()
     warp.live = warp.wait = 0b1011
     for lane in (0, 1):
-        warp.meeting[lane], warp.members[lane] = 1, 0b1111
+        warp.sync_kind[lane], warp.members[lane] = 1, 0b1111
         warp.offered[1, lane] = 10 + lane
-    meet(warp, 0b10)
-    assert (warp.wait, warp.met) == (0b1011, 0)  # lane 3 has not come
-    warp.meeting[3], warp.members[3] = 1, 0b1111
+    sync_lanes(warp, 0b10)
+    assert (warp.wait, warp.synced) == (0b1011, 0)  # lane 3 has not come
+    warp.sync_kind[3], warp.members[3] = 1, 0b1111
     warp.offered[1, 3] = 13
-    meet(warp, 0b1000)
-    assert (warp.wait, warp.met) == (0, 0b1011)
+    sync_lanes(warp, 0b1000)
+    assert (warp.wait, warp.synced) == (0, 0b1011)
     assert [warp.given[1, lane] for lane in range(4)] == [10, 11, 0, 13]
     assert [warp.given_members[lane] for lane in range(4)] == [0b1011, 0b1011, 0, 0b1011]
-    assert [warp.meeting[lane] for lane in range(4)] == [0, 0, 0, 0]
+    assert [warp.sync_kind[lane] for lane in range(4)] == [0, 0, 0, 0]
 
 
 def test_who_waits_for_lanes_that_end_goes_on(compiled: Compiled) -> None:
@@ -119,13 +119,13 @@ def test_who_waits_for_lanes_that_end_goes_on(compiled: Compiled) -> None:
     warp = Warp.new()
     warp.live, warp.wait = 0b1110011, 0b110011
     for lane, members in ((0, 0b111), (1, 0b111), (4, 0b1110000), (5, 0b1110000)):
-        warp.meeting[lane], warp.members[lane] = 1, members
+        warp.sync_kind[lane], warp.members[lane] = 1, members
     twin = Warp(warp.buffer.copy())
-    meet_waiting(warp)
-    compiled(meet_waiting, twin)
+    sync_waiting(warp)
+    compiled(sync_waiting, twin)
     assert warp.wait == twin.wait == 0b110000
     warp.live = twin.live = 0b0110011
-    meet_waiting(warp)
-    compiled(meet_waiting, twin)
+    sync_waiting(warp)
+    compiled(sync_waiting, twin)
     assert warp.wait == twin.wait == 0
     assert (warp.buffer == twin.buffer).all()

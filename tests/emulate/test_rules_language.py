@@ -454,7 +454,7 @@ MESSAGES = {
     raises: "rules have no such Raise: raise ValueError('too many')",
     adds_truth: "booleans have & | ^; write u32(x) to count with one",
     unknown_name: "MESSAGES is neither a local of this rule nor a whole number outside of it",
-    mixes: "u64 and i64 do not meet; cast one of them, as in u64(x)",
+    mixes: "u64 and i64 have no common type; cast one of them, as in u64(x)",
     narrows: "this is u64, where u32 is needed; write u32(...)",
     unknown_field: "Clock has no field then; it has "
     "now, grain, on, small, sync, words, warp, writer, head, rows, table",

@@ -24,8 +24,9 @@ from ptxlab.emulate.rules.notes import KIND
 from ptxlab.emulate.rules.records import CODE, NARROW, STRONG, SWAPS, VOLATILE, Block, Entry, Launch, Published
 
 RULES = [
-    races.together, races.meet, races.fence, races.publish, races.acquire, races.arrived, races.release, races.learn,
-    races.storing, races.stored, barriers.order, race_accesses.at_one_address, race_accesses.at_addresses, started,
+    races.sync_warp, races.sync_lanes, races.fence, races.publish, races.acquire, races.arrived, races.release,
+    races.learn, races.storing, races.stored, barriers.order, race_accesses.at_one_address, race_accesses.at_addresses,
+    started,
 ]  # fmt: skip
 WORDS, CODES, START = 96, 12, 0x1000
 Call = Callable[..., Any]
@@ -60,11 +61,11 @@ class World:
         if what < 0.7:
             self._access(draw, block, warp, mask)
         elif what < 0.76:
-            self.call(races.together, block, warp)
+            self.call(races.sync_warp, block, warp)
         elif what < 0.82:
             half = draw.choice([0xFFFF, 0xFF00, 0x3F])
             named = np.where(np.arange(32) < 16, np.uint32(half), np.uint32(0xFFFFFFFF & ~half)).astype(np.uint32)
-            self.call(races.meet, block, warp, 0xFFFFFFFF, 0xFFFFFFFF, named)
+            self.call(races.sync_lanes, block, warp, 0xFFFFFFFF, 0xFFFFFFFF, named)
         elif what < 0.88:
             self.call(races.fence, self.launch, block, warp, draw.randrange(CODES), draw.random() < 0.7)
         elif what < 0.92:

@@ -138,9 +138,9 @@ def test_where_a_warp_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     def look(context: Context, cta: Cta, warp: Warp) -> int:
         turns = warp.turns
         found.append(
-            (warp.fast_pc, warp.pc[0], warp.pc[31], warp.met, warp.ended, turns.rounds, turns.left, turns.lane)
+            (warp.fast_pc, warp.pc[0], warp.pc[31], warp.synced, warp.ended, turns.rounds, turns.left, turns.lane)
         )
-        warp.fast_pc = warp.pc[0] = warp.pc[31] = warp.met = 4
+        warp.fast_pc = warp.pc[0] = warp.pc[31] = warp.synced = 4
         turns.rounds = turns.left = turns.lane = 5
         return leave(context, cta, warp)
 

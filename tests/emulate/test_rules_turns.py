@@ -80,21 +80,21 @@ def test_a_turn_ends_when_its_lane_waits(choice: Choose) -> None:
     assert warp.turns.left == 0
 
 
-def test_nobody_is_passed_over_where_all_stand_together(choice: Choose) -> None:
+def test_no_lane_is_passed_over_in_a_converged_warp(choice: Choose) -> None:
     warp, ready = at(p6=3)
     warp.turns.rounds = PATIENCE
     assert choice(warp, ready) == 3
     assert (warp.turns.left, warp.turns.rounds) == (0, 0)
 
 
-def test_lanes_that_have_met_go_before_all_others_and_take_no_turn(choice: Choose) -> None:
+def test_lanes_that_have_synchronized_go_before_all_others_and_take_no_turn(choice: Choose) -> None:
     warp, ready = at(p6=1, p15=2, p13=4, p18=8)
-    warp.turns.rounds, warp.met = PATIENCE, 0b110
+    warp.turns.rounds, warp.synced = PATIENCE, 0b110
     assert choice(warp, ready) == 4
-    warp.met = 0b10
+    warp.synced = 0b10
     assert choice(warp, ready) == 2
     stand(warp, p14=4, p16=2)
-    warp.met = 0
+    warp.synced = 0
     assert (warp.turns.left, warp.turns.rounds) == (0, PATIENCE)
     assert choice(warp, ready) == 2
 

@@ -1,4 +1,4 @@
-"""wgmma where it cannot work: warps that are missing, descriptors that leave shared memory, waits that are too early."""
+"""wgmma where it cannot work: missing warps, descriptors that leave shared memory, waits that are too early."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PRODUCT = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
 
 
 def program(body: str) -> str:
-    """A kernel whose %db describes a tile of ones without a swizzle and %da one of twos; it stores %d0 of each thread."""
+    """A kernel whose %db describes a tile of ones and %da one of twos, neither swizzled; each thread stores its %d0."""
     return f"""
 .version 8.0
 .target sm_90a
@@ -165,7 +165,8 @@ def test_descriptors_that_differ(device: str) -> None:
 def test_lanes_that_come_apart(device: str) -> None:
     """They wait for each other at each instruction of wgmma."""
     body = (
-        "    and.b32 %r8, %r1, 1;\n    setp.eq.u32 %p3, %r8, 0;\n    @%p3 bra $even;\n    add.u32 %r8, %r8, 5;\n$even:\n"
+        "    and.b32 %r8, %r1, 1;\n    setp.eq.u32 %p3, %r8, 0;\n    @%p3 bra $even;\n"
+        "    add.u32 %r8, %r8, 5;\n$even:\n"
         + MULTIPLY + COMMIT + WAIT
     )  # fmt: skip
     assert (run(device, body) == 32).all()

@@ -1,11 +1,11 @@
 """The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
 
-Reading order: `ptxlab.emulate.runtime.state` (the records of a launch) and `state` (registers behind them), `irtext`
-(LLVM IR as text), `values` (lanes in it), `emit` (what emits a function) and its parts: `machine`, `active_mask`,
-`registers`, `operands`, `access` and `transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a
-program's two functions), `instrument` (how counters, checks and traces watch them), `ptxlab.emulate.rules.scheduling`
-(CTAs, warps and barriers), `rulecode` and `linked_rules` (the rules that they call), `build` and `compile` (to machine
-code, and the cache), `threads` (the workers). This file lays out a launch in memory, has it run and reads the counts.
+Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `irtext` (LLVM IR as text), `values` (lanes in
+it), `emit` (what emits a function) and its parts: `machine`, `active_mask`, `registers`, `operands`, `access` and
+`transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a program's two functions), `instrument`
+(how counters, checks and traces watch them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers), `rulecode`
+and `linked_rules` (the rules that they call), `build` and `compile` (to machine code, and the cache), `threads` (the
+workers). This file lays out a launch in memory, has it run and reads the counts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.build import Loaded, prepare
 from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.counting import executions, tally
@@ -32,10 +31,11 @@ from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules.faults import fault
+from ptxlab.emulate.rules.faults import fault, unravel
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
@@ -68,13 +68,8 @@ class Slot:
         self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size)
         warps = self.warps = states.reshape(launch.warps, -1)[:, : Warp.size].view(Warp.dtype)[:, 0]
         """The warps' states without their registers, a numpy array of records."""
-        x, y, _ = launch.block
         threads = np.arange(32 * launch.warps, dtype=np.uint32).reshape(-1, 32)
-        warps["tid_x"], warps["tid_y"], warps["tid_z"] = (
-            threads % x,
-            threads // x % y,
-            threads // (x * y),
-        )
+        warps["tid_x"], warps["tid_y"], warps["tid_z"] = unravel(threads, launch.block)
         warps["first_live"] = FULL
         warps["first_live"][-1] = FULL >> (-launch.threads % 32)  # the last one may have fewer threads
         warps["warp_id"] = np.arange(launch.warps)

@@ -1,7 +1,7 @@
 """What is known about registers before code is made: which hold one value in all lanes.
 
 Uniformity is found by running the semantics themselves on a machine whose values are "is it the same in all lanes". It
-holds only while the warp is converged; that is when it is used. A warp that has split runs code that assumes nothing,
+holds only while the warp is converged; that is when it is used. A diverged warp runs code that assumes nothing,
 and what must be uniform is compared again, lane by lane, before the warp goes back.
 """
 
@@ -105,7 +105,7 @@ def uniform_registers(program: Program) -> list[bool]:
             guard = code.guard is None or uniform[code.guard[0]]
             if code.action is Action.CALL:
                 changed |= lower_all(Reg(code.register), True, guard)
-            if not code.dests or code.form is None or code.form.op.kind == "flow":
+            if not code.dests or code.form.op.kind == "flow":
                 continue
             if code.form.op.sem is None:  # matrix instructions: every lane gets its own part
                 changed |= bool(sum([lower_all(d, False, guard) for d in code.dests]))

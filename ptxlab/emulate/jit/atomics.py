@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import BITS, LLVM, Address, Ops, Value
 from ptxlab.emulate.rules.memcheck import find_lanes
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import Place
 from ptxlab.isa import form as table_form
 from ptxlab.isa import types

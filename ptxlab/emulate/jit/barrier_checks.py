@@ -20,7 +20,7 @@ def arrived(
     barriers.arrive(launch, block, warp.warp_id, mask, barrier, count, aligned, code)
     away = warp.live & ~mask
     if aligned and away and barrier < barriers.BARRIERS:
-        waiting = warp.wait & ~bits(load_lanes(warp.meeting) != 0)
+        waiting = warp.wait & ~bits(load_lanes(warp.sync_kind) != 0)
         here = waiting & warp.bar[barrier] & bits(load_lanes(warp.pc) == behind)
         barriers.diverged(
             launch, block, warp.warp_id, mask, away & ~here, skipping, waiting, warp.pc, behind, may_come, code

@@ -6,12 +6,12 @@ import threading
 from collections import OrderedDict
 
 from ptxlab.emulate.jit import compile as native
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import live_in, uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.instruments import function as emit_function
 from ptxlab.emulate.jit.linked_rules import linked, rules_objects, scheduler
+from ptxlab.emulate.jit.registers import RegisterFile
 from ptxlab.emulate.jit.rulecode import call, declaration
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.language.rules import rule_of
@@ -121,7 +121,7 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     and the number of access sites."""
     uniform = uniform_registers(program)
     alive = live_in(program)
-    file = S.RegisterFile(program, uniform)
+    file = RegisterFile(program, uniform)
     e, function = emit_function(instruments, program, file, uniform, alive, cpu, slow=slow)
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])

@@ -9,8 +9,8 @@ import functools
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit import lane_by_lane
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.copies import copies
+from ptxlab.emulate.jit.instrument import Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
@@ -22,6 +22,7 @@ from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, races, records
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import READS
+from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -147,6 +148,14 @@ class Checks(Part):
         covered = {byte for _, offset, size in members for byte in range(offset, offset + size)}
         runs = _runs(sorted(covered))
         return self._listed([len(runs), *[x for first, last in runs for x in (first, last - first)]])
+
+
+class CheckInstrument(Instrument):
+    """An instrument of the checks."""
+
+    def __init__(self, e: Emitter, checks: Checks) -> None:
+        super().__init__(e)
+        self.checks = checks
 
 
 def _runs(sorted_numbers: list[int]) -> list[tuple[int, int]]:

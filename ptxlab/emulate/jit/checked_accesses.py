@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.checked import THERE, Checks, Members
+from ptxlab.emulate.jit.checked import THERE, CheckInstrument, Checks, Members
 from ptxlab.emulate.jit.groups import Group, access_shape, offset_of
-from ptxlab.emulate.jit.instrument import After, Instrument
+from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
@@ -19,6 +18,7 @@ from ptxlab.emulate.jit.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, CHANGES, WRITES
+from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -36,12 +36,11 @@ Root = tuple[str, str, str, str, str]
 """Of an allocation: the records of accesses, their stride, its address, written bytes, its memory."""
 
 
-class CheckedAccesses(Instrument):
+class CheckedAccesses(CheckInstrument):
     """Loads, stores and atomics."""
 
     def __init__(self, e: Emitter, checks: Checks) -> None:
-        super().__init__(e)
-        self.checks = checks
+        super().__init__(e, checks)
         self._covered: dict[int, set[int]] = {}
         self._roots: dict[int, Root] = {}
         self._bytes_in: dict[int, str] = {}
@@ -160,14 +159,14 @@ class CheckedAccesses(Instrument):
         if not mixed:
             self._near(seen, members)
             return
-        with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (apart, near):
-            with apart:
-                self._apart(seen, self.e.memory.mixed[group.site])
+        with t.if_else(t.let(f"icmp eq i32 {group.pattern}, 3")) as (scattered, near):
+            with scattered:
+                self._scattered(seen, self.e.memory.mixed[group.site])
             with near:
                 if members:
                     self._near(seen, members)
 
-    def _apart(self, seen: Seen, addresses: str) -> None:
+    def _scattered(self, seen: Seen, addresses: str) -> None:
         """32 addresses anywhere."""
         self.t.do(f"store <{W} x i64> {addresses}, ptr %addrs, align 64")
         if self.checks.race and seen.stored is not None:

@@ -1,56 +1,42 @@
-"""The checks in compiled code: barriers, fences, and instructions that lanes of a warp meet at."""
+"""The checks in compiled code: barriers, fences, and instructions that synchronize lanes of a warp."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.barrier_checks import arrived
-from ptxlab.emulate.jit.checked import THERE, Checks
-from ptxlab.emulate.jit.instrument import Instrument
+from ptxlab.emulate.jit.checked import THERE, CheckInstrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules import lane_masks, races
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emit import Emitter
 
-
-class CheckedControl(Instrument):
-    """Barriers, fences, and instructions that lanes of a warp meet at."""
-
-    def __init__(self, e: Emitter, checks: Checks) -> None:
-        super().__init__(e)
-        self.checks = checks
+class CheckedControl(CheckInstrument):
+    """Barriers, fences, and instructions that synchronize lanes of a warp."""
 
     def before(self, code: Code) -> None:
         if self.checks.race and code.action is Action.FENCE:
             self.checks.if_any([self.checks.fence(code)])
 
-    def _members_of(self, code: Code) -> Any:
-        """The operand that names the lanes of a warp that meet at an instruction."""
-        assert code.form is not None
-        specs = [s.name for s in code.form.op.operands if s.role != "dst"]
-        return code.sources[specs.index("membermask")] if "membermask" in specs else None
-
     def arrives(self, code: Code) -> None:
-        given = self._members_of(code)
+        given = rules.members_of(code)
         whole = given is None or (isinstance(given, Literal) and int(given.value) & 0xFFFFFFFF == 0xFFFFFFFF)
         if self.checks.race and whole:
-            self.checks.if_any([call(races.together, "%check.block", "%check.warp")])
+            self.checks.if_any([call(races.sync_warp, "%check.block", "%check.warp")])
         elif self.checks.race:
             named = self.m.vector(self.e.operands.read(given, "b32"))
             live = self.t.let("load i32, ptr %live.at")
-            self.t.do(call(races.meet, "%check.block", "%check.warp", live, self.active.bits, named))
+            self.t.do(call(races.sync_lanes, "%check.block", "%check.warp", live, self.active.bits, named))
 
-    def met(self, code: Code, brought: list[Any] | None) -> None:
-        """Whom do the lanes name that have met?"""
-        given = self._members_of(code)
-        if not self.checks.sync or given is None or (code.form is not None and code.form.op.kind == "warp"):
+    def synced(self, code: Code, brought: list[Any] | None) -> None:
+        """Checks the member masks of the lanes that have synchronized."""
+        given = rules.members_of(code)
+        if not self.checks.sync or given is None or code.form.op.kind == "warp":
             return
         shuffles = code.action is Action.SHUFFLE
         if brought is None:
@@ -67,7 +53,6 @@ class CheckedControl(Instrument):
         named = self.m.vector(members)
         self.t.do(call(lane_masks.named, *THERE, self.active.bits, gone, named, str(code.index)))
         if shuffles:
-            assert code.form is not None
             asked = len(code.dests) > 1 and code.dests[1] is not None
             self.t.do(
                 call(
@@ -82,7 +67,7 @@ class CheckedControl(Instrument):
     def barrier(self, block: Block, code: Code) -> None:
         if self.checks.sync:
             given = [(s, ty) for s, ty in zip(code.sources, code.source_types, strict=True) if s is not None]
-            if code.form is not None and code.form.red:
+            if code.form.red:
                 given.pop()
             numbers = [self.active.first_value(self.e.operands.read(s, "u32")) for s, _ in given]
             count = numbers[1] if len(numbers) > 1 else "0"

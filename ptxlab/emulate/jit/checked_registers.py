@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.checked import THERE, Checks
-from ptxlab.emulate.jit.instrument import Instrument
+from ptxlab.emulate.jit.checked import THERE, CheckInstrument
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.rules import register_values
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.jit.emit import Emitter
+from ptxlab.emulate.runtime import state as S
 
 
-class CheckedRegisters(Instrument):
+class CheckedRegisters(CheckInstrument):
     """Tells the rule of each instruction that reads or writes a register that is followed; most programs have none."""
-
-    def __init__(self, e: Emitter, checks: Checks) -> None:
-        super().__init__(e)
-        self.checks = checks
 
     def enters(self) -> None:
         """Loads what all rules are handed first."""

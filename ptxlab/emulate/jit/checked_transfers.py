@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.emulate.jit.checked import THERE, Checks
+from ptxlab.emulate.jit.checked import THERE, CheckInstrument, Checks
 from ptxlab.emulate.jit.copies import copies
-from ptxlab.emulate.jit.instrument import After, Instrument
+from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import Function, call
 from ptxlab.emulate.jit.values import constant
@@ -25,17 +25,16 @@ if TYPE_CHECKING:
 ANYWHERE = str(IN_ONE_ALLOCATION)
 
 
-class CheckedTransfers(Instrument):
+class CheckedTransfers(CheckInstrument):
     """Asynchronous copies, mbarriers, ldmatrix, stmatrix, wmma."""
 
     def __init__(self, e: Emitter, checks: Checks) -> None:
-        super().__init__(e)
-        self.checks = checks
+        super().__init__(e, checks)
         e.mbarriers.checks = THERE[1]
 
     def before(self, code: Code) -> After | None:
         form = code.form
-        if form is None or code.copy is not None or code.action is Action.TAKE_REDUCED:
+        if code.copy is not None or code.action is Action.TAKE_REDUCED:
             return None
         if form.op.kind == "async" and code.properties.mbarrier:
             self._mbarrier(code)
@@ -144,7 +143,6 @@ class CheckedTransfers(Instrument):
     def _tile(self, code: Code) -> None:
         """The pieces of a matrix that wmma loads or stores."""
         t, form = self.t, code.form
-        assert form is not None
         ((_, f),) = fragments.operands(form).items()
         layout = str(form.layout)
         wide = self.m.zext("i64", self.m.lane_0(self.e.operands.address(code, "a")))

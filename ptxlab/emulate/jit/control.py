@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code
-from ptxlab.emulate.rules.instructions import is_members
+from ptxlab.emulate.rules.instructions import members_of
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Control(Part):
 
     @staticmethod
     def is_control(code: Code) -> bool:
-        """Whether an instruction ends a block here; lanes that meet at `bar.warp.sync` do so within one."""
+        """Whether an instruction ends a block here; `bar.warp.sync` does not."""
         return code.properties.ends_block and code.action is not Action.WARP_BARRIER
 
     def emit(self, block: Block, code: Code) -> None:
@@ -93,8 +93,7 @@ class Control(Part):
         self.e.begin(bits)
         self.active.guarded(code)
         absent = Value(self.t.let(f"xor i32 {self.active.bits}, {bits}"), "i32", True)
-        at = next(k for k in range(len(code.sources)) if is_members(code, k))
-        named = self.m.and_(self.e.operands.read(code.sources[at], "b32"), absent)
+        named = self.m.and_(self.e.operands.read(members_of(code), "b32"), absent)
         return self.active.where(self.m.ne(named, self.m.const("i32", 0)))
 
     # -- ends of threads -----------------------------------------------------------------------------------------------
@@ -136,7 +135,6 @@ class Control(Part):
     def _barrier(self, block: Block, code: Code) -> None:
         """`bar.sync a{, b}`, `.arrive` and `.red`: notes who has come; the scheduler of the CTA opens the barrier."""
         t, form = self.t, code.form
-        assert form is not None
         for instrument in self.e.instruments:
             instrument.barrier(block, code)
         given = [(s, ty) for s, ty in zip(code.sources, code.source_types, strict=True) if s is not None]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code, Mem, Reg
 from ptxlab.emulate.rules.copies import COPY
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
 
@@ -25,7 +25,7 @@ class Copies(Part):
         if not copies(code):
             return
         t, operands = self.t, self.e.operands
-        (to, _), (from_, _) = operands.named(code, "a"), operands.named(code, "b")
+        (to, _), (from_, _) = code.named["a"], code.named["b"]
         assert isinstance(to, Mem)
         assert isinstance(from_, Mem)
         count = operands.number(code, "size")

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.jit.instrument import Instrument
@@ -34,6 +33,7 @@ from ptxlab.emulate.rules.memory_model import (
     sectors,
     wavefronts,
 )  # fmt: skip
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counting import NEEDED, TALLY, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.isa import fragments
@@ -102,16 +102,16 @@ class Counting(Instrument):
     def branches(self, target: Value | None) -> None:
         """Counts a branch that does not take all lanes the same way."""
         t = self.t
-        parted = ""
+        diverged = ""
         if self.active.guard is not None and not self.active.guard.uniform:
             some = self.active.any()
             all_ = t.let(f"icmp ne i32 {self.active.bits}, {self.active.block_bits}")
-            parted = t.let(f"zext i1 {t.let(f'and i1 {some}, {all_}')} to i64")
+            diverged = t.let(f"zext i1 {t.let(f'and i1 {some}, {all_}')} to i64")
         if target is not None and not target.uniform:
             spread = t.let(f"zext i1 {t.let(call(differ, target.text, self.active.bits))} to i64")
-            parted = t.let(f"or i64 {parted}, {spread}") if parted else spread
-        if parted:
-            t.bump(self._record(self.e.code.index, "diverged"), "add i64", parted)
+            diverged = t.let(f"or i64 {diverged}, {spread}") if diverged else spread
+        if diverged:
+            t.bump(self._record(self.e.code.index, "diverged"), "add i64", diverged)
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
@@ -191,7 +191,6 @@ class Counting(Instrument):
 
     def before(self, code: Code) -> None:
         if code.properties.rows:
-            assert code.form is not None
             lanes = 8 * int(code.form.num[1:])
             rows = self.t.let(f"select i1 {self.active.any()}, i32 {(1 << lanes) - 1 if lanes < W else -1}, i32 0")
             self._anywhere(code.index, self._place(code, "a"), 0, 16, mask=rows)
@@ -205,7 +204,6 @@ class Counting(Instrument):
             self._anywhere(code.index, self._place(code, "a"), 0, size, "shared")
 
     def tile(self, code: Code, address: Value, stride: Value | None) -> None:
-        assert code.form is not None
         ((_, f),) = fragments.operands(code.form).items()
         pieces = fragments.pieces(f, str(code.form.layout))
         along = self.m.const("i64", f.columns if code.form.layout == "row" else f.rows)

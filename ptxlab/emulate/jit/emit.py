@@ -12,26 +12,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.access import Memory
 from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.analysis import successors
 from ptxlab.emulate.jit.atomics import Atomics
 from ptxlab.emulate.jit.copies import Copies
 from ptxlab.emulate.jit.execution import Execution
-from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.jit.groups import Group, plan_groups
 from ptxlab.emulate.jit.irtext import HELD, Text, W
 from ptxlab.emulate.jit.machine import LaneMachine
 from ptxlab.emulate.jit.matrix import Matrices
 from ptxlab.emulate.jit.mbarriers import Mbarriers
 from ptxlab.emulate.jit.operands import Operands
-from ptxlab.emulate.jit.registers import Registers
+from ptxlab.emulate.jit.registers import RegisterFile, Registers
 from ptxlab.emulate.jit.stops import Stops
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.jit.warpgroups import Warpgroups
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code, Program
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import UniformRegister
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Emitter:
     """What emits the function `name` ("fast" or "slow"): its text and constants, and the parts that write into them."""
 
     def __init__(
-        self, program: Program, uniform: list[bool], alive: list[int], file: S.RegisterFile, *, slow: bool,
+        self, program: Program, uniform: list[bool], alive: list[int], file: RegisterFile, *, slow: bool,
         wide: bool, features: str, instruments: Callable[[Emitter], list[Instrument]],
     ) -> None:  # fmt: skip
         self.program, self.uniform, self.alive, self.file = program, uniform, alive, file
@@ -105,14 +104,14 @@ class Emitter:
             ("quantum", S.Context, "quantum"), ("carry", S.Warp, "carry"),
             ("pcs", S.Warp, "pc"),
         ):  # fmt: skip
-            t.do(f"%{name}.at = getelementptr i8, ptr {HELD[record]}, i64 {offset(record, field)}")
+            t.do(f"%{name}.at = getelementptr i8, ptr {HELD[record]}, i64 {record.offset(field)}")
         for instrument in reversed(self.instruments):
             instrument.enters()
 
     def held(self, record: type[Record], field: str, kind: str, name: str = "") -> None:
         """Loads a field when the function begins, as `%field`; underscores become dots."""
         name = name or field.replace("_", ".")
-        self.t.do(f"%{name}.p = getelementptr i8, ptr {HELD[record]}, i64 {offset(record, field)}")
+        self.t.do(f"%{name}.p = getelementptr i8, ptr {HELD[record]}, i64 {record.offset(field)}")
         self.t.do(f"%{name} = load {kind}, ptr %{name}.p")
 
     # -- constants -----------------------------------------------------------------------------------------------------
@@ -157,7 +156,7 @@ class Emitter:
     def instruction(self, code: Code) -> None:
         """An instruction is next: its line as a comment, its guard applied."""
         self.code = code
-        self.t.do(f"; {code.line}: {code.form.opcode if code.form else code.name}")
+        self.t.do(f"; {code.line}: {code.form.opcode}")
         self.active.guarded(code)
         for instrument in reversed(self.instruments):
             instrument.guarded(code)

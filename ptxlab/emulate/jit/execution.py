@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.faults import unsupported
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Machine
 
@@ -37,7 +37,6 @@ class Execution(Part):
         if code.action is Action.TAKE_REDUCED:
             self._reduced(code)
             return
-        assert code.form is not None
         sem, operands = code.form.op.sem, self.e.operands
         if code.form.op.kind in ("none", "flow"):  # no effect on results; `bar.warp.sync` of a warp that has converged
             return
@@ -61,7 +60,6 @@ class Execution(Part):
     def _reduced(self, code: Code) -> None:
         """Behind `bar.red`: what the barrier found goes into the destination."""
         form, m = code.form, self.m
-        assert form is not None
         yes, asked = m.field(S.Warp, "yes", "i32"), m.field(S.Warp, "asked", "i32")
         if form.operation == "popc":
             result = yes

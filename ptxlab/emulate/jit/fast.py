@@ -1,4 +1,4 @@
-"""The function for a warp that is together: all its live lanes stand at the same place.
+"""The function for a converged warp: all its live lanes are at the same program counter.
 
 Registers that are uniform are scalars, writes need no mask, branches are plain branches. Where lanes disagree, the
 scalars are spread over the lanes and the warp is given to the slow function.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.model import Block
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Fast(Part):
             if code.properties.converges:
                 for instrument in self.e.instruments:
                     instrument.arrives(code)
-                    instrument.met(code, None)
+                    instrument.synced(code, None)
             self.e.execution.emit(code)
         self.e.registers.flush(self.e.alive_after(block))
         self.go(block.next)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.model import Code, Program
@@ -15,6 +14,7 @@ from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.memcheck import FINE, judge, memory_map, space_of
 from ptxlab.emulate.rules.spinning import Spin, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone, no_warpgroup, outside
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SHARED, SPACES
@@ -42,7 +42,7 @@ def explain(
             space = where.space
         return access_fault(
             program, launch, memory, line=where.line, block=block, thread=thread, what=what, space=space,
-            address=address, size=size, together=where.properties.fragment,
+            address=address, size=size, fragment=where.properties.fragment,
         )  # fmt: skip
     if kind == S.BUDGET_SPENT:
         first = program.codes[min(code, len(program.codes) - 1)]
@@ -84,18 +84,13 @@ def explain(
         else:
             message = f"barrier {number} wants {count} threads, which is not a multiple of 32"
         return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
-    message = program.codes[code].reason or f"the kernel executed {_name(program.codes[code])}"
+    message = program.codes[code].reason or f"the kernel executed {program.codes[code].form.op.name}"
     return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
-
-
-def _name(code: Code) -> str:
-    return code.form.op.name if code.form is not None else code.name
 
 
 def _access(code: Code) -> tuple[str, int]:
     """What an instruction does to memory, and the bytes that are checked together."""
     form, properties = code.form, code.properties
-    assert form is not None
     if properties.plain:
         return properties.touches, access_shape(code)[2]
     if properties.rows:
@@ -132,17 +127,16 @@ def who_waits(
     ended: list[str] = []
     first: tuple[int, int, int] | None = None
     for index, warp in enumerate(warps):
-        live, apart = int(warp["live"]), bool(warp["mode"])
+        live, diverged = int(warp["live"]), bool(warp["mode"])
         if not live:
             ended.append(str(index))
             continue
         groups: dict[tuple[int, str], list[int]] = {}
         for lane in (k for k in range(32) if live >> k & 1):
-            pc = int(warp["pc"][lane] if apart else warp["fast_pc"])
+            pc = int(warp["pc"][lane] if diverged else warp["fast_pc"])
             barriers = [b for b, waiting in enumerate(warp["bar"].tolist()) if waiting >> lane & 1]
-            if warp["meeting"][lane]:
-                form = program.codes[pc // 2].form
-                whole = form is not None and form.op.kind == "warp"
+            if warp["sync_kind"][lane]:
+                whole = program.codes[pc // 2].form.op.kind == "warp"
                 what = "the other lanes of its warp" if whole else "the lanes of its mask"
                 groups.setdefault((pc // 2, what), []).append(lane)
             elif barriers:
@@ -150,8 +144,7 @@ def who_waits(
         waits = [(code, what, lanes) for at, lanes, code, what in spinning if at == index]
         for code, what, lanes in [*waits, *((code, what, lanes) for (code, what), lanes in sorted(groups.items()))]:
             first = first or (index, lanes[0], code)
-            form = program.codes[code].form
-            place = f"{form.opcode if form is not None else 'bar.sync'}, line {program.codes[code].line}"
+            place = f"{program.codes[code].form.opcode}, line {program.codes[code].line}"
             mask = np.isin(np.arange(32), lanes)
             lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} ({place})")
     if ended:

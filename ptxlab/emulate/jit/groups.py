@@ -34,7 +34,6 @@ class Group:
 def access_shape(code: Code) -> tuple[str, int, int]:
     """The lane type, the number of elements and the bytes of a plain load or store."""
     form = code.form
-    assert form is not None
     lane = types.lane(form.type)
     count = int(form.vec[1:]) if form.vec else 1
     return lane, count, count * BITS[lane] // 8

@@ -68,13 +68,13 @@ class Instrument(Part):
     def tile(self, code: Code, address: Value, stride: Value | None) -> None:
         """After a wmma load or store. stride: elements from one row or column to the next, if given."""
 
-    # -- lanes that meet
+    # -- lanes that synchronize
 
     def arrives(self, code: Code) -> None:
-        """Lanes come to an instruction at which lanes of their warp meet."""
+        """Lanes arrive at an instruction that synchronizes lanes of their warp."""
 
-    def met(self, code: Code, brought: list[Any] | None) -> None:
-        """Lanes have met there. brought: their operands, if they came one by one."""
+    def synced(self, code: Code, brought: list[Any] | None) -> None:
+        """Lanes have synchronized there. brought: their operands, if the warp was diverged."""
 
     def barrier(self, block: Block, code: Code) -> None:
         """Before lanes come to a barrier of the CTA."""

@@ -14,8 +14,8 @@ from ptxlab.emulate.jit.counting import Counting
 from ptxlab.emulate.jit.emit import Emitter
 from ptxlab.emulate.jit.fast import Fast
 from ptxlab.emulate.jit.instrument import Instrument
+from ptxlab.emulate.jit.registers import RegisterFile
 from ptxlab.emulate.jit.slow import Slow
-from ptxlab.emulate.jit.state import RegisterFile
 from ptxlab.emulate.jit.tracing import Tracing
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.runtime.report import Launch

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 
@@ -130,8 +129,8 @@ class Text:
     # -- instructions
 
     def field(self, record: type[Record], path: str, pointer: str = "") -> str:
-        """The address of a field (see `offset`) of the record that `pointer` points to, if not the function's own."""
-        pointer, at = pointer or HELD[record], offset(record, path)
+        """The address of a field (see `Record.offset`) of the record at `pointer`, if not the function's own."""
+        pointer, at = pointer or HELD[record], record.offset(path)
         return self.let(f"getelementptr i8, ptr {pointer}, i64 {at}") if at else pointer
 
     def bump(self, pointer: str, operation: str, amount: str) -> None:

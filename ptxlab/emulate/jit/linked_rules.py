@@ -37,11 +37,11 @@ Functions = tuple[rulecode.Function, ...]
 
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
-    memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.meet, diverging.meet_waiting,
-    turns.go_on, mbarriers.operate, *copies.COPY.values(), matrix_access.find, matrix_access.mark, halves.widened,
-    halves.narrowed, warpgroup_products.is_full, warpgroup_products.begin, warpgroup_products.commit,
-    warpgroup_products.due, warpgroup_products.complete, warpgroup_tiles.first_outside, warpgroup_tiles.fragment_a,
-    warpgroup_tiles.fragment_b,
+    memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.sync_lanes,
+    diverging.sync_waiting, turns.go_on, mbarriers.operate, *copies.COPY.values(), matrix_access.find,
+    matrix_access.mark, halves.widened, halves.narrowed, warpgroup_products.is_full, warpgroup_products.begin,
+    warpgroup_products.commit, warpgroup_products.due, warpgroup_products.complete, warpgroup_tiles.first_outside,
+    warpgroup_tiles.fragment_a, warpgroup_tiles.fragment_b,
 )  # fmt: skip
 """Of every build."""
 COUNTERS: Functions = (
@@ -53,7 +53,8 @@ CHECKS: Functions = (
     barrier_checks.arrived,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
-    races.fence, races.publish, races.acquire, races.together, races.meet, races.arrived, races.storing, races.stored,
+    races.fence, races.publish, races.acquire, races.sync_warp, races.sync_lanes, races.arrived, races.storing,
+    races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses,
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.stored, initcheck.overruns,

@@ -2,7 +2,7 @@
 
 The functions find registers in the warp's state. So what is about to be read is stored there, and what was written is
 read from there when it is next needed: sums that go from one `mma` into the next never leave their place. All 32 lanes
-must be there; where the warp has split, the slow function brings them together first.
+must be there; where the warp has diverged, the slow function synchronizes them first.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit import tiles
-from ptxlab.emulate.jit.fields import offset
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.products import has_dots, product_function
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
 from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source
+from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action, AsyncGroup
@@ -27,9 +26,9 @@ from ptxlab.isa.table import Form
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
-SPARE = tuple(offset(S.Warp, row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))
+SPARE = tuple(S.Warp.offset(row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))
 """Where literal operands go: what lanes bring to an exchange lies there, and while all lanes are here there is none."""
-SINK = offset(S.Warp, "given.2")
+SINK = S.Warp.offset("given.2")
 """Where the sink `_` is written to."""
 
 
@@ -48,7 +47,6 @@ class Matrices(Part):
     def emit(self, code: Code) -> None:
         """An instruction of kind "warp". All 32 lanes must execute it, or, where its guard holds nowhere, none."""
         form, registers = code.form, self.e.registers
-        assert form is not None
         if code.properties.group is AsyncGroup.WGMMA:
             self.e.warpgroups.emit(code)
             return
@@ -154,7 +152,7 @@ class Matrices(Part):
             f = next(iter(fragments.operands(form).values()))
             self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=stores)
         code = self.e.code
-        mem, _ = self.e.operands.named(code, "a")
+        mem, _ = code.named["a"]
         assert isinstance(mem, Mem)
         offset, held = -self.program.shared_start, -1
         if isinstance(mem.base, Reg) and code.space == "shared" and not self.e.registers.scalar(mem.base.index):

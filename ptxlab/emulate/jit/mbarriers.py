@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
@@ -12,6 +11,7 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarriers import SPIN, WAIT, operate, operation
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import mbarrier
 
 
@@ -22,13 +22,8 @@ class Mbarriers(Part):
 
     def emit(self, code: Code) -> None:
         """An instruction that works on an mbarrier."""
-        t, form, what = self.t, code.form, operation(code)
-        assert form is not None
-        names = [s.name for s in form.op.operands if s.role != "dst"]
-        given: dict[str, Any] = {
-            name: self.e.operands.read(s, type_)
-            for name, s, type_ in zip(names, code.sources, code.source_types, strict=True)
-        }  # fmt: skip
+        t, what = self.t, operation(code)
+        given: dict[str, Any] = {name: self.e.operands.read(*source) for name, source in code.named.items()}
         base = given["a"].base
         address = self.m.add(base, self.m.const(base.type, given["a"].offset))
         if what.state == "parity":

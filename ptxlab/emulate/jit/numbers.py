@@ -1,10 +1,13 @@
-"""Elements of matrices as numbers, in LLVM IR: bits widened to f32, f64 or i32, and sums made narrow again."""
+"""Elements of matrices as numbers, in LLVM IR: bits widened to f32, f64 or i32, taken out of words that hold eight or
+32, and sums made narrow again."""
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.irtext import Text
-from ptxlab.isa.fragments import Fragment
+from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.isa.fragments import Fragment, Product
 from ptxlab.isa.types import is_signed
+
+VEC = f"<{W} x i32>"
 
 
 def bits(f: Fragment) -> str:
@@ -65,3 +68,27 @@ def fma(t: Text, ty: str, n: int, a: str, b: str, c: str) -> str:
     suffix = {"float": "f32", "double": "f64"}[ty]
     vec = f"<{n} x {ty}>"
     return t.call(vec, f"llvm.fma.v{n}{suffix}", [(vec, a), (vec, b), (vec, c)])
+
+
+# -- elements smaller than a byte --------------------------------------------------------------------------------------
+
+
+def dot(t: Text, p: Product, pairs: list[tuple[str, str]]) -> str:
+    """The sum, over pairs of words, of the products of the elements of A and B in them."""
+    total = "zeroinitializer"
+    for left, right in pairs:
+        if p.bits:
+            parts = [t.call(VEC, f"llvm.ctpop.v{W}i32", [(VEC, t.let(f"{p.bits} {VEC} {left}, {right}"))])]
+        else:
+            parts = [
+                t.let(f"mul {VEC} {nibble(t, p.a.type, left, k)}, {nibble(t, p.b.type, right, k)}") for k in range(8)
+            ]
+        for part in parts:
+            total = t.let(f"add {VEC} {total}, {part}")
+    return total
+
+
+def nibble(t: Text, type_: str, word: str, k: int) -> str:
+    """Element k of each word's eight, as i32."""
+    high = t.let(f"shl {VEC} {word}, splat (i32 {28 - 4 * k})")
+    return t.let(f"{'ashr' if is_signed(type_) else 'lshr'} {VEC} {high}, splat (i32 28)")

@@ -38,7 +38,6 @@ class Operands(Part):
             return self.m.const(types.lane(type_), source.value)
         value = self.e.registers.read(source.index) if isinstance(source, Reg) else self.m.special(source.name)
         if type_ == "vec":
-            assert self.e.code.form is not None
             type_ = str(self.e.code.form.type)
         return value if type_ in ("any", "int") else self._resize(value, types.lane(type_), signed=False)
 
@@ -52,7 +51,6 @@ class Operands(Part):
     def _element_type(self, type_: str, count: int) -> str:
         """The type of one of `count` elements: `.v4.f32` holds f32, `{a, b}` of a b64 holds b32."""
         form = self.e.code.form
-        assert form is not None
         if form.op.kind == "warp" or type_ == "any":
             return "any"
         if type_ == "vec" or form.vec:
@@ -94,29 +92,18 @@ class Operands(Part):
             return
         lane = self.program.registers[dest.index].lane
         if type_ == "vec":
-            assert self.e.code.form is not None
             type_ = str(self.e.code.form.type)
         signed = type_ in types.WIDTH and types.is_signed(type_)
         self.e.registers.write(dest.index, self._resize(result, lane, signed=signed))
 
-    def named(self, code: Code, name: str) -> tuple[Source | None, str]:
-        """A source and its type, by its name in the instruction's syntax."""
-        k = self.position(code, name)
-        return code.sources[k], code.source_types[k]
-
-    def position(self, code: Code, name: str) -> int:
-        """Which of the sources has this name."""
-        assert code.form is not None
-        return [s.name for s in code.form.op.operands if s.role != "dst"].index(name)
-
     def read_named(self, code: Code, name: str, type_: str = "") -> Any:
         """The value of a source, by its name in the instruction's syntax."""
-        source, own = self.named(code, name)
+        source, own = code.named[name]
         return self.read(source, type_ or own)
 
     def address(self, code: Code, name: str) -> Value:
         """The address in a source, as wide as it is written."""
-        mem, _ = self.named(code, name)
+        mem, _ = code.named[name]
         assert isinstance(mem, Mem)
         return self.address_in(mem)
 
@@ -127,6 +114,6 @@ class Operands(Part):
 
     def number(self, code: Code, name: str) -> int:
         """A literal source."""
-        source, _ = self.named(code, name)
+        source, _ = code.named[name]
         assert isinstance(source, Literal)
         return int(source.value)

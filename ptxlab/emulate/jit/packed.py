@@ -8,28 +8,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxlab.emulate.jit.fragments import load, pick, places, shuffle
+from ptxlab.emulate.jit.fragments import Place, load, pick, places, shuffle
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.jit.nibbles import nibble
-from ptxlab.emulate.jit.numbers import bits, widen
+from ptxlab.emulate.jit.numbers import VEC, bits, nibble, widen
 from ptxlab.isa.fragments import Fragment, Product, words
 from ptxlab.isa.sparse import Metadata
 
-VEC = f"<{W} x i32>"
 
+class Operand:
+    """A, B or C in registers: gives 32 lanes of elements, as bits or as numbers, each pick made once."""
 
-class _Registers:
-    """An operand: gives 32 lanes of elements as bits, each pick made once."""
-
-    def __init__(self, t: Text, f: Fragment, first: int) -> None:
-        self.t, self.f = t, f
+    def __init__(self, t: Text, f: Fragment, first: int, *, numbers: bool) -> None:
+        self.t, self.f, self.numbers = t, f, numbers
         self.vectors = [load(t, first + k, bits(f), W * f.packed) for k in range(f.registers)]
-        self.known: dict[tuple[object, ...], str] = {}
+        self.known: dict[tuple[Place, ...], str] = {}
 
     def at(self, row: np.ndarray, column: np.ndarray) -> str:
+        """The elements at 32 rows and columns."""
         wanted = tuple(places(self.f, row, column))
         if wanted not in self.known:
-            self.known[wanted] = pick(self.t, bits(self.f), W * self.f.packed, self.vectors, wanted)
+            picked = pick(self.t, bits(self.f), W * self.f.packed, self.vectors, wanted)
+            self.known[wanted] = widen(self.t, self.f.type, W, picked) if self.numbers else picked
         return self.known[wanted]
 
 
@@ -41,8 +40,8 @@ class PackedProducts:
         self.in_words = p.b.bits <= 8
         at_a = p.d.registers
         at_b = at_a + p.a.registers
-        self.a = _Registers(t, words(p.a) if p.a.bits < 8 else p.a, at_a)
-        self.b = _Registers(t, words(p.b) if self.in_words else p.b, at_b)
+        self.a = Operand(t, words(p.a) if p.a.bits < 8 else p.a, at_a, numbers=False)
+        self.b = Operand(t, words(p.b) if self.in_words else p.b, at_b, numbers=False)
         self.e = load(t, at_b + p.b.registers + p.c.registers, "i32", W)
         self.indices: dict[tuple[int, ...], str] = {}
 

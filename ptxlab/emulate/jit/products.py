@@ -16,14 +16,15 @@ How numbers are computed stands in `ptxlab.emulate.step.matrix`; both engines ag
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
-from ptxlab.emulate.jit.fragments import Place, function, load, pick, places, shuffle, slot, store
+from ptxlab.emulate.jit.fragments import function, load, shuffle, slot, store
 from ptxlab.emulate.jit.irtext import Text, W
-from ptxlab.emulate.jit.nibbles import dot
-from ptxlab.emulate.jit.numbers import bits, fma, narrow, widen
-from ptxlab.emulate.jit.packed import PackedProducts
+from ptxlab.emulate.jit.numbers import bits, dot, fma, narrow, widen
+from ptxlab.emulate.jit.packed import Operand, PackedProducts
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.fragments import Fragment, Product, words
 from ptxlab.isa.sparse import Metadata
 
@@ -58,27 +59,16 @@ def has_dots(p: Product, features: str) -> bool:
 # -- any form ----------------------------------------------------------------------------------------------------------
 
 
-class _Operand:
-    """A, B or C in registers: gives 32 lanes of elements, each pick made once."""
-
-    def __init__(self, t: Text, f: Fragment, first: int) -> None:
-        self.t, self.f = t, f
-        self.vectors = [load(t, first + k, bits(f), W * f.packed) for k in range(f.registers)]
-        self.known: dict[tuple[Place, ...], str] = {}
-
-    def at(self, row: np.ndarray, column: np.ndarray) -> str:
-        """The elements at 32 rows and columns."""
-        wanted = tuple(places(self.f, row, column))
-        if wanted not in self.known:
-            picked = pick(self.t, bits(self.f), W * self.f.packed, self.vectors, wanted)
-            self.known[wanted] = widen(self.t, self.f.type, W, picked)
-        return self.known[wanted]
+def _operands(t: Text, p: Product, a: Fragment, b: Fragment) -> Iterator[Operand]:
+    """A and B, as these fragments, and C: their registers follow those of D."""
+    first = p.d.registers
+    for f in (a, b, p.c):
+        yield Operand(t, f, first, numbers=True)
+        first += f.registers
 
 
 def _general(t: Text, p: Product, satfinite: bool, packed: PackedProducts | None = None) -> None:
-    at_a = p.d.registers
-    at_b = at_a + p.a.registers
-    a, b, c = _Operand(t, p.a, at_a), _Operand(t, p.b, at_b), _Operand(t, p.c, at_b + p.b.registers)
+    a, b, c = _operands(t, p, p.a, p.b)
     spots = [(r, q) for r in range(p.d.registers) for q in range(p.d.packed)]
     start = {s: c.at(p.d.row[s], p.d.column[s]) for s in spots}
     integer = p.d.type == "s32"
@@ -104,10 +94,7 @@ def _general(t: Text, p: Product, satfinite: bool, packed: PackedProducts | None
 
 def _words(t: Text, p: Product, satfinite: bool) -> None:
     """Elements smaller than a byte: words are spread over the lanes, and each taken apart where it has arrived."""
-    at_a = p.d.registers
-    at_b = at_a + p.a.registers
-    a, b = _Operand(t, words(p.a), at_a), _Operand(t, words(p.b), at_b)
-    c = _Operand(t, p.c, at_b + p.b.registers)
+    a, b, c = _operands(t, p, words(p.a), words(p.b))
     for r in range(p.d.registers):
         row, column = p.d.row[r, 0], p.d.column[r, 0]
         along = [np.full(W, k) for k in range(p.a.columns // p.a.packed)]
@@ -233,11 +220,11 @@ def _dot_products(t: Text, p: Product) -> None:
     t.at("exact")
 
 
-def _both(t: Text, register: int) -> list[str]:
-    """A register as the two halves of the warp, i32."""
+def _both(t: Text, register: int, vec: str = f"<{H} x i32>") -> list[str]:
+    """A register as the two halves of the warp, each a vector of 64 bytes."""
     where = slot(t, register)
     spots = [t.let(f"getelementptr i8, ptr {where}, i64 {64 * z}") for z in range(2)]
-    return [t.let(f"load <{H} x i32>, ptr {p}, align 64") for p in spots]
+    return [t.let(f"load {vec}, ptr {p}, align 64") for p in spots]
 
 
 def _none_below(t: Text, ty: str, registers: list[list[str]], least: int) -> str:
@@ -299,36 +286,26 @@ def _row_of_b(t: Text, offset: int) -> str:
 
 def _widen_a(t: Text, type_: str, register: int) -> list[list[str]]:
     """A register of A as f32: for both parts of `_A_ORDER` and both halves of the warp, 4 rows of 4."""
-    where = slot(t, register)
     out: list[list[str]] = [[], []]
-    for z in range(2):
-        p = t.let(f"getelementptr i8, ptr {where}, i64 {64 * z}")
-        if type_ == "f16":
-            x = t.let(f"load <{W} x i16>, ptr {p}, align 64")
+    if type_ == "f16":
+        for x in _both(t, register, f"<{W} x i16>"):
             for part in range(2):
                 some = [r * 8 + k for r in range(4) for k in _A_ORDER[type_][part]]
                 out[part].append(widen(t, type_, H, shuffle(t, "i16", W, x, "poison", some)))
-        else:
-            x = t.let(f"load <{H} x i32>, ptr {p}, align 64")
-            even, odd = t.let(f"shl <{H} x i32> {x}, splat (i32 16)"), t.let(f"and <{H} x i32> {x}, splat (i32 -65536)")
-            out[0].append(t.let(f"bitcast <{H} x i32> {even} to <{H} x float>"))
-            out[1].append(t.let(f"bitcast <{H} x i32> {odd} to <{H} x float>"))
+        return out
+    for x in _both(t, register):
+        even, odd = t.let(f"shl <{H} x i32> {x}, splat (i32 16)"), t.let(f"and <{H} x i32> {x}, splat (i32 -65536)")
+        out[0].append(t.let(f"bitcast <{H} x i32> {even} to <{H} x float>"))
+        out[1].append(t.let(f"bitcast <{H} x i32> {odd} to <{H} x float>"))
     return out
 
 
 def _read_c(t: Text, f: Fragment, first: int, number: int) -> list[tuple[int, int, str]]:
     """Eight rows and columns of C as f32: (odd column, half of the warp, vector)."""
-    found: list[tuple[int, int, str]] = []
     if f.type == "f32":
-        for q in range(2):
-            where = slot(t, first + 2 * number + q)
-            for z in range(2):
-                p = t.let(f"getelementptr i8, ptr {where}, i64 {64 * z}")
-                found.append((q, z, t.let(f"load <{H} x float>, ptr {p}, align 64")))
-        return found
-    both = load(t, first + number, "i16", 2 * W)
-    for q in range(2):
-        for z in range(2):
-            some = [2 * lane + q for lane in range(H * z, H * z + H)]
-            found.append((q, z, widen(t, f.type, H, shuffle(t, "i16", 2 * W, both, "poison", some))))
-    return found
+        halves = [_both(t, first + 2 * number + q, f"<{H} x float>") for q in range(2)]
+    else:
+        both = load(t, first + number, "i16", 2 * W)
+        some = [[[2 * lane + q for lane in range(H * z, H * z + H)] for z in range(2)] for q in range(2)]
+        halves = [[widen(t, f.type, H, shuffle(t, "i16", 2 * W, both, "poison", x)) for x in xs] for xs in some]
+    return [(q, z, halves[q][z]) for q in range(2) for z in range(2)]

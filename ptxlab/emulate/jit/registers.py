@@ -1,4 +1,5 @@
-"""Registers while code is emitted: which value each holds, and what of it must still be stored in the warp's state."""
+"""Registers in compiled code: where they lie behind a warp's state, which value each holds while code is emitted, and
+what of it must still be stored there."""
 
 from __future__ import annotations
 
@@ -6,10 +7,41 @@ from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
-from ptxlab.emulate.jit.values import LLVM, Value
+from ptxlab.emulate.jit.values import BITS, LLVM, Value
+from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.warpgroup_products import Products
+from ptxlab.emulate.rules.warpgroup_tiles import REGISTER
+from ptxlab.emulate.runtime.state import Warp
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
+
+
+FRAGMENTS = (4 + 4 * 256 // 8) * REGISTER
+"""Room for the fragments of one product: A, and B with up to 64 bytes along k and 256 columns."""
+
+
+class RegisterFile:
+    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where not uniform), and its size.
+    Where the program has `wgmma`: those of the products in flight, and of the fragments of the one that is computed."""
+
+    def __init__(self, program: Program, uniform: list[bool]) -> None:
+        at = Warp.size
+        self.vector, self.scalar = [], []
+        for register in program.registers:
+            self.vector.append(at)
+            size = 4 if register.lane == "i1" else 4 * BITS[register.lane]
+            at += -(-size // 64) * 64
+        for register in program.registers:
+            self.scalar.append(at if uniform[register.index] else 0)
+            at += 8 if uniform[register.index] else 0
+        self.products = self.fragments = 0
+        if any(code.action is Action.WARPGROUP_PRODUCT for code in program.codes):
+            self.products = -(-at // 64) * 64
+            self.fragments = self.products + -(-Products.size // 128) * 128
+            at = self.fragments + FRAGMENTS
+        self.size = -(-at // 128) * 128
 
 
 class Registers(Part):

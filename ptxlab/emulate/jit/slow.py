@@ -1,18 +1,16 @@
-"""The function for a warp that has split: every lane has its own program counter, and groups of lanes take turns.
+"""The function for a diverged warp: every lane has its own program counter, and groups of lanes take turns.
 
-Whose turn it is `ptxlab.emulate.rules.turns` says. Lanes that have it run a block, their writes masked. Once all live
-lanes stand at the start of one block, and what should be uniform there is, the warp goes back to the fast function.
+`ptxlab.emulate.rules.turns` chooses the group that runs a block next, its writes masked. Once all live lanes are at the
+start of one block, and the registers that should be uniform there are, the warp returns to the fast function.
 
-Lanes that come to a `.sync` instruction wait there for the other lanes that it names, wherever those come from. They
-leave what they bring in the warp's state, and when the last has come (`@meet`) each goes on with what all have brought:
-before anyone has a turn, all that have met take what they are given.
+Lanes at a `.sync` instruction wait for the other lanes that it names. They leave their operands in the warp's state;
+when the last has arrived (`sync_lanes`), all of them receive their results before any group has its next turn.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.analysis import reads
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.irtext import W
@@ -21,9 +19,10 @@ from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.model import Block, Code, Literal
-from ptxlab.emulate.rules.diverging import meet, meet_waiting
-from ptxlab.emulate.rules.instructions import is_members
+from ptxlab.emulate.rules.diverging import sync_lanes, sync_waiting
+from ptxlab.emulate.rules.instructions import is_members, members_of
 from ptxlab.emulate.rules.turns import go_on
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import types
 
 if TYPE_CHECKING:
@@ -102,11 +101,11 @@ d.go:
         """If all live lanes are here, and what should be uniform is, the warp returns to the fast function."""
         t = self.t
         live = t.let("load i32, ptr %live.at")
-        together = t.let(f"icmp eq i32 {bits}, {live}")
+        converged = t.let(f"icmp eq i32 {bits}, {live}")
         if waits_for_others(self.program.codes[block.first]):  # it would come here again, to wait
             none = t.let(f"icmp eq i32 {self.control.waiting(block, bits)}, 0")
-            together = t.let(f"and i1 {together}, {none}")
-        with t.if_then(together):
+            converged = t.let(f"and i1 {converged}, {none}")
+        with t.if_then(converged):
             name, count = self.e.uniform_table(self.e.alive[block.index])
             same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live})")
             with t.ends_if(same):
@@ -175,7 +174,7 @@ d.go:
         if self.e.code.guard is not None and block.next >= 0:
             self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
         if any(exchanges(code) for code in self.program.codes):
-            t.do(call(meet_waiting, "%ws"))  # lanes that have ended are waited for no longer
+            t.do(call(sync_waiting, "%ws"))  # lanes that have ended are waited for no longer
         t.do("br label %dispatch")
 
     def wait(self, block: Block) -> None:
@@ -202,7 +201,6 @@ d.go:
     def _offer(self, block: Block, code: Code) -> None:
         """Leaves what these lanes bring, and lets them wait; those whose guard fails go on."""
         t, form = self.t, code.form
-        assert form is not None
         for instrument in self.e.instruments:
             instrument.arrives(code)
         warpwide = form.op.kind == "warp"
@@ -220,9 +218,8 @@ d.go:
         if warpwide:
             members = self.m.const("i32", -1)
         else:
-            at = next(k for k in range(len(code.sources)) if is_members(code, k))
-            members = self.e.operands.read(code.sources[at], "b32")
-        for name, vector in (("members", self.m.vector(members)), ("meeting", f"splat (i32 {self._kind(code)})")):
+            members = self.e.operands.read(members_of(code), "b32")
+        for name, vector in (("members", self.m.vector(members)), ("sync_kind", f"splat (i32 {self._kind(code)})")):
             p = t.field(S.Warp, name)
             old = t.let(f"load <{W} x i32>, ptr {p}, align 64")
             new = t.let(f"select <{W} x i1> {self.active.vector}, <{W} x i32> {vector}, <{W} x i32> {old}")
@@ -234,7 +231,7 @@ d.go:
         self._set_pc(self.active.bits, f"splat (i32 {2 * code.index + 1})")
         t.bump("%wait.at", "or i32", self.active.bits)
         with t.unless(self.active.none()):
-            t.do(call(meet, "%ws", self.active.bits))
+            t.do(call(sync_lanes, "%ws", self.active.bits))
         t.go("dispatch")
 
     def _behind(self, block: Block, code: Code) -> int:
@@ -242,12 +239,12 @@ d.go:
         return 2 * code.index + 2 if code.index + 1 < block.last else self.e.pc(block.next)
 
     def _kind(self, code: Code) -> int:
-        """A number, not 0, for what lanes may meet at: any instruction with one opcode, or one instruction of the whole
-        warp."""
-        if code.form is not None and code.form.op.kind == "warp":
+        """A number, not 0, of what lanes synchronize at: any instruction with this opcode, or this instruction alone if
+        it is one of the whole warp."""
+        if code.form.op.kind == "warp":
             return len(self.program.codes) + code.index
-        names = sorted({c.form.opcode for c in self.program.codes if c.form is not None and exchanges(c)})
-        return names.index(code.form.opcode if code.form is not None else "") + 1
+        names = sorted({c.form.opcode for c in self.program.codes if exchanges(c)})
+        return names.index(code.form.opcode) + 1
 
     def _agreed(self, code: Code) -> None:
         """A fault where the guard of an instruction of the whole warp holds in some of the lanes only."""
@@ -262,7 +259,6 @@ d.go:
     def _given(self, block: Block, code: Code) -> None:
         """Where lanes go on when all have come: the semantics, on what each has brought."""
         t, form = self.t, code.form
-        assert form is not None
         t.at(f"given{code.index}")
         every = t.let("load i32, ptr %mask.p")
         lead = self.active.first(every)
@@ -270,7 +266,7 @@ d.go:
         members = t.let(f"load i32, ptr {p}")
         bits = t.let(f"and i32 {every}, {members}")  # the lanes of one group; those of the next have their turn then
         t.do(f"store i32 {bits}, ptr %mask.p")
-        t.bump(t.field(S.Warp, "met"), "and i32", t.let(f"xor i32 {bits}, -1"))
+        t.bump(t.field(S.Warp, "synced"), "and i32", t.let(f"xor i32 {bits}, -1"))
         self.e.begin(bits)
         self.active.all_of_block()
         after = [then for instrument in self.e.instruments if (then := instrument.before(code))]
@@ -279,7 +275,7 @@ d.go:
         else:
             brought = self._brought(code, members) if form.op.sem is not None else []
             for instrument in self.e.instruments:
-                instrument.met(code, brought)
+                instrument.synced(code, brought)
             if form.op.sem is not None:
                 self.active.bits, self.active.vector = members, self.active.lanes(members)
                 result = form.op.sem(self.m, form, *brought)

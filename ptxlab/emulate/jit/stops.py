@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.runtime import state as S
 
 
 class Stops(Part):

@@ -1,12 +1,12 @@
-"""Traces from the compiling engine: the warps that are recorded run in the slow function, which writes down each step.
+"""Traces from the compiling engine: warps that are recorded run in the slow function, which records each step.
 
-A recorded warp never goes to the fast function; all others run as ever. A step is 32 bytes in one list (instruction,
-lanes, lanes whose guard held, warp, where its data lie, block) and, in another, the registers that it wrote and the
-addresses that it accessed, as they are: no compression while the kernel runs. Afterwards this is made into the pages of
-a trace (see `ptxlab.emulate.trace.recorder`). When the room for data is used up, recording ends.
+A recorded warp never runs in the fast function; all others run as without a trace. A step is 32 bytes in one list
+(instruction, lanes, lanes whose guard held, warp, where its data lie, block) and, in another, the registers that it
+wrote and the addresses that it accessed, not compressed while the kernel runs. Afterwards these lists become the pages
+of a trace (see `ptxlab.emulate.trace.recorder`). When the room for data is used up, recording ends.
 
-Two things are told otherwise than by the stepping engine: lanes that meet at a `.sync` instruction are one step, when
-the last has come; and a `wmma` access is noted with the address it was given, not line by line.
+Two things differ from the stepping engine's traces: lanes that synchronize at a `.sync` instruction are one step,
+recorded when the last has arrived; and a `wmma` access is recorded with the address it was given, not row by row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.instrument import After, Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM
@@ -26,6 +25,7 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Code, Literal, Mem, Program
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import Reel, Step
 from ptxlab.emulate.trace.recorder import KINDS, PAGE, SPACES, Columns, TraceRecorder
 from ptxlab.isa import types
@@ -57,19 +57,16 @@ def layout(program: Program, code: Code) -> Layout:
         registers.append((r, at))
         lane = program.registers[r].lane
         at += 64 if lane == "i1" else W * BITS[lane] // 8
-    form = code.form
-    if form is not None:
-        whole = (1 << W) - 1
-        properties = form.properties
-        if properties.action is Action.COPY:
-            size = next(int(s.value) for s in code.sources if isinstance(s, Literal))
-            touches = [("load", "global", size, whole, at), ("store", "shared", size, whole, at + 8 * W)]
-        elif properties.touches:
-            count = int(form.vec[1:]) if form.vec else 1
-            size = 16 if form.op.kind == "warp" else count * types.width(str(form.type)) // 8
-            lanes = (1 << 8 * int(form.num[1:])) - 1 if properties.rows else whole
-            touches = [(properties.touches, code.space, size, lanes, at)]
-        at += 8 * W * len(touches)
+    form, properties, whole = code.form, code.properties, (1 << W) - 1
+    if code.action is Action.COPY:
+        size = next(int(s.value) for s in code.sources if isinstance(s, Literal))
+        touches = [("load", "global", size, whole, at), ("store", "shared", size, whole, at + 8 * W)]
+    elif properties.touches:
+        count = int(form.vec[1:]) if form.vec else 1
+        size = 16 if form.op.kind == "warp" else count * types.width(str(form.type)) // 8
+        lanes = (1 << 8 * int(form.num[1:])) - 1 if properties.rows else whole
+        touches = [(properties.touches, code.space, size, lanes, at)]
+    at += 8 * W * len(touches)
     return Layout(tuple(registers), tuple(touches), at)
 
 
@@ -259,7 +256,7 @@ def _pages(
 
 
 def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
-    """The steps of one page as a trace wants them: what is alike lies together."""
+    """The steps of one page as arrays of a trace."""
     codes, at = part["code"].astype(np.int64), part["at"].astype(np.int64)
     counts = flat.writes[codes]
     which = _spread(counts, flat.write_start[codes])

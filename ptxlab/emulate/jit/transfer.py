@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.groups import Group
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.runtime import state as S
 
 LARGE = 1500
 """PTX instructions from which on code is made small rather than fast: a debug build, or a library's."""

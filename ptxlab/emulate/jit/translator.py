@@ -280,7 +280,7 @@ class Statements(Intrinsics):
         stop, step = given[min(1, len(given) - 1)], given[2] if len(given) > 2 else self.constant(1)
         if not step.constant or step.const < 1:
             self.fail(over, "range(start, stop, step): the step is a constant above 0")
-        low, high, kind = self.meet(start, stop, over)
+        low, high, kind = self.unified(start, stop, over)
         counter = self.entry.alloca(low.type)
         self.b.store(low, counter)
         test, inside, on, after = (self.b.append_basic_block(hint) for hint in ("for", "do", "next", "after"))

@@ -7,7 +7,7 @@ now (by the stepping engine's numpy lanes, so that the two engines cannot disagr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -73,25 +73,83 @@ def constant(lanes: np.ndarray, type: str) -> Value:
 
 
 _FOLD = Lanes()
-_INT_BINARY = {
-    "add": "add", "sub": "sub", "mul": "mul", "and_": "and", "or_": "or", "xor": "xor", "shl": "shl", "lshr": "lshr",
-    "ashr": "ashr",
-}  # fmt: skip
-_FLOAT_BINARY = {"fadd": "fadd", "fsub": "fsub", "fmul": "fmul", "fdiv": "fdiv"}
-_COMPARE = {
-    "eq": "icmp eq", "ne": "icmp ne", "ult": "icmp ult", "ule": "icmp ule", "slt": "icmp slt", "sle": "icmp sle",
-    "feq": "fcmp oeq", "flt": "fcmp olt", "fle": "fcmp ole",
-}  # fmt: skip
-_INTRINSIC = {
-    "umin": "umin", "umax": "umax", "smin": "smin", "smax": "smax", "popc": "ctpop", "brev": "bitreverse",
-    "fsqrt": "sqrt", "fabs": "fabs", "floor": "floor", "ceil": "ceil", "ftrunc": "trunc", "rint": "rint", "fma": "fma",
-}  # fmt: skip
-_ROUNDED = {"fadd", "fsub", "fmul", "fdiv", "fma", "fsqrt"}
-"""Operations whose NaN is the canonical one: the CPU's would depend on the order of the operands."""
-_CAST = {
-    "zext": "zext", "sext": "sext", "trunc": "trunc", "bitcast": "bitcast", "utof": "uitofp", "stof": "sitofp",
-    "ftou": "fptoui", "ftos": "fptosi",
-}  # fmt: skip
+_INTRINSIC_SUFFIX = {"float": "f32", "double": "f64"}
+
+
+def _operation(name: str, word: str, result: str = "", *, rounded: bool = False) -> Callable[..., Value]:
+    """A method of `Ops`: the operation `name` of a Machine is an instruction of LLVM ("icmp eq") or, with a dot in
+    front, an intrinsic (".umin"). result: its type, if not that of its operands. rounded: its NaN is the canonical one,
+    since the CPU's would depend on the order of the operands."""
+
+    def method(self: Ops, *values: Value) -> Value:
+        type_ = values[0].type
+        folded = self._fold(name, result or type_, values)
+        if folded is not None:
+            return folded
+        if rounded:
+            values = tuple(v.raw or v for v in values)
+        uniform, args = self._args(values)
+        ty = self._ty(type_, uniform)
+        if word[0] == ".":
+            suffix = _INTRINSIC_SUFFIX.get(LLVM[type_], LLVM[type_])
+            function = f"llvm{word}." + (suffix if uniform else f"v{W}{suffix}")
+            text = self.t.call(ty, function, [(ty, a) for a in args])
+        else:
+            text = self.t.let(f"{word} {ty} {', '.join(args)}")
+        out = Value(text, result or type_, uniform)
+        return self._one_nan(out) if rounded else out
+
+    return method
+
+
+def _conversion(name: str, word: str) -> Callable[[Ops, str, Value], Value]:
+    """A method of `Ops` that makes a value another type by an instruction of LLVM."""
+
+    def method(self: Ops, type_: str, value: Value) -> Value:
+        return value if value.type == type_ else self._convert(name, word, type_, value, type_)
+
+    return method
+
+
+def _high(name: str, widen: str) -> Callable[[Ops, Value, Value], Value]:
+    """A method of `Ops`: the upper half of a product."""
+
+    def method(self: Ops, a: Value, b: Value) -> Value:
+        folded = self._fold(name, a.type, (a, b))
+        if folded is not None:
+            return folded
+        uniform, (x, y) = self._args((a, b))
+        bits = BITS[a.type]
+        ty, wide = self._ty(a.type, uniform), f"i{2 * bits}" if uniform else f"<{W} x i{2 * bits}>"
+        wx, wy = self.t.let(f"{widen} {ty} {x} to {wide}"), self.t.let(f"{widen} {ty} {y} to {wide}")
+        product = self.t.let(f"mul {wide} {wx}, {wy}")
+        shift = str(bits) if uniform else f"splat (i{2 * bits} {bits})"
+        high = self.t.let(f"lshr {wide} {product}, {shift}")
+        return Value(self.t.let(f"trunc {wide} {high} to {ty}"), a.type, uniform)
+
+    return method
+
+
+def _division(word: str) -> Callable[[Ops, Value, Value], Value]:
+    """A method of `Ops`: a division that cannot trap. Where it would, it divides by 1 and the defined result is put in
+    after."""
+
+    def method(self: Ops, a: Value, b: Value) -> Value:
+        folded = self._fold(word, a.type, (a, b))
+        if folded is not None:
+            return folded
+        zero, one, ones = self.const(a.type, 0), self.const(a.type, 1), self.const(a.type, -1)
+        by_zero = self.eq(b, zero)
+        safe = self.select(by_zero, one, b)
+        if word[0] == "s":
+            # The minimum over -1 overflows; over 1 it gives the minimum back, and remainder 0: what is defined.
+            lowest = self.const(a.type, 1 << (BITS[a.type] - 1))
+            safe = self.select(self.and_(self.eq(a, lowest), self.eq(b, ones)), one, safe)
+        uniform, (x, y) = self._args((a, safe))
+        result = Value(self.t.let(f"{word} {self._ty(a.type, uniform)} {x}, {y}"), a.type, uniform)
+        return self.select(by_zero, ones, result)
+
+    return method
 
 
 class Ops:
@@ -156,42 +214,19 @@ class Ops:
     def _ty(self, type_: str, uniform: bool) -> str:
         return LLVM[type_] if uniform else f"<{W} x {LLVM[type_]}>"
 
-    # -- families
-    def _apply(self, operation: str, values: tuple[Value, ...]) -> Value:
-        type_ = values[0].type
-        result = "i1" if operation in _COMPARE else type_
-        folded = self._fold(operation, result, values)
-        if folded is not None:
-            return folded
-        if operation in _ROUNDED:
-            values = tuple(v.raw or v for v in values)
-        uniform, args = self._args(values)
-        ty = self._ty(type_, uniform)
-        if operation in _INTRINSIC:
-            suffix = LLVM[type_].replace("float", "f32").replace("double", "f64")
-            name = f"llvm.{_INTRINSIC[operation]}." + (suffix if uniform else f"v{W}{suffix}")
-            text = self.t.call(ty, name, [(ty, a) for a in args])
-        else:
-            word = _INT_BINARY.get(operation) or _FLOAT_BINARY.get(operation) or _COMPARE[operation]
-            text = self.t.let(f"{word} {ty} {', '.join(args)}")
-        out = Value(text, result, uniform)
-        return self._one_nan(out) if operation in _ROUNDED else out
-
     def _one_nan(self, d: Value) -> Value:
         """The number with the canonical NaN for any other; where only arithmetic reads it, LLVM drops this again."""
         if d.lanes is not None:
             return d
         return Value(self.select(self.isnan(d), constant(NAN[d.type], d.type), d).text, d.type, d.uniform, raw=d)
 
-    def _cast(self, operation: str, type_: str, value: Value) -> Value:
-        if value.type == type_:
-            return value
-        folded = self._fold(operation, type_, (value,), type_)
+    def _convert(self, operation: str, word: str, type_: str, value: Value, *before: object) -> Value:
+        folded = self._fold(operation, type_, (value,), *before)
         if folded is not None:
             return folded
         uniform, (arg,) = self._args((value,))
         source, target = self._ty(value.type, uniform), self._ty(type_, uniform)
-        return Value(self.t.let(f"{_CAST[operation]} {source} {arg} to {target}"), type_, uniform)
+        return Value(self.t.let(f"{word} {source} {arg} to {target}"), type_, uniform)
 
     # -- constants and lanes
     def const(self, type: str, value: int | float) -> Value:
@@ -201,50 +236,14 @@ class Ops:
         return constant(np.arange(W, dtype=np.uint32), "i32")
 
     # -- integers
-    def add(self, a: Value, b: Value) -> Value:
-        return self._apply("add", (a, b))
-
-    def sub(self, a: Value, b: Value) -> Value:
-        return self._apply("sub", (a, b))
-
-    def mul(self, a: Value, b: Value) -> Value:
-        return self._apply("mul", (a, b))
-
-    def and_(self, a: Value, b: Value) -> Value:
-        return self._apply("and_", (a, b))
-
-    def or_(self, a: Value, b: Value) -> Value:
-        return self._apply("or_", (a, b))
-
-    def xor(self, a: Value, b: Value) -> Value:
-        return self._apply("xor", (a, b))
-
-    def shl(self, a: Value, b: Value) -> Value:
-        return self._apply("shl", (a, b))
-
-    def lshr(self, a: Value, b: Value) -> Value:
-        return self._apply("lshr", (a, b))
-
-    def ashr(self, a: Value, b: Value) -> Value:
-        return self._apply("ashr", (a, b))
-
-    def umin(self, a: Value, b: Value) -> Value:
-        return self._apply("umin", (a, b))
-
-    def umax(self, a: Value, b: Value) -> Value:
-        return self._apply("umax", (a, b))
-
-    def smin(self, a: Value, b: Value) -> Value:
-        return self._apply("smin", (a, b))
-
-    def smax(self, a: Value, b: Value) -> Value:
-        return self._apply("smax", (a, b))
-
-    def popc(self, a: Value) -> Value:
-        return self._apply("popc", (a,))
-
-    def brev(self, a: Value) -> Value:
-        return self._apply("brev", (a,))
+    add, sub, mul = _operation("add", "add"), _operation("sub", "sub"), _operation("mul", "mul")
+    and_, or_, xor = _operation("and_", "and"), _operation("or_", "or"), _operation("xor", "xor")
+    shl, lshr, ashr = _operation("shl", "shl"), _operation("lshr", "lshr"), _operation("ashr", "ashr")
+    umin, umax = _operation("umin", ".umin"), _operation("umax", ".umax")
+    smin, smax = _operation("smin", ".smin"), _operation("smax", ".smax")
+    popc, brev = _operation("popc", ".ctpop"), _operation("brev", ".bitreverse")
+    umulh, smulh = _high("umulh", "zext"), _high("smulh", "sext")
+    udiv, sdiv, urem, srem = _division("udiv"), _division("sdiv"), _division("urem"), _division("srem")
 
     def not_(self, a: Value) -> Value:
         return self.xor(a, self.const(a.type, -1 if a.type != "i1" else 1))
@@ -258,80 +257,12 @@ class Ops:
         name = f"llvm.ctlz.{'' if uniform else f'v{W}'}{a.type}"
         return Value(self.t.call(ty, name, [(ty, arg), ("i1", "false")]), a.type, uniform)
 
-    def umulh(self, a: Value, b: Value) -> Value:
-        return self._high("umulh", "zext", a, b)
-
-    def smulh(self, a: Value, b: Value) -> Value:
-        return self._high("smulh", "sext", a, b)
-
-    def _high(self, operation: str, widen: str, a: Value, b: Value) -> Value:
-        folded = self._fold(operation, a.type, (a, b))
-        if folded is not None:
-            return folded
-        uniform, (x, y) = self._args((a, b))
-        bits = BITS[a.type]
-        ty, wide = self._ty(a.type, uniform), f"i{2 * bits}" if uniform else f"<{W} x i{2 * bits}>"
-        wx, wy = self.t.let(f"{widen} {ty} {x} to {wide}"), self.t.let(f"{widen} {ty} {y} to {wide}")
-        product = self.t.let(f"mul {wide} {wx}, {wy}")
-        shift = str(bits) if uniform else f"splat (i{2 * bits} {bits})"
-        high = self.t.let(f"lshr {wide} {product}, {shift}")
-        return Value(self.t.let(f"trunc {wide} {high} to {ty}"), a.type, uniform)
-
-    def udiv(self, a: Value, b: Value) -> Value:
-        return self._divide("udiv", a, b)
-
-    def sdiv(self, a: Value, b: Value) -> Value:
-        return self._divide("sdiv", a, b)
-
-    def urem(self, a: Value, b: Value) -> Value:
-        return self._divide("urem", a, b)
-
-    def srem(self, a: Value, b: Value) -> Value:
-        return self._divide("srem", a, b)
-
-    def _divide(self, word: str, a: Value, b: Value) -> Value:
-        """A division that cannot trap: where it would, it divides by 1 and the defined result is put in after."""
-        folded = self._fold(word, a.type, (a, b))
-        if folded is not None:
-            return folded
-        zero, one, ones = self.const(a.type, 0), self.const(a.type, 1), self.const(a.type, -1)
-        by_zero = self.eq(b, zero)
-        safe = self.select(by_zero, one, b)
-        if word[0] == "s":
-            # The minimum over -1 overflows; over 1 it gives the minimum back, and remainder 0: what is defined.
-            lowest = self.const(a.type, 1 << (BITS[a.type] - 1))
-            safe = self.select(self.and_(self.eq(a, lowest), self.eq(b, ones)), one, safe)
-        uniform, (x, y) = self._args((a, safe))
-        result = Value(self.t.let(f"{word} {self._ty(a.type, uniform)} {x}, {y}"), a.type, uniform)
-        return self.select(by_zero, ones, result)
-
     # -- comparisons
-    def eq(self, a: Value, b: Value) -> Value:
-        return self._apply("eq", (a, b))
-
-    def ne(self, a: Value, b: Value) -> Value:
-        return self._apply("ne", (a, b))
-
-    def ult(self, a: Value, b: Value) -> Value:
-        return self._apply("ult", (a, b))
-
-    def ule(self, a: Value, b: Value) -> Value:
-        return self._apply("ule", (a, b))
-
-    def slt(self, a: Value, b: Value) -> Value:
-        return self._apply("slt", (a, b))
-
-    def sle(self, a: Value, b: Value) -> Value:
-        return self._apply("sle", (a, b))
-
-    def feq(self, a: Value, b: Value) -> Value:
-        return self._apply("feq", (a, b))
-
-    def flt(self, a: Value, b: Value) -> Value:
-        return self._apply("flt", (a, b))
-
-    def fle(self, a: Value, b: Value) -> Value:
-        return self._apply("fle", (a, b))
+    eq, ne = _operation("eq", "icmp eq", "i1"), _operation("ne", "icmp ne", "i1")
+    ult, ule = _operation("ult", "icmp ult", "i1"), _operation("ule", "icmp ule", "i1")
+    slt, sle = _operation("slt", "icmp slt", "i1"), _operation("sle", "icmp sle", "i1")
+    feq = _operation("feq", "fcmp oeq", "i1")
+    flt, fle = _operation("flt", "fcmp olt", "i1"), _operation("fle", "fcmp ole", "i1")
 
     def isnan(self, a: Value) -> Value:
         folded = self._fold("isnan", "i1", (a,))
@@ -342,84 +273,24 @@ class Ops:
         return Value(self.t.let(f"fcmp uno {self._ty(a.type, uniform)} {arg}, {zero}"), "i1", uniform)
 
     # -- floating point
-    def fadd(self, a: Value, b: Value) -> Value:
-        return self._apply("fadd", (a, b))
-
-    def fsub(self, a: Value, b: Value) -> Value:
-        return self._apply("fsub", (a, b))
-
-    def fmul(self, a: Value, b: Value) -> Value:
-        return self._apply("fmul", (a, b))
-
-    def fdiv(self, a: Value, b: Value) -> Value:
-        return self._apply("fdiv", (a, b))
-
-    def fma(self, a: Value, b: Value, c: Value) -> Value:
-        return self._apply("fma", (a, b, c))
-
-    def fsqrt(self, a: Value) -> Value:
-        return self._apply("fsqrt", (a,))
-
-    def fabs(self, a: Value) -> Value:
-        return self._apply("fabs", (a,))
-
-    def floor(self, a: Value) -> Value:
-        return self._apply("floor", (a,))
-
-    def ceil(self, a: Value) -> Value:
-        return self._apply("ceil", (a,))
-
-    def ftrunc(self, a: Value) -> Value:
-        return self._apply("ftrunc", (a,))
-
-    def rint(self, a: Value) -> Value:
-        return self._apply("rint", (a,))
-
-    def fneg(self, a: Value) -> Value:
-        folded = self._fold("fneg", a.type, (a,))
-        if folded is not None:
-            return folded
-        uniform, (arg,) = self._args((a,))
-        return Value(self.t.let(f"fneg {self._ty(a.type, uniform)} {arg}"), a.type, uniform)
+    fadd, fsub = _operation("fadd", "fadd", rounded=True), _operation("fsub", "fsub", rounded=True)
+    fmul, fdiv = _operation("fmul", "fmul", rounded=True), _operation("fdiv", "fdiv", rounded=True)
+    fma, fsqrt = _operation("fma", ".fma", rounded=True), _operation("fsqrt", ".sqrt", rounded=True)
+    fabs, fneg = _operation("fabs", ".fabs"), _operation("fneg", "fneg")
+    floor, ceil = _operation("floor", ".floor"), _operation("ceil", ".ceil")
+    ftrunc, rint = _operation("ftrunc", ".trunc"), _operation("rint", ".rint")
 
     # -- conversions
-    def zext(self, type: str, a: Value) -> Value:
-        return self._cast("zext", type, a)
-
-    def sext(self, type: str, a: Value) -> Value:
-        return self._cast("sext", type, a)
-
-    def trunc(self, type: str, a: Value) -> Value:
-        return self._cast("trunc", type, a)
-
-    def bitcast(self, type: str, a: Value) -> Value:
-        return self._cast("bitcast", type, a)
-
-    def utof(self, type: str, a: Value) -> Value:
-        return self._cast("utof", type, a)
-
-    def stof(self, type: str, a: Value) -> Value:
-        return self._cast("stof", type, a)
-
-    def ftou(self, type: str, a: Value) -> Value:
-        return self._cast("ftou", type, a)
-
-    def ftos(self, type: str, a: Value) -> Value:
-        return self._cast("ftos", type, a)
+    zext, sext = _conversion("zext", "zext"), _conversion("sext", "sext")
+    trunc, bitcast = _conversion("trunc", "trunc"), _conversion("bitcast", "bitcast")
+    utof, stof = _conversion("utof", "uitofp"), _conversion("stof", "sitofp")
+    ftou, ftos = _conversion("ftou", "fptoui"), _conversion("ftos", "fptosi")
 
     def fpext(self, a: Value) -> Value:
-        return self._float_cast("fpext", "fpext", "f64", a)
+        return self._convert("fpext", "fpext", "f64", a)
 
     def fptrunc(self, a: Value) -> Value:
-        return self._one_nan(self._float_cast("fptrunc", "fptrunc", "f32", a))
-
-    def _float_cast(self, operation: str, word: str, type_: str, a: Value) -> Value:
-        folded = self._fold(operation, type_, (a,))
-        if folded is not None:
-            return folded
-        uniform, (arg,) = self._args((a,))
-        source, target = self._ty(a.type, uniform), self._ty(type_, uniform)
-        return Value(self.t.let(f"{word} {source} {arg} to {target}"), type_, uniform)
+        return self._one_nan(self._convert("fptrunc", "fptrunc", "f32", a))
 
     def half_to_float(self, a: Value) -> Value:
         folded = self._fold("half_to_float", "f32", (a,))

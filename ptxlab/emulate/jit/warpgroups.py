@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import state as S
 from ptxlab.emulate.jit.fragments import store
 from ptxlab.emulate.jit.irtext import Text, W
 from ptxlab.emulate.jit.matrix import SINK
@@ -20,6 +19,7 @@ from ptxlab.emulate.program.model import Code, Literal, Reg
 from ptxlab.emulate.rules import warpgroup_products as products
 from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, given, tile_a, tile_b
 from ptxlab.emulate.rules.warpgroup_tiles import REGISTER, first_outside, fragment_a, fragment_b
+from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Product, accumulator, operand_b
@@ -168,7 +168,6 @@ class Warpgroups(Part):
     def _compute(self, code: Code) -> str:
         """The function of one instruction: computes the oldest product in flight, which is one of it."""
         form, of = code.form, given(code)
-        assert form is not None
         held, whole = elements(self.program, code), fragments.product(form)
         t, packed = Text(), metadata(self.program, code)
         t.declared = self.t.declared

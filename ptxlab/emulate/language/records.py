@@ -184,9 +184,20 @@ class Record:
         return cls(buffer)
 
     @classmethod
-    def offset(cls, name: str) -> int:
-        """The bytes from the start of a record to a field."""
-        return cls.fields[name].offset
+    def offset(cls, path: str) -> int:
+        """The bytes from the start of a record to a field: "live", "fault.kind" in a record in place, "grid.1" for an
+        element of an array or "given.2" for one of its rows."""
+        name, *rest = path.split(".")
+        field = cls.fields[name]
+        at = field.offset
+        if rest and field.shape is not None:
+            element = field.columns if len(field.shape.sizes) > 1 else 1
+            at += int(rest.pop(0)) * element * field.kind.size
+        if not rest:
+            return at
+        if field.indirect or isinstance(field.kind, Scalar):
+            raise KeyError(f"{cls.__name__}.{path}: {name} is no record in place")
+        return at + int(field.kind.offset(".".join(rest)))
 
     @classmethod
     def many(cls, records: int | np.ndarray) -> Pointer[Self]:

@@ -12,9 +12,8 @@ from ptxlab.isa.table import form
 
 def waits_for_others(code: Code) -> bool:
     """Whether lanes that execute this may have to wait for others that do not: an exchange under a guard. It begins a
-    block, so that a warp may come apart in front of it."""
-    whole = code.form is not None and code.form.op.kind == "warp"
-    return code.guard is not None and code.properties.converges and not whole
+    block, so that a warp may diverge in front of it."""
+    return code.guard is not None and code.properties.converges and code.form.op.kind != "warp"
 
 
 def cut(codes: list[Code], entries: Sequence[int]) -> tuple[list[Code], list[Block], int]:

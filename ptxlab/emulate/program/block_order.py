@@ -1,10 +1,10 @@
-"""How the basic blocks of a function are ordered, so that the smallest program counter first brings lanes together.
+"""How the basic blocks of a function are ordered, so that running the smallest program counter first makes lanes
+reconverge.
 
-Post-dominators say where lanes that a branch has parted come together again: at the first block that all ways onward
-share. A loop hides that block, for the way round leads everywhere again. So each loop is looked at as one round: its
-edges back go to the *end of the loop*, and from there the next round begins. Cut like this the graph has no cycle,
-every block has its immediate post-dominator in it, and an order in which each block stands before its successors has
-the block where lanes meet behind all that they may run until then.
+Lanes that diverge at a branch reconverge at its immediate post-dominator: the first block that all paths from it share.
+In a loop the back edges hide that block, since the next round leads everywhere again. So each loop is cut to one round:
+its back edges go to the *end of the loop*, where the next round begins. The graph then has no cycle, every block has
+its immediate post-dominator in it, and any topological order puts that block behind all that may run before it.
 """
 
 from __future__ import annotations

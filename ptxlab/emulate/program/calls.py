@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program import layout
-from ptxlab.emulate.program.model import Literal, Mem, Reg, Source, Symbol
+from ptxlab.emulate.program.model import COPY, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.scopes import STACK
 from ptxlab.emulate.program.system import lower_system_call
 from ptxlab.errors import UnsupportedInstruction
@@ -236,7 +236,7 @@ def _move(
     if all(fixed):
         assert isinstance(source, Symbol)
         assert isinstance(dest, Symbol)
-        code = low.emit("%copy", None, line, guard)
+        code = low.emit("%copy", COPY, line, guard)
         code.copy = (source.value, dest.value, layout.size_of(formal))
         code.space = "frame"
         return

@@ -222,7 +222,7 @@ class Lowering(Names):
                 after = self.emit("%reduced", found, line, guard)
                 after.dests, after.dest_types = code.dests, code.dest_types
 
-    def emit(self, name: str, found: Form | None, line: int, guard: tuple[int, bool] | None) -> Code:
+    def emit(self, name: str, found: Form, line: int, guard: tuple[int, bool] | None) -> Code:
         """The one place where code is added."""
         code = Code(len(self.codes), name, found, line, guard)
         self.codes.append(code)

@@ -17,9 +17,8 @@ def elements(program: Program, code: Code) -> dict[str, Elements]:
     Raises `PtxError` where their number or width is not what the instruction takes.
     """
     form = code.form
-    assert form is not None
-    specs = [s for s in form.op.operands if s.role == "dst"] + [s for s in form.op.operands if s.role != "dst"]
-    given = dict(zip((s.name for s in specs), (*code.dests, *code.sources), strict=True))
+    into = [s.name for s in form.op.operands if s.role == "dst"]
+    given = dict(zip(into, code.dests, strict=True)) | {name: source for name, (source, _) in code.named.items()}
     out: dict[str, Elements] = {}
     for name, fragment in fragments.operands(form).items():
         operand = given[name]
@@ -47,10 +46,9 @@ def metadata(program: Program, code: Code) -> sparse.Metadata | None:
     """Where a sparse product's metadata lies, None of another product. Raises `PtxError` where there is no such
     selector."""
     form = code.form
-    assert form is not None
     if not form.sparse:
         return None
-    given = dict(zip((s.name for s in form.op.operands if s.role != "dst"), code.sources, strict=True))["f"]
+    given, _ = code.named["f"]
     assert isinstance(given, Literal)
     selector, count = int(given.value), sparse.selectors(form)
     if not 0 <= selector < count:

@@ -22,7 +22,7 @@ from ptxlab.errors import LaunchError
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
-from ptxlab.isa.table import Form
+from ptxlab.isa.table import Form, Op
 from ptxlab.text.collection import uncollected
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Code:
 
     index: int
     name: str
-    form: Form | None
+    form: Form
     line: int
     guard: tuple[int, bool] | None = None
     dests: tuple[Reg | Group | None, ...] = ()
@@ -138,12 +138,14 @@ class Code:
     action: Action = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.name in _PSEUDO:
-            self.properties = _PSEUDO[self.name]
-        else:
-            assert self.form is not None
-            self.properties = self.form.properties
+        self.properties = _PSEUDO.get(self.name) or self.form.properties
         self.action = self.properties.action
+
+    @property
+    def named(self) -> dict[str, tuple[Source | None, str]]:
+        """The sources and their types, by the operands' names in the table."""
+        names = [spec.name for spec in self.form.op.operands if spec.role != "dst"]
+        return dict(zip(names, zip(self.sources, self.source_types, strict=True), strict=False))
 
     @property
     def ends_thread(self) -> bool:
@@ -156,6 +158,8 @@ class Code:
         return self.guard[0] if self.guard else -1
 
 
+COPY = Form(Op("%copy", "%copy", (), (), "", None, Action.PASS_ARGUMENTS, (1, 0), 0), "%copy", {})
+"""Of the pseudo-instruction that passes arguments."""
 _PSEUDO = {"%copy": Properties(Action.PASS_ARGUMENTS), "%reduced": Properties(Action.TAKE_REDUCED, orders=True)}
 
 
@@ -290,9 +294,10 @@ class Program:
 
 
 @uncollected
-def lower(module: Module, entry: str | None = None, arch: str | None = None, *, apart: bool = False) -> Program:
-    """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only. apart: with
-    gaps between the arrays of shared memory, where that can do no harm (see `shared_gaps`).
+def lower(module: Module, entry: str | None = None, arch: str | None = None, *, shared_gaps: bool = False) -> Program:
+    """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only. shared_gaps:
+    with gaps between the arrays of shared memory, where the program does not depend on their places (see the module
+    `shared_gaps`).
 
     Raises `UnsupportedInstruction` naming the line of a form that the CPU machine does not execute, `PtxError` for an
     undeclared register or label, `LaunchError` for an unknown kernel.
@@ -300,13 +305,13 @@ def lower(module: Module, entry: str | None = None, arch: str | None = None, *, 
     from ptxlab.emulate.program.lowering import Lowering
     from ptxlab.emulate.program.shared_gaps import spread
 
-    key = (id(module), entry, arch, apart)
+    key = (id(module), entry, arch, shared_gaps)
     with _lock:
         known = _recent.get(key)
         if known is not None:
             _recent.move_to_end(key)
             return known[1]
-    program = spread(module, entry, arch) if apart else Lowering(module, entry, arch).program()
+    program = spread(module, entry, arch) if shared_gaps else Lowering(module, entry, arch).program()
     with _lock:
         _recent[key] = (module, program)  # the module is kept, so that its id stays its own
         while len(_recent) > 32:

@@ -17,7 +17,6 @@ def misfit(code: Code, registers: Sequence[Register]) -> str:
     """What does not fit, in words; empty when everything does."""
     for dest in code.dests:
         if isinstance(dest, Group) and any(not isinstance(e, Reg | None) for e in dest.elements):
-            assert code.form is not None
             return f"{code.form.opcode} can write to registers only"
     pairs = [*zip(code.dests, code.dest_types, strict=True), *zip(code.sources, code.source_types, strict=True)]
     for operand, type_ in pairs:
@@ -28,7 +27,6 @@ def misfit(code: Code, registers: Sequence[Register]) -> str:
 
 
 def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[Register]) -> str:
-    assert code.form is not None
     if isinstance(operand, Mem) and isinstance(operand.base, Literal):
         return "" if operand.base.kind == "int" else f"{operand.base.value} cannot be an address"
     if isinstance(operand, Mem) and isinstance(operand.base, Reg):
@@ -85,7 +83,6 @@ def _lane(operand: Reg, registers: Sequence[Register]) -> str:
 
 
 def _not_int(code: Code, operand: Source | None) -> str:
-    assert code.form is not None
     if operand is None or (isinstance(operand, Literal) and operand.kind == "int"):
         legal = (16,) if code.form.cg else (4, 8, 16)  # past L1 go whole 16 bytes only
         if operand is not None and code.action is Action.COPY and operand.value not in legal:

@@ -1,9 +1,9 @@
-"""Where lanes that have parted come together again, and what else both engines must know of a program to agree on it.
+"""Where diverged lanes reconverge, and what both engines must know of a program to agree on it.
 
-The rule itself is short: the lanes with the smallest program counter go first (`ptxlab.emulate.rules.turns`). All else
-is in how the program is laid out: functions before their callers, the blocks of a function in an order in which the
-immediate post-dominator of a branch, seen within one round of the loops around it, stands behind everything that can
-run between the two (`ptxlab.emulate.program.block_order`). So nobody goes on from there while a lane is still to come.
+The rule itself is short: the lanes with the smallest program counter go first (`ptxlab.emulate.rules.turns`). The rest
+is the layout of the program: functions before their callers, and the blocks of a function in an order in which the
+immediate post-dominator of a branch, within one round of the loops around it, comes after everything that can run
+between the two (`ptxlab.emulate.program.block_order`). So no lane goes on from there while another is still to come.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from ptxlab.emulate.program.model import Block, Code
 from ptxlab.isa.actions import Action
 
 POLLING = 256
-"""As many rounds does one count for in a loop that may be one that waits for another thread."""
+"""How many rounds one round counts for in a loop that may wait for another thread."""
 MOST_EXITS = 31
-"""Ends of threads that branches may lead to without going there: as many as bits of a warp's word."""
+"""Instructions that end threads and that branches may leave by directly: one bit each in a warp's word."""
 
 
 def mark(codes: list[Code], blocks: list[Block]) -> tuple[int, ...]:
-    """Notes on each branch what it counts as a loop round, and at which end its lanes leave; gives those ends."""
+    """Notes on each branch how many loop rounds it counts as, and which `exit` its lanes leave by; returns those
+    exits."""
     polling = _polling_blocks(codes, blocks)
     exits: dict[int, int] = {}
     for code in codes:
@@ -65,9 +66,9 @@ def onward(codes: list[Code], block: Block) -> list[int]:
     return [*jumps, *([block.next] if block.next >= 0 else [])]
 
 
-def meeting_blocks(codes: list[Code], blocks: list[Block]) -> list[int]:
-    """For each block the one where lanes that part at its end are together again: its immediate post-dominator, within
-    one round of the loops around it. -1: they meet nowhere before they end or return.
+def reconvergence_points(codes: list[Code], blocks: list[Block]) -> list[int]:
+    """For each block the one where lanes that diverge at its end reconverge: its immediate post-dominator, within one
+    round of the loops around it. -1: they do not reconverge before they exit or return.
 
     A block that ends threads, returns or stops the kernel has none. From the end of a loop lanes may go wherever the
     loop leads to; from that of an endless one, nowhere.
@@ -84,23 +85,23 @@ def meeting_blocks(codes: list[Code], blocks: list[Block]) -> list[int]:
         for head in heads:
             ways |= _exits(codes, blocks, head, block.index)
         after.append(ways)
-    # The graph has no cycle and goes upward: one pass from the end finds them. Paths meet where both have climbed to.
-    meets = [count] * count
+    # The graph has no cycle and its edges go upward, so one pass from the end finds all post-dominators.
+    points = [count] * count
 
     def common(a: int, b: int) -> int:
         while a != b:
             if a < b:
-                a = meets[a]
+                a = points[a]
             else:
-                b = meets[b]
+                b = points[b]
         return a
 
     for at in reversed(range(count)):
         found: int | None = None
         for way in after[at]:
             found = way if found is None else common(found, way)
-        meets[at] = count if found is None else found
-    return [-1 if found == count else found for found in meets]
+        points[at] = count if found is None else found
+    return [-1 if found == count else found for found in points]
 
 
 def _exits(codes: list[Code], blocks: list[Block], head: int, last: int) -> set[int]:

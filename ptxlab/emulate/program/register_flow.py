@@ -108,7 +108,7 @@ def _results(code: Code) -> list[int]:
 
 def _how(code: Code) -> int:
     form = code.form
-    if form is None or form.op.kind in ("pure", "none") or code.instruction is None:  # None: added by lowering
+    if form.op.kind in ("pure", "none") or code.instruction is None:  # None: added by lowering
         return FOLLOWED
     return USED_BY_WARP if form.op.kind in ("lane", "warp") else USED
 
@@ -117,7 +117,7 @@ def _groups(code: Code) -> list[tuple[int, ...]]:
     """The groups of registers that an instruction wants a value in one register of."""
     form = code.form
     sources = [s for s in code.sources if s is not None]
-    if form is None or form.op.kind == "none":
+    if form.op.kind == "none":
         return []
     action = code.action
     if action in _CANCELLED and len(sources) == 2 and sources[0] == sources[1]:
@@ -183,4 +183,4 @@ def _stores_on(code: Code) -> bool:
 
 def _is_byte(code: Code) -> bool:
     """Whether an access is to a single byte: debug builds store empty objects so, from registers without a value."""
-    return code.form is not None and types.width(code.form.type) == 8 and not code.form.vec
+    return types.width(code.form.type) == 8 and not code.form.vec

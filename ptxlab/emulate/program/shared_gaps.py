@@ -25,9 +25,9 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     target = targets.TARGETS.get(program.arch.rstrip("af"))
     most = targets.STATIC_SHARED if target is None else target.static_shared
     for gap in GAPS:
-        apart = Lowering(module, entry, arch, shared_gap=gap).program()
-        if apart.shared_static <= most:
-            return apart
+        spaced = Lowering(module, entry, arch, shared_gap=gap).program()
+        if spaced.shared_static <= most:
+            return spaced
     return program
 
 

@@ -1,1 +1,1 @@
-"""What the checks and counters know, said once for both engines: races, barriers, mbarriers, the memory system."""
+"""The rules of checks and counters, written once for both engines: races, barriers, mbarriers, the memory system."""

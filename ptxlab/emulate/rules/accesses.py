@@ -1,11 +1,11 @@
-"""How the accesses of a warp are described to the checks: by groups that share a base, and by how their lanes lie."""
+"""How the accesses of a warp are described to the checks: by groups that share a base, and by their pattern."""
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import Record, u64
 
 IN_A_ROW, ALL_THE_SAME, IN_ONE_ALLOCATION, ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME = range(6)
-"""How the 32 addresses of an access lie to each other. Half-warps are told apart because blocks are often 16 wide."""
+"""The pattern of the 32 addresses of an access. Half-warps have one of their own because blocks are often 16 wide."""
 READS, WRITES, CHANGES = range(3)
 """What an access does: an atomic operation does both."""
 

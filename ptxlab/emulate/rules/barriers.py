@@ -1,8 +1,8 @@
-"""What synccheck asks of the barriers of a block: do the warps agree, and does each warp come with all its lanes?
+"""synccheck's rules for the barriers of a block: warps must agree, and each must arrive with all its lanes.
 
 `bar` is `barrier.aligned`, which PTX ISA ("bar, barrier") allows only where all threads of the CTA execute the same
 barrier instruction; different warps may use different ones of the same number if they give a thread count, as producers
-and consumers do. Without `.aligned` lanes may come one by one and from anywhere.
+and consumers do. Without `.aligned` lanes may arrive one by one, at any barrier instruction.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ BARRIERS = 16
 def arrive(
     launch: Launch, block: Block, warp: u32, mask: u32, barrier: u32, count: u32, aligned: boolean, code: u32
 ) -> None:
-    """Lanes of `mask` come to a barrier that waits for `count` threads, 0 for all of the block. The first to come after
-    it opened last says how many; the others must say the same."""
+    """Lanes of `mask` arrive at a barrier that waits for `count` threads, 0 for all of the block. The first arrival
+    since the barrier last completed sets the count; the others must give the same."""
     if barrier >= BARRIERS:
-        return  # the barrier itself says so
+        return  # the barrier itself reports it
     serial(launch, mask)
     lane = first(mask)
     block.bar_code[warp] = code + 1 if aligned else 0
@@ -60,10 +60,10 @@ def diverged(
     launch: Launch, block: Block, warp: u32, mask: u32, away: u32, skipping: u32, waiting: u32,
     pcs: Pointer[u32], behind: u32, may_come: Pointer[u8], code: u32,
 ) -> None:  # fmt: skip
-    """Lanes of `mask` have come to an aligned barrier, the lanes `away` of their warp have not.
+    """Lanes of `mask` have arrived at an aligned barrier, the lanes `away` of their warp have not.
 
-    They may still come, unless the barrier's guard has sent them on (`skipping`; they go on at `behind`), they wait at
-    another barrier of the block (`waiting`), or no way leads from where they stand to this one (`may_come`, for each
+    They may still arrive, unless the barrier's guard excludes them (`skipping`; they go on at `behind`), they wait at
+    another barrier of the block (`waiting`), or no path leads from where they are to this one (`may_come`, for each
     instruction). A program counter is twice a code index, or that plus one.
     """
     for lane in lanes_of(away & ~skipping & ~waiting):
@@ -82,8 +82,8 @@ def opened(
     launch: Launch, block: Block, barrier: u32, waiting: u32, began: Pointer[u32], live: Pointer[u32],
     everyone: boolean, overfull: boolean,
 ) -> None:  # fmt: skip
-    """A barrier lets the warps of `waiting` go. For each warp of the block: the lanes that it `began` with, and those
-    that are `live` still. everyone: no other warp has any; overfull: more have come than it counts."""
+    """A barrier completes and releases the warps of `waiting`. For each warp of the block: the lanes that it `began`
+    with, and those still `live`. everyone: no other warp has live lanes; overfull: more have arrived than it counts."""
     block.expected[barrier] = 0
     if launch.synccheck:
         for warp in lanes_of(waiting):
@@ -98,24 +98,24 @@ def opened(
 
 @rule
 def same_instruction(launch: Launch, block: Block, waiting: u32, live: Pointer[u32]) -> None:
-    """Warps that have come to an aligned barrier for all threads must be at the same instruction."""
+    """Warps that have arrived at an aligned barrier for all threads must be at the same instruction."""
     codes = load_lanes(block.whole_code)
     whole = waiting & bits(codes != 0)
     if whole:
         lead = first(whole)
-        apart = whole & bits(codes != block.whole_code[lead])
-        if apart:
+        elsewhere = whole & bits(codes != block.whole_code[lead])
+        if elsewhere:
             serial(launch, 0)
             other = me(block, lead, block.whole_code[lead] - 1) | first(live[lead])
-            for warp in lanes_of(apart):
+            for warp in lanes_of(elsewhere):
                 mine = me(block, warp, block.whole_code[warp] - 1) | first(live[warp])
                 note(launch, block, DIVERGENT_BLOCK, mine, other, NOWHERE, 0)
 
 
 @rule
 def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull: boolean) -> None:
-    """Who comes after whom, now that a barrier has let the warps of `waiting` go: each of them knows what all that came
-    to it knew together. Where more have come than it counts, nobody has waited for all the others."""
+    """A barrier has released the warps of `waiting`: each is now ordered after all that the arrived warps were ordered
+    after. Where more have arrived than it counts, no warp has waited for all the others."""
     time = tick(block)
     arrived = block.came.row(barrier)
     came = load_lanes(arrived)

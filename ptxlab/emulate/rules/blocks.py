@@ -1,4 +1,4 @@
-"""A block begins: the checks know nothing of it, its shared memory, its threads' local memory and registers."""
+"""A block begins: the checks' records of its shared memory, its threads' local memory and registers are reset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, TIME, Block
 
 @rule
 def started(block: Block, linear: u64) -> None:
-    """A block begins in memory that another one may have used; `linear` is its number in the grid."""
+    """Resets the records, which another block may have used; `linear` is the block's number in the grid."""
     written, gaps, pending = block.written, block.gaps, block.pending
     records, stride = block.records, block.stride
     local, values, followed, value_count = block.local, block.values, block.followed, block.value_count

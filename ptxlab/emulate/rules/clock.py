@@ -8,7 +8,7 @@ from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block
 
 @rule
 def tick(block: Block) -> u32:
-    """Time goes on; the new time. When the clock has run out, all that is remembered counts as ordered."""
+    """Advances the clock; the new time. When the clock has run out, all recorded accesses count as ordered."""
     time = u32(block.now >> TIME & LAST_TIME)
     if time != LAST_TIME:
         block.now += 1 << TIME
@@ -18,5 +18,5 @@ def tick(block: Block) -> u32:
 
 @rule(inline=True)
 def me(block: Block, warp: u32, code: u32) -> u64:
-    """The record of an access that lane 0 of a warp makes now; `| lane` for another lane."""
+    """The record of an access that lane 0 of a warp makes now; `| lane` gives that of another lane."""
     return block.now | u64(code) << CODE | u64(warp) << WARP

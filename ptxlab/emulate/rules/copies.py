@@ -1,6 +1,6 @@
 """`cp.async`: the bytes are moved when the copy is issued.
 
-That is one of the orders in which a GPU may do it, and the earliest: what commits and waits then has nothing to do.
+A GPU may do so, too: it is the earliest order that is allowed. Commits and waits then have nothing left to do.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def copy(
     source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32, size: u64, log2: u64,
 ) -> boolean:  # fmt: skip
     """The copies of the lanes of a mask. to, source: their addresses, to which the starts are added. counts: the bytes
-    that each reads, if not all; more than `size` are `size`. site: remembers the allocation that is read. Whether the
-    kernel must stop: a fault is noted then."""
+    that each lane reads, at most `size`; None for all. site: caches the allocation that is read. Returns whether the
+    kernel must stop, with the fault noted."""
     if mask == FULL and all_together(context, to, to_start, source, source_start, counts, site, size, log2):
         there = u32(to_start - u32(context.memory.shared_start))
         here = u64(source_start - site.base)
@@ -110,7 +110,7 @@ def all_together(
     context: Context, to: Pointer[u32], to_start: u32, source: Pointer[u64], source_start: u64,
     counts: Pointer[u32] | None, site: Site, size: u64, log2: u64,
 ) -> boolean:  # fmt: skip
-    """Whether all 32 lanes copy whole, and their addresses are right as far as the site knows."""
+    """Whether all 32 lanes copy all bytes, from and to addresses in the cached allocations."""
     memory = context.memory
     if memory.shared_size < size or (counts is not None and not all_of(load_lanes(counts) >= u32(size))):
         return False

@@ -1,7 +1,7 @@
-"""Which copies of `cp.async` are in flight: nobody may touch their target before the thread that asked has waited.
+"""Which copies of `cp.async` are in flight: no thread may access their target before the issuing thread has waited.
 
-The copies that a thread asks for belong to the group that it closes next (`cp.async.commit_group`, `wait_all`, or
-`cp.async.mbarrier.arrive`). Each 4 bytes of shared memory remember in 64 bits the copy that writes them, 0 for none:
+The copies that a thread issues belong to the group that it commits next (`cp.async.commit_group`, `wait_all`, or
+`cp.async.mbarrier.arrive`). For each 4 bytes of shared memory 64 bits record the copy that writes them, 0 for none:
 
     63..42  code index      41..32  thread      31..0  group, counted from 1
 
@@ -23,7 +23,7 @@ THREADS = (1 << COPY_CODE - COPY_THREAD) - 1
 
 @rule
 def start(block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u32, code: u32) -> None:
-    """Each lane of `mask` asks for `size` bytes, 4 at least, to be copied to its offset in shared memory."""
+    """Each lane of `mask` issues a copy of `size` bytes, at least 4, to its offset in shared memory."""
     block.copies = 1
     for lane in lanes_of(mask):
         thread = warp << 5 | lane
@@ -36,7 +36,7 @@ def start(block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u32, 
 
 @rule
 def commit(block: Block, warp: u32, mask: u32) -> None:
-    """What each lane has asked for so far is a group."""
+    """Each lane commits the copies that it has issued so far as a group."""
     for lane in lanes_of(mask):
         block.committed[warp << 5 | lane] += 1
 
@@ -51,7 +51,7 @@ def wait_group(block: Block, warp: u32, mask: u32, left: i32) -> None:
 
 @rule
 def wait_all(block: Block, warp: u32, mask: u32) -> None:
-    """Each lane waits for all that it has asked for, closed or not."""
+    """Each lane waits for all copies that it has issued, committed or not."""
     commit(block, warp, mask)
     wait_group(block, warp, mask, 0)
 
@@ -62,8 +62,8 @@ def touched(
     start: u64,
 ) -> None:  # fmt: skip
     """Lanes of `mask` read or overwrite shared memory, which begins at the address `start`. `members`: how many
-    accesses each makes, and for every one where it begins, counted from the lane's offset, its bytes, and what its
-    record holds besides the thread."""
+    accesses each lane makes, and for each of them its distance from the lane's offset, its bytes, and its record
+    without the thread."""
     if not block.copies:
         return
     serial(launch, mask)
@@ -71,7 +71,7 @@ def touched(
         member = members + (3 * k + 1)
         for lane in lanes_of(mask):
             low = offsets[lane] + u32(member[0])
-            behind = min(u32(low + u32(member[1])), u32(block.shared_size))  # further on the access itself says so
+            behind = min(u32(low + u32(member[1])), u32(block.shared_size))  # beyond, the access itself faults
             for word in range(low >> 2, (behind + 3) >> 2):
                 copy = block.pending[word]
                 if copy:

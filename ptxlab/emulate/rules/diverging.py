@@ -1,4 +1,4 @@
-"""What becomes of registers when a warp diverges and when it reconverges, and how lanes of a diverged warp meet.
+"""Registers of a warp that diverges or reconverges, and how lanes of a diverged warp synchronize.
 
 While a warp is converged, compiled code keeps the registers that are the same in all its lanes as scalars.
 """
@@ -29,7 +29,7 @@ from ptxlab.emulate.runtime.state import UniformRegister, Warp
 
 @rule(symbol="spread")
 def spread(state: Pointer[u8], table: Pointer[UniformRegister], number: u32) -> None:
-    """A warp diverges: every uniform register of the table is written to all its lanes. `state`: the warp's."""
+    """A warp diverges: every uniform register of the table is written to all its lanes. `state`: the warp's state."""
     for k in range(number):
         register = table[k]
         vector = state + register.vector
@@ -50,8 +50,8 @@ def spread(state: Pointer[u8], table: Pointer[UniformRegister], number: u32) -> 
 
 @rule(symbol="gather.up")
 def gather_up(state: Pointer[u8], table: Pointer[UniformRegister], number: u32, mask: u32) -> boolean:
-    """Lanes of a warp are about to reconverge: whether the table's registers are the same in all of them. If so, their
-    scalars are what they are."""
+    """Lanes of a warp are about to reconverge: whether the table's registers are the same in all of them. If so, the
+    scalars hold their values."""
     lead = first(mask)
     for k in range(number):
         register = table[k]
@@ -85,30 +85,30 @@ def gather_up(state: Pointer[u8], table: Pointer[UniformRegister], number: u32, 
     return True
 
 
-@rule(symbol="meet")
-def meet(warp: Warp, mask: u32) -> None:
-    """The lanes of a mask have come to a `.sync` instruction while their warp is diverged. When all live lanes that one
-    of them names have come to an instruction of the same kind, what each brought is handed over and they may go on."""
+@rule(symbol="sync.lanes")
+def sync_lanes(warp: Warp, mask: u32) -> None:
+    """Lanes of a diverged warp have arrived at a `.sync` instruction. When all live lanes that one of them names have
+    arrived at an instruction of the same kind, their operands are handed over and they may go on."""
     left = mask
     while left:
         lead = first(left)
         need = (warp.members[lead] | u32(1 << lead)) & warp.live
-        kinds = load_lanes(warp.meeting)
-        if bits(kinds == warp.meeting[lead]) & need != need:
+        kinds = load_lanes(warp.sync_kind)
+        if bits(kinds == warp.sync_kind[lead]) & need != need:
             left = left & (left - 1)
             continue
-        store_lanes(warp.meeting, select(lanes(need), 0, kinds))
+        store_lanes(warp.sync_kind, select(lanes(need), 0, kinds))
         members = load_lanes(warp.given_members)
         store_lanes(warp.given_members, select(lanes(need), need, members))
         for k in range(3):
             given = warp.given.row(k)
             store_lanes(given, select(lanes(need), load_lanes(warp.offered.row(k)), load_lanes(given)))
         warp.wait = warp.wait & ~need
-        warp.met = warp.met | need
+        warp.synced = warp.synced | need
         left = left & ~need
 
 
 @rule
-def meet_waiting(warp: Warp) -> None:
-    """Lanes of a diverged warp have ended: those that have waited for no one else go on."""
-    meet(warp, bits(load_lanes(warp.meeting) != 0) & warp.live)
+def sync_waiting(warp: Warp) -> None:
+    """Lanes of a diverged warp have exited: lanes that waited only for them go on."""
+    sync_lanes(warp, bits(load_lanes(warp.sync_kind) != 0) & warp.live)

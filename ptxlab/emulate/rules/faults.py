@@ -1,4 +1,4 @@
-"""What the CPU machine says when it stops a kernel: one wording for both engines, naming block, thread and line."""
+"""The faults that stop a kernel on the CPU machine, in words, the same for both engines: block, thread, line."""
 
 from __future__ import annotations
 
@@ -56,25 +56,25 @@ def access_fault(
     space: str,
     address: int,
     size: int,
-    together: bool = False,
+    fragment: bool = False,
 ) -> DeviceFault:
-    """The memcheck fault of an access that is known to be wrong; finds out why.
+    """The memcheck fault of an invalid access; finds out why it is invalid.
 
     what: "load", "store" or "atomic". space: as in `Code.space`. size: bytes of the whole access (16 for `.v4.f32`),
-    which must be a divisor of the address. together: all lanes access one matrix.
+    which must be a divisor of the address. fragment: the warp accesses one matrix.
     """
     message = f"{what} of {size} {'byte' if size == 1 else 'bytes'} at {address:#x}: "
-    message += _why(program, launch, memory, what, space, address, size, together)
+    message += _why(program, launch, memory, what, space, address, size, fragment)
     return fault(program, launch, "memcheck", message, line=line, block=block, thread=thread, address=address)
 
 
 def _why(
-    program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, together: bool
+    program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, fragment: bool
 ) -> str:
     live = memory.live()
     reach = memory_map(program, launch, live)
     verdict, where, index, _ = judge(reach, SPACES[space], address, size, size, what != "load")
-    if together and where == LOCAL:
+    if fragment and where == LOCAL:
         return "each thread has local memory of its own, a matrix must be where all lanes see it"
     if verdict == MISALIGNED:
         return f"misaligned, the address must be a multiple of {size}"
@@ -105,13 +105,13 @@ def _outside_shared(program: Program, address: int, reach: MemoryMap) -> str:
 
 
 def unsupported(program: Program, code: Code) -> UnsupportedInstruction:
-    """The refusal, when a kernel is loaded, of an instruction that an engine does not run."""
-    opcode = code.form.opcode if code.form is not None else code.name
+    """The error, when a kernel is loaded, of an instruction that an engine does not execute."""
+    opcode = code.form.opcode
     return UnsupportedInstruction(
         f"the CPU machine does not execute {opcode} yet: it can be assembled and run on a GPU only",
         line=code.line, column=code.instruction.column if code.instruction is not None else 0, length=len(opcode),
         source=program.source(code.line), file=program.file, span=program.spans.get(code.line),
-        syntax=code.form.op.syntax if code.form is not None else "",
+        syntax=code.form.op.syntax,
     )  # fmt: skip
 
 
@@ -132,7 +132,6 @@ def incomplete(
     program: Program, launch: Launch, code: Code, *, there: int, guarded: bool, block: int, warp: int
 ) -> DeviceFault:
     """The fault of an `.aligned` instruction that only the lanes in `there` (a bit mask) execute."""
-    assert code.form is not None
     lane = (there & -there).bit_length() - 1
     lanes = lanes_in_words(np.array([bool(there >> k & 1) for k in range(LANES)]))
     verb = "is" if there == there & -there else "are"
@@ -143,6 +142,5 @@ def incomplete(
 
 def disagree(program: Program, launch: Launch, code: Code, *, lane: int, block: int, warp: int) -> DeviceFault:
     """The fault of a `wmma` access whose address or stride is not the same in all lanes."""
-    assert code.form is not None
     what = f"{code.form.opcode} needs the same address and stride in all lanes; lane {lane} has others than lane 0"
     return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)

@@ -1,4 +1,4 @@
-"""From what an engine noted to a finding: the rules of the checks, in words, once for both engines."""
+"""From an engine's notes to findings: the rules of the checks in words, once for both engines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COU
 NO_VALUE, OVERRUN = range(32, 34)
 DIVERGENT_BLOCK, LOCKSTEP = 22, 23
 CAUSE = 32
-"""Where in the number of a race's note code index + 1 of the instruction begins that could have ordered it."""
+"""In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
 """The kinds of note an engine takes. SAME: two lanes in one store."""
 
 RULES: dict[int, tuple[str, str]] = {
@@ -123,8 +123,6 @@ def _party(program: Program, launch: Launch, code: Code, block: int, warp: int, 
 def _did(code: Code) -> str:
     """What an instruction does, as a verb."""
     form = code.form
-    if form is None:
-        return "executes"
     size = 0
     if form.type in types.WIDTH:
         size = types.width(form.type) // 8 * (int(form.vec[1:]) if form.vec else 1)
@@ -261,7 +259,7 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
 
 
 def _cause(program: Program, note: Note) -> str:
-    """What would order two threads that race if it were written otherwise, and how to write it; "" if nothing would."""
+    """Which instruction would order two racing accesses if it were written otherwise, and how; "" if none would."""
     if note.value >> CAUSE == 0:
         return ""
     code, across = program.codes[(note.value >> CAUSE) - 1], note.block != note.other_block

@@ -1,7 +1,7 @@
 """Conversions of half to single precision and back, by arithmetic on their bits.
 
-For x86 CPUs without F16C, whose compiler calls functions there. They do what F16C does, to the last bit: rounded to
-nearest even, subnormal numbers kept, a signalling NaN made quiet.
+For x86 CPUs without F16C, on which LLVM calls functions for these conversions. The results are F16C's, bit by bit:
+rounded to nearest even, subnormal numbers kept, a signalling NaN made quiet.
 """
 
 from __future__ import annotations

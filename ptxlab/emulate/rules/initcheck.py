@@ -1,11 +1,11 @@
-"""initcheck: a thread reads bytes that nobody has written.
+"""initcheck: a thread reads bytes that have not been written.
 
-Beside memory lies a byte for each of its bytes: `WRITTEN` once a store has reached it, 0 before. Shared memory begins
-unwritten with every block; global memory is followed where the launch knows that a buffer has no contents yet. Local
-memory has a module of its own, `local_memory`, and so have registers, `register_values`.
+Each byte of memory has a byte in a record: `WRITTEN` once a store has reached it, 0 before. Shared memory is unwritten
+when a block begins; global memory is checked where the launch knows that a buffer has no contents yet. Local memory has
+a module of its own, `local_memory`, and so have registers, `register_values`.
 
 `offsets` are the distances of 32 lanes from the start of that memory; `members` is a count, then a `Member` for each
-access of a group; `ranges` is a count, then offset and size of each stretch that the group covers.
+access of a group; `ranges` is a count, then offset and size of each range that the group covers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import GAP, WARP, WRITTEN, Block, Launch
 
 ALL_WRITTEN, ALL_GAP = 0x01010101 * WRITTEN, 0x01010101 * GAP
-"""The records of four bytes that have been written, and of four between two arrays."""
+"""The records of four bytes that have been written, and of four in a gap between two arrays."""
 
 
 # -- is it written? ----------------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ ALL_WRITTEN, ALL_GAP = 0x01010101 * WRITTEN, 0x01010101 * GAP
 
 @rule
 def first_unwritten(written: Pointer[u8], size: u64) -> u64:
-    """The first of `size` bytes that nobody has written; `size` if there is none."""
+    """The first of `size` bytes that has not been written; `size` if there is none."""
     at: u64 = 0
     while at + 64 <= size and all_of(load_row((written + at).cast(u32)) == ALL_WRITTEN):
         at += 64
@@ -64,7 +64,7 @@ def first_unwritten(written: Pointer[u8], size: u64) -> u64:
 
 @rule
 def all_written(written: Pointer[u8], at: u64, ranges: Pointer[u64]) -> boolean:
-    """Whether the stretches of a group are written that begins at one offset, the same for all lanes."""
+    """Whether all ranges of a group are written; its offset is the same for all lanes."""
     for k in range(ranges[0]):
         size = ranges[2 * k + 2]
         if first_unwritten(written + (at + ranges[2 * k + 1]), size) != size:
@@ -74,7 +74,7 @@ def all_written(written: Pointer[u8], at: u64, ranges: Pointer[u64]) -> boolean:
 
 @rule
 def rows_written(written: Pointer[u8], first: u64, count: u64, members: Pointer[u64]) -> boolean:
-    """Whether all is written that so many lanes read, each right behind the one before it."""
+    """Whether everything is written that `count` lanes read, each right behind the one before it."""
     group = (members + 1).cast(Member)
     for k in range(members[0]):
         size = group[k].bytes * count
@@ -85,7 +85,7 @@ def rows_written(written: Pointer[u8], first: u64, count: u64, members: Pointer[
 
 @rule
 def lanes_written(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size: u64) -> boolean:
-    """Whether the `size` bytes are written that each lane of the mask reads, wherever, `at` bytes behind its offset."""
+    """Whether the `size` bytes are written that each lane of the mask reads at any address, `at` behind its offset."""
     if size < 4:
         for lane in lanes_of(mask):
             if first_unwritten(written + (offsets[lane] + at), size) != size:
@@ -103,7 +103,7 @@ def lanes_written(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u6
 def group_written(
     mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32, ranges: Pointer[u64], members: Pointer[u64]
 ) -> boolean:
-    """Whether all is written that a group of accesses reads, whose lanes lie as the pattern says."""
+    """Whether everything is written that a group of accesses with this pattern reads."""
     low: u64 = offsets[0]
     high: u64 = offsets[16]
     if pattern == IN_A_ROW:
@@ -135,8 +135,8 @@ def report(
     launch: Launch, block: Block, warp: u32, mask: u32, written: Pointer[u8], offsets: Pointer[u32], start: u64,
     members: Pointer[u64],
 ) -> None:  # fmt: skip
-    """Something that a group reads was not written: notes for each access of it the first lane that reads such a byte.
-    `start` is the address of what `written` is the record of. Between two arrays, nothing is ever written."""
+    """A group has read a byte that was not written: notes for each of its accesses the first lane that did. `start` is
+    the address of the memory whose record is `written`. The bytes of a gap never count as written."""
     serial(launch, mask)
     me = block.now | u64(warp) << WARP
     group = (members + 1).cast(Member)
@@ -161,7 +161,7 @@ def report(
 
 @rule
 def mark(mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32, offset: u64, size: u64) -> None:
-    """Lanes that lie as the pattern says have stored `size` bytes each, `offset` behind theirs."""
+    """Lanes with this pattern have stored `size` bytes each, `offset` behind their own offsets."""
     if pattern == IN_A_ROW:
         fill_bytes(written + (offsets[0] + offset), WRITTEN, size * 32)
     elif pattern == HALVES_IN_A_ROW:
@@ -217,7 +217,7 @@ def stored(
     launch: Launch, block: Block, warp: u32, mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32,
     at: u64, size: u64, access: u64, start: u64,
 ) -> None:  # fmt: skip
-    """Lanes store `size` bytes each to shared memory: what lies in an array is written."""
+    """Lanes store `size` bytes each to shared memory: the bytes that lie in an array count as written."""
     if launch.gaps:
         past = overruns(launch, block, warp, mask, written, offsets, at, size, access, start)
         if past:

@@ -1,55 +1,53 @@
-"""What the checks ask of an instruction: does it order threads, who may still come to a barrier, which lane is read."""
+"""Properties of instructions that the checks need: does one order threads, which lanes may still reach a barrier."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg
+from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg, Source
 from ptxlab.isa.actions import Action
 
 
 def strong(code: Code) -> bool:
-    """Whether an access may not race with another such one."""
+    """Whether an access is strong: two strong accesses do not race."""
     return code.properties.strong
 
 
 def releases(code: Code) -> bool:
-    """Whether what its thread did before is to be seen before this instruction's effect."""
+    """Whether what its thread did before is visible before this instruction's effect."""
     return code.properties.releases
 
 
 def acquires(code: Code) -> bool:
-    """Whether what its thread does later comes after the writes that a strong access may have seen: of a relaxed
-    compare-and-swap or exchange, which take locks, only once a fence stands behind it."""
-    takes = code.form is not None and code.action is Action.ATOMIC and code.form.operation in ("cas", "exch")
+    """Whether what its thread does later is ordered after the writes that this strong access may have seen. Behind a
+    relaxed compare-and-swap or exchange, which take locks, that needs a fence."""
+    takes = code.action is Action.ATOMIC and code.form.operation in ("cas", "exch")
     return code.properties.acquires or not takes
 
 
 def clears(code: Code) -> bool:
-    """Whether it may be the first to touch a word: `red.and` gives bits of it a value, whatever was there."""
-    return code.form is not None and code.action is Action.REDUCTION and code.form.operation == "and"
+    """Whether it may be the first access to a word: `red.and` gives bits of it a value, whatever they were."""
+    return code.action is Action.REDUCTION and code.form.operation == "and"
 
 
 def wide(code: Code) -> bool:
-    """Whether a strong access or a fence may reach threads of other blocks. Of shared memory, which they never see, it
-    is not asked."""
+    """Whether the scope of a strong access or a fence includes other blocks. True for shared memory, which other blocks
+    never see."""
     return code.properties.scope != "cta" or code.space == "shared"
 
 
-def meets(code: Code) -> bool:
-    """Whether lanes of a warp meet at this instruction."""
-    return code.properties.converges
+def members_of(code: Code) -> Source | None:
+    """The source operand that is the member mask, if there is one."""
+    return code.named.get("membermask", (None, ""))[0]
 
 
 def is_members(code: Code, k: int) -> bool:
-    """Whether a source operand is the mask of the lanes that meet."""
-    assert code.form is not None
-    specs = [s for s in code.form.op.operands if s.role != "dst"]
-    return specs[k].name == "membermask"
+    """Whether a source operand is the member mask."""
+    return [*code.named][k] == "membermask"
 
 
 def aligned(code: Code) -> bool:
-    """Whether a barrier of the block wants whole warps."""
+    """Whether a barrier of the block needs converged warps."""
     return code.properties.aligned
 
 
@@ -60,9 +58,9 @@ def cuts(code: Code) -> bool:
 
 
 def spins(program: Program, wait: Code) -> bool:
-    """Whether a thread whose wait for an mbarrier fails can do nothing but wait again, for the same phase of the same
-    mbarrier: on the way back are branches that follow from its answer, `nanosleep`, and computations whose results
-    neither such a branch nor the wait itself reads."""
+    """Whether a thread whose wait for an mbarrier fails can only wait again, for the same phase of the same mbarrier:
+    on the way back are only branches on its result, `nanosleep`, and computations whose results neither such a branch
+    nor the wait itself reads."""
     answer = wait.dests[0] if wait.dests else None
     if not isinstance(answer, Reg) or wait.guard is not None:
         return False
@@ -108,12 +106,12 @@ def _read(code: Code) -> set[int]:
 
 
 def _computes(code: Code, given: list[Any], known: dict[int, Any], written: set[int]) -> bool:
-    """Notes what an instruction in a loop around a wait writes, and the number where it is known; False where it does
-    anything but compute."""
+    """Notes which registers an instruction in a loop around a wait writes, and their values where known; False if the
+    instruction does anything but compute."""
     action = code.action
     if action is Action.SLEEP:
         return True
-    if code.form is None or code.form.op.kind != "pure" or code.form.op.sem is None:
+    if code.form.op.kind != "pure" or code.form.op.sem is None:
         return False
     dests = [r.index for d in code.dests for r in (d.elements if isinstance(d, Group) else (d,)) if isinstance(r, Reg)]
     written.update(dests)
@@ -149,8 +147,8 @@ def routines(program: Program) -> list[int]:
 
 
 def may_come(program: Program, barrier: Code) -> list[bool]:
-    """For each instruction whether lanes there can be waited for at a barrier: they are in another function, or every
-    way on from there leads through the barrier, or it leads there or out of a loop, but never round without it."""
+    """For each instruction whether a barrier may wait for lanes there: they are in another function, or every path from
+    there leads through the barrier, or paths lead to it or out of a loop, but never round the loop without it."""
     homes, codes = routines(program), program.codes
     own, there = homes[barrier.index], barrier.block
     onward: dict[int, list[int]] = {}
@@ -188,7 +186,7 @@ def may_come(program: Program, barrier: Code) -> list[bool]:
 
 
 def barrier_before(program: Program, pc: int) -> int:
-    """The code index of the barrier behind which a program counter stands."""
+    """The code index of the barrier right before a program counter."""
     for b in program.blocks:
         follows = b.next >= 0 and 2 * program.blocks[b.next].first == pc
         if follows and program.codes[b.last - 1].properties.barrier:

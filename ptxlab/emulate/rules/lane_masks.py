@@ -1,4 +1,4 @@
-"""What synccheck asks where lanes of a warp meet: whom does a member mask name, and which lane does a shuffle read?
+"""synccheck's rules where lanes of a warp synchronize: which lanes a member mask names, which lane a shuffle reads.
 
 PTX ISA, "shfl.sync", "vote.sync", "bar.warp.sync" and their like: the behaviour is undefined if the mask does not name
 the executing lane, if a lane that it names has exited, or if a shuffle reads a lane that does not take part.
@@ -30,7 +30,7 @@ MODES = {"up": UP, "down": DOWN, "bfly": BFLY, "idx": IDX}
 
 @rule
 def named(launch: Launch, block: Block, warp: u32, mask: u32, gone: u32, members: lanes_u32, code: u32) -> None:
-    """Lanes of `mask` have come to an instruction, each with its member mask; those of `gone` have exited."""
+    """Lanes of `mask` have arrived at an instruction, each with its member mask; those of `gone` have exited."""
     omitted = mask & bits((members >> lane_ids() & 1) == 0)
     lost = mask & bits((members & gone) != 0)
     if omitted | lost:
@@ -68,7 +68,7 @@ def shuffled(
     launch: Launch, block: Block, warp: u32, mask: u32, live: u32, members: lanes_u32, by: lanes_u32,
     clamp: lanes_u32, mode: u32, asked: boolean, code: u32,
 ) -> None:  # fmt: skip
-    """Lanes of `mask` execute `shfl`. asked: it has a predicate that says whether the source was in range."""
+    """Lanes of `mask` execute `shfl`. asked: it writes a predicate that says whether the source was in range."""
     source, inside, last = shuffle_source(mode, by, clamp)
     if mode == IDX and not asked:
         outside = mask & ~bits(inside)
@@ -82,7 +82,7 @@ def shuffled(
 
 @rule
 def reads(launch: Launch, block: Block, warp: u32, wrong: u32, numbers: lanes_u32, kind: u64, code: u32) -> None:
-    """Lanes read what they should not, each a number that explains it."""
+    """Notes lanes that read the wrong lane, each with a number that explains it."""
     serial(launch, wrong)
     lane = first(wrong)
     note(launch, block, kind, me(block, warp, code) | lane, 0, NOWHERE, u64(extract(numbers, lane)))

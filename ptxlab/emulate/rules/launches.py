@@ -1,4 +1,4 @@
-"""The record that the checks keep of a launch, as it is before the first instruction: the same for both engines."""
+"""The checks' record of a launch before its first instruction: the same for both engines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ptxlab.emulate.runtime import report
 
 
 def known(program: Program, checks: frozenset[str]) -> dict[str, int]:
-    """What is known of a launch before it runs, and constant in the rules compiled for it."""
+    """The fields that are known before a launch runs: constants in the rules compiled for it."""
     return {
         "Launch.initcheck": "initcheck" in checks, "Launch.racecheck": "racecheck" in checks,
         "Launch.synccheck": "synccheck" in checks, "Launch.granule": races.granule(program),
@@ -34,7 +34,8 @@ def begin(program: Program, launch: report.Launch) -> Launch:
 
 
 def gaps_of(program: Program) -> list[int]:
-    """The gaps between the arrays of shared memory as `Block.gaps` has them: in words, as accesses are looked at."""
+    """The gaps between the arrays of shared memory as in `Block.gaps`: in words, the unit in which accesses are
+    checked."""
     found: list[int] = []
     arrays = sorted((at - program.shared_start, size) for _, at, size in program.shared_names)
     for (at, size), (behind, _) in pairwise(arrays):

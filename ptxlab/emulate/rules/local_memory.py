@@ -1,7 +1,7 @@
-"""initcheck: a thread loads bytes of its local memory that nobody has written.
+"""initcheck: a thread loads bytes of its local memory that have not been written.
 
-Copies of structures move their padding along, in words that are read whole. So a load from local memory is noted only
-if none of its bytes has been written, and if its result is not merely passed on (see `program.register_flow`).
+Copies of structures include their padding, in words that are read whole. So a load from local memory is noted only if
+none of its bytes has been written, and its result is not merely passed on (see `program.register_flow`).
 `offsets` are those of 32 lanes, each in its own local memory.
 """
 
@@ -92,8 +92,8 @@ def accessed_anywhere(
     launch: Launch, block: Block, warp: u32, mask: u32, addresses: Pointer[u64], extra: u64, size: u64, code: u64,
     action: u32,
 ) -> None:  # fmt: skip
-    """Lanes go to generic addresses: some may lead to local memory. Out of range this does nothing: the access itself
-    will say so."""
+    """Lanes access generic addresses, some of which may lead to local memory. Addresses out of range are left to the
+    access itself, which faults."""
     inside: u32 = 0
     offsets = local(u32, 32)
     for lane in lanes_of(mask):

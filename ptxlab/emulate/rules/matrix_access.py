@@ -8,8 +8,8 @@ from ptxlab.emulate.runtime.state import LOCAL, OUT_OF_MEMORY_RANGE, Context, Ct
 
 
 class Piece(Record):
-    """Bytes that lie together: the number of the row (or column, in column-major order), the first byte in it, and the
-    lane that is named when the access is wrong."""
+    """Contiguous bytes: the number of the row (or column, in column-major order), the first byte in it, and the lane
+    that is named when the access is invalid."""
 
     line: u32
     start: u32
@@ -27,7 +27,7 @@ class Tile(Record):
 
 
 NEAR = 1 << 24
-"""Rows that are closer together than this are looked up at once."""
+"""Rows whose distance is less than this are looked up at once."""
 
 
 @rule(inline=True)
@@ -44,7 +44,7 @@ def find(
     context: Context, cta: Cta, warp: Warp, base: u64, stride: u64, space: u32, code: u32, tile: Tile,
     pieces: Pointer[Piece], places: Pointer[Place],
 ) -> boolean:  # fmt: skip
-    """Finds all pieces of a matrix. Whether the kernel must stop: a fault is noted then."""
+    """Finds all pieces of a matrix. Returns whether the kernel must stop, with the fault noted."""
     size = u64(1) << tile.log2
     where, _ = space_of(space, base)
     if stride < NEAR and stride & (size - 1) == 0 and where != LOCAL:

@@ -1,14 +1,14 @@
-"""What the checks know of a block's mbarriers: who arrived in which phase, who has waited for it, what hangs on it.
+"""What the checks record of a block's mbarriers: which threads arrived in which phase, and which have waited for it.
 
-Both engines tell `Phases` of each operation on an mbarrier, after it; the rules are here once. An arrival hands on what
-its warp knows to whoever waits for that phase, so `racecheck` sees who is ordered by it. For `synccheck` a wait is
+Both engines report each operation on an mbarrier to `Phases`, after it; the rules are written once, here. Threads that
+wait for a phase are ordered after the arrivals in it, which `racecheck` uses. For `synccheck` a wait is
 
 - too early, if it passes at once for a thread that has itself arrived in the first phase, which has not ended;
 - stale, if it passes for a phase that its thread has waited for before, and the thread then never waits for the next
-  one, though others (or itself) arrived in it. A wait repeated for good measure is none;
+  one, in which threads have arrived. To repeat a wait and then wait for the next phase is no error;
 - endless, if no thread of the block can end it (see `Phases.stuck`), or if the launch is stopped while it goes on.
 
-Copies that `cp.async.mbarrier.arrive` reports are finished when somebody has waited for the phase they arrived in.
+Copies that `cp.async.mbarrier.arrive` reports are complete when a thread has waited for the phase they arrived in.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Party = tuple[int, int]
 
 @dataclass
 class Wait:
-    """A wait that passed, or one that goes on. `parity`: what it asks for; `given`: see `Phases.given`."""
+    """A wait that passed, or one that goes on. `parity`: the parity that it tests; `given`: see `Phases.given`."""
 
     by: Party
     phase: int
@@ -54,7 +54,7 @@ class Wait:
 
 @dataclass
 class Mbarrier:
-    """One mbarrier. word: what it holds. phase: how many have ended. arrivals: the first of each phase of interest."""
+    """One mbarrier. word: its contents. phase: how many have ended. arrivals: the first of each phase of interest."""
 
     made: Party
     word: int = 0
@@ -71,8 +71,8 @@ class Mbarrier:
 
 
 class Phases:
-    """The mbarriers of one block. can_run: the warps that have not ended, each with a mask of the lanes that wait for
-    nothing but their turn; notes: where what is wrong goes."""
+    """The mbarriers of one block. can_run: the warps that have not exited, each with a mask of the lanes that wait only
+    for their turn; notes: where problems are noted."""
 
     def __init__(
         self, program: Program, block: Block, can_run: Callable[[], Iterator[tuple[int, int]]],
@@ -81,7 +81,7 @@ class Phases:
         self.program, self.block, self.can_run, self.notes, self.race = program, block, can_run, notes, race
         self.linear = block.linear
         self.all: dict[int, Mbarrier] = {}
-        self.gone: dict[int, Party] = {}  # address -> who made it invalid
+        self.gone: dict[int, Party] = {}  # address -> the `mbarrier.inval` that ended it
         self.updates: dict[int, int] = {}  # thread -> its arrivals so far
         self.operations: dict[int, tuple[Operation, bool]] = {}
         self._seen: set[tuple[int, int, int, int]] = set()  # what was noted of a warp in this operation: other lanes
@@ -92,8 +92,8 @@ class Phases:
         self, code: Code, warp: int, lanes: Sequence[int], addresses: Sequence[int], asked: Sequence[int],
         before: Sequence[int], after: Sequence[int],
     ) -> bool:  # fmt: skip
-        """Lanes of a warp have worked on mbarriers, in this order. asked: for a wait the word whose phase it asks for;
-        before, after: what each mbarrier held. Whether it is now certain that the block can never go on."""
+        """Lanes of a warp have operated on mbarriers, in this order. asked: for a wait the word whose phase it tests;
+        before, after: the contents of each mbarrier. Returns whether the block can certainly never go on."""
         known = self.operations.get(code.index)
         if known is None:
             known = self.operations[code.index] = operation(code), spins(self.program, code)
@@ -116,7 +116,7 @@ class Phases:
         return failed and waits_only and self._nobody_can_run()
 
     def refused(self, code: Code, thread: int, address: int, which: int) -> None:
-        """An operation cannot be done, and stops the launch."""
+        """An operation is invalid and stops the launch."""
         at = shared_offset(address)
         held, kind = self.all.get(at), PROBLEMS[mbarrier.Problem(which)]
         other = self.gone.get(at) if kind == F.UNMADE else None
@@ -126,15 +126,15 @@ class Phases:
 
     def _at(self, at: int, by: Party) -> Mbarrier:
         found = self.all.get(at)
-        if found is None:  # its word was written by other means
+        if found is None:  # its word was not written by `mbarrier.init`
             found = self.all[at] = Mbarrier(by)
         return found
 
     def _made(self, by: Party, at: int, old: int) -> None:
         held = self.all.get(at)
         if held is not None and old >> mbarrier.TAG_SHIFT & 3 == mbarrier.TAG:
-            together = held.made[0] == by[0] and held.made[1] // WARPS == by[1] // WARPS
-            if held.used is not None or not together:
+            same_warp = held.made[0] == by[0] and held.made[1] // WARPS == by[1] // WARPS
+            if held.used is not None or not same_warp:
                 self._note(F.MADE_AGAIN, by, held.used or held.made, at)
         self._over(at)
         self.all[at] = Mbarrier(by)
@@ -176,7 +176,7 @@ class Phases:
     # -- waits ---------------------------------------------------------------------------------------------------------
 
     def _waited(self, by: Party, at: int, held: Mbarrier, parity: int, *, spinning: bool) -> bool:
-        """Whether it passes."""
+        """Whether the wait passes."""
         thread = by[1]
         held.used = by
         if held.phase & 1 == parity:
@@ -212,11 +212,11 @@ class Phases:
         return True
 
     def given(self, thread: int) -> tuple[int, int]:
-        """Changes when a thread has let others go on: it arrived somewhere, or a barrier of the block opened."""
+        """Changes when a thread lets others go on: it arrives at an mbarrier, or a barrier of the block completes."""
         return self.updates.get(thread, 0), self.block.full
 
     def _judge(self, at: int, held: Mbarrier, last: Wait, phase: int) -> None:
-        """A thread goes on to wait for `phase` (or ends): was the last wait that passed one for an old phase?"""
+        """A thread goes on to wait for `phase` (or exits): was its last wait that passed one for an old phase?"""
         if last.before is None or phase == last.phase + 1:
             return
         arrival = last.arrival or held.arrivals.get(last.phase + 1)
@@ -240,7 +240,7 @@ class Phases:
     # -- waits that do not end -----------------------------------------------------------------------------------------
 
     def _nobody_can_run(self) -> bool:
-        """Whether every lane that could run only waits for an mbarrier, which only such a lane could change."""
+        """Whether every lane that could run only waits for an mbarrier, which only another such lane could change."""
         spinning: dict[int, int] = {}
         for held in self.all.values():
             for thread, wait in held.waiting.items():
@@ -263,7 +263,7 @@ class Phases:
             yield warp, sorted(lanes), code, f"phase {held.phase} (parity {parity}) of {words}"
 
     def unfinished(self) -> None:
-        """The launch was stopped: the waits that went on are noted, with who arrived last or made the mbarrier."""
+        """The launch was stopped: notes the waits that went on, with the last arrival or the mbarrier's `init`."""
         self._seen.clear()
         running = dict(self.can_run())
         for at, held in self.all.items():

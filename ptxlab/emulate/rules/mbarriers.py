@@ -26,11 +26,11 @@ from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, PHASE_SHIFT, TAG, TAG_SHI
 INIT, INVAL, UPDATE, WAIT = 0, 1, 2, 3
 """What an operation does."""
 DROP, NO_COMPLETE, SPIN = 1, 2, 4
-"""More of it: later phases do not expect these arrivals; the phase must not end; a wait whose thread can do nothing but
-wait again if it fails (see `ptxlab.emulate.rules.spinning`)."""
+"""Flags: later phases do not expect these arrivals; the phase must not end; the thread can only wait again if the wait
+fails (see `ptxlab.emulate.rules.spinning`)."""
 FINE = 0
 TOLD = 256
-"""Of so many waits in a loop that fail, the checks are told of one."""
+"""Of as many failing waits in a loop one is reported to the checks."""
 FRESH = TAG << TAG_SHIFT
 
 
@@ -56,14 +56,13 @@ class Operation:
 
 
 def is_mbarrier(code: Code) -> bool:
-    """Whether an instruction works on an mbarrier."""
+    """Whether an instruction operates on an mbarrier."""
     return code.properties.mbarrier
 
 
 def operation(code: Code) -> Operation:
     """What an instruction does to an mbarrier."""
     form, action = code.form, code.action
-    assert form is not None
     if action is Action.COPIES_ARRIVE:  # without .noinc this arrival has just been added to the pending ones
         return Operation(UPDATE, arrivals=int(bool(form.noinc)))
     if action is Action.MBARRIER_INIT:
@@ -92,11 +91,11 @@ def over(word: u64, asked: u64) -> boolean:
 
 @rule
 def operated(word: u64, action: u32, flags: u32, x: u64, y: u64) -> tuple[u32, u64, u64]:
-    """One operation on the word of an mbarrier: why it cannot be done (a `Problem`, or FINE), the word afterwards, and
-    what the instruction gives: the word before, or for a wait whether the phase is over.
+    """One operation on the word of an mbarrier: why it is invalid (a `Problem`, or FINE), the word afterwards, and the
+    instruction's result: the word before, or for a wait whether the phase is over.
 
-    x: arrivals; for INIT the count, for WAIT a word with the phase that is asked for. y: bytes to come (or, if it is
-    negative, that have come).
+    x: arrivals; for INIT the count, for WAIT a word with the phase that is tested. y: expected bytes (negative:
+    completed ones).
     """
     if action == INIT:
         if x == 0 or x > COUNT:
@@ -134,8 +133,8 @@ def operate(
     context: Context, cta: Cta, warp: Warp, block: Block | None, mask: u32, addresses: Pointer[u64], xs: Pointer[u64],
     ys: Pointer[u64], results: Pointer[u64], action: u32, flags: u32, space: u32, code: u32,
 ) -> boolean:  # fmt: skip
-    """Lane by lane in lane order. block: where there are checks, what they know of it. Whether the kernel must stop: a
-    fault is noted then."""
+    """Lane by lane, in lane order. block: the checks' record of it, if there are any. Returns whether the kernel must
+    stop, with the fault noted."""
     before = local(u64, 32)
     after = local(u64, 32)
     done = u32(0)
@@ -178,8 +177,8 @@ def spin(warp: Warp, lane: u32, spins: boolean, at: u64, asked: u64, code: u32) 
 
 @rule
 def still_spinning(context: Context, cta: Cta, warp: Warp) -> boolean:
-    """Whether the phase that each lane of a warp spins on has still not ended. Lanes that wait for something else do
-    not count; of the others it is known that they spin."""
+    """Whether the phases that the lanes of a warp spin on have still not ended. Lanes that wait for something else do
+    not count; all others spin."""
     for lane in lanes_of(warp.live & ~warp.wait):
         word = (cta.shared + (warp.spin_at[lane] - context.memory.shared_start)).cast(u64)[0]
         if over(word, warp.spin_for[lane]):
@@ -195,15 +194,15 @@ def tell(
     context: Context, cta: Cta, warp: u32, mask: u32, code: u32, lane: u32, problem: u32, addresses: Pointer[u64],
     asked: Pointer[u64], before: Pointer[u64], after: Pointer[u64],
 ) -> u32:  # fmt: skip
-    """Tells the checks (`ptxlab.emulate.rules.mbarrier_phases`) of what the lanes of `mask` have done, and, unless
-    `problem` is FINE, of what `lane` could not do. Not 0 if it is now certain that the block can never go on."""
+    """Reports to the checks (`ptxlab.emulate.rules.mbarrier_phases`) what the lanes of `mask` have done and, unless
+    `problem` is FINE, the invalid operation of `lane`. Not 0 if the block can certainly never go on."""
     raise AssertionError("the function is known to compiled code only")
 
 
 @rule
 def worth_telling(block: Block, warp: u32, mask: u32, action: u32, code: u32, results: Pointer[u64]) -> boolean:
-    """Whether the checks need to know of an operation. Of a loop that waits in vain they are told at first, and then
-    once in a while as long as nobody changes an mbarrier."""
+    """Whether an operation is reported to the checks. A loop of failing waits is reported at first, and then now and
+    again as long as no mbarrier changes."""
     if action != WAIT:
         block.updates += 1
         return mask != 0

@@ -1,8 +1,8 @@
-"""memcheck: which memory an address leads to, and whether an access may be there. Every access is looked at.
+"""memcheck: which memory an address leads to, and whether the access is valid. Every access is checked.
 
-`judge` is the rule. The engines ask it when an access leaves the allocation that its place in the code found last; what
-it says of a wrong access becomes words in `ptxlab.emulate.rules.faults`. The rules below it are the compiling
-engine's: they turn a good address into a pointer and remember the allocation for next time.
+`judge` is the rule. Each load and store of the code caches the allocation that it found last; the engines call `judge`
+when an access leaves that allocation. `ptxlab.emulate.rules.faults` puts the verdict on an invalid access into words.
+The rules below `judge` are the compiling engine's: they turn a valid address into a pointer and cache the allocation.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from ptxlab.emulate.runtime.report import Launch
 
 FINE, OUTSIDE, MISALIGNED, READ_ONLY = 0, 1, 2, 3
-"""What `judge` says of an access."""
+"""Verdicts of `judge` on an access."""
 
 
 def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocation]) -> MemoryMap:
-    """What accesses of a launch may reach; `live`: the allocations that there are, by rising address."""
+    """The memory that accesses of a launch may reach; `live`: the allocations, by rising address."""
     rows = [
         (a.address, a.size, a.writable, start_of(a.data), 0 if a.written is None else start_of(a.written), 0, 0)
         for a in live
@@ -75,7 +75,7 @@ def space_of(space: u32, address: u64) -> tuple[u32, u64]:
 
 @rule(inline=True)
 def in_shared(space: u32, address: u64) -> u64:
-    """The address in shared memory of an operand that must lie there; any other stays as it is, and is found wrong."""
+    """The address in shared memory of an operand that must lie there; any other stays as it is, and is then refused."""
     where, offset = space_of(space, address)
     return offset if where == SHARED else address
 
@@ -88,7 +88,7 @@ def fits(offset: u64, size: u64, room: u64) -> boolean:
 
 @rule(inline=True)
 def allocation_before(memory: MemoryMap, address: u64) -> u64:
-    """How many allocations begin at an address or below it: the last of them may hold it."""
+    """How many allocations begin at or below an address: the last of them may contain it."""
     low = u64(0)
     high = memory.count
     while low < high:
@@ -104,8 +104,8 @@ def allocation_before(memory: MemoryMap, address: u64) -> u64:
 def judge(
     memory: MemoryMap, space: u32, address: u64, size: u64, align: u64, write: boolean
 ) -> tuple[u32, u32, u64, u64]:
-    """Whether an access of `size` bytes is right, the space that it leads to, the allocation (by number, for global
-    memory), and the offset from where that begins. `align`: what the address must be a multiple of, a power of two."""
+    """The verdict on an access of `size` bytes, the space that it leads to, the allocation (by number, for global
+    memory), and the offset in it. `align`: what the address must be a multiple of, a power of two."""
     where, offset = space_of(space, address)
     index = u64(0)
     writable = True
@@ -152,8 +152,8 @@ def resolve(
     context: Context, cta: Cta, warp: Warp, lane: u32, address: u64, size: u64, log2: u64, space: u32, write: u32,
     site: Site | None,
 ) -> Pointer[u8] | None:  # fmt: skip
-    """Where an address of a lane is in the host's memory; None if the access is wrong. Leaves in `context.found` what
-    the checks want to know of the place, and in the site, if one is given, the allocation."""
+    """Where an address of a lane is in the host's memory; None if the access is invalid. Leaves in `context.found` what
+    the checks need to know of the location, and in the site, if one is given, the allocation."""
     found = context.found
     memory = context.memory
     verdict, where, index, offset = judge(memory, space, address, size, u64(1) << log2, write != 0)
@@ -194,13 +194,13 @@ def resolve(
 
 @rule(inline=True)
 def known(site: Site, address: u64, log2: u64) -> boolean:
-    """Whether an access at an address is right as far as a site knows, as the code in front of `miss` asks it."""
+    """Whether an access is valid within the allocation cached at its site: the test in front of `miss`."""
     offset = u64(address - site.base)
     return offset & ((u64(1) << log2) - 1) == 0 and offset >> log2 < site.places
 
 
 REMEMBERED, WRONG, SCATTERED = 0, 1, 2
-"""What `miss` says: the site now knows the allocation; a fault is noted; all is right, but the site does not know."""
+"""Results of `miss`: the site now caches the allocation; a fault is noted; the access is valid, but not cached."""
 FAR = (1 << 31) - 1
 """Bytes of an allocation from which on offsets in it may not fit the 32 bits that code keeps them in."""
 
@@ -210,7 +210,7 @@ def miss(
     context: Context, cta: Cta, warp: Warp, mask: u32, address: u64, size: u64, log2: u64, space: u32, write: u32,
     site: Site, code: u32,
 ) -> u32:  # fmt: skip
-    """An access of all lanes at one address that its site did not know."""
+    """An access of all lanes at one address that is not in the cached allocation."""
     lane = first(mask)
     if resolve(context, cta, warp, lane, address, size, log2, space, write, site) is None:
         stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
@@ -223,7 +223,7 @@ def miss_lanes(
     context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32,
     write: u32, site: Site, code: u32,
 ) -> u32:  # fmt: skip
-    """An access of the lanes at 32 addresses that its site did not know all of."""
+    """An access at 32 addresses that are not all in the cached allocation."""
     lane = first(mask)
     result = miss(context, cta, warp, mask, addresses[lane], size, log2, space, write, site, code)
     if result == WRONG:
@@ -246,8 +246,8 @@ def access_lanes(
     context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], extra: u64, data: Pointer[u8],
     width: u64, parts: u64, log2: u64, space: u32, write: u32, code: u32,
 ) -> u32:  # fmt: skip
-    """A load or store lane by lane, where 32 addresses lie here and there. `data` holds `parts` values of `width` bytes
-    for each lane: the first of all lanes, then the second of all."""
+    """A load or store lane by lane, at 32 scattered addresses. `data` holds `parts` values of `width` bytes for each
+    lane: the first of all lanes, then the second of all."""
     size = width * parts
     for lane in lanes_of(mask):
         address = u64(addresses[lane] + extra)
@@ -271,8 +271,8 @@ def find_lanes(
     context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32,
     code: u32, places: Pointer[Place],
 ) -> boolean:  # fmt: skip
-    """Where the lanes of an atomic access go, before any of them changes memory. Whether the kernel must stop: a fault
-    is noted then."""
+    """Finds the addresses of an atomic access before any lane changes memory. Returns whether the kernel must stop,
+    with the fault noted."""
     site = local(Site, 1)[0]
     window = u64(SHARED_WINDOW if space == SHARED else 0)  # sites know shared memory by its generic addresses
     for lane in lanes_of(mask):
@@ -317,6 +317,6 @@ def mark_lanes(written: Pointer[u8], offsets: Pointer[u32], extra: u64, mask: u3
 
 @rule(symbol="forget")
 def forget(context: Context) -> None:
-    """Every site forgets the allocation that it knew."""
+    """Clears the allocation cached at every site."""
     for k in range(context.site_count):
         context.sites[k].places = 0

@@ -1,14 +1,14 @@
 """The model of the memory system that accesses are counted by, on both engines.
 
-- Global memory is moved in sectors of 32 bytes. One instruction asks once for each sector that its lanes touch.
-- Shared memory has 32 banks of 4 bytes. The lanes of an instruction are served in groups that ask for 128 bytes
-  together: all 32 lanes for up to 4 bytes per lane, halves of the warp for 8 bytes, quarters for 16. (`ldmatrix` is the
-  last case: each 8 rows of 16 bytes are a group.) Lanes of a group that want the same word share it. A bank that is
-  asked for k different words needs k wavefronts, and the group needs as many as its worst bank.
+- Global memory is moved in sectors of 32 bytes. One instruction requests each sector that its lanes touch once.
+- Shared memory has 32 banks of 4 bytes. The lanes of an instruction are served in groups that access up to 128 bytes:
+  all 32 lanes for up to 4 bytes per lane, halves of the warp for 8 bytes, quarters for 16. (`ldmatrix` is the
+  last case: each 8 rows of 16 bytes are a group.) Lanes of a group that access the same word share it. A bank with k
+  different words needs k wavefronts, and the group needs as many as its worst bank.
 - A load of 8 or 16 bytes in which all lane pairs n, n^1 or all pairs n, n^2 agree on their addresses is served in
   groups twice as large: a broadcast of 8 bytes is one wavefront, of 16 bytes two.
 
-Each answer is a pair: what the access needs, and the fewest that could do.
+Each result is a pair: what the access needs, and the fewest that an access of as many bytes could need.
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ class Counted(Record, align=64):
     """What compiled code adds up for one instruction, besides how often its block runs.
 
     on: warps and threads for which the guard held. fast, slow: what is needed beyond one, and at best beyond one, added
-    by either function for all accesses of a class. diverged: branches that split the warp. in_global, in_shared,
-    in_local: accesses whose space is found at run time, and atomics.
+    by either function for all accesses of a class. diverged: branches at which the warp diverged. in_global,
+    in_shared, in_local: accesses whose space is found at run time, and atomics.
     """
 
     on: Array[i64] = array(2, align=16)
@@ -185,7 +185,7 @@ def request(traffic: Ref[Traffic], mask: u32, size: u64, needed: u64, ideal: u64
 def remembered_wavefronts(
     memo: Ref[Memo], offset: lanes_u32, mask: u32, size: u32, pairs: boolean
 ) -> tuple[u64, u64]:  # fmt: skip
-    """`wavefronts`, not computed again where all lanes have moved together since the last time. One instruction always
+    """`wavefronts`, not computed again where all lanes have moved by the same distance since. One instruction always
     asks with the same size and `pairs`."""
     start = extract(offset, first(mask)) & u32(-WORD)  # bytes within a word do not matter
     relative = select(lanes(mask), offset - start, 0)
@@ -212,5 +212,5 @@ def count_access(counted: Ref[Counted], at: lanes_u64, mask: u32, size: u64, spa
 
 @rule
 def differ(values: lanes_u32, mask: u32) -> boolean:
-    """Whether the lanes of a mask, which is not empty, have different values: they branch apart."""
+    """Whether the lanes of a mask, which is not empty, have different values: then the warp diverges."""
     return bits(values != extract(values, first(mask))) & mask != 0

@@ -1,7 +1,7 @@
-"""How the checks keep what they notice: a table of notes, each with a count, until the launch has ended.
+"""The notes that checks take: a table, each entry with a count, until the launch has ended.
 
-The same instruction often does the same wrong thing thousands of times, so notes of one kind at the same instructions
-are one entry. What several lanes or words of one warp-instruction do wrong counts once: `serial` tells those apart.
+An instruction often makes the same mistake thousands of times, so notes of one kind at the same instructions share an
+entry. Several lanes or words of one warp-instruction count once: `serial` is the number of the warp-instruction.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from ptxlab.emulate.rules.records import (
 )
 
 KIND, MINE = 40, 20
-"""Where the kind of a note begins in its key, and the code index of the one that noticed; the other's + 1 is at 0."""
+"""Where, in a note's key, its kind and the code index of the access that noticed begin; the other's + 1 is at 0."""
 NOWHERE = (1 << 64) - 1
-"""The address of a note that is about no place in memory."""
+"""The address of a note that is not about memory."""
 
 
 @rule
 def serial(launch: Launch, mask: u32) -> None:
-    """Another warp-instruction, executed by the lanes of the mask: what is noted twice in it counts once."""
+    """The next warp-instruction, executed by the lanes of the mask: what is noted twice in it counts once."""
     launch.serial += 1
     launch.mask = mask
 
 
 @rule(cold=True)
 def note(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: u64, value: u64) -> None:
-    """Something is wrong: the record of the access that noticed it, that of the other one (0: there is none), where,
-    and a number that the kind explains."""
+    """Takes a note: the record of the access that noticed, that of the other one (0: there is none), the address, and a
+    number that the kind explains."""
     theirs: u64 = 0
     if other != 0:
         theirs = (other >> CODE & LAST_CODE) + 1
@@ -98,7 +98,6 @@ def _read(launch: Launch, entry: Entry) -> Note:
 
 
 def another(mask: int, lane: int) -> int:
-    """A lane that made an access together with `lane`, the lowest of those above it; `mask`: which they were, 0 for
-    all."""
+    """The lowest lane above `lane` that made the same access; `mask`: the lanes that did, 0 for all."""
     above = (mask or 0xFFFFFFFF) >> lane + 1 << lane + 1
     return (above & -above).bit_length() - 1 if above & 0xFFFFFFFF else lane

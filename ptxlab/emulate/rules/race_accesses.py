@@ -1,13 +1,13 @@
-"""Accesses of a warp, looked at many words at a time: `races` says word by word what is right.
+"""racecheck on the accesses of a warp, many words at a time; `races` has the rules for a single word.
 
-Most accesses need no more than a look at three numbers of each word: whether a barrier of the whole block lies between,
-or the same thread made the access, or nobody has. Here this is done for 16 words in a row or for 32 lanes at once, and
-what it does not settle is left to `hazard` and `remember`.
+For most accesses the three records of each word suffice: there is none, or it lies before the last barrier of the whole
+block, or it is the same thread's. This module tests that for 16 words in a row or for 32 lanes at once, and leaves the
+rest to `hazard` and `remember`.
 
-Two tables say what an instruction touches, or several that are looked at together. `pieces` is a count, and for each
-stretch of words its offset in bytes, its number of words and a code for each, filled up to a multiple of 16. `members`
-is a count, and for each instruction its offset, its bytes and its code. A code is a record with only the instruction
-and its strength in it.
+Two tables describe an instruction, or several that are checked at once. `pieces` is a count, and for each range of
+words its offset in bytes, its number of words and a code for each, padded to a multiple of 16. `members` is a count,
+and for each instruction its offset, its bytes and its code. A code is a record with only the instruction and its
+strength in it.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, MANY, Block, La
 
 OF_MANY = 1 << MANY
 ROW = 16
-"""Words that are looked at together; the codes of a piece are filled up to a multiple."""
+"""Words that are checked at once; the codes of a piece are padded to a multiple."""
 
 
 @rule(inline=True)
 def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_bool:
-    """Which records need no closer look: no access, one before the last barrier of all, or the thread's own."""
+    """Which records need no further check: no access, one before the last barrier of all, or the thread's own."""
     fine: row_bool = (record == 0) | (record - low < span) | ((record ^ me) & ID == 0)
     return fine
 
@@ -77,8 +77,8 @@ def stretch(
     launch: Launch, block: Block, at: Pointer[u64], stride: u64, address: u64, words: u64, codes: Pointer[u64],
     step: u64, mine: u64, shift: u64, write: boolean,
 ) -> None:  # fmt: skip
-    """So many words in a row, word i by the lane of `mine` plus `i >> shift`. step: 1 if there is a code for each word,
-    0 if there is one row of codes for all of them."""
+    """Words in a row, word i accessed by the lane of `mine` plus `i >> shift`. step: 1 if there is a code for each
+    word, 0 if there is one row of codes for all of them."""
     low = block.now >> BLOCK << BLOCK
     span = block.full - low
     calm = block.simple != 0
@@ -114,10 +114,10 @@ def scattered(
     launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, at: u64, start: u64,
     words: u64, codes: Pointer[u64], mine: u64, mask: u32, write: boolean,
 ) -> u32:  # fmt: skip
-    """Lanes here and there: so many words each, the first of them `at` bytes behind the lane's offset; both are
-    multiples of a word. Gives the lanes that have stored where another lane has stored as well.
+    """Scattered lanes: some words each, the first of them `at` bytes behind the lane's offset; both are multiples of a
+    word. Returns the lanes that have stored where another lane has stored as well.
 
-    The vectors begin with lane 31: the last lane that is scattered to a place stays there, and it is to be the lowest.
+    The vectors begin with lane 31: of lanes scattered to one place the last remains, and it must be the lowest.
     """
     low = block.now >> BLOCK << BLOCK
     span = block.full - low
@@ -160,7 +160,7 @@ def scattered(
 
 @rule(inline=True)
 def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_bool) -> None:
-    """Keeps lanes as readers; of lanes that read one word the lowest, who is then many."""
+    """Records lanes as readers; of lanes that read one word the lowest, marked as many."""
     if any_of(chosen):
         scatter(readers, index, now, chosen)
         kept = gather(readers, index, chosen)
@@ -192,7 +192,7 @@ def from_each_lane(
     launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: lanes_u32, start: u64,
     pieces: Pointer[u64], mine: u64, mask: u32, write: boolean,
 ) -> u32:  # fmt: skip
-    """All pieces, from an offset of each lane. Gives the lanes that have stored where another lane has as well."""
+    """All pieces, from an offset of each lane. Returns the lanes that have stored where another lane has as well."""
     collided: u32 = 0
     at: u64 = 1
     for _ in range(pieces[0]):
@@ -210,7 +210,7 @@ def from_a_row(
     launch: Launch, block: Block, records: Pointer[u64], stride: u64, offset: u64, start: u64, members: Pointer[u64],
     width: u64, mine: u64, write: boolean,
 ) -> None:  # fmt: skip
-    """All members, each lane's right behind that of the lane before it, `width` lanes from that of `mine` on."""
+    """All members, the lanes' accesses side by side, `width` lanes from that of `mine` on."""
     for k in range(members[0]):
         begin = offset + members[3 * k + 1]
         words = members[3 * k + 2] // launch.granule
@@ -223,7 +223,7 @@ def from_a_row(
 
 @rule
 def taking_part(launch: Launch, warp: u32, mask: u32, pieces: Pointer[u64]) -> None:
-    """Keeps which lanes of a warp make accesses, if not all do: a record that says "many lanes" names one of them."""
+    """Records which lanes of a warp make an access, if not all do: a record for many lanes names only one of them."""
     if mask == 0xFFFFFFFF:
         return
     at: u64 = 1
@@ -240,8 +240,8 @@ def at_one_address(
     launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64] | None, stride: u64, offset: u64,
     start: u64, pieces: Pointer[u64], members: Pointer[u64], write: boolean,
 ) -> None:  # fmt: skip
-    """Lanes of a warp access what lies at one offset from the start of an allocation, whose address is `start`. Lanes
-    that read it together count as one; lanes that write it do not, since each may overwrite what another has read."""
+    """Lanes of a warp access one offset in an allocation, whose address is `start`. Lanes that read it in one
+    instruction count as one; lanes that write it do not, since each may overwrite what another has read."""
     if records is None or mask == 0:
         return
     serial(launch, mask)
@@ -263,8 +263,8 @@ def at_addresses(
     launch: Launch, block: Block, warp: u32, mask: u32, records: Pointer[u64] | None, stride: u64,
     offsets: Pointer[u32], pattern: u32, start: u64, pieces: Pointer[u64], members: Pointer[u64], write: boolean,
 ) -> None:  # fmt: skip
-    """Lanes of a warp access an allocation, each at an offset of its own. How these lie says `pattern`, which is
-    IN_ONE_ALLOCATION if not all lanes take part."""
+    """Lanes of a warp access an allocation, each at an offset of its own, with this pattern: IN_ONE_ALLOCATION if not
+    all lanes take part."""
     if records is None or mask == 0:
         return
     serial(launch, mask)
@@ -298,7 +298,7 @@ def collided(
     start: u64, members: Pointer[u64],
 ) -> None:  # fmt: skip
     """Lanes of one store have stored where another lane has: a hazard if the values differ, else one store of many
-    lanes. The members are one."""
+    lanes. There is only one member."""
     mine = me(block, warp, u32(members[3] >> CODE & LAST_CODE))
     for lane in lanes_of(lost):
         other = first(bits(offsets == extract(offsets, lane)) & mask)
@@ -314,7 +314,7 @@ def collided(
 
 @rule(cold=True)
 def same_values(launch: Launch, lane: u32, other: u32) -> boolean:
-    """Whether two lanes store the same. Of what is no plain store it is not known, and taken to be so."""
+    """Whether two lanes store the same value. It is taken to be so for all but plain stores, whose values are known."""
     store = launch.store
     for component in range(store.components):
         for k in range(store.width):

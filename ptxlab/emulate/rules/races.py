@@ -4,11 +4,11 @@ A word (4 bytes, or fewer where the program has narrower accesses) remembers its
 one 64-bit number:
 
     63..48  block + 1 (modulo 65535)      11    strong: volatile, relaxed, acquire, release or atomic
-    47..30  time: the block's clock       10    many lanes of the warp did it together
+    47..30  time: the block's clock       10    many lanes of the warp, in one instruction
     29..12  code index                    9..5  warp        4..0  lane
 
-The clock of a block ticks at whatever orders its threads: a barrier, an instruction that lanes of a warp meet at, a
-fence. An access is ordered before another one
+The clock of a block ticks at whatever orders its threads: a barrier, an instruction that synchronizes lanes of a warp,
+a fence. An access is ordered before another one
 
 - of the same thread, always (lanes that made an access in one instruction count as one thread to it);
 - of the same warp, if a `.sync` instruction (`bar.warp.sync`, a shuffle, a vote, a matrix instruction) lies between
@@ -18,22 +18,22 @@ fence. An access is ordered before another one
 - of the same block, if a strong write since has released it, and the other's warp has acquired since that;
 - of another block, likewise: released here, acquired there, neither with the block as its scope (`.cta`).
 
-A strong access acquires. A relaxed compare-and-swap or exchange, with which locks are taken, does so only once a fence
-stands behind it. (By the memory model this is so of every relaxed access; but much code reads a flag or takes the last
-ticket without a fence, and what it reads then is often volatile.)
+A strong access acquires. A relaxed compare-and-swap or exchange, with which locks are taken, does so only with a fence
+behind it. (By the memory model this holds for every relaxed access; but much code reads a flag or takes the last ticket
+without a fence, and what it reads then is often volatile.)
 
-A strong write releases what its warp did before its last fence, what that warp knew to be done by others at that fence,
-and what others did before a fence of their own, if a barrier lies between that and the write. So in the reduction where
-the last block adds up what all have stored, a barrier has to come before thread 0 takes its ticket.
+A strong write releases what its warp did before its last fence, what was ordered before that fence, and what others did
+before a fence of their own, if a barrier lies between that and the write. So in the reduction where the last block adds
+up what all have stored, a barrier has to come before thread 0 takes its ticket.
 
 Two strong accesses do not race, unless they are of two blocks and the scope of one is its block; nor do a load and a
-compare-and-swap, which fails if the load saw an old value. What this does not see: whether a strong access reads what
-another one wrote, or something else; all but the first two readers of a word; a second writer to other bytes. A write
-that leaves a word as it is does not race with the write before it. It never takes an ordered pair for a race.
+compare-and-swap, which fails if the load saw an old value. A write that leaves a word as it is does not race with the
+write before it. Not checked: whether a strong access reads the value that another one wrote; all but the first two
+readers of a word; a second writer to other bytes of it. An ordered pair is never reported.
 
 The records of an allocation are one array: the writers of all its words, `stride` further on a reader of each, and as
-far again another reader. A rule that looks at one word gets a pointer to its writer. What a whole warp does at once is
-in `race_accesses`.
+far again another reader. A rule for one word gets a pointer to its writer. Accesses of a whole warp are in
+`race_accesses`.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ from ptxlab.emulate.rules.records import (
 from ptxlab.isa import types
 
 ID = 0xFFFF << BLOCK | 0x7FF
-"""The fields of a record that say whose it is."""
+"""The fields of a record that name the thread."""
 OF_WARP = 0xFFFF << BLOCK | 31 << WARP
-"""The fields that say whose warp's it is."""
-PARTS = 8
-"""Sets of lanes of a warp that have met without the others, as many as are remembered."""
+"""The fields that name the warp."""
+SUBSETS = 8
+"""How many sets of lanes that have synchronized without the rest of their warp are remembered."""
 
 
 def granule(program: Program) -> int:
@@ -94,7 +94,7 @@ def granule(program: Program) -> int:
     widths = [
         types.width(code.form.type) // 8
         for code in program.codes
-        if code.form is not None and code.properties.scalar_memory and code.form.type in types.WIDTH
+        if code.properties.scalar_memory and code.form.type in types.WIDTH
     ]
     return min([4, *widths])
 
@@ -102,15 +102,15 @@ def granule(program: Program) -> int:
 def traits(program: Program) -> list[int]:
     """What `Launch.traits` says of each instruction."""
     return [
-        SWAPS * (code.form is not None and code.properties.atomic and code.form.operation == "cas")
+        SWAPS * (code.properties.atomic and code.form.operation == "cas")
         | NARROW * (not wide(code))
-        | VOLATILE * (code.form is not None and code.space == "shared" and ".volatile" in code.form.opcode)
+        | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
         for code in program.codes
     ]
 
 
 class Shadow:
-    """The records of some bytes of memory. The room behind each third is for whole vectors."""
+    """The records of a range of memory. Each third is padded for whole vectors."""
 
     def __init__(self, size: int, granule: int) -> None:
         self.stride = -(-size // granule) + 16
@@ -121,34 +121,34 @@ class Shadow:
 
 
 @rule
-def together(block: Block, warp: u32) -> None:
-    """All lanes of a warp have met."""
+def sync_warp(block: Block, warp: u32) -> None:
+    """All lanes of a warp have synchronized."""
     block.sync[warp, warp] = tick(block)
 
 
 @rule
-def meet(block: Block, warp: u32, live: u32, mask: u32, members: lanes_u32) -> None:
-    """Lanes of a mask come to meet, each the lanes that it names."""
+def sync_lanes(block: Block, warp: u32, live: u32, mask: u32, members: lanes_u32) -> None:
+    """The lanes of a mask have synchronized, each with the members that it names."""
     left = mask
     while left:
         named = extract(members, first(left))
         left &= ~bits(members == named)
         if live & ~named == 0:
-            together(block, warp)
+            sync_warp(block, warp)
         else:
-            part(block, warp, named)
+            sync_subset(block, warp, named)
 
 
 @rule
-def part(block: Block, warp: u32, named: u32) -> None:
-    """Some lanes of a warp have met. As long as such sets are apart or within each other, nobody knows of others
-    through them; else all are taken to have met."""
+def sync_subset(block: Block, warp: u32, named: u32) -> None:
+    """Some lanes of a warp have synchronized. As long as such sets are disjoint or nested, no lane is ordered with
+    others through them; where two overlap otherwise, the whole warp is taken to have synchronized."""
     time = tick(block)
-    for k in range(PARTS):
-        held = block.parts[warp, 2 * k]
+    for k in range(SUBSETS):
+        held = block.subsets[warp, 2 * k]
         if held == 0 or held == named:
-            block.parts[warp, 2 * k] = named
-            block.parts[warp, 2 * k + 1] = time
+            block.subsets[warp, 2 * k] = named
+            block.subsets[warp, 2 * k + 1] = time
             return
         both = held & named
         if both != 0 and both != named and both != held:
@@ -157,35 +157,35 @@ def part(block: Block, warp: u32, named: u32) -> None:
 
 
 @rule
-def met(block: Block, warp: u32, lane: u32, other: u32, time: u32) -> boolean:
-    """Whether two lanes of a warp have met since a time, without all the others."""
+def synced(block: Block, warp: u32, lane: u32, other: u32, time: u32) -> boolean:
+    """Whether two lanes of a warp have synchronized since a time, in a set without the rest of the warp."""
     two = u32(1 << lane | 1 << other)
-    for k in range(PARTS):
-        held = block.parts[warp, 2 * k]
+    for k in range(SUBSETS):
+        held = block.subsets[warp, 2 * k]
         if held == 0:
             return False
-        if held & two == two and block.parts[warp, 2 * k + 1] > time:
+        if held & two == two and block.subsets[warp, 2 * k + 1] > time:
             return True
     return False
 
 
 @rule(inline=True)
 def published(launch: Launch, record: u64) -> Published:
-    """What the block of a record has made known to the others."""
+    """What the block of a record has released to other blocks."""
     return launch.published[record >> BLOCK]
 
 
 @rule
 def known(block: Block, warp: u32) -> lanes_u32:
-    """A warp comes after what each warp of its block did before these times."""
+    """A warp is ordered after what each warp of its block did before these times."""
     seen = maximum(load_lanes(block.sync.row(warp)), load_lanes(block.acquired.row(warp)))
     return maximum(seen, u32(block.full >> TIME & LAST_TIME))
 
 
 @rule
 def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> None:
-    """A warp has executed a fence: what it did, and what it knows, comes before the strong writes that it makes now,
-    and what others released before its last strong access comes before what it does now. wide: for other blocks too."""
+    """A warp has executed a fence. What it did, and what is ordered before it, comes before its next strong writes;
+    what others released before its last strong access comes before what it does next. wide: for other blocks too."""
     time = tick(block)
     mine = published(launch, block.now)
     row = block.acquired.row(warp)
@@ -207,8 +207,9 @@ def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> 
 
 @rule
 def publish(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> None:
-    """A warp has made a strong write. Who sees it comes after what the warp's last fence covers, and after what others
-    did before fences of their own, if a barrier or the like tells this warp of those. wide: other blocks see it too."""
+    """A warp has made a strong write. A warp that sees it is ordered after what the writer's last fence covers, and
+    after what others did before fences of their own that a barrier orders before this write. wide: for other blocks
+    too."""
     mine, knows = published(launch, block.now), known(block, warp)
     released = maximum(load_lanes(block.covered.row(warp)), minimum(load_lanes(block.fenced), knows))
     store_lanes(mine.released, maximum(load_lanes(mine.released), released))
@@ -225,8 +226,8 @@ def publish(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -
 
 @rule
 def acquire(launch: Launch, block: Block, warp: u32, code: u32, orders: boolean, wide: boolean) -> None:
-    """A warp has made a strong access, with which it may have seen strong writes of others. orders: what comes after
-    it in the program comes after those writes; else a fence behind it has to say so. wide: other blocks' writes too."""
+    """A warp has made a strong access, which may have seen strong writes of others. orders: what follows it in the
+    program is ordered after those writes; else it needs a fence behind it. wide: other blocks' writes too."""
     mine = published(launch, block.now)
     seen = maximum(load_lanes(block.seen.row(warp)), load_lanes(mine.released))
     store_lanes(block.seen.row(warp), seen)
@@ -251,13 +252,13 @@ def arrived(block: Block, warp: u32, barrier: u32) -> None:
 
 @rule
 def release(block: Block, warp: u32) -> lanes_u32:
-    """What a warp knows when it arrives at an mbarrier, with all that it has done until now."""
+    """What an arrival at an mbarrier orders: all that the warp has done, and all that is ordered before it."""
     return insert(load_lanes(block.sync.row(warp)), warp, tick(block))
 
 
 @rule
 def learn(block: Block, warp: u32, known: lanes_u32) -> None:
-    """A warp has waited for those arrivals."""
+    """A warp has waited for arrivals: it is ordered after what they released."""
     block.simple = 0
     store_lanes(block.sync.row(warp), maximum(known, load_lanes(block.sync.row(warp))))
 
@@ -267,7 +268,7 @@ def learn(block: Block, warp: u32, known: lanes_u32) -> None:
 
 @rule
 def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
-    """Whether what the record says comes before an access `me`; `wrote`: it is a write."""
+    """Whether the access of a record is ordered before an access `me`; `wrote`: the recorded one is a write."""
     if record == 0:
         return True
     time = u32(record >> TIME & LAST_TIME)
@@ -285,14 +286,14 @@ def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) 
             return True
     if time < u32(block.full >> TIME & LAST_TIME) or time < block.sync[w, v]:
         return True
-    if v == w and met(block, w, lane, mine, time):
+    if v == w and synced(block, w, lane, mine, time):
         return True
     return time < block.acquired[w, v]
 
 
 @rule(inline=True)
 def swaps(launch: Launch, record: u64) -> boolean:
-    """Whether a record is that of a compare-and-swap, which a plain load before it is a part of."""
+    """Whether a record is that of a compare-and-swap, whose old value a plain load usually reads before."""
     return launch.traits[record >> CODE & LAST_CODE] & SWAPS != 0
 
 
@@ -304,7 +305,7 @@ def narrow(launch: Launch, record: u64) -> boolean:
 
 @rule(inline=True)
 def both_strong(launch: Launch, record: u64, me: u64) -> boolean:
-    """Whether two accesses may not race because each is strong and its scope names the other's thread."""
+    """Whether two accesses do not race because both are strong and the scope of each includes the other's thread."""
     if (record & me) >> STRONG & 1 == 0:
         return False
     return record >> BLOCK == me >> BLOCK or not (narrow(launch, record) or narrow(launch, me))
@@ -312,14 +313,14 @@ def both_strong(launch: Launch, record: u64, me: u64) -> boolean:
 
 @rule(inline=True)
 def collides(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
-    """Whether an access `me` races with the one that a record tells of."""
+    """Whether an access `me` races with the recorded one."""
     return not both_strong(launch, record, me) and not ordered(launch, block, record, me, wrote)
 
 
 @rule(cold=True)
 def cause(launch: Launch, block: Block, record: u64, me: u64) -> u64:
-    """Of two accesses that race: code index + 1 of the instruction that would order them if its scope were wider, or if
-    a fence stood behind it; 0 if there is none."""
+    """Of two accesses that race: code index + 1 of the instruction that would order them if its scope were wider, or
+    with a fence behind it; 0 if there is none."""
     v = record >> WARP & 31
     time = u32(record >> TIME & LAST_TIME)
     if record >> BLOCK == me >> BLOCK:
@@ -337,7 +338,8 @@ def cause(launch: Launch, block: Block, record: u64, me: u64) -> u64:
 
 @rule(cold=True)
 def race(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: u64) -> None:
-    """Two accesses race: noted, with the mask of the lanes that execute the instruction and, above it, the cause."""
+    """Notes two accesses that race, with the mask of the lanes that execute the instruction and, above it, the
+    cause."""
     note(launch, block, kind, me, other, address, launch.mask | cause(launch, block, other, me) << CAUSE)
 
 
@@ -346,7 +348,7 @@ def storing(
     launch: Launch, values: Pointer[u8], width: u64, components: u64, memory: Pointer[u8], memory_start: u64,
     start: u64, narrow: Pointer[u32] | None, wide: Pointer[u64] | None,
 ) -> None:  # fmt: skip
-    """A plain store is looked at next; see `Store`."""
+    """A plain store is checked next; see `Store`."""
     store = launch.store
     store.values, store.width, store.components = values, width, components
     store.memory, store.memory_start = memory, memory_start
@@ -361,7 +363,7 @@ def stored(launch: Launch) -> None:
 
 @rule(cold=True)
 def leaves(launch: Launch, address: u64, lane: u64) -> boolean:
-    """Whether the store that is looked at leaves a word as it is. Then it does not matter which write is last."""
+    """Whether the store being checked leaves a word as it is. Then it does not matter which write is last."""
     store = launch.store
     if store.components == 0:
         return False
@@ -381,8 +383,8 @@ def leaves(launch: Launch, address: u64, lane: u64) -> boolean:
 
 @rule(cold=True)
 def lockstep(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
-    """Whether two volatile accesses of lanes of one warp, which are no race, come in order only if the lanes execute
-    their instructions together."""
+    """Whether two volatile accesses by lanes of one warp, which are no race, are ordered only if the lanes execute in
+    lockstep."""
     if record == 0 or (record ^ me) & OF_WARP != 0 or launch.traits[record >> CODE & LAST_CODE] & VOLATILE == 0:
         return False
     return not ordered(launch, block, record, me, wrote)
@@ -390,7 +392,7 @@ def lockstep(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean)
 
 @rule(cold=True)
 def hazard(launch: Launch, block: Block, at: Pointer[u64], stride: u64, address: u64, me: u64, write: boolean) -> None:
-    """What one access to one word collides with, noted."""
+    """Notes the race of one access to one word, if there is one."""
     writer = at[0]
     if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
         for k in range(3 if write else 1):
@@ -414,7 +416,7 @@ def hazard(launch: Launch, block: Block, at: Pointer[u64], stride: u64, address:
 
 @rule(cold=True)
 def remember(launch: Launch, block: Block, at: Pointer[u64], stride: u64, me: u64, write: boolean) -> None:
-    """Keeps one access to one word: as its writer, or as a reader in a place whose reader comes before it."""
+    """Records one access to one word: as its writer, or as a reader in place of one that is ordered before it."""
     if write:
         at[0] = me
     elif ordered(launch, block, at[stride], me, False):

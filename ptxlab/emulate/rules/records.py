@@ -1,4 +1,4 @@
-"""What the checks remember: of a launch, of each block at work, and, in one number, of an access.
+"""The records of the checks: of a launch, of each resident block, and, as one number, of an access.
 
 The rules, both engines and their tests share these records. That of an access is described in `races`.
 """
@@ -15,7 +15,7 @@ BLOCKS = 65535
 """Blocks have numbers from 1 on in records; those of larger grids share them."""
 
 WRITTEN, GAP = 0xFF, 0x55
-"""What initcheck keeps of a byte that has been written, and of one between two arrays; 0: not written."""
+"""initcheck's record of a byte that has been written, and of one in a gap between two arrays; 0: not written."""
 SWAPS, NARROW, VOLATILE = 1, 2, 4
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
 or store of shared memory."""
@@ -37,7 +37,7 @@ class Entry(Record):
 
 
 class Published(Record):
-    """What a block has made known by strong writes behind fences."""
+    """What a block has released by strong writes behind fences."""
 
     first: u32  # when it did so first for other blocks, by the clock of the launch, 0: never
     acquired: u32  # its last strong access that orders what comes after it, by the same clock
@@ -49,9 +49,9 @@ class Published(Record):
 
 
 class Store(Record):
-    """A plain store while it is looked at: what it stores, and where. A vector store has several components."""
+    """A plain store while it is checked: what it stores, and where. A vector store has several components."""
 
-    components: u64  # 0: no plain store is looked at
+    components: u64  # 0: no plain store is being checked
     width: u64  # bytes of a component
     values: Pointer[u8]  # of each component 32 lanes
     memory: Pointer[u8]  # what is there before, from the start of the allocation or of the one lane's place
@@ -62,12 +62,12 @@ class Store(Record):
 
 
 class Launch(Record):
-    """What the checks know of a launch."""
+    """The checks' record of a launch."""
 
-    now: u32  # the clock of the launch: how often a block has made something known
-    serial: u64  # how many warp-instructions have been looked at
+    now: u32  # the clock of the launch: how often a block has released something
+    serial: u64  # how many warp-instructions have been checked
     lost: u64  # notes that found no room
-    mask: u64  # the lanes of the warp-instruction that is looked at
+    mask: u64  # the lanes of the warp-instruction that is being checked
     initcheck: boolean
     racecheck: boolean
     synccheck: boolean
@@ -82,17 +82,17 @@ class Launch(Record):
 
 
 class Block(Record):
-    """What the checks know of a block. Warps are counted in the block, times are those of its clock."""
+    """The checks' record of a block. Warps are numbered within the block, times are those of its clock."""
 
     now: u64  # the block's number and its clock, as in a record of an access
-    full: u64  # the same when all its warps last came to a barrier
+    full: u64  # the same when all its warps last arrived at a barrier
     simple: u64  # whether no barrier of a part of the block, and no mbarrier, has ordered anything yet
     linear: u64  # the block's number in the grid
     written: Pointer[u8]  # initcheck: of each byte of shared memory whether it was written
     gaps: Pointer[u64]  # initcheck: how many gaps lie between its arrays, then the offset and size of each
     records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers
     stride: u64
-    pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy that is on its way to them
+    pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy in flight to them
     shared_size: u64
     local: Pointer[u8]  # initcheck: of each byte of local memory whether it was written, thread by thread
     local_size: u64  # of all threads together
@@ -109,7 +109,7 @@ class Block(Record):
     unordered: Array[u32] = array(32)  # of each warp: code index + 1 of its last strong access that does not order
     came: Array[u32] = array(16, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
-    parts: Array[u32] = array(32, 16, align=64)  # of each warp 8 pairs: lanes that met without the others, and when
+    subsets: Array[u32] = array(32, 16, align=64)  # per warp 8 pairs: lanes that synchronized as a subset, and when
     bar_code: Array[u32] = array(32, align=64)  # of each warp: code index + 1 of the `.aligned` barrier it came to last
     whole_code: Array[u32] = array(32)  # the same, 0 unless that barrier was for all threads of the block
     expected: Array[u32] = array(16)  # of each barrier: the count it was given + 1, by which instruction and thread

@@ -1,7 +1,7 @@
 """initcheck: a thread uses a register that nothing has been written to.
 
-For each warp and each register that is followed there is a mask: the lanes that have a value in it. Which registers
-those are, and what counts as a use, is said in `program.register_flow`.
+For each warp and each register that is followed there is a mask: the lanes that have a value in it.
+`program.register_flow` defines which registers those are, and what counts as a use.
 """
 
 from __future__ import annotations

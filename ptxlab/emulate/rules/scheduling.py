@@ -1,14 +1,14 @@
 """The scheduler of the compiling engine: a worker runs CTAs, their warps in turn, until the grid is done.
 
     for each CTA (taken from a counter that all workers share):
-        give every warp that can run a turn: fast while it is converged, slow while it is diverged
-        open each barrier that every warp has come to
-        when nothing can run: the CTA has ended, or it waits for ever
+        run every warp that can run for a quantum: fast while it is converged, slow while it is diverged
+        complete each barrier that every warp has arrived at
+        when no warp can run: the CTA has ended, or it is in a deadlock
 
-All of its state lies in the context, so that `run_grid` can be called again where it left off: after the slow function
-has been compiled, which is done when a warp diverges for the first time, and after room for one more CTA has been made.
-A worker has one CTA at work, until that does not end by itself: then more are admitted and take turns, so that a block
-which waits for a later one gets to see it.
+All state lies in the context, so that `run_grid` can be called again where it stopped: after the slow function has been
+compiled, which is done when a warp diverges for the first time, and after memory for one more CTA has been allocated.
+A worker has one resident CTA as long as that ends by itself. When it does not, more CTAs become resident and take
+turns, so that a block which waits for a later one can end.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ from ptxlab.emulate.runtime.state import (
 )
 
 GO_ON, ANOTHER = 5, 6
-"""What a part of the scheduler says: the next part's turn; another CTA's turn."""
+"""Results of a step of the scheduler: the next step's turn; another CTA's turn."""
 PATIENCE = 16
-"""Quanta after which a worker whose CTA has not ended admits another one."""
+"""Quanta after which a worker whose CTA has not ended makes another one resident."""
 
 
 # -- what a program's own code does ------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def slow(context: Context, cta: Cta, warp: Warp) -> u32:
 
 @rule(external=True, symbol="clear.registers")
 def clear_registers(warp: Warp) -> None:
-    """Makes zero what may be read before it is written."""
+    """Zeroes the registers that may be read before they are written."""
     raise AssertionError("the function is known to compiled code only")
 
 
@@ -85,7 +85,7 @@ def clear_registers(warp: Warp) -> None:
 
 @rule(symbol="grid")
 def run_grid(context: Context) -> u32:
-    """Runs CTAs until there are none left, and says why it stops."""
+    """Runs CTAs until there are none left; returns why it stops."""
     while True:
         if context.cta.active == 0:
             if context.stop[0] != 0:
@@ -106,8 +106,8 @@ def run_grid(context: Context) -> u32:
 
 @rule
 def next_resident(context: Context) -> boolean:
-    """Another resident CTA's turn, if there is one at work. All sites forget what they know, since shared memory is
-    another's now."""
+    """The turn of another resident CTA, if there is one. Clears what all sites cache: the shared memory is another
+    now."""
     memcheck.forget(context)
     for tried in range(context.slot_count):
         slot = (context.slot + tried + 1) % context.slot_count
@@ -151,12 +151,12 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     """A warp of a CTA that begins."""
     for lane in range(32):
         warp.pc[lane] = context.entry
-        warp.meeting[lane] = 0
+        warp.sync_kind[lane] = 0
     warp.live = warp.first_live
     warp.wait = 0
     warp.mode = 0
     warp.fast_pc = context.entry
-    warp.met = 0
+    warp.synced = 0
     warp.ended = 0
     forget(warp.turns)
     warp.carry = 0
@@ -180,7 +180,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
 
 @rule
 def begin_round(context: Context, cta: Cta) -> None:
-    """Every warp is to have a turn; with a seed in another order than before."""
+    """A round of turns for all warps begins; with a seed, in a new order."""
     cta.position = 0
     if context.random != 0:
         for k in range(1, context.warps):
@@ -234,7 +234,7 @@ def take_turns(context: Context, cta: Cta) -> u32:
 
 @rule
 def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
-    """A warp has spent its quantum: is the launch to stop, has it used its budget, is it another CTA's turn?"""
+    """A warp has spent its quantum: must the launch stop, is its budget spent, is it another CTA's turn?"""
     used = context.quantum_size - context.quantum
     context.quantum = context.quantum_size
     context.clock += u64(used)
@@ -264,11 +264,11 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
 
 @rule
 def end_round(context: Context, cta: Cta) -> u32:
-    """After a round: opens barriers, and sees whether anything is left to run."""
+    """After a round: completes barriers, and finds whether any warp can still run."""
     alive: u32 = 0
     waiting: u32 = 0
     free: u32 = 0  # lanes that neither wait nor spin
-    used: u32 = 0  # barriers that somebody waits at, a bit for each
+    used: u32 = 0  # barriers at which lanes wait, a bit for each
     for k in range(context.warps):
         warp = warp_of(context, cta, k)
         if warp.live != 0:
@@ -312,7 +312,7 @@ def all_spin(context: Context, cta: Cta) -> boolean:
 
 @rule(inline=True)
 def close(cta: Cta, barrier: u32) -> None:
-    """Nobody has come to a barrier yet."""
+    """Resets a barrier: no lane has arrived."""
     cta.bar_count[barrier] = 0
     cta.bar_arrived[barrier] = 0
     cta.bar_yes[barrier] = 0
@@ -327,7 +327,7 @@ def waits_whole(warp: Warp, barrier: u32) -> boolean:
 
 @rule
 def try_to_open(context: Context, cta: Cta, barrier: u32, alive: u32) -> boolean:
-    """Opens a barrier if as many warps have come whole to it as it waits for: all that are alive, unless told."""
+    """Completes a barrier if as many whole warps have arrived as it waits for: all live ones, unless it has a count."""
     came: u32 = 0
     for k in range(context.warps):
         if waits_whole(warp_of(context, cta, k), barrier):
@@ -352,7 +352,7 @@ def try_to_open(context: Context, cta: Cta, barrier: u32, alive: u32) -> boolean
 
 @rule
 def tell_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, overfull: boolean) -> None:
-    """A barrier opens, for all warps that have not ended if `everyone`; more have come than it waits for if
+    """A barrier completes, for all warps that have not exited if `everyone`; more have arrived than it waits for if
     `overfull`."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
     began = local(u32, 32)

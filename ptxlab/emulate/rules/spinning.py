@@ -1,11 +1,11 @@
 """Waits for an mbarrier that can never end: found while they go on, by one rule for both engines.
 
-A wait *spins* when a thread whose wait fails can do nothing but wait again (`rules.spins`: on the way back to it are
-only branches on its answer and what computes with that). A block is stuck when each of its threads that could run spins
-on a phase that has not ended, the others waiting at barriers or having exited. Nothing can change then: threads that
-spin write no memory, no barrier opens, and no thread of another block reaches this block's shared memory. So this is
-never said of a kernel that would have gone on. A thread that polls global memory, counts its attempts or gives up after
-some time does not spin, and keeps its whole block from being called stuck.
+A wait *spins* when a thread whose wait fails can only wait again (`rules.spins`: on the way back to it are only
+branches on its result and computations with it). A block is stuck when each of its threads that could run spins on a
+phase that has not ended, and the others wait at barriers or have exited. Nothing can change then: threads that spin
+write no memory, no barrier completes, and no thread of another block reaches this block's shared memory. So a kernel
+that would have gone on is never reported. A thread that polls global memory, counts its attempts or gives up after some
+time does not spin, and while it runs its block is not stuck.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Spin = tuple[int, int, int, int]
 
 
 class Spins:
-    """The waits of one block that spin, for the stepping engine. can_run: the warps that have not ended, each with the
-    lanes that wait for nothing but their turn; shared: the region of the block's shared memory."""
+    """The waits of one block that spin, for the stepping engine. can_run: the warps that have not exited, each with the
+    lanes that wait only for their turn; shared: the region of the block's shared memory."""
 
     def __init__(self, can_run: Callable[[], Iterable[tuple[int, int]]], shared: Any) -> None:
         self.can_run, self.shared = can_run, shared
         self.waits: dict[int, Spin] = {}
 
     def word(self, at: int) -> int:
-        """What the mbarrier holds there."""
+        """The contents of the mbarrier there."""
         start = at - int(self.shared.base)
         return int(self.shared.data[start : start + 8].view(np.uint64)[0])
 

@@ -1,12 +1,12 @@
 """Which lanes of a diverged warp go next: one rule for both engines.
 
 Lanes at one program counter are a group. The group at the smallest program counter goes, and the order of the blocks
-lets lanes reconverge by that (see `ptxlab.emulate.program.reconvergence`). A warp must not stand still, though, while a
-lane spins for what another is to do, say for a lock: so rounds of loops are counted while the warp is diverged, and
-after `PATIENCE` of them a lane gets a turn that the rule has passed over. Turns go round the lanes. All is forgotten
-when the warp has reconverged.
+makes lanes reconverge by that (see `ptxlab.emulate.program.reconvergence`). But a lane may spin for what another has to
+do, say release a lock. So rounds of loops are counted while the warp is diverged, and after `PATIENCE` of them a lane
+that the rule has passed over gets a turn; turns go round the lanes. When the warp has reconverged, counts and turns
+start anew.
 
-The rule is asked at the end of each basic block and behind each instruction that lanes of a warp meet at.
+The rule is applied at the end of each basic block and behind each instruction that synchronizes lanes of a warp.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from ptxlab.emulate.runtime.state import Context, Turns, Warp
 PATIENCE = 4096
 """Loop rounds that lanes may make while others could go as well."""
 TURN = 64
-"""How often the rule is asked while a turn lasts."""
+"""How often the rule is applied while a turn lasts."""
 NOWHERE = 0xFFFFFFFF
 """Larger than any program counter."""
 
 
 @rule(inline=True)
 def smallest_goes(turns: Turns) -> boolean:
-    """Whether the lanes at the smallest program counter go, wherever others stand."""
+    """Whether the lanes at the smallest program counter go, whatever others wait for a turn."""
     return turns.left == 0 and turns.rounds < PATIENCE
 
 
 @rule
 def next_lane(turns: Turns, ready: u32, smallest: u32) -> u32:
-    """A lane of the group that goes now. `ready`: the lanes that can; `smallest`: those of them at the smallest program
-    counter."""
+    """A lane of the group that goes next. `ready`: the lanes that can run; `smallest`: those of them at the smallest
+    program counter."""
     if turns.left != 0:
         if ready >> turns.lane & 1 != 0:
             turns.left -= 1
@@ -75,18 +75,18 @@ def forget(turns: Turns) -> None:
 
 @rule(inline=True)
 def at_smallest(counters: lanes_u32, among: u32) -> u32:
-    """Those of some lanes that stand at the smallest of their program counters."""
+    """Which of some lanes are at the smallest of their program counters."""
     return bits(counters == least(select(lanes(among), counters, NOWHERE))) & among
 
 
 @rule(inline=True)
 def choose(warp: Warp, ready: u32) -> u32:
-    """The lanes of a diverged warp that go now, of those that are ready: not 0. Lanes that have met take what they are
-    given before anyone has a turn."""
+    """The lanes of a diverged warp that go next, of those that are ready: not 0. Lanes that have synchronized receive
+    their results before any lane has a turn."""
     counters = load_lanes(warp.pc)
     going: u32 = 0
-    if warp.met != 0:
-        going = at_smallest(counters, warp.met)
+    if warp.synced != 0:
+        going = at_smallest(counters, warp.synced)
     else:
         going = at_smallest(counters, ready)
         if not smallest_goes(warp.turns):
@@ -99,7 +99,7 @@ def choose(warp: Warp, ready: u32) -> u32:
 
 @rule
 def go_on(context: Context, warp: Warp) -> u32:
-    """The lanes of a diverged warp that go now; 0 if none is ready, or if the quantum is spent."""
+    """The lanes of a diverged warp that go next; 0 if none is ready, or if the quantum is spent."""
     ready = warp.live & ~warp.wait
     if ready == 0:
         return 0
@@ -109,7 +109,6 @@ def go_on(context: Context, warp: Warp) -> u32:
 
 @rule
 def count_ends(context: Context, warp: Warp) -> None:
-    """The last lanes of a warp have ended: it is counted for the ends of threads that lanes have left by and that it
-    has not come to."""
+    """The last lanes of a warp have exited: counts it for each `exit` or `ret` that lanes have left by in a branch."""
     for end in lanes_of(warp.ended):
         context.counts[context.exits[end]].warps += 1

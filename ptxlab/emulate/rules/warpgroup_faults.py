@@ -40,9 +40,7 @@ class Given:
 
 def given(code: Code) -> Given:
     """The operands of a product of `wgmma`."""
-    form = code.form
-    assert form is not None
-    named = dict(zip((s.name for s in form.op.operands if s.role != "dst"), code.sources, strict=True))
+    named = {name: source for name, (source, _) in code.named.items()}
 
     def number(name: str) -> int:
         found = named.get(name)
@@ -70,14 +68,12 @@ class Tile:
 
 def tile_a(code: Code, warp: int, mn_major: bool) -> Tile:
     """The 16 rows of A that are those of a warp."""
-    assert code.form is not None
     row = 16 * (warp % WARPS)
     return Tile(0, fragments.product(code.form).a.columns, row // 8, 2) if mn_major else Tile(row, 16, 0, 2)
 
 
 def tile_b(code: Code, mn_major: bool) -> Tile:
     """All of B."""
-    assert code.form is not None
     b = fragments.product(code.form).b
     bytes_along_k = b.rows * b.bits // 8
     return Tile(0, b.rows, 0, b.columns // 8) if mn_major else Tile(0, b.columns, 0, bytes_along_k // 16)
@@ -100,7 +96,6 @@ def outside(
 
 def no_warpgroup(program: Program, launch: Launch, code: Code, *, block: int, warp: int) -> DeviceFault:
     """The fault of a product in a warp that is not one of four."""
-    assert code.form is not None
     message = (
         f"{code.form.opcode} needs a warpgroup, four warps in a row of which the first is a multiple of 4; warp {warp} "
         f"is in none, since the block has {launch.warps} warp{'' if launch.warps == 1 else 's'}"

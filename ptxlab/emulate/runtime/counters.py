@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 class LineCounters:
     """One PTX line: `warps` and `threads` that executed it, `on_threads` whose guard held (`on_warps`: with any such).
 
-    divergent: executions of a branch that split the warp. requests: accesses to global or shared memory; `sectors` of
-    32 bytes of global memory and the `ideal_sectors` that would hold as many bytes; `wavefronts` of shared memory and
-    the `ideal_wavefronts` without bank conflicts. bytes: read and written by all threads, in any space. flops: see
-    `Counters`.
+    divergent: executions of a branch after which the warp diverged. requests: accesses to global or shared memory;
+    `sectors` of 32 bytes of global memory and the `ideal_sectors` that would hold as many bytes; `wavefronts` of shared
+    memory and the `ideal_wavefronts` without bank conflicts. bytes: read and written by all threads, in any space.
+    flops: see `Counters`.
     """
 
     opcode: str
@@ -116,7 +116,6 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
         row = {name: int(tally[code.index][name]) for name in TALLY.names or ()}
         if code.instruction is None or not row["warps"]:
             continue
-        assert code.form is not None
         opcode = code.instruction.opcode
         warps, threads = opcodes.get(opcode, (0, 0))
         opcodes[opcode] = warps + row["warps"], threads + row["threads"]

@@ -2,7 +2,7 @@
 
 One worker thread runs one CTA at a time. Its `Context` holds pointers and counters, the `Cta` what the CTA's warps
 share, and each `Warp` the program counters, masks and thread indices. Behind a `Warp` lie its registers: 32 lanes each,
-and beside them one scalar for those that are uniform while the warp is converged (see `ptxlab.emulate.jit.state`).
+and beside them one scalar for those that are uniform while the warp is converged (see `ptxlab.emulate.jit.registers`).
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class Context(Record, align=64):
     sites: Pointer[Site]
     site_count: u64
     counts: Pointer[Executions]  # of each basic block, that it has begun
-    rest: Pointer[Executions]  # of each instruction that lanes meet at, what follows in its block: more or less often
+    rest: Pointer[Executions]  # of each instruction that synchronizes lanes, the rest of its block: more or less often
     exits: Pointer[u32]  # the basic blocks that are ends of threads (`Program.exits`)
     quantum: i64  # what is left of it
     quantum_size: i64
@@ -240,7 +240,7 @@ class Warp(Record, align=64):
     mode: u32  # whether it has diverged
     fast_pc: u32
     turns: Turns
-    met: u32  # lanes that have met and have not yet taken what they are given
+    synced: u32  # lanes that have synchronized and have not yet taken what they are given
     ended: u32  # bits: ends of threads that lanes have left by and for which the warp has not been counted
     carry: u32
     spins: u32  # lanes whose wait for an mbarrier failed and that do nothing but wait again (see `rules.spinning`)
@@ -258,8 +258,8 @@ class Warp(Record, align=64):
     tid_x: Array[u32] = array(32, align=64)
     tid_y: Array[u32] = array(32, align=64)
     tid_z: Array[u32] = array(32, align=64)
-    # lanes of a diverged warp that meet to exchange data: what they bring (up to three operands), and what is ready
-    meeting: Array[u32] = array(32, align=64)
+    # lanes of a diverged warp at a `.sync` instruction: of which kind (0: at none), their operands, and what is ready
+    sync_kind: Array[u32] = array(32, align=64)
     members: Array[u32] = array(32, align=64)
     offered: Array[u64] = array(3, 32, align=64)
     given_members: Array[u32] = array(32, align=64)

@@ -256,18 +256,18 @@ class Access(Lanes):
 
     def place(
         self, code: Code, what: str, space: str, address: int, lane: int, size: int, align: int = 0,
-        *, together: bool = False,
+        *, fragment: bool = False,
     ) -> tuple[Region, int]:  # fmt: skip
         """Where one lane's access is: the region and the offset in it. align: if it is not `size`. together: it is an
         access of the whole warp, to memory that all lanes see."""
         verdict, where, index, offset = judge(
             self.machine.map, SPACES[space], address, size, align or size, what != "load"
         )  # fmt: skip
-        if verdict != FINE or (together and where == LOCAL):
+        if verdict != FINE or (fragment and where == LOCAL):
             raise access_fault(
                 self.machine.program, self.machine.launch, self.machine.memory, line=code.line, block=self.spaces.block,
                 thread=self.warp * LANES + lane, what=what, space=space, address=address, size=align or size,
-                together=together,
+                fragment=fragment,
             )  # fmt: skip
         return self._held(space, where, index), offset
 

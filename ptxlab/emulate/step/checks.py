@@ -18,7 +18,7 @@ from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_fl
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.instructions import aligned, may_come, meets, releases, strong, wide
+from ptxlab.emulate.rules.instructions import aligned, may_come, members_of, releases, strong, wide
 from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.rules.notes import noted, serial
@@ -123,15 +123,15 @@ class Checker:
         if code.properties.barrier:
             if self.sync:
                 look.append(self._at_barrier(code))
-        elif meets(code):
-            if self.sync and code.form is not None and code.form.op.kind != "warp":
-                look.append(self._at_meeting(code))
+        elif code.properties.converges:
+            if self.sync and code.form.op.kind != "warp":
+                look.append(self._at_sync(code))
             if self.race:
-                look.append(self._meets(code))
+                look.append(self._orders(code))
         elif releases(code) and self.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
-        if code.form is not None and code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
+        if code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
@@ -206,7 +206,7 @@ class Checker:
 
     def _at_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
         sources = [s for s in code.sources if s is not None]
-        if code.form is not None and code.form.red:
+        if code.form.red:
             sources = sources[:-1]
         numbers = [self.translator.read(s, "u32", code) for s in sources]
         whole, behind = aligned(code), 2 * self.translator.following[code.index]
@@ -245,31 +245,28 @@ class Checker:
         if self.race:
             races.arrived(block.check.record, warp.warp, barrier)
 
-    def _meets(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        """Lanes of a warp come to an instruction that they meet at: who is ordered by it."""
-        form = code.form
-        assert form is not None
-        names = [s.name for s in form.op.operands if s.role != "dst"]
-        given = code.sources[names.index("membermask")] if "membermask" in names else None
-        if given is None or form.op.kind == "warp":
-            return lambda w, mask: races.together(w.spaces.check.record, w.warp)
+    def _orders(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        """Lanes of a warp come to an instruction that synchronizes them: whom does it order?"""
+        given = members_of(code)
+        if given is None or code.form.op.kind == "warp":
+            return lambda w, mask: races.sync_warp(w.spaces.check.record, w.warp)
         members = self.translator.read(given, "b32", code)
 
         def look(w: Warp, mask: np.ndarray) -> None:
             named = np.broadcast_to(members(w), LANES)
-            races.meet(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
+            races.sync_lanes(w.spaces.check.record, w.warp, mask_bits(w.live), mask_bits(mask), named)
 
         return look
 
-    def _at_meeting(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        """Lanes of a diverged warp are asked when they have met: until then others may end."""
+    def _at_sync(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        """Of a diverged warp the member masks are checked when all lanes have arrived: until then others may exit."""
         members = self.translator.members(code)
-        if code.form is not None and code.form.warp:
+        if code.form.warp:
             members = self.translator.read(code.sources[0], "b32", code)
         assert members is not None
         shuffle = self._at_shuffle(code) if code.action is Action.SHUFFLE else None
 
-        def met(w: Warp, mask: np.ndarray) -> None:
+        def synced(w: Warp, mask: np.ndarray) -> None:
             self.begin()
             named, lanes = np.broadcast_to(members(w), LANES), mask_bits(mask)
             threads = min(LANES, self.launch.threads - LANES * w.warp)
@@ -279,15 +276,14 @@ class Checker:
                 shuffle(w, lanes, named)
 
         def look(w: Warp, mask: np.ndarray) -> None:
-            if not w.apart:
-                met(w, mask)
+            if not w.diverged:
+                synced(w, mask)
 
-        self.translator.met[code.index] = met
+        self.translator.synced[code.index] = synced
         return look
 
     def _at_shuffle(self, code: Code) -> Callable[[Warp, int, np.ndarray], None]:
         form = code.form
-        assert form is not None
         by, clamp = (self.translator.read(code.sources[k], code.source_types[k], code) for k in (1, 2))
         asked = len(code.dests) > 1 and code.dests[1] is not None
         mode = lane_masks.MODES[str(form.mode)]
@@ -308,7 +304,7 @@ def _flags(code: Code) -> int:
 
 
 def _standing(w: Warp, code: Code) -> tuple[Pointer[int], int, int]:
-    """Of a warp that is apart: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
+    """Of a diverged warp: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
     block, and those of them that wait at this instruction."""
     pcs, waiting, here = np.zeros(LANES, np.uint32), 0, 0
     for part in w.others:

@@ -35,10 +35,8 @@ class _Copy:
     """One `cp.async`."""
 
     def __init__(self, t: Translator, code: Code) -> None:
-        assert code.form is not None
         self.code, self.size = code, copy_size(code)
-        names = [s.name for s in code.form.op.operands if s.role != "dst"]
-        reads = dict(zip(names, t.readers(code), strict=True))
+        reads = t.named(code)
         self.to: Callable[[Warp], Any] = reads["a"]
         self.source: Callable[[Warp], Any] = reads["b"]
         self.wanted: Callable[[Warp], Any] = reads["src_size"]

@@ -1,7 +1,7 @@
-"""Branches, calls, barriers and what makes lanes wait for each other, for the stepping engine.
+"""Branches, calls, barriers and `.sync` instructions, for the stepping engine.
 
-Each function here gives a step as `ptxlab.emulate.step.translate` wants it. A guard on one of these parts the lanes:
-those it holds for do what the instruction says, the others go on behind it.
+Each function here returns a step as `ptxlab.emulate.step.translate` expects it. A guard makes the warp diverge: lanes
+whose predicate holds execute the instruction, the others continue behind it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Code, Literal, Reg
 from ptxlab.emulate.rules.faults import fault, unsupported
-from ptxlab.emulate.step.warp import GONE, NONE, Part, Wait, Warp
+from ptxlab.emulate.step.warp import GONE, NONE, LaneGroup, Wait, Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
 
@@ -25,19 +25,18 @@ if TYPE_CHECKING:
 
 def translate(t: Translator, code: Code) -> Step:
     """The step of a branch, call, return, barrier or trap. Raises `UnsupportedInstruction` for any other instruction
-    that the engine would have to run by itself."""
-    assert code.form is not None
+    without semantics in the table."""
     if code.action is Action.WARP_BARRIER:
         return converging(t, code, [], lambda w, value: None, t.read(code.sources[0], "b32", code))
     make = _MAKERS.get(code.action)
     if make is None:
         raise unsupported(t.program, code)
     act = _ended(t, code) if code.leaves >= 0 else make(t, code)
-    return act if code.guard is None else parted(act, t.following[code.index], *code.guard)
+    return act if code.guard is None else diverging(act, t.following[code.index], *code.guard)
 
 
-def parted(act: Step, following: int, predicate: int, negated: bool) -> Step:
-    """`@p`: lanes that it holds for act, the others go on at `following`."""
+def diverging(act: Step, following: int, predicate: int, negated: bool) -> Step:
+    """`@p`: lanes whose predicate holds act, the others continue at `following`."""
 
     def run(w: Warp) -> int | None:
         p = w.regs[predicate]
@@ -62,7 +61,7 @@ def _branch(t: Translator, code: Code) -> Step:
         return lambda w: target
 
     def back(w: Warp) -> int | None:
-        if w.apart:
+        if w.diverged:
             w.turns.rounds += rounds
         return target
 
@@ -70,13 +69,13 @@ def _branch(t: Translator, code: Code) -> Step:
 
 
 def _ended(t: Translator, code: Code) -> Step:
-    """A branch to where threads only end: they end here."""
+    """A branch to a block that only ends the thread: its lanes exit at the branch."""
     end = t.program.blocks[code.target].first
     return lambda w: w.leave_by_branch(end)
 
 
 def _scatter(w: Warp, places: Value) -> int:
-    """Each running lane goes on at its own place (an array of program counters)."""
+    """Each running lane continues at its own program counter."""
     wanted = np.unique(places[w.mask])
     for pc in wanted[1:].tolist():
         w.leave(w.mask & (places == pc), pc)
@@ -125,7 +124,6 @@ def _return(t: Translator, code: Code) -> Step:
 
 
 def _trap(t: Translator, code: Code) -> Step:
-    assert code.form is not None
     message = code.reason or f"the kernel executed {code.form.op.name}"
 
     def run(w: Warp) -> int | None:
@@ -146,9 +144,8 @@ def _fault(w: Warp, code: Code, kind: str, message: str, lane: int) -> Exception
 
 
 def _barrier(t: Translator, code: Code) -> Step:
-    """`bar.sync a, b`, `.arrive` and `.red`: the lanes stop, and `ptxlab.emulate.step.schedule` lets them go."""
+    """`bar.sync a, b`, `.arrive` and `.red`: the lanes wait until `ptxlab.emulate.step.schedule` releases them."""
     form = code.form
-    assert form is not None
     sources = [s for s in code.sources if s is not None]
     predicate: Read | None = None
     if form.red:
@@ -197,93 +194,89 @@ _MAKERS: dict[Action, Callable[[Translator, Code], Step]] = {
 
 
 def converging(t: Translator, code: Code, readers: list[Read], write: Write, members: Read) -> Step:
-    """A `.sync` instruction with a member mask: all live lanes it names take part, wherever they come from. Those that
-    come to another instruction of the same opcode bring their own operands, and get the result in their own
-    registers."""
+    """A `.sync` instruction with a member mask: all live lanes that it names take part. Lanes may arrive at different
+    instructions with the same opcode; each brings its own operands and gets the result in its own registers."""
     form = code.form
-    assert form is not None
     sem, following = form.op.sem, t.following[code.index]
     t.exchanges[code.index] = (readers, write)
 
-    def meet(w: Warp, part: Part) -> None:
-        wait = part.wait
+    def release(w: Warp, group: LaneGroup) -> None:
+        wait = group.wait
         assert wait is not None
         assert wait.members is not None
-        parts = [part, *_named(w, part, wait.members)]
-        if (wait.members & w.live & ~_union(parts)).any():
+        groups = [group, *_named(w, group, wait.members)]
+        if (wait.members & w.live & ~_union(groups)).any():
             return
-        for pc in sorted({each.pc for each in parts} & t.met.keys()):
-            t.met[pc](w, _union([each for each in parts if each.pc == pc]))
+        for pc in sorted({each.pc for each in groups} & t.synced.keys()):
+            t.synced[pc](w, _union([each for each in groups if each.pc == pc]))
         if sem is not None:
-            _exchange(w, sem, form, parts, t.exchanges)
-        for each in parts:
+            _exchange(w, sem, form, groups, t.exchanges)
+        for each in groups:
             each.pc, each.wait = t.following[each.pc], None
 
     def run(w: Warp) -> int | None:
-        if not w.apart:
+        if not w.diverged:
             if sem is not None:
                 write(w, sem(w, form, *[read(w) for read in readers]))
             return following
         named, came = members(w), []
-        for word in np.unique(named[w.mask]):  # several groups of lanes may have come here together
+        for word in np.unique(named[w.mask]):  # lanes of one group may name different member masks
             bits = (np.uint32(word) >> w.lane_id() & np.uint32(1)).astype(DTYPE["i1"])
-            came.append(Part(code.index, w.mask & (named == word), Wait(code, members=bits, meet=meet)))
+            came.append(LaneGroup(code.index, w.mask & (named == word), Wait(code, members=bits, release=release)))
         w.others += came
-        for part in came:
-            meet(w, part)
+        for group in came:
+            release(w, group)
         return GONE
 
-    return run if code.guard is None else parted(run, following, *code.guard)
+    return run if code.guard is None else diverging(run, following, *code.guard)
 
 
-def _named(w: Warp, part: Part, members: np.ndarray) -> list[Part]:
-    """The lanes among `members` that wait at an instruction of the same opcode; a part in which others wait as well is
-    cut in two."""
+def _named(w: Warp, group: LaneGroup, members: np.ndarray) -> list[LaneGroup]:
+    """The groups of lanes among `members` that wait at an instruction of the same opcode. A group with other lanes in
+    it is split."""
     found = []
     for other in list(w.others):
         wait = other.wait
-        if other is part or wait is None or wait.members is None or _opcode(wait) != _opcode(part.wait):
+        if other is group or wait is None or wait.members is None or _opcode(wait) != _opcode(group.wait):
             continue
         inside = other.mask & members
         if inside.any():
             if (inside != other.mask).any():
-                w.others.append(Part(other.pc, other.mask & ~members, wait))
+                w.others.append(LaneGroup(other.pc, other.mask & ~members, wait))
                 other.mask = inside
             found.append(other)
     return found
 
 
 def _opcode(wait: Wait | None) -> str:
-    return wait.code.form.opcode if wait is not None and wait.code.form is not None else ""
+    return wait.code.form.opcode if wait is not None else ""
 
 
-def _union(parts: list[Part]) -> np.ndarray:
+def _union(groups: list[LaneGroup]) -> np.ndarray:
     mask = np.zeros(LANES, np.bool_)
-    for part in parts:
-        mask |= part.mask
+    for group in groups:
+        mask |= group.mask
     return mask
 
 
-def _exchange(w: Warp, sem: Any, form: Form, parts: list[Part], exchanges: dict[int, Any]) -> None:
-    """One exchange of data between lanes that may stand at different instructions."""
-    values = [read(w) for read in exchanges[parts[0].pc][0]]
-    for part in parts[1:]:
-        for k, read in enumerate(exchanges[part.pc][0]):
+def _exchange(w: Warp, sem: Any, form: Form, groups: list[LaneGroup], exchanges: dict[int, Any]) -> None:
+    """One exchange of data between lanes that may be at different instructions."""
+    values = [read(w) for read in exchanges[groups[0].pc][0]]
+    for group in groups[1:]:
+        for k, read in enumerate(exchanges[group.pc][0]):
             if isinstance(values[k], np.ndarray):
-                values[k] = np.where(part.mask, read(w), values[k])
+                values[k] = np.where(group.mask, read(w), values[k])
     own = w.mask
-    w.run_lanes(_union(parts))
+    w.run_lanes(_union(groups))
     result = sem(w, form, *values)
-    for part in parts:
-        w.run_lanes(part.mask)
-        exchanges[part.pc][1](w, result)
+    for group in groups:
+        w.run_lanes(group.mask)
+        exchanges[group.pc][1](w, result)
     w.run_lanes(own)
 
 
 def waiting_for(wait: Wait) -> str:
-    """What a part waits for, in words."""
-    opcode = wait.code.form.opcode if wait.code.form is not None else wait.code.name
-    together = wait.code.form is not None and wait.code.form.op.kind == "warp"
-    what = "the other lanes of its warp" if together else "the lanes of its mask"
+    """What a group waits for, in words."""
+    what = "the other lanes of its warp" if wait.code.form.op.kind == "warp" else "the lanes of its mask"
     what = f"barrier {wait.barrier}" if wait.members is None else what
-    return f"{what} ({opcode}, line {wait.code.line})"
+    return f"{what} ({wait.code.form.opcode}, line {wait.code.line})"

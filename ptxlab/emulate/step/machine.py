@@ -1,6 +1,6 @@
 """The stepping engine: runs a kernel one warp-instruction at a time, everything observable. The living definition.
 
-Reading order: `lanes` (arithmetic on 32 lanes), `access` (memory), `warp` (registers, and lanes that part and meet),
+Reading order: `lanes` (arithmetic on 32 lanes), `access` (memory), `warp` (registers, divergence and reconvergence),
 `translate` (an instruction as a Python function), `flow` (branches, calls, barriers), `schedule` (a block's warps).
 This file is the loop that drives them.
 """
@@ -160,7 +160,7 @@ class Machine:
                 before = pc
                 jump = steps[pc](w)
                 pc = following[pc] if jump is None else jump
-                if w.apart and turning[before]:
+                if w.diverged and turning[before]:
                     pc = w.choose(pc)
                 if pc == GONE:
                     w.stopped = True

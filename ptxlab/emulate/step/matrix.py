@@ -30,9 +30,9 @@ from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Region, Touch
-from ptxlab.emulate.step.flow import parted
+from ptxlab.emulate.step.flow import diverging
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
-from ptxlab.emulate.step.warp import GONE, Part, Wait, Warp
+from ptxlab.emulate.step.warp import GONE, LaneGroup, Wait, Warp
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
@@ -52,22 +52,20 @@ Maker = Callable[["Translator", Code, dict[str, Elements]], Callable[[Warp], Non
 def translate(t: Translator, code: Code, make: Maker | None = None) -> Step:
     """The step of an instruction of kind "warp"; `make` makes what all 32 lanes do, if not this module. Raises
     `PtxError` where an operand has the wrong registers."""
-    form = code.form
-    assert form is not None
     held = elements(t.program, code)
     act = (make or _MAKERS[code.action])(t, code, held)
-    step = _together(t, code, act)
+    step = _converged(t, code, act)
     return step if code.guard is None else _guarded(t, code, step)
 
 
 # -- all lanes of the warp ---------------------------------------------------------------------------------------------
 
 
-def _together(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
-    """Lanes wait here until all that live have come; then the instruction runs once, for all 32."""
+def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
+    """Lanes wait here until all live lanes have arrived; then the instruction runs once, for all 32."""
 
-    def meet(w: Warp, part: Part) -> None:
-        same = [p for p in w.others if p.pc == code.index and p.wait is not None]
+    def release(w: Warp, group: LaneGroup) -> None:
+        same = [g for g in w.others if g.pc == code.index and g.wait is not None]
         mask = _union(same)
         if (w.live & ~mask).any():
             return
@@ -84,26 +82,26 @@ def _together(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
         act(w)
 
     def run(w: Warp) -> int | None:
-        if not w.apart:
+        if not w.diverged:
             everybody(w, w.mask)
             return None
-        part = Part(code.index, w.mask, Wait(code, members=_EVERYONE, meet=meet))
-        w.others.append(part)
-        meet(w, part)
+        group = LaneGroup(code.index, w.mask, Wait(code, members=_EVERYONE, release=release))
+        w.others.append(group)
+        release(w, group)
         return GONE
 
     return run
 
 
-def _union(parts: list[Part]) -> np.ndarray:
-    return functools.reduce(np.logical_or, (p.mask for p in parts), np.zeros(LANES, np.bool_))
+def _union(groups: list[LaneGroup]) -> np.ndarray:
+    return functools.reduce(np.logical_or, (g.mask for g in groups), np.zeros(LANES, np.bool_))
 
 
 def _guarded(t: Translator, code: Code, step: Step) -> Step:
-    """The guard must be the same in all lanes that come here together."""
+    """The guard must be the same in all active lanes."""
     assert code.guard is not None
     predicate, negated = code.guard
-    behind = parted(step, t.following[code.index], predicate, negated)
+    behind = diverging(step, t.following[code.index], predicate, negated)
 
     def run(w: Warp) -> int | None:
         held = w.mask & (~w.regs[predicate] if negated else w.regs[predicate])
@@ -210,7 +208,6 @@ def encode(type: str, values: np.ndarray) -> np.ndarray:
 
 def _multiply(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     form = code.form
-    assert form is not None
     p, packed = fragments.product(form), metadata(t.program, code)
     reads = {name: reader(t, held[name], f) for name, f in fragments.operands(form).items() if name != "d"}
     write = writer(t, held["d"], p.d)
@@ -271,7 +268,6 @@ def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], 
 
 
 def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    assert code.form is not None
     f = fragments.operands(code.form)["d"]
     find, write = _rows(t, code, f.rows, "load"), writer(t, held["d"], f)
 
@@ -283,7 +279,6 @@ def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 
 
 def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    assert code.form is not None
     f = fragments.operands(code.form)["b"]
     find, read = _rows(t, code, f.rows, "store"), reader(t, held["b"], f)
 
@@ -299,13 +294,11 @@ def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 
 def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     form = code.form
-    assert form is not None
     ((name, f),) = fragments.operands(form).items()
     what, layout = "store" if name == "b" else "load", str(form.layout)
     lines, along = (f.rows, f.columns) if layout == "row" else (f.columns, f.rows)
-    sources = dict(zip((s.name for s in form.op.operands if s.role != "dst"), code.sources, strict=True))
-    address: Read = t.read(sources["a"], "addr", code)
-    stride: Read = t.read(sources["stride"], "u32", code)
+    address: Read = t.read(code.named["a"][0], "addr", code)
+    stride: Read = t.read(code.named["stride"][0], "u32", code)
     each, dtype = types.width(form.type), DTYPE[f"i{f.bits}"]
     read = reader(t, held["b"], f) if what == "store" else None
     write = writer(t, held["d"], f) if what == "load" else None
@@ -330,7 +323,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
             if region.holds(offsets, pieces[0].size):
                 return [(region, offset) for offset in offsets.tolist()]
         found = zip(at, pieces, strict=True)
-        return [w.place(code, what, space, a, p.lane, p.size, together=True) for a, p in found]
+        return [w.place(code, what, space, a, p.lane, p.size, fragment=True) for a, p in found]
 
     def load(w: Warp) -> None:
         assert write is not None

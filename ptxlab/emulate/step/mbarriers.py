@@ -26,18 +26,13 @@ if TYPE_CHECKING:
 
 def refused(program: Program, launch: Launch, code: Code, *, which: int, block: int, thread: int) -> DeviceFault:
     """The fault of an operation that cannot be done."""
-    assert code.form is not None
     message = f"{code.form.opcode}: {mbarrier.Problem(which).words}"
     return fault(program, launch, "trap", message, line=code.line, block=block, thread=thread)
 
 
 def translate(t: Translator, code: Code) -> Step:
     """The step of an mbarrier instruction."""
-    form, what = code.form, operation(code)
-    assert form is not None
-    names = [s.name for s in form.op.operands if s.role != "dst"]
-    reads = dict(zip(names, t.readers(code), strict=True))
-    write = t.write(code)
+    what, reads, write = operation(code), t.named(code), t.write(code)
 
     def amount(w: Warp, given: int | str) -> np.ndarray:
         if isinstance(given, int):

@@ -22,7 +22,7 @@ from ptxlab.emulate.step.block_checks import BlockChecks
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.flow import waiting_for
 from ptxlab.emulate.step.lanes import mask_bits
-from ptxlab.emulate.step.warp import RUNS, STUCK, Part, Warp
+from ptxlab.emulate.step.warp import RUNS, STUCK, LaneGroup, Warp
 from ptxlab.errors import DeviceFault
 
 if TYPE_CHECKING:
@@ -87,9 +87,9 @@ class BlockRun:
         """The warps that have not ended, each with a mask of the lanes that wait for nothing but their turn."""
         for w in self.running:
             mask = w.live
-            for part in w.others:
-                if part.wait is not None:
-                    mask = mask & ~part.mask
+            for group in w.others:
+                if group.wait is not None:
+                    mask = mask & ~group.mask
             yield w.warp, mask_bits(mask)
 
     # -- barriers ------------------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class BlockRun:
         """If the warp has come to a stop: whether it has arrived at a barrier, or can never go on."""
         if not warp.stopped:
             return
-        waits = [part.wait for part in warp.others if part.wait is not None]
+        waits = [group.wait for group in warp.others if group.wait is not None]
         barriers = {wait.barrier for wait in waits}
         if len(barriers) != 1 or -1 in barriers:
             warp.arrived = STUCK
@@ -121,7 +121,7 @@ class BlockRun:
             wanted = self.expected[barrier] or LANES * len(self.running)
             if self.pending[barrier] < wanted:
                 continue
-            result = _reduced([part for warp in warps for part in warp.others])
+            result = _reduced([group for warp in warps for group in warp.others])
             if self.check is not None:
                 self.machine.checker.opened(self, barrier, warps, overfull=self.pending[barrier] > wanted)
             del self.arrived[barrier], self.pending[barrier]
@@ -130,11 +130,11 @@ class BlockRun:
 
     def _release(self, warp: Warp, result: tuple[int, bool, bool] | None) -> None:
         warp.arrived = RUNS
-        for part in warp.others:
-            wait = part.wait
+        for group in warp.others:
+            wait = group.wait
             if wait is not None and wait.finish is not None and result is not None:
-                wait.finish(warp, part.mask, *result)
-            part.wait = None
+                wait.finish(warp, group.mask, *result)
+            group.wait = None
         warp.resume()
 
     # -- when nothing moves --------------------------------------------------------------------------------------------
@@ -155,11 +155,11 @@ class BlockRun:
                     place = f"({code.form.opcode}, line {code.line})"
                     lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} {place}")
                     first = first or (code, warp, mask)
-            for part in sorted((p for p in warp.others if p.wait is not None or not spinning), key=lambda p: p.pc):
-                what = waiting_for(part.wait) if part.wait is not None else "its turn"
-                lines.append(f"warp {warp.warp}, {lanes_in_words(part.mask)}: waits for {what}")
-                if first is None and part.wait is not None:
-                    first = part.wait.code, warp, part.mask
+            for group in sorted((g for g in warp.others if g.wait is not None or not spinning), key=lambda g: g.pc):
+                what = waiting_for(group.wait) if group.wait is not None else "its turn"
+                lines.append(f"warp {warp.warp}, {lanes_in_words(group.mask)}: waits for {what}")
+                if first is None and group.wait is not None:
+                    first = group.wait.code, warp, group.mask
         assert first is not None
         code, warp, mask = first
         message = "no thread of the block can go on"
@@ -177,9 +177,9 @@ class BlockRun:
                 yield wait
 
 
-def _reduced(parts: list[Part]) -> tuple[int, bool, bool] | None:
+def _reduced(groups: list[LaneGroup]) -> tuple[int, bool, bool] | None:
     """How many threads brought a true predicate to a `bar.red`, whether all did, whether any did."""
-    given = [(p.wait.predicate, p.mask) for p in parts if p.wait is not None and p.wait.predicate is not None]
+    given = [(g.wait.predicate, g.mask) for g in groups if g.wait is not None and g.wait.predicate is not None]
     if not given:
         return None
     count = sum(int(np.count_nonzero(predicate)) for predicate, _ in given)

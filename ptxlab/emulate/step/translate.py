@@ -18,7 +18,6 @@ import numpy as np
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
 from ptxlab.emulate.rules.faults import unsupported
-from ptxlab.emulate.rules.instructions import meets
 from ptxlab.emulate.step import copies, flow, matrix, mbarriers, warpgroups
 from ptxlab.emulate.step.access import Site
 from ptxlab.emulate.step.lanes import SIGNED, constant
@@ -50,7 +49,7 @@ class Translator:
         self.program = program
         self.constants: list[Value] = []
         self.exchanges: dict[int, tuple[list[Read], Write]] = {}
-        self.met: dict[int, Callable[[Warp, np.ndarray], None]] = {}  # what checks ask of lanes that have met somewhere
+        self.synced: dict[int, Callable[[Warp, np.ndarray], None]] = {}  # checks of lanes that have synchronized
         self.products: dict[int, Callable[[Warp, int, int, bool], None]] = {}  # what computes each product of wgmma
         self._known: dict[tuple[str, Any], int] = {}
         self.following = [k + 1 for k in range(len(program.codes))]
@@ -63,13 +62,13 @@ class Translator:
         return Translated(steps, self.following, self.constants)
 
     def turning(self) -> list[bool]:
-        """For each instruction whether other lanes may go next behind it, if the warp is apart."""
+        """For each instruction whether a diverged warp may change to another group of lanes behind it."""
         last = {block.last - 1 for block in self.program.blocks}
-        return [code.index in last or meets(code) for code in self.program.codes]
+        return [code.index in last or code.properties.converges for code in self.program.codes]
 
     def step(self, code: Code) -> Step:
         """The function of one instruction."""
-        if code.form is None:
+        if code.copy is not None:
             step = _copy(code)
         elif code.action is Action.TAKE_REDUCED:  # the barrier itself has written its result
             step = _nothing
@@ -92,7 +91,6 @@ class Translator:
     def _computed(self, code: Code) -> Step:
         """An instruction with semantics in the table."""
         form = code.form
-        assert form is not None
         sem, readers, write = form.op.sem, self.readers(code), self.write(code)
         if any(isinstance(s, Mem) for s in code.sources):
             return _memory(sem, form, readers, write, Site(code, form), form.properties.polls)
@@ -102,18 +100,18 @@ class Translator:
             return _DIRECT[len(direct)](sem, form, dest, *direct)
         return _general(sem, form, readers, write)
 
+    def named(self, code: Code) -> dict[str, Read]:
+        """A function for each source operand, by its name in the table."""
+        return {name: self.read(source, type_, code) for name, (source, type_) in code.named.items()}
+
     def readers(self, code: Code) -> list[Read]:
         """A function for each source operand."""
         return [self.read(s, t, code) for s, t in zip(code.sources, code.source_types, strict=True)]
 
     def members(self, code: Code) -> Read | None:
         """Reads the member mask of a `.sync` instruction that exchanges data between lanes."""
-        assert code.form is not None
-        specs = [spec for spec in code.form.op.operands if spec.role != "dst"]
-        for spec, source, type_ in zip(specs, code.sources, code.source_types, strict=False):
-            if spec.name == "membermask" and source is not None:
-                return self.read(source, type_, code)
-        return None
+        source, type_ = code.named.get("membermask", (None, ""))
+        return None if source is None else self.read(source, type_, code)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -152,7 +150,6 @@ class Translator:
             number = int(source.value)
             return lambda w: number
         if type_ == "vec":
-            assert code.form is not None
             type_ = code.form.type
         direct = self._direct(source, type_)
         if direct is not None:
@@ -187,7 +184,6 @@ class Translator:
 
     def element_type(self, type_: str, count: int, code: Code) -> str:
         """The type of one of `count` elements of an operand: `.v4.f32` holds f32, `{a, b}` of a b64 holds b32."""
-        assert code.form is not None
         if code.form.op.kind == "warp" or type_ == "any":
             return "any"
         if type_ == "vec" or code.form.vec:
@@ -213,7 +209,7 @@ class Translator:
             return None
         index, type_ = code.dests[0].index, code.dest_types[0]
         if type_ == "vec":
-            type_ = code.form.type if code.form is not None else ""
+            type_ = code.form.type
         return index if type_ == "any" or self.program.registers[index].lane == types.lane(type_) else None
 
     def write(self, code: Code) -> Write:
@@ -247,7 +243,6 @@ class Translator:
         assert isinstance(dest, Reg)
         index, lane = dest.index, self.program.registers[dest.index].lane
         if type_ == "vec":
-            assert code.form is not None
             type_ = code.form.type
         change = None
         if type_ != "any" and types.lane(type_) != lane:

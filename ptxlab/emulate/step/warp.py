@@ -1,8 +1,8 @@
-"""One warp of the stepping engine: 32 lanes, their registers, and the groups they fall into when branches part them.
+"""One warp of the stepping engine: 32 lanes, their registers, and the groups into which a diverged warp falls.
 
-Lanes that stand at the same place form a part. One part runs; the others wait for their turn, or for something else: a
-barrier of the block, or the lanes named in the member mask of a `.sync` instruction. Whose turn it is, at the end of
-each basic block and behind each instruction that lanes meet at, `ptxlab.emulate.rules.turns` says.
+Lanes at the same program counter form a group. One group runs; the others wait for their turn, for a barrier of the
+block, or for the lanes named in the member mask of a `.sync` instruction. `ptxlab.emulate.rules.turns` chooses the next
+group, at the end of each basic block and behind each instruction that synchronizes lanes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Code
 
 GONE = -1
-"""Instead of a program counter: the part that ran has ended, or waits."""
+"""Instead of a program counter: the group that ran has exited, or waits."""
 
 RUNS, STUCK = -1, -2
 """Instead of the barrier that a warp has arrived at: it can run; it waits and nothing can end that."""
@@ -44,11 +44,11 @@ NONE, ALL = bytes(LANES), b"\x01" * LANES
 
 @dataclass(slots=True, eq=False)
 class Wait:
-    """What a part waits for: barrier `barrier` of the block (-1: the lanes `members` of its own warp).
+    """What a group waits for: barrier `barrier` of the block (-1: the lanes `members` of its own warp).
 
-    count: threads the barrier wants, 0 for all of the block. stays: false for `bar.arrive`, which goes on once its warp
-    has come. meet(warp, part): lets the part go on if all lanes that it waits for are there. finish(warp, mask, count,
-    all, any): writes the result of a reduction over `predicate`.
+    count: threads the barrier expects, 0 for all of the block. stays: false for `bar.arrive`, which goes on once its
+    warp has arrived. release(warp, group): lets the group go on if all lanes that it waits for have arrived.
+    finish(warp, mask, count, all, any): writes the result of a reduction over `predicate`.
     """
 
     code: Code
@@ -57,12 +57,12 @@ class Wait:
     stays: bool = True
     members: np.ndarray | None = None
     predicate: np.ndarray | None = None
-    meet: Callable[[Warp, Part], None] | None = None
+    release: Callable[[Warp, LaneGroup], None] | None = None
     finish: Callable[[Warp, np.ndarray, int, bool, bool], None] | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class LaneGroup:
     """Lanes at one program counter, and what they wait for."""
 
     pc: int
@@ -70,19 +70,19 @@ class Part:
     wait: Wait | None = None
 
 
-def _bits(parts: list[Part]) -> int:
-    """The lanes of some parts, as bits."""
-    return sum(mask_bits(part.mask) for part in parts)
+def _bits(groups: list[LaneGroup]) -> int:
+    """The lanes of these groups, as bits."""
+    return sum(mask_bits(group.mask) for group in groups)
 
 
 class Warp(Access):
-    """The Machine that instruction semantics run on. `mask` are the lanes that execute now; `live` have not exited.
+    """The Machine that instruction semantics run on. `mask` is the active mask; lanes in `live` have not exited.
 
-    regs: one array a register, then the program's constants. An array in it is never written into, only replaced. pc:
-    where the running part goes on. others: the parts that do not run. turns: who goes next. left: the ends of threads
-    (code indices) that lanes have come to by a branch, and that the warp is not counted for yet. lanes: how many lanes
-    run. polled: since the warp last had its turn in the block it has read what others may change. arrived: the barrier
-    at which the whole warp waits. in_flight, executed: its products of wgmma. stopped: no part can run.
+    regs: one array per register, then the program's constants. Arrays are replaced, never written into. pc: where the
+    running group continues. others: the groups that do not run. turns: who goes next. left: code indices of `exit` and
+    `ret` instructions that lanes have left by in a branch, without a count for the warp yet. lanes: how many lanes run.
+    polled: whether the warp has read, since its last turn in the block, what other threads may change. arrived: the
+    barrier at which the whole warp waits. in_flight, executed: its products of wgmma. stopped: no group can run.
     """
 
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
@@ -94,8 +94,8 @@ class Warp(Access):
         self.live: np.ndarray = np.arange(first, first + LANES) < launch.threads
         self.block_index = block_index
         self.pc = self.machine.start
-        self.others: list[Part] = []
-        self.apart = False
+        self.others: list[LaneGroup] = []
+        self.diverged = False
         self.turns = Turns.new()
         self.left: set[int] = set()
         self.polled = False
@@ -109,7 +109,7 @@ class Warp(Access):
     # -- lanes ---------------------------------------------------------------------------------------------------------
 
     def run_lanes(self, mask: np.ndarray) -> None:
-        """Makes these the lanes that run."""
+        """Sets the active mask."""
         self.mask, self.bits = mask, mask.tobytes()
         self.full, self.lanes = self.bits == ALL, self.bits.count(1)
 
@@ -119,32 +119,32 @@ class Warp(Access):
         return not self.live.any()
 
     def leave(self, mask: np.ndarray, pc: int) -> None:
-        """These lanes part from the running ones and go on at `pc` when it is their turn."""
-        self.others.append(Part(pc, mask))
-        self.apart = True
+        """These lanes diverge from the running ones: they continue at `pc` when it is their turn."""
+        self.others.append(LaneGroup(pc, mask))
+        self.diverged = True
 
     def retire(self, leaving: np.ndarray) -> None:
-        """These lanes end; whoever waited for no one else goes on."""
+        """These lanes exit; groups that waited only for them go on."""
         self.live = self.live & ~leaving
-        for part in [p for p in self.others if p.wait is not None and p.wait.meet is not None]:
-            if part.wait is not None and part.wait.meet is not None:
-                part.wait.meet(self, part)
+        for group in [g for g in self.others if g.wait is not None and g.wait.release is not None]:
+            if group.wait is not None and group.wait.release is not None:
+                group.wait.release(self, group)
         if self.done:
             for index in self.left:
                 self.machine.issued[index] += 1
 
     def leave_by_branch(self, end: int) -> int:
-        """The running lanes have branched to an end of threads, the instruction `end`. They do not wait there for
-        others: the warp is counted with the last that come."""
+        """The running lanes have branched to `exit` or `ret`, the instruction `end`, and exit at once. It is counted
+        for the warp when the last lanes come to it."""
         self.machine.threads[end] += self.lanes
         self.left.add(end)
         self.retire(self.mask)
         return GONE
 
     def wait(self, wait: Wait, pc: int) -> int:
-        """The running lanes stop, to go on at `pc` when `wait` is over."""
-        self.others.append(Part(pc, self.mask, wait))
-        self.apart = True
+        """The running lanes wait; they continue at `pc` when `wait` is over."""
+        self.others.append(LaneGroup(pc, self.mask, wait))
+        self.diverged = True
         return GONE
 
     def resume(self) -> None:
@@ -153,31 +153,31 @@ class Warp(Access):
         self.pc = self.choose(GONE)
 
     def choose(self, pc: int) -> int:
-        """Which part runs next, when there are several: called where an instruction has left the running part at `pc`
-        and the next may have its turn. GONE when no part can run."""
+        """The program counter of the group that runs next, GONE when none can run. Called at the places where groups
+        take turns; `pc`: where the running group is."""
         others = self.others
         if pc != GONE:
-            others.append(Part(pc, self.mask))
-        ready = [p for p in others if p.wait is None]
+            others.append(LaneGroup(pc, self.mask))
+        ready = [g for g in others if g.wait is None]
         if not ready:
-            self._together()
+            self._reconverged()
             return GONE
-        pc = min([part.pc for part in ready])
+        pc = min([group.pc for group in ready])
         if not smallest_goes(self.turns):
-            lane = next_lane(self.turns, _bits(ready), _bits([part for part in ready if part.pc == pc]))
-            pc = next(part.pc for part in ready if part.mask[lane])
-        chosen = [part for part in ready if part.pc == pc]
+            lane = next_lane(self.turns, _bits(ready), _bits([group for group in ready if group.pc == pc]))
+            pc = next(group.pc for group in ready if group.mask[lane])
+        chosen = [group for group in ready if group.pc == pc]
         mask = chosen[0].mask
-        for part in chosen:
-            mask = mask | part.mask
-            others.remove(part)
+        for group in chosen:
+            mask = mask | group.mask
+            others.remove(group)
         self.run_lanes(mask)
-        self._together()
+        self._reconverged()
         return pc
 
-    def _together(self) -> None:
+    def _reconverged(self) -> None:
         if not self.others:
-            self.apart = False
+            self.diverged = False
             forget(self.turns)
 
     # -- state of the machine ------------------------------------------------------------------------------------------

@@ -75,7 +75,6 @@ def _outside(descriptor: int, tile: Tile, mn_major: bool, start: int, size: int)
 def _computed(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp, int, int, bool], None]:
     """What computes a product of a warp: `compute(warp, descriptor of a, of b, scale-d)`."""
     form, operands = code.form, given(code)
-    assert form is not None
     p, packed = fragments.product(form), metadata(t.program, code)
     a = reader(t, held["a"], p.a) if "a" in held else None
     c, write = reader(t, held["d"], p.d), writer(t, held["d"], p.d)

@@ -201,9 +201,7 @@ def describe(program: Program, launch: Launch) -> dict[str, Any]:
         "kernel": program.name, "arch": program.arch, "file": program.file, "grid": launch.grid, "block": launch.block,
         "text": "\n".join(program.lines),
         "registers": [[r.name, r.type, r.lane, r.function] for r in program.registers],
-        "codes": [
-            [c.line, c.form.opcode if c.form is not None else c.name, c.instruction is not None] for c in program.codes
-        ],
+        "codes": [[c.line, c.form.opcode, c.instruction is not None] for c in program.codes],
     }  # fmt: skip
 
 

@@ -76,7 +76,7 @@ class Conversions(Folding):
         return Val(U64, self.to(value, U64, node)) if value.constant else value
 
     def common(self, a: Val, c: Val, node: ast.AST) -> Any:
-        """The kind in which two values meet."""
+        """The common kind of two values."""
         if a.constant and c.constant:
             return U64
         if a.kind == c.kind:
@@ -95,10 +95,10 @@ class Conversions(Folding):
             elif isinstance(x.kind, Scalar) and isinstance(y.kind, Scalar) and self._widens(x.kind, y.kind):
                 return y.kind
         names = kind_name(a.kind), kind_name(c.kind)
-        self.fail(node, f"{names[0]} and {names[1]} do not meet; cast one of them, as in u64(x)")
+        self.fail(node, f"{names[0]} and {names[1]} have no common type; cast one of them, as in u64(x)")
 
-    def meet(self, a: Val, c: Val, node: ast.AST) -> tuple[Any, Any, Any]:
-        """Two values as the kind in which they meet, and that kind."""
+    def unified(self, a: Val, c: Val, node: ast.AST) -> tuple[Any, Any, Any]:
+        """Two values as their common kind, and that kind."""
         kind = self.common(a, c, node)
         found = []
         for value in (a, c):

@@ -95,7 +95,7 @@ class Expressions(Conversions):
             a, c = (Val(o.kind, ir.Constant(llvm_type(o.kind), v.const & (1 << o.kind.bits) - 1))
                     if v.constant and v.const < 0 and isinstance(o.kind, Scalar) else v
                     for v, o in ((a, c), (c, a)))  # fmt: skip
-        x, y, kind = self.meet(a, c, node)
+        x, y, kind = self.unified(a, c, node)
         element = kind.element if isinstance(kind, Vector) else kind
         if not isinstance(element, Scalar):
             self.fail(node, f"{kind_name(kind)} is nothing to compute with")
@@ -150,7 +150,7 @@ class Expressions(Conversions):
             return Val(BOOLEAN, self.b.icmp_unsigned(sign, a.ir, ir.Constant(PTR, None)))
         if type(op) not in COMPARE:
             self.fail(node, f"rules have no {type(op).__name__}")
-        x, y, kind = self.meet(a, c, node)
+        x, y, kind = self.unified(a, c, node)
         element = kind.element if isinstance(kind, Vector) else kind
         signed = isinstance(element, Scalar) and element.signed
         result = VECTORS["boolean", kind.width] if isinstance(kind, Vector) else BOOLEAN
@@ -292,7 +292,7 @@ class Expressions(Conversions):
         if isinstance(function, Scalar):
             return self.cast(self.value(node.args[0]), function, node)
         if function in (min, max):
-            x, y, kind = self.meet(self.value(node.args[0]), self.value(node.args[1]), node)
+            x, y, kind = self.unified(self.value(node.args[0]), self.value(node.args[1]), node)
             less = (self.b.icmp_signed if kind.signed else self.b.icmp_unsigned)("<", x, y)
             return Val(kind, self.b.select(less, *((x, y) if function is min else (y, x))))
         found = self.intrinsic(function, node)

@@ -121,13 +121,13 @@ class Intrinsics(Expressions):
 
     def _select(self, node: ast.Call) -> Val:
         chosen, a, c = self.vector(node.args[0]), self.value(node.args[1]), self.value(node.args[2])
-        x, y, kind = self.meet(a, c, node)
+        x, y, kind = self.unified(a, c, node)
         if not isinstance(kind, Vector):
             self.fail(node, "select is for lanes; write `a if c else b` for numbers")
         return Val(kind, self.b.select(chosen.ir, x, y))
 
     def _smaller(self, node: ast.Call, *, larger: bool = False) -> Val:
-        x, y, kind = self.meet(self.value(node.args[0]), self.value(node.args[1]), node)
+        x, y, kind = self.unified(self.value(node.args[0]), self.value(node.args[1]), node)
         less = self.b.icmp_unsigned("<", x, y)
         return Val(kind, self.b.select(less, *((y, x) if larger else (x, y))))
 
