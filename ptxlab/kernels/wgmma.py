@@ -26,8 +26,8 @@ from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s3
 from ptxlab.kernels import mma
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import across, pair, rounded
-from ptxlab.kernels.softmax import LN2, RowState, factor_of, mask, sign_of, update
 from ptxlab.kernels.rung import Parameter
+from ptxlab.kernels.softmax import LN2, RowState, factor_of, mask, sign_of, update
 from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
 from ptxlab.kernels.warpgroup import Panels, finish, product
 
