@@ -18,6 +18,7 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
+from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, warpgroup_flow
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, races, records
 from ptxlab.emulate.rules import instructions as rules
@@ -45,6 +46,11 @@ class Checks(Part):
     def flow(self) -> RegisterFlow:
         """What is followed of registers, for initcheck."""
         return register_flow(self.program)
+
+    @functools.cached_property
+    def warpgroups(self) -> WarpgroupFlow:
+        """What is followed of registers of `wgmma`, for synccheck."""
+        return warpgroup_flow(self.program)
 
     def may_be_copied(self, code: Code) -> bool:
         """Whether an access may touch what a cp.async is still copying."""

@@ -26,6 +26,7 @@ from ptxlab.emulate.rules import (
     scheduling,
     turns,
     warpgroup_products,
+    warpgroup_registers,
     warpgroup_tiles,
 )
 from ptxlab.emulate.rules.launches import known
@@ -58,7 +59,9 @@ CHECKS: Functions = (
     race_accesses.at_one_address, race_accesses.at_addresses,
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.stored, initcheck.overruns,
-    register_values.executed, local_memory.loaded, local_memory.stored, local_memory.copied,
+    register_values.executed, warpgroup_tiles.piece_offsets, warpgroup_registers.touched, warpgroup_registers.wrote,
+    warpgroup_registers.fenced, warpgroup_registers.unfenced,
+    local_memory.loaded, local_memory.stored, local_memory.copied,
     local_memory.accessed_anywhere,
 )  # fmt: skip
 """Of a build with checks."""

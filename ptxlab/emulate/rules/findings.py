@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.rules.instructions import wide
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
 NO_VALUE, OVERRUN = range(32, 34)
+TOUCHED_EARLY, UNFENCED = range(40, 42)
 DIVERGENT_BLOCK, LOCKSTEP = 22, 23
 CAUSE = 32
 """In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
@@ -31,7 +33,8 @@ CAUSE = 32
 
 RULES: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
-    OVERRUN: ("initcheck", "array overrun"),
+    OVERRUN: ("initcheck", "array overrun"), TOUCHED_EARLY: ("synccheck", "wgmma in flight"),
+    UNFENCED: ("synccheck", "wgmma without a fence"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
     LOCKSTEP: ("racecheck", "relies on lanes in lockstep"),
     DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
@@ -140,7 +143,7 @@ _DID = {
     Action.COPIES_ARRIVE: "has its copies arrive at the mbarrier", Action.MBARRIER_INIT: "makes the mbarrier",
     Action.MBARRIER_INVALIDATE: "makes the mbarrier invalid", Action.MBARRIER_ARRIVE: "arrives at the mbarrier",
     Action.MBARRIER_TEST: "asks the mbarrier", Action.MBARRIER_WAIT: "waits for the mbarrier",
-    Action.MBARRIER_COUNT_BYTES: "counts bytes at the mbarrier",
+    Action.MBARRIER_COUNT_BYTES: "counts bytes at the mbarrier", Action.WARPGROUP_PRODUCT: "multiplies matrices",
 }  # fmt: skip
 
 
@@ -193,6 +196,17 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
         return f"a thread reads {memory} that nobody has written"
     if kind == OVERRUN:
         return "a thread leaves the arrays of shared memory: it accesses bytes between two of them"
+    if kind == TOUCHED_EARLY and other is not None:
+        early = set(writes(code)) & {*writes(other), *reads(other)}
+        return (
+            f"a thread {'overwrites' if early else 'reads'} a register of a wgmma that is still in flight; write "
+            "wgmma.wait_group.sync.aligned 0; before it, and wgmma.commit_group.sync.aligned; behind the product"
+        )
+    if kind == UNFENCED:
+        return (
+            "a wgmma uses a register that was written since the last wgmma.fence, or before the first one; write "
+            "wgmma.fence.sync.aligned; between the two"
+        )
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:

@@ -28,11 +28,12 @@ class Begun(Record):
 
 
 class Products(Record, align=64):
-    """What a warp has begun: how many products, of which so many are done, and how many groups it has closed."""
+    """What a warp has begun: how many products, how many of them are done, and how many groups it has closed."""
 
     begun: u32
     done: u32
     groups: u32
+    unfenced: Array[u64] = array(16)  # of synccheck: instructions that it has executed since its last fence
     entries: Array[Begun] = array(IN_FLIGHT)
 
 

@@ -65,6 +65,18 @@ def first_outside(
 
 
 @rule
+def piece_offsets(
+    descriptor: u64, first_line: u32, first_piece: u32, pieces: u32, mn_major: boolean, start: u32, first: u32,
+    count: u32, out: Pointer[u32],
+) -> None:  # fmt: skip
+    """Where in shared memory, which begins at `start`, some pieces of a tile lie: `count` of them from number `first`
+    on, line by line."""
+    for n in range(count):
+        line, piece = u32((first + n) // pieces), u32((first + n) % pieces)
+        out[n] = u32(piece_address(descriptor, u32(first_line + line), u32(first_piece + piece), mn_major) - start)
+
+
+@rule
 def fragment_a(
     shared: Pointer[u8], start: u32, descriptor: u64, mn_major: boolean, first_row: u32, lines: u32, out: Pointer[u8],
 ) -> None:  # fmt: skip

@@ -15,7 +15,17 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
-from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
+from ptxlab.emulate.program.warpgroup_flow import warpgroup_flow
+from ptxlab.emulate.rules import (
+    barriers,
+    lane_masks,
+    launches,
+    race_accesses,
+    races,
+    records,
+    register_values,
+    warpgroup_registers,
+)  # fmt: skip
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import aligned, may_come, members_of, releases, strong, wide
@@ -43,6 +53,7 @@ class Checker:
         self.record = launches.begin(program, launch)
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
         self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
+        self.warpgroups = warpgroup_flow(program)
         self.releases = [releases(code) for code in program.codes]
         self.strong = [strong(code) and not is_mbarrier(code) for code in program.codes]
         self._values = np.zeros(LANES * 64, np.uint8)
@@ -138,6 +149,8 @@ class Checker:
         if code.copy is not None and self.init:
             source, dest, size = code.copy
             look.append(lambda w, mask: copied(w.spaces.check.record, w.warp, mask_bits(mask), source, dest, size))
+        if self.sync:
+            look += self._at_warpgroup(code)
         if code.index in self.flow.flows:
             look.append(self._follow(self.flow.flows[code.index], code))
         guards = self._follow(self.flow.guards[code.index], code) if code.index in self.flow.guards else None
@@ -168,6 +181,29 @@ class Checker:
             block = w.spaces.check.record
             register_values.executed(self.record, block, w.warp, mask_bits(mask), code.index, table)
 
+        return look
+
+    def _at_warpgroup(self, code: Code) -> list[Callable[[Warp, np.ndarray], None]]:
+        """What an instruction does to registers of products of `wgmma`."""
+        flow, record, look = self.warpgroups, self.record, list[Callable[[Warp, np.ndarray], None]]()
+
+        def watch(rule: Callable[..., None], table: list[int]) -> None:
+            listed = Pointer[int](np.array(table, np.uint32))
+            look.append(
+                lambda w, mask: rule(
+                    record, w.spaces.check.record, w.warp, mask_bits(mask), w.in_flight, code.index, listed
+                )
+            )
+
+        if code.index in flow.touches:
+            watch(warpgroup_registers.touched, flow.listed(flow.touches[code.index]))
+        if code.index in flow.unfenced:
+            watch(warpgroup_registers.unfenced, flow.numbered(code.index))
+        if code.index in flow.writers:
+            number = flow.writers[code.index]
+            look.append(lambda w, mask: warpgroup_registers.wrote(w.in_flight, mask_bits(mask), number))
+        if code.action is Action.WARPGROUP_FENCE and flow.writers:
+            look.append(lambda w, mask: warpgroup_registers.fenced(w.in_flight, flow.words))
         return look
 
     def _touching(self, code: Code, step: Step) -> Step:

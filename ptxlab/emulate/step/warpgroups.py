@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.matrix_operands import Elements, metadata
 from ptxlab.emulate.program.model import Code, Literal
 from ptxlab.emulate.rules.faults import disagree
@@ -26,6 +27,7 @@ from ptxlab.emulate.rules.warpgroup_products import (
     is_full,
 )
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, first_outside, piece_address
+from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.matrix import Maker, multiply, reader, writer
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa import fragments
@@ -59,6 +61,12 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
             if bad:
                 raise outside(program, launch, w.machine.memory, code, of_b=of_b, address=bad - 1,
                               block=w.block_index, warp=w.warp)  # fmt: skip
+            if w.touches is not None:
+                places = _places(int(values[0]), tile, mn_major).astype(np.uint64).ravel()
+                for first in range(0, places.size, LANES):
+                    some = np.resize(places[first : first + LANES], LANES)
+                    there = np.arange(first, first + LANES) < places.size
+                    w.touches.append(Touch("load", "shared", some, PIECE, there))
         if is_full(w.in_flight):
             _complete(w, ALL)
         begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
