@@ -99,3 +99,26 @@ def test_a_tile_that_another_warp_writes(device: str) -> None:
     assert message == (
         f"initcheck, line {line_of(empty, MULTIPLY)}: a thread reads shared memory that nobody has written"
     )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_stores_without_a_proxy_fence(device: str) -> None:
+    text = program(MULTIPLY + COMMIT + WAIT).replace("    fence.proxy.async;\n", "")
+    says = (
+        "a wgmma reads what a thread has stored, and no fence makes it seen by the async proxy; write "
+        "fence.proxy.async; behind the stores, before the barrier"
+    )
+    assert set(run(device, text)) == {f"synccheck, line {line_of(text, MULTIPLY)}: {says}"}
+    behind = text.replace("    bar.sync 0;\n", "    bar.sync 0;\n    fence.proxy.async.shared::cta;\n")
+    assert run(device, behind) == []  # of the threads that multiply
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_tile_is_overwritten(device: str) -> None:
+    text = program(MULTIPLY + COMMIT + LATE_STORE + WAIT)
+    where = line_of(text, "@%p1 st.shared.v4.b32 [%r6], {%r3, %r3, %r3, %r3};")
+    assert run(device, text) == [
+        f"synccheck, line {where}: a thread overwrites a tile that a wgmma in flight reads; the warps that multiply "
+        "execute wgmma.wait_group.sync.aligned 0; before the barrier in front of the store"
+    ]
+    assert run(device, program(MULTIPLY + COMMIT + WAIT + LATE_STORE)) == []

@@ -18,9 +18,9 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
-from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, warpgroup_flow
+from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
+from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, races, records
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules import initcheck, local_memory, races, records
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import READS
 from ptxlab.emulate.runtime import state as S
@@ -41,6 +41,7 @@ class Checks(Part):
         super().__init__(e)
         self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
         self._copies = any(map(copies, self.program.codes))
+        self._tiles = follows_tiles(self.program)
 
     @functools.cached_property
     def flow(self) -> RegisterFlow:
@@ -54,7 +55,8 @@ class Checks(Part):
 
     def may_be_copied(self, code: Code) -> bool:
         """Whether an access may touch what a cp.async is still copying."""
-        return self.sync and code.space in ("shared", "generic") and self._copies
+        follows = self._copies or (self._tiles and code.properties.stores)
+        return self.sync and code.space in ("shared", "generic") and follows
 
     def if_shared(self, code: Code, start: str, lanes: str) -> str:
         """These lanes; none of them where the accesses lie elsewhere: their allocation begins at `start`."""
@@ -66,7 +68,10 @@ class Checks(Part):
     def touch_copied(self, mask: str, members: str) -> None:
         """Accesses to shared memory may touch what a cp.async is still copying; %addrs holds the offsets."""
         start = self.program.shared_start + (SHARED_WINDOW if self.e.code.space == "generic" else 0)
-        self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
+        if self._copies:
+            self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
+        if self._tiles and self.e.code.properties.stores:
+            self.t.do(call(async_proxy.stored, *THERE, mask, "%addrs", members, str(start)))
 
     def copied(self, code: Code, places: Value, size: int) -> None:
         """Accesses anywhere: those that lie in shared memory may touch what a cp.async is still copying."""

@@ -13,8 +13,8 @@ from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import Function, call
 from ptxlab.emulate.jit.values import constant
 from ptxlab.emulate.program.model import Code, Literal
+from ptxlab.emulate.rules import async_proxy, initcheck, race_accesses, warpgroup_faults, warpgroup_tiles
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules import initcheck, race_accesses, warpgroup_faults, warpgroup_tiles
 from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
@@ -48,6 +48,8 @@ class CheckedTransfers(CheckInstrument):
             return lambda: self._rows(code, offsets, (1 << f.rows) - 1)
         elif form.op.kind == "warp" and code.properties.touches:
             self._tile(code)
+        elif code.action is Action.WARPGROUP_WAIT:
+            return self._waited
         elif code.action is Action.WARPGROUP_PRODUCT:
             return self._tiles_of_product(code)
         return None
@@ -120,6 +122,12 @@ class CheckedTransfers(CheckInstrument):
         full = self.m.not_(given) if given.type == "i1" else self.m.ule(self.m.const(given.type, size), given)
         return self.active.where(full)
 
+    def _waited(self) -> None:
+        """Behind a wait for products of `wgmma`."""
+        if self.checks.sync and self.e.file.products:
+            products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+            self.t.do(call(async_proxy.waited, *THERE[1:], products))
+
     def _tiles_of_product(self, code: Code) -> After:
         """The tiles that a product of `wgmma` reads; looked at behind it, when they are known to be in memory."""
         given = warpgroup_faults.given(code)
@@ -168,8 +176,11 @@ class CheckedTransfers(CheckInstrument):
             good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
             with t.unless(good, cold=True):
                 self.checks.unwritten(mask, "%init.shared", str(start), rows)
-        if self.checks.sync and any(copies(c) for c in self.program.codes):
+        if self.checks.sync:
             self.checks.touch_copied(mask, rows)
+        if self.checks.sync and code.action is Action.WARPGROUP_PRODUCT:
+            products = t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+            t.do(call(async_proxy.product_reads, *THERE, mask, "%addrs", rows, str(start), products))
 
     def _tile(self, code: Code) -> None:
         """The pieces of a matrix that wmma loads or stores."""

@@ -9,6 +9,7 @@ from ptxlab.emulate.jit import barrier_checks, lane_by_lane, rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
+    async_proxy,
     copies,
     copies_in_flight,
     diverging,
@@ -60,7 +61,8 @@ CHECKS: Functions = (
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.stored, initcheck.overruns,
     register_values.executed, warpgroup_tiles.piece_offsets, warpgroup_registers.touched, warpgroup_registers.wrote,
-    warpgroup_registers.fenced, warpgroup_registers.unfenced,
+    warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
+    async_proxy.product_reads, async_proxy.waited,
     local_memory.loaded, local_memory.stored, local_memory.copied,
     local_memory.accessed_anywhere,
 )  # fmt: skip

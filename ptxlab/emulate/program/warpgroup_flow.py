@@ -81,6 +81,16 @@ def warpgroup_flow(program: Program) -> WarpgroupFlow:
     return WarpgroupFlow(touches, numbers, unfenced)
 
 
+def follows_tiles(program: Program) -> bool:
+    """Whether what is stored to shared memory may be read by a product of `wgmma`."""
+    return any(code.action is Action.WARPGROUP_PRODUCT for code in program.codes)
+
+
+def orders_proxies(code: Code) -> bool:
+    """Whether it is a fence between ordinary accesses and the async proxy."""
+    return code.action is Action.FENCE and bool(code.form.proxy) and bool(getattr(code.form, "async"))
+
+
 def _sums(product: Code) -> set[int]:
     return {r for dest in product.dests for r in registers_of(dest)}
 

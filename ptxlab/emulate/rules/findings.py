@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
 NO_VALUE, OVERRUN = range(32, 34)
-TOUCHED_EARLY, UNFENCED = range(40, 42)
+TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN = range(40, 44)
 DIVERGENT_BLOCK, LOCKSTEP = 22, 23
 CAUSE = 32
 """In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
@@ -34,7 +34,8 @@ CAUSE = 32
 RULES: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
     OVERRUN: ("initcheck", "array overrun"), TOUCHED_EARLY: ("synccheck", "wgmma in flight"),
-    UNFENCED: ("synccheck", "wgmma without a fence"),
+    UNFENCED: ("synccheck", "wgmma without a fence"), NO_PROXY_FENCE: ("synccheck", "async proxy without a fence"),
+    TILE_OVERWRITTEN: ("synccheck", "wgmma in flight"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
     LOCKSTEP: ("racecheck", "relies on lanes in lockstep"),
     DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
@@ -206,6 +207,16 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
         return (
             "a wgmma uses a register that was written since the last wgmma.fence, or before the first one; write "
             "wgmma.fence.sync.aligned; between the two"
+        )
+    if kind == NO_PROXY_FENCE:
+        return (
+            "a wgmma reads what a thread has stored, and no fence makes it seen by the async proxy; write "
+            "fence.proxy.async; behind the stores, before the barrier"
+        )
+    if kind == TILE_OVERWRITTEN:
+        return (
+            "a thread overwrites a tile that a wgmma in flight reads; the warps that multiply execute "
+            "wgmma.wait_group.sync.aligned 0; before the barrier in front of the store"
         )
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"

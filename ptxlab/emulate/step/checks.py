@@ -15,8 +15,9 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
-from ptxlab.emulate.program.warpgroup_flow import warpgroup_flow
+from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
 from ptxlab.emulate.rules import (
+    async_proxy,
     barriers,
     lane_masks,
     launches,
@@ -144,6 +145,8 @@ class Checker:
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
         if code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
             step = self._touching(code, step)
+        if code.action is Action.WARPGROUP_WAIT and self.sync:
+            step = self._waited(step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
         if code.copy is not None and self.init:
@@ -204,7 +207,19 @@ class Checker:
             look.append(lambda w, mask: warpgroup_registers.wrote(w.in_flight, mask_bits(mask), number))
         if code.action is Action.WARPGROUP_FENCE and flow.writers:
             look.append(lambda w, mask: warpgroup_registers.fenced(w.in_flight, flow.words))
+        if orders_proxies(code):
+            look.append(lambda w, mask: async_proxy.fenced(w.spaces.check.record, w.warp))
         return look
+
+    def _waited(self, step: Step) -> Step:
+        """A wait for products of `wgmma`."""
+
+        def run(w: Warp) -> int | None:
+            result = step(w)
+            async_proxy.waited(w.spaces.check.record, w.warp, w.in_flight)
+            return result
+
+        return run
 
     def _touching(self, code: Code, step: Step) -> Step:
         """A matrix instruction or asynchronous copy: its accesses are those that a recorder is told of."""
