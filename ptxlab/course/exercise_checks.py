@@ -276,8 +276,10 @@ class Grading:
             shown = tuple(int(i) for i in np.unravel_index(offset // whole.itemsize, whole.shape))
         index = "[" + ", ".join(map(str, shown)) + "]" if shown else ""
         many = int((~right).sum())
-        out = [f"{name}{index} should be {_number(want[at])}, it is {_number(got[at])}"
-               + (f"; {many} of {right.size} elements are wrong." if right.size > 1 else ".")]  # fmt: skip
+        out = [
+            f"{name}{index} should be {_number(want[at])}, it is {_number(got[at])}"
+            + (f"; {many} of {right.size} elements are wrong." if right.size > 1 else ".")
+        ]
         if launched is not None:
             out.append(
                 writer(
@@ -352,8 +354,11 @@ class Grading:
 
 def is_kernel(answer: Any) -> bool:
     """Whether an answer is a kernel, or a function that builds one; nothing is built to find out."""
-    return any("ptx" in vars(t) for t in type(answer).__mro__) or "ptx" in getattr(answer, "__dict__", ()) or (
-        hasattr(type(answer), "kernels"))  # fmt: skip
+    return (
+        any("ptx" in vars(t) for t in type(answer).__mro__)
+        or "ptx" in getattr(answer, "__dict__", ())
+        or (hasattr(type(answer), "kernels"))
+    )
 
 
 def same(found: Any, truth: Any, rtol: float = 0.0) -> bool:
@@ -362,7 +367,8 @@ def same(found: Any, truth: Any, rtol: float = 0.0) -> bool:
         if not isinstance(found, set | frozenset | list | tuple):
             return False
         return all(any(same(f, t, rtol) for t in truth) for f in found) and all(
-            any(same(f, t, rtol) for f in found) for t in truth)  # fmt: skip
+            any(same(f, t, rtol) for f in found) for t in truth
+        )
     if isinstance(truth, list | tuple | np.ndarray):
         if not isinstance(found, list | tuple | np.ndarray | range) or len(found) != len(truth):
             return False

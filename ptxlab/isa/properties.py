@@ -44,11 +44,11 @@ class Properties:
     strong access is strong ("cta", "cluster", "gpu", "sys"), "" for what has none; where the opcode names none it is
     "gpu" of an atomic operation, "sys" of a volatile access (PTX ISA, atom and ld.volatile). polls: whether a loop
     around it may be one that waits for another thread. converges: whether lanes of a warp wait for each other at it.
-    aligned: whether all threads of the warp must execute it together. jumps: whether lanes may go different ways behind
-    it (a `ret` of a kernel ends its threads instead). ends_block: whether a basic block ends behind it. falls_through:
-    whether the next instruction may follow if no guard skips it. waits: whether a thread may stop at it until others,
-    or copies, are done. orders: an access must not be moved, or looked at by a check, from behind it to in front of it.
-    group: what its asynchronous operation completes by. work: its pipe and its floating-point operations.
+    aligned: whether the warp must be converged at it. jumps: whether a warp may diverge at it (a `ret` of a kernel ends
+    its threads instead). ends_block: whether a basic block ends behind it. falls_through: whether the next instruction
+    may follow if no guard skips it. waits: whether a thread may stop at it until others, or copies, are done. orders:
+    whether later accesses must not be moved, or checked, before it. group: what its asynchronous operation completes
+    by. work: its pipe and its floating-point operations.
     """
 
     action: Action
@@ -82,7 +82,7 @@ class Properties:
 
     @property
     def scalar_memory(self) -> bool:
-        """Whether each lane goes to memory by an address of its own, with as many bytes as the type has."""
+        """Whether each lane accesses memory at an address of its own, with as many bytes as the type has."""
         return self.action in _SCALAR_MEMORY
 
     @property
@@ -92,7 +92,7 @@ class Properties:
 
     @property
     def mbarrier(self) -> bool:
-        """Whether it works on an mbarrier in memory."""
+        """Whether it operates on an mbarrier in memory."""
         return self.action in MBARRIER
 
     @property

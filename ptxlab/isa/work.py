@@ -1,7 +1,7 @@
 """How much work an instruction is: the pipe that runs it, and its floating-point operations.
 
-The pipe is that of the machine instruction which a PTX instruction mostly becomes; division, square roots and the like
-become many, and are sorted by the one that gives them their name.
+The pipe is that of the machine instruction that a PTX instruction mostly becomes. Division, square roots and the like
+become many machine instructions and count for the pipe of the one they are named after.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def linger(context: Context, cta: Cta, warp: Warp) -> int:
 
 
 def diverge(context: Context, cta: Cta, warp: Warp) -> int:
-    """Lanes part."""
+    """The warp diverges."""
     return DIVERGED
 
 

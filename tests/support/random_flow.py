@@ -1,4 +1,4 @@
-"""Random kernels with irregular control flow, whose results tell which lanes ran together, and in which order.
+"""Random kernels with irregular control flow, whose results tell which lanes were converged, and in which order.
 
 A kernel holds several programs, one for each block of the grid: that many are compiled in one go. A program is a row of
 labelled blocks. Behind each, lanes go anywhere: forward into or out of what loops there are, back while they have fuel
@@ -101,7 +101,7 @@ class Flow:
             )
 
     def wait(self) -> None:
-        """Lanes meet: those that are here, or all that are left."""
+        """Lanes synchronize: those that are here, or all that are live."""
         guard = ""
         if self.waits in ("vote", "warp guard") and self.random.random() < 0.5:
             self.predicate("%p3")

@@ -137,7 +137,7 @@ for count in (16, 256, 4096):
 
 # %% [markdown]
 # Our kernel multiplies by rescale at every key all the same. It could skip the $D$ multiplications where rescale is 1, but
-# 32 threads go through the code together, and it saves time only when none of them has met a new maximum.
+# the 32 threads of a warp execute in step, and it saves time only when none of them has found a new maximum.
 #
 # ## What does the kernel look like?
 #

@@ -87,7 +87,7 @@ print(y)
 # Half of it is right, and half of it is `nan`: the CPU machine fills fresh shared memory with NaN, so that you see what
 # was read before it was written. (A GPU leaves there what the block before left, which is worse: it may look right.)
 #
-# 64 threads are two warps. A warp's lanes go together, but nothing makes warp 0 wait for warp 1. Here warp 0 went
+# 64 threads are two warps. Nothing makes warp 0 wait for warp 1. Here warp 0 went
 # first and read what warp 1 had not written yet. On a GPU the order changes from run to run. The CPU machine shuffles
 # it when you give it a `seed`, and the same seed gives the same order again.
 
@@ -338,7 +338,7 @@ for tile in (1, 2, 4, 8, 16, 32, 64, 128):
 # | check | finds | costs |
 # |---|---|---|
 # | `memcheck` | accesses outside of any array, misaligned, freed | always on |
-# | `initcheck` | reads of memory that nobody has written | some |
+# | `initcheck` | reads of memory that has not been written | some |
 # | `racecheck` | two accesses, one of them a write, that no barrier orders | more |
 # | `synccheck` | barriers that not all threads reach, wrong lane masks | little |
 #

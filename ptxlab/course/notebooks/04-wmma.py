@@ -56,7 +56,7 @@ product
 # | word | meaning |
 # |---|---|
 # | `wmma.load.a` | load a matrix that will be the left factor |
-# | `sync.aligned` | all 32 lanes come here together, and do the same |
+# | `sync.aligned` | all 32 lanes execute it, converged |
 # | `row` | in memory its rows lie one after the other (`col`: its columns) |
 # | `m16n16k16` | the shapes: A is 16 × 16 (m × k), B is 16 × 16 (k × n) |
 # | `{%left0, ...}` | eight registers of *each* lane: together they hold the matrix, a **fragment** |

@@ -3,9 +3,9 @@
 Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `irtext` (LLVM IR as text), `values` (lanes in
 it), `emit` (what emits a function) and its parts: `machine`, `active_mask`, `registers`, `operands`, `access` and
 `transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a program's two functions), `instrument`
-(how counters, checks and traces watch them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers), `rulecode`
-and `linked_rules` (the rules that they call), `build` and `compile` (to machine code, and the cache), `threads` (the
-workers). This file lays out a launch in memory, has it run and reads the counts.
+(how counters, checks and traces hook into them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers),
+`rulecode` and `linked_rules` (the rules that they call), `build` and `compile` (to machine code, and the cache),
+`threads` (the workers). This file lays out a launch in memory, runs it and reads the counts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
 QUANTUM = 1 << 13
-"""Instructions a warp may issue before its worker looks whether to stop."""
+"""Instructions that a warp may issue before its worker checks whether to stop."""
 
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""
@@ -54,7 +54,7 @@ _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 class Slot:
-    """What one CTA at work needs: its record, its warps' states, shared and local memory."""
+    """The memory of one resident CTA: its record, its warps' states, shared and local memory."""
 
     def __init__(self, run: Run) -> None:
         launch, each = run.launch, 32 * run.program.local_stride
@@ -76,14 +76,14 @@ class Slot:
         warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
 
     def can_run(self) -> Iterator[tuple[int, int]]:
-        """The warps that have not ended, each with the lanes that wait for nothing but their turn."""
+        """The warps that have not exited, each with the lanes that wait only for their turn."""
         for warp, (live, wait) in enumerate(zip(self.warps["live"].tolist(), self.warps["wait"].tolist(), strict=True)):
             if live:
                 yield warp, live & ~wait
 
 
 class Worker:
-    """One thread's context, the CTAs it has at work, its sites and counts."""
+    """One thread's context, its resident CTAs, its sites and counts."""
 
     def __init__(self, run: Run) -> None:
         launch, program, built = run.launch, run.program, run.built
@@ -123,12 +123,12 @@ class Worker:
         self.add_slot(run)
 
     def add_slot(self, run: Run) -> None:
-        """Room for one more CTA, which is the next to run."""
+        """Makes one more CTA resident, the next to run."""
         slot, number, context = Slot(run), len(self.slots), self.context
         self.slots.append(slot)
         context.slots[number].cta = context.cta = slot.cta
         context.slot, context.slot_count = number, number + 1
-        self.sites[:] = 0  # a site knows no allocation yet
+        self.sites[:] = 0  # no allocation is cached yet
 
     @property
     def slot(self) -> Slot:
@@ -202,7 +202,7 @@ class Run:
                 team.wait(progress.tick, 0.1)
         except KeyboardInterrupt:
             interrupted = True
-        finally:  # twice: a second exception may come before the first dismissal has begun
+        finally:  # twice: a second exception may interrupt the first call before it has begun
             try:
                 team.dismiss()
             finally:
@@ -236,7 +236,7 @@ class Run:
         )  # fmt: skip
 
     def found(self, *, stopped: bool = False) -> list[Finding]:
-        """What the checks noticed; stopped: before the launch's end."""
+        """The findings of the checks; stopped: before the launch's end."""
         if self.checks is None or self.callback is None:
             return []
         notes = [*self.checks.notes(), *self.callback.finish(stopped=stopped)]

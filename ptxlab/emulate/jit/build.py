@@ -1,4 +1,4 @@
-"""A program made ready to run: compiled or recalled from the cache, with what the runner must know beside the code."""
+"""Builds a program or loads it from the cache: machine code, and what the runner must know beside it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ HOT = 0.1
 class Loaded:
     """Machine code of a program. `state_size` and `sites` size a worker's memory.
 
-    It starts out as QUICK code; `spent` counts what it costs to run that, and in time has it replaced. The function for
-    warps that have split is made when it is first needed. What a launch has begun with stays alive until it is done.
+    It begins as QUICK code; `spent` adds up the time spent in that and replaces it when it is hot. The function for
+    diverged warps is built when it is first needed. Code that a launch has begun with stays alive until its end.
     """
 
     def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, entry: str) -> None:
@@ -66,7 +66,7 @@ class Loaded:
         return blob, notes
 
     def slow(self) -> native.Code:
-        """The function for warps that have split, compiled now if it has not been."""
+        """The function for diverged warps, compiled now if it has not been."""
         with self._lock:
             if self._slow is None:
                 recalled = native.recall(f"{self.entry}-slow")
@@ -85,8 +85,8 @@ class Loaded:
             threading.Thread(target=self.improve, name="ptxlab-build").start()
 
     def improve(self) -> None:
-        """Builds GOOD code now and lets later launches use it. Warps that have split keep QUICK code: they are few, and
-        their function takes longest to build."""
+        """Builds GOOD code now and lets later launches use it. Diverged warps keep QUICK code: they are few, and their
+        function takes longest to build."""
         self.level = GOOD
         self.fast = native.load((self._build("fast", GOOD)[0], self.scheduler, *self.rules), self.cpu)
 
@@ -98,7 +98,7 @@ KEPT = 64
 
 
 def prepare(program: Program, cpu: Cpu | None = None, instruments: Instruments | None = None) -> tuple[Loaded, bool]:
-    """Compiles a program, or finds it among those compiled lately or kept on disk; and whether it was found.
+    """Compiles a program, or finds it in memory or on disk; and whether it was found.
 
     The same code may come again with other comments and line numbers: faults are reported by the new text."""
     cpu, instruments = cpu or native.host(), instruments or Instruments()
@@ -147,7 +147,7 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
 
 
 def _conversions() -> str:
-    """What LLVM calls to convert halves on x86 CPUs that have no instruction for it, under its names."""
+    """The functions that LLVM calls to convert halves on x86 CPUs without an instruction for it, under its names."""
     return f"""define float @__extendhfsf2(half %a) noinline nounwind {{
   %bits = bitcast half %a to i16
   %wide = {call(widened, "%bits")}

@@ -1,7 +1,7 @@
 """Compiled rules: their object code, built once and kept on disk, and how emitted code and Python call them.
 
-A program's own module is built without LLVM's passes, because that is quick. The rules' module is built with all of
-them, once for what is known of a program and a CPU, and loaded beside the program's code.
+A program's own module is built without LLVM's passes, which is quick. The rules' module is built with all of them, once
+for each set of known values and CPU, and loaded beside the program's code.
 """
 
 from __future__ import annotations

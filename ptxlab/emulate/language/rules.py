@@ -1,4 +1,4 @@
-"""The decorator that marks a function as a rule: Python as it stands, and a source for the translator."""
+"""The decorator that marks a function as a rule: it runs in Python as it is, and the translator reads its source."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def rule(
     external: bool = False,
     pointer: str = "",
 ) -> F | Callable[[F], F]:
-    """Marks a function as a rule and gives it back as it is.
+    """Marks a function as a rule and returns it unchanged.
 
-    symbol: the name of the compiled function, otherwise "module.function". inline: it is written out where it is
-    called. cold: it runs seldom. external: other code has a function of that symbol, which compiled rules call; the
-    Python body is what rules in Python call. pointer: so is the function that this field (a u64) of the first argument,
-    a record, points to.
+    symbol: the name of the compiled function, otherwise "module.function". inline: it is inlined where it is called.
+    cold: it runs seldom. external: compiled rules call the function of that symbol in other code; rules in Python call
+    the Python body. pointer: compiled rules call the function that this field (a u64) of the first argument, a record,
+    points to.
     """
 
     def mark(function: F) -> F:
@@ -83,7 +83,7 @@ def rule(
 
 
 def rule_of(function: Callable[..., Any]) -> Rule:
-    """What the decorator noted of a rule."""
+    """The `Rule` of a decorated function."""
     if function not in _rules:
         raise TypeError(f"{function.__name__} is not a rule; write @rule above it")
     return _rules[function]

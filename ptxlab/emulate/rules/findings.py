@@ -181,11 +181,11 @@ _HAZARD = {
 
 
 _MBARRIERS = {
-    ENDLESS: "the wait does not end: phase {phase} of the mbarrier has not ended, and nobody arrives who could end it",
-    MADE_AGAIN: "an mbarrier that is in use is made again: mbarrier.inval has to come first, when nobody uses it",
+    ENDLESS: "the wait does not end: phase {phase} of the mbarrier has not ended, and no thread can still end it",
+    MADE_AGAIN: "an mbarrier in use is initialized again: mbarrier.inval has to come first, when no thread uses it",
     INVALID_IN_USE: "an mbarrier is made invalid while another thread waits for it",
-    UNMADE: "a thread uses an mbarrier that does not exist: mbarrier.init has to come first, and be seen by all",
-    TOO_MANY: "more threads arrive in one phase than the mbarrier was made for",
+    UNMADE: "a thread uses an mbarrier that is not initialized: mbarrier.init has to come first, and be visible to all",
+    TOO_MANY: "more threads arrive in one phase than the mbarrier was initialized for",
     COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
 }
@@ -194,7 +194,7 @@ _MBARRIERS = {
 def _sentence(program: Program, note: Note, code: Code, other: Code | None, space: str) -> str:
     kind, memory = note.kind, f"{space} memory" if space else "memory"
     if kind == UNINITIALISED:
-        return f"a thread reads {memory} that nobody has written"
+        return f"a thread reads {memory} that has not been written"
     if kind == OVERRUN:
         return "a thread leaves the arrays of shared memory: it accesses bytes between two of them"
     if kind == TOUCHED_EARLY and other is not None:
@@ -242,7 +242,7 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
         return "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere"
     if kind == DIVERGENT_BLOCK:
         return (
-            "the warps of a block have come to two different barrier instructions: all threads of a block must "
+            "the warps of a block have arrived at two different barrier instructions: all threads of a block must "
             "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
             "bar.sync 1, 64"
         )
@@ -267,8 +267,8 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
     if kind == PENDING:
         touches = "overwrites" if code.properties.stores else "reads"
         return (
-            f"a thread {touches} what cp.async is still copying: first comes "
-            "cp.async.wait_group or wait_all, or a wait for the mbarrier that the copies arrive at"
+            f"a thread {touches} memory to which a cp.async is in flight: it must wait first, by "
+            "cp.async.wait_group or wait_all, or for the mbarrier that the copies arrive at"
         )
     if kind == PHASE and note.value < 0:
         return (

@@ -1,8 +1,8 @@
-"""What a launch was counted to be: by instruction, by PTX line, and under the names of Nsight Compute's metrics.
+"""The counters of a launch: by instruction, by PTX line, and under the names of Nsight Compute's metrics.
 
-PTX is counted, not the machine code (SASS) that a GPU would run: an assembler merges, splits and drops instructions, so
-numbers of instructions differ from `ncu`'s where it does. Accesses to memory mostly stay one to one. `METRICS` says of
-each number what it counts, and whether it is counted or comes out of a model.
+PTX is counted, not the machine code (SASS) that a GPU would run: the assembler merges, splits and drops instructions,
+so numbers of instructions differ from `ncu`'s. Accesses to memory mostly stay one to one. `METRICS` says what each
+number counts, and whether it is counted or modelled.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class LineCounters:
 
     @property
     def sectors_per_request(self) -> float:
-        """4 is perfect for 4 bytes a lane, 32 the worst there is."""
+        """4 is the best for 4 bytes per lane, 32 the worst."""
         return self.sectors / self.requests if self.requests else 0.0
 
 
@@ -156,7 +156,7 @@ def _sum(a: LineCounters, b: LineCounters) -> LineCounters:
 
 
 def _direction(properties: Properties) -> str:
-    """ld, st, atom or red, as the metrics name what an instruction does to memory; "" for copies and mbarriers."""
+    """ld, st, atom or red, as in the metrics' names; "" for copies and mbarriers."""
     if properties.loads != properties.stores:
         return "ld" if properties.loads else "st"
     return {Action.ATOMIC: "atom", Action.REDUCTION: "red"}.get(properties.action, "")

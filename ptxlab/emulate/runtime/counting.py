@@ -1,4 +1,4 @@
-"""What a launch is counted by, on either engine: the fields of a tally, and which instructions are counted how."""
+"""What both engines count: the fields of a tally, and which instructions are counted how."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def moves_pairs(code: Code) -> bool:
 
 
 def is_branch(code: Code) -> bool:
-    """Whether lanes may part here. The `ret` of a kernel ends its threads, and is none."""
+    """Whether a warp may diverge here. The `ret` of a kernel ends its threads, and is none."""
     return code.properties.jumps and (code.action is not Action.RETURN or code.register >= 0)

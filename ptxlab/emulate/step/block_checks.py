@@ -1,4 +1,4 @@
-"""What the checks of the stepping engine know of a block: who is ordered, which copies and mbarriers are under way."""
+"""The stepping engine's checks of one block: its record, copies in flight and mbarriers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class BlockChecks:
-    """What the checks know of one block."""
+    """The checks' record of one block."""
 
     def __init__(self, checker: Checker, run: Any, shared_size: int) -> None:
         self.run, self.block = run, run.index
@@ -52,14 +52,14 @@ class BlockChecks:
     # -- mbarriers
 
     def touched(self, w: CheckedWarp, code: Code, touch: Touch) -> None:
-        """A warp goes to mbarriers, if they are there."""
+        """A warp operates on mbarriers, if the addresses are valid."""
         w.machine.checker.begin()
         w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
 
     def operated(
         self, w: Warp, code: Code, addresses: np.ndarray, state: np.ndarray | None, words: list[tuple[int, int]]
     ) -> None:
-        """A warp has worked on mbarriers; `words`: what each lane's held before and after."""
+        """A warp has operated on mbarriers; `words`: the contents of each lane's before and after."""
         lanes = np.flatnonzero(w.mask).tolist()[: len(words)]
         asked = addresses if state is None else state
         before, after = [word for word, _ in words], [word for _, word in words]

@@ -39,7 +39,7 @@ CLOCKS = {
 """Special registers that count the warp-instructions issued so far: lane type, bits to shift away."""
 
 NONE, ALL = bytes(LANES), b"\x01" * LANES
-"""What `mask.tobytes()` gives for no lane and for every lane: the fastest way to ask."""
+"""`mask.tobytes()` for no lane and for every lane: the fastest test."""
 
 
 @dataclass(slots=True, eq=False)
@@ -148,7 +148,7 @@ class Warp(Access):
         return GONE
 
     def resume(self) -> None:
-        """Runs on after a barrier has opened."""
+        """Continues after a barrier has completed."""
         self.stopped = False
         self.pc = self.choose(GONE)
 
