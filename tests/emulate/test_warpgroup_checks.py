@@ -97,7 +97,7 @@ def test_a_tile_that_another_warp_writes(device: str) -> None:
     empty = text.replace("    @%p1 st.shared.v4.b32 [%r6], {%r4, %r4, %r4, %r4};\n", "")
     (message,) = run(device, empty)
     assert message == (
-        f"initcheck, line {line_of(empty, MULTIPLY)}: a thread reads shared memory that nobody has written"
+        f"initcheck, line {line_of(empty, MULTIPLY)}: a thread reads shared memory that has not been written"
     )
 
 
