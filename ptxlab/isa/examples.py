@@ -92,6 +92,8 @@ def _operand(found: Form, spec: OperandSpec, number: int) -> str:
 
 
 def _address(found: Form, spec: OperandSpec) -> str:
+    if found.op.does is Action.FILL:  # the assembler takes registers only
+        return "[%r1]" if found.space else "[%rd1]"
     if found.op.name == "cp":
         to_global = ".global" in found.opcode.partition(".shared")[0]
         return "[%rd1]" if (spec.name == "a") == to_global else "[tile]"

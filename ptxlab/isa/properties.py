@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _LOADS = frozenset({Action.LOAD, Action.LOAD_ROWS, Action.LOAD_FRAGMENT})
-_STORES = frozenset({Action.STORE, Action.STORE_ROWS, Action.STORE_FRAGMENT})
+_STORES = frozenset({Action.STORE, Action.STORE_ROWS, Action.STORE_FRAGMENT, Action.FILL})
 _CHANGES = ATOMICS | MBARRIER | {Action.COPY_REDUCE}
 _JUMPS = frozenset({Action.BRANCH, Action.INDEXED_BRANCH, Action.CALL, Action.RETURN})
 _STRONG_WORDS = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
@@ -122,7 +122,9 @@ class Properties:
     @property
     def touches(self) -> str:
         """What each lane does at its address, as faults and traces say it: "load", "store", "atomic", or "" (a copy
-        has two addresses, one for each)."""
+        has two addresses, one for each; what a fill stores, others do that lowering adds)."""
+        if self.action is Action.FILL:
+            return ""
         if self.loads and self.stores:
             return "" if self.action in (Action.COPY, Action.COPY_REDUCE) else "atomic"
         return "load" if self.loads else "store" if self.stores else ""

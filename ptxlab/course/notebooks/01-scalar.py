@@ -120,8 +120,15 @@ for axis, column, name, colour in zip(axes, state.T, ("m", "l", "rescale"), ("C0
 axes[-1].set_xlabel("key");
 
 # %% [markdown]
-# $m$ climbs stairs. Each step of the stairs is a dip of rescale, and at each dip $l$ falls back: what was summed before is
-# suddenly small beside the new key.
+# $m$ climbs stairs. Each step of the stairs is a dip of rescale: what was summed before is multiplied by it, and the new
+# key adds exactly 1. So $l$ goes from $l$ to $l \cdot \text{rescale} + 1$. Where $l$ was large, it falls; where it was
+# small, it rises all the same:
+
+# %%
+for key in np.flatnonzero(state[1:, 2] < 1) + 1:
+    print(f"key {key:2}: rescale {state[key, 2]:.3f}, l from {state[key - 1, 1]:.3f} to {state[key, 1]:.3f}")
+
+# %% [markdown]
 #
 # ## How often does it rescale?
 #

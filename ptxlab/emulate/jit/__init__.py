@@ -48,6 +48,9 @@ from ptxlab.findings import Finding
 QUANTUM = 1 << 13
 """Instructions that a warp may issue before its worker checks whether to stop."""
 
+TICK = 0.1
+"""Seconds between two looks at a launch that runs."""
+
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""
 _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
@@ -141,8 +144,11 @@ class Run:
 
     def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory) -> None:
         self.program, self.built, self.launch, self.memory = program, built, launch, memory
-        self.fast = built.fast  # the code that this launch runs, even if better code is ready before it ends
-        self.kept: list[Code] = []
+        self.fast = built.fast
+        """The code that this launch runs."""
+        self.kept: list[Code] = [self.fast]
+        """All code that workers may be in."""
+        self.noted = 0.0
         self.compiling = 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
@@ -183,6 +189,9 @@ class Run:
                     self.kept.append(slow)
                     worker.context.slow = slow.address("slow")
                     self.compiling = max(self.compiling, time.perf_counter() - start)
+                elif worker.result == S.NEEDS_CODE:
+                    grid = _GRID(self.fast.address("grid"))
+                    worker.context.slow = 0
                 elif worker.result == S.NEEDS_SLOT:
                     worker.add_slot(self)
                 else:
@@ -199,7 +208,7 @@ class Run:
         try:
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
                 team.start()
-                team.wait(progress.tick, 0.1)
+                team.wait(lambda: self.tick(progress), TICK)
         except KeyboardInterrupt:
             interrupted = True
         finally:  # twice: a second exception may interrupt the first call before it has begun
@@ -216,6 +225,23 @@ class Run:
             ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
+
+    def tick(self, progress: Progress) -> None:
+        """Called every `TICK` seconds: shows how far the launch is, and brings it to better code once that is ready.
+
+        What a kernel does is the same in any code, so it does not matter when that is."""
+        progress.tick()
+        self.spent(TICK)
+        if self.built.fast is not self.fast:
+            self.fast = self.built.fast
+            self.kept.append(self.fast)
+            for worker in self.workers:
+                worker.context.outdated = 1
+
+    def spent(self, seconds: float) -> None:
+        """Notes that the launch has run for so long more."""
+        self.noted += seconds
+        self.built.spent(seconds)
 
     def progress(self) -> tuple[int, int]:
         """The blocks that are done and the warp-instructions that have run."""
@@ -284,7 +310,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
         seconds = time.perf_counter() - start - this.compiling
         if launch.trace is not None:
             transcribe(launch.trace, program, [w.tape for w in this.workers if w.tape is not None])
-    built.spent(seconds)
+    this.spent(max(0.0, seconds - this.noted))
     report = this.report(seconds)
     report.findings += this.found()
     report.build_seconds, report.cached = build_seconds + this.compiling, cached

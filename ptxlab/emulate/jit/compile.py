@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -170,23 +170,30 @@ def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def remember(entry: str, notes: dict[str, Any], blob: bytes) -> None:
-    """Writes a cache entry whole or not at all; a full disk or a read-only home costs the entry only.
+    """Writes a cache entry."""
+    remember_all({entry: (notes, blob)})
+
+
+def remember_all(entries: Mapping[str, tuple[dict[str, Any], bytes]]) -> None:
+    """Writes cache entries, notes and code by name, each whole or not at all; a full disk or a read-only home costs no
+    more than the entries.
 
     Nothing is kept once the package on disk differs from the running one (an update under an open notebook): modules
     imported before and after it would make code that fits neither."""
     where = folder()
-    if where is None or _sources() != _SOURCES:
+    if not entries or where is None or _sources() != _SOURCES:
         return
     try:
-        with tempfile.NamedTemporaryFile(dir=where, prefix=_NEW, delete=False) as file:
-            unfinished = Path(file.name)
-            try:
-                file.write(_sealed(entry, json.dumps(notes).encode() + b"\n" + blob))
-                file.close()
-                os.replace(unfinished, where / entry)
-            except BaseException:  # a full disk, or Ctrl-C
-                unfinished.unlink(missing_ok=True)
-                raise
+        for entry, (notes, blob) in entries.items():
+            with tempfile.NamedTemporaryFile(dir=where, prefix=_NEW, delete=False) as file:
+                unfinished = Path(file.name)
+                try:
+                    file.write(_sealed(entry, json.dumps(notes).encode() + b"\n" + blob))
+                    file.close()
+                    os.replace(unfinished, where / entry)
+                except BaseException:  # a full disk, or Ctrl-C
+                    unfinished.unlink(missing_ok=True)
+                    raise
         _prune(where)
     except OSError:
         return

@@ -151,10 +151,16 @@ class Control(Part):
             for where, bits in (("bar_yes", yes), ("bar_asked", self.active.bits)):
                 number = t.call("i32", "llvm.ctpop.i32", [("i32", bits)])
                 t.bump(self._of_barrier(S.Cta, where, offset), "add i32", number)
-        if form.arrive:
-            self._arrive(offset)
-            self.flow.go(block.next)
-            return
+        if form.arrive and not self.e.slow:
+            if code.guard is None:
+                self._arrived(block, offset)
+                return
+            with t.ends_if(self.active.whole_block()):
+                self._arrived(block, offset)
+            with t.ends_if(self.active.none()):
+                self.flow.go(block.next)
+        if form.arrive:  # lanes wait for the rest of their warp; then the scheduler lets them go on
+            t.bump(self._of_barrier(S.Warp, "arrived", offset), "or i32", self.active.bits)
         t.bump(self._of_barrier(S.Warp, "bar", offset), "or i32", self.active.bits)
         t.bump("%wait.at", "or i32", self.active.bits)
         self.flow.wait(block)
@@ -176,15 +182,9 @@ class Control(Part):
                 both = self.t.let(f"or i64 {wide}, {high}")
                 self.e.stops.record(S.BAD_BARRIER, str(self.e.code.index), lane, both)
 
-    def _arrive(self, offset: str) -> None:
-        """The lanes go on; once the whole warp has arrived it counts."""
+    def _arrived(self, block: Block, offset: str) -> None:
+        """A whole warp has executed `bar.arrive`: it counts, and goes on."""
         for instrument in self.e.instruments:
             instrument.barrier_arrives(offset)
-        t = self.t
-        p = self._of_barrier(S.Warp, "arrived", offset)
-        t.bump(p, "or i32", self.active.bits)
-        live = t.let("load i32, ptr %live.at")
-        have = t.let(f"load i32, ptr {p}")
-        whole = t.let(f"icmp eq i32 {t.let(f'and i32 {have}, {live}')}, {live}")
-        t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add i32", t.let(f"zext i1 {whole} to i32"))
-        t.do(f"store i32 {t.let(f'select i1 {whole}, i32 0, i32 {have}')}, ptr {p}")
+        self.t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add i32", "1")
+        self.flow.go(block.next)

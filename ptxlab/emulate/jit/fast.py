@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.control import Control
-from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
@@ -73,8 +73,8 @@ class Fast(Part):
             self.t.do(f"br label %b{block}")
             return
         left = self.t.let("load i64, ptr %quantum.at")
-        spent, stop = self.t.let(f"icmp slt i64 {left}, 0"), self.t.label("stop")
-        self.t.do(f"br i1 {spent}, label %{stop}, label %b{block}, !prof !0")
+        goes_on, stop = self.t.let(f"icmp sge i64 {left}, 0"), self.t.label("stop")
+        self.t.do(f"br i1 {goes_on}, label %b{block}, label %{stop}{COLD}")
         self.t.at(stop)
         self.t.do(f"store i32 {self.e.pc(block)}, ptr %fast.pc.at")
         self.t.do(f"ret i32 {S.SUSPENDED}")
@@ -121,8 +121,8 @@ class Fast(Part):
         ways = sorted(set(block.targets))
         t.do(f"store i32 {target.text}, ptr %fast.pc.at")
         stop, look = t.label("stop"), t.label("look")
-        spent = t.let(f"icmp slt i64 {t.let('load i64, ptr %quantum.at')}, 0")
-        t.do(f"br i1 {spent}, label %{stop}, label %{look}, !prof !0")
+        goes_on = t.let(f"icmp sge i64 {t.let('load i64, ptr %quantum.at')}, 0")
+        t.do(f"br i1 {goes_on}, label %{look}, label %{stop}{COLD}")
         t.at(stop)
         t.do(f"ret i32 {S.SUSPENDED}")
         t.at(look)

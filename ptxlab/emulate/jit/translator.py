@@ -7,6 +7,7 @@ fixed for a program (`known`) are constants here, and a branch that they rule ou
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -37,6 +38,7 @@ SLOT = 256
 """Bytes of an argument or result in the block of a function that is called from Python."""
 
 
+@functools.cache
 def signature(rule: Rule) -> tuple[list[Any], Any]:
     """The kinds of a rule's parameters and of its result."""
     for name in (*rule.parameters, "return"):

@@ -9,6 +9,7 @@ from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.basic_blocks import cut
 from ptxlab.emulate.program.call_graph import CallGraph, operand_names
 from ptxlab.emulate.program.calls import lower_call
+from ptxlab.emulate.program.fills import fill
 from ptxlab.emulate.program.layout import Area
 from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.program.operands import misfit
@@ -218,6 +219,8 @@ class Lowering(Names):
             code.targets = tuple(self._label(name, scope, line) for name in names)
         else:
             self._operands(code, instruction, found, scope, routine)
+            if action is Action.FILL:
+                fill(self, code)
             if action is Action.BARRIER and found.red:
                 after = self.emit("%reduced", found, line, guard)
                 after.dests, after.dest_types = code.dests, code.dest_types

@@ -111,7 +111,9 @@ class Code:
     rounds a back edge counts as, 0 for all other branches; leaves: on a branch with a guard to a block that only ends
     the thread, its number in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of
     a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
-    arguments; another, `%reduced`, follows `bar.red`. `properties` says what it does; `name` is for messages.
+    arguments; another, `%reduced`, follows `bar.red`. instruction: the one that this counts as, None if lowering has
+    added it; part_of: the one whose bytes its own bytes are then, if any. `properties` says what it does; `name` is for
+    messages.
     """
 
     index: int
@@ -130,6 +132,7 @@ class Code:
     copy: tuple[int, int, int] | None = None
     space: str = ""
     instruction: Instruction | None = None
+    part_of: Instruction | None = None
     block: int = -1
     reason: str = ""
     rounds: int = 0

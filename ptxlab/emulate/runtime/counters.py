@@ -101,7 +101,7 @@ class Counters:
 
 def collect(program: Program, tally: np.ndarray) -> Counters:
     """The counters of a launch from its tally: an array of `TALLY`, one element for each of the program's codes. What
-    lowering added (the copies around a call) does not count."""
+    lowering added (the copies around a call) does not count, but for bytes that it moves for an instruction."""
     assert tally.dtype == TALLY
     by_line: dict[int, LineCounters] = {}
     opcodes: dict[str, tuple[int, int]] = {}
@@ -114,9 +114,14 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
 
     for code in program.codes:
         row = {name: int(tally[code.index][name]) for name in TALLY.names or ()}
-        if code.instruction is None or not row["warps"]:
+        instruction = code.instruction or code.part_of
+        if instruction is None or not row["warps"]:
             continue
-        opcode = code.instruction.opcode
+        if code.instruction is None:  # it moves bytes for an instruction that has been counted
+            row |= dict.fromkeys(("warps", "threads", "on_warps", "on_threads", "shared_requests"), 0)
+        elif code.action is Action.FILL:
+            row["shared_requests"] = row["on_warps"]
+        opcode = instruction.opcode
         warps, threads = opcodes.get(opcode, (0, 0))
         opcodes[opcode] = warps + row["warps"], threads + row["threads"]
         properties, one = code.properties, code.properties.work

@@ -1,4 +1,4 @@
-"""The order in which blocks begin, shuffled by a seed. (The engines draw the order of warps and their quanta.)
+"""The order in which blocks begin, shuffled by a seed; the engines draw the order of warps and their quanta.
 
 A GPU promises no order of blocks, so any is legal. But kernels that wait for results of blocks before them (a scan in
 one pass) rely on those having begun, and on a GPU they have. So where a program may wait for other threads, blocks are

@@ -18,7 +18,7 @@ SPACES = {
 
 DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED = 0, 1, 2, 3, 4
 """What the functions that run a warp return."""
-STOPPED, NEEDS_SLOW, NEEDS_SLOT = 2, 3, 4
+STOPPED, NEEDS_SLOW, NEEDS_SLOT, NEEDS_CODE = 2, 3, 4, 5
 """What the scheduler returns besides DONE and FAULT."""
 
 # -- kinds of fault
@@ -181,6 +181,7 @@ class Context(Record, align=64):
     quantum: i64  # what is left of it
     quantum_size: i64
     slow: u64  # the function for diverged warps, 0 as long as there is none
+    outdated: u32  # 1 if there is better code by now: to be taken up before the next CTA begins
     entry: u32  # the program counter at which warps begin
     warps: u64  # of a CTA
     state_size: u64  # bytes from one warp's state to the next's
@@ -252,7 +253,7 @@ class Warp(Record, align=64):
     products: Executed
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.products`)
     local: Pointer[u8]
-    # for each barrier the lanes that wait there, and those that have arrived and gone on
+    # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come
     bar: Array[u32] = array(16, align=64)
     arrived: Array[u32] = array(16, align=64)
     tid_x: Array[u32] = array(32, align=64)
