@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.isa.actions import Action, AsyncGroup
+from ptxlab.isa.actions import Action
 from ptxlab.isa.table import op
 
 _MMA = """Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d = a*b
@@ -152,54 +152,3 @@ op("wmma.mma.bits.popc.sync.aligned.row.col.shape.s32.b1.b1.s32  d:any, a:any, b
    does=Action.FRAGMENT_PRODUCT, bits=("xor", "and"), shape=("m8n8k128",),
    fixed={"dtype": "s32", "atype": "b1", "btype": "b1", "ctype": "s32"}, version=(6, 3), sm=75,
    needs={"and": ((7, 1), 80)})  # fmt: skip
-
-# -- Hopper: assembled only --------------------------------------------------------------------------------------------
-
-_BULK = """Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-   CPU machine does not run it yet."""
-op(
-   "cp.async.bulk.dst.src.completion{.multicast::cluster}{.L2::cache_hint}  [a], [b], size:u32, [m]{, mask:u16}"
-   "{, policy:b64}",
-   _BULK, dst=("shared::cluster", "shared::cta"), src=("global", "shared::cta"),
-   completion=("mbarrier::complete_tx::bytes",), version=(8, 0), sm=90,
-   needs={"shared::cta": ((8, 6), 90)}, does=Action.COPY, group=AsyncGroup.MBARRIER, executed=False)  # fmt: skip
-op("cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}  [a], [b], size:u32{, policy:b64}", _BULK,
-   version=(8, 0), sm=90, does=Action.COPY, group=AsyncGroup.BULK, executed=False)  # fmt: skip
-op("cp.async.bulk.commit_group", _BULK, version=(8, 0), sm=90, does=Action.COMMIT, group=AsyncGroup.BULK,
-   executed=False)  # fmt: skip
-op("cp.async.bulk.wait_group{.read}  n:int", _BULK, version=(8, 0), sm=90, does=Action.WAIT_GROUP,
-   group=AsyncGroup.BULK, executed=False)  # fmt: skip
-op("cp.async.bulk.prefetch.L2.global{.L2::cache_hint}  [a], size:u32{, policy:b64}", _BULK, version=(8, 0), sm=90,
-   does=Action.PREFETCH, executed=False)  # fmt: skip
-_DIM = ("1d", "2d", "3d", "4d", "5d")
-op(
-   "cp.async.bulk.tensor.dim.dst.global{.mode}.completion{.multicast::cluster}{.L2::cache_hint}  [a], [b], [m]"
-   "{, mask:u16}{, policy:b64}",
-   _BULK, dim=_DIM, dst=("shared::cluster", "shared::cta"), mode=("tile", "im2col"),
-   completion=("mbarrier::complete_tx::bytes",), version=(8, 0), sm=90,
-   needs={"shared::cta": ((8, 6), 90)}, does=Action.COPY, group=AsyncGroup.MBARRIER, executed=False)  # fmt: skip
-op("cp.async.bulk.tensor.dim.global.shared::cta{.mode}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}", _BULK,
-   dim=_DIM, mode=("tile", "im2col_no_offs"), version=(8, 0), sm=90, does=Action.COPY, group=AsyncGroup.BULK,
-   executed=False)  # fmt: skip
-_REDUCTIONS: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
-    (("add", "min", "max"), "", ("u32", "s32", "u64")), (("inc", "dec"), "", ("u32",)), (("min", "max"), "", ("s64",)),
-    (("and", "or", "xor"), "", ("b32", "b64")), (("add",), "", ("f32", "f64")), (("min", "max"), "", ("f16", "bf16")),
-    (("add",), ".noftz", ("f16", "bf16")),
-)  # fmt: skip
-for _operations, _noftz, _types in _REDUCTIONS:
-    op(
-       f"cp.reduce.async.bulk.global.shared::cta.bulk_group{{.L2::cache_hint}}.operation{_noftz}.type"
-       "  [a], [b], size:u32{, policy:b64}",
-       _BULK, operation=_operations, type=_types, version=(8, 0), sm=90, does=Action.COPY_REDUCE, group=AsyncGroup.BULK,
-       executed=False)  # fmt: skip
-op("tensormap.replace.mode.field{.space}.b1024.type  [a]{, b:any}{, c:any}", """Changes a field of a tensor map in
-   memory. The CPU machine does not run it yet.""", mode=("tile",),
-   field=("global_address", "rank", "box_dim", "global_dim",
-         "global_stride", "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"),
-   space=("global", "shared::cta"), type=("b32", "b64"), version=(8, 3), sm=90, does=Action.REPLACE_FIELD,
-   executed=False)  # fmt: skip
-op("mapa{.space}.type  d, a, b:u32", """The address of the same shared variable in another block of the cluster. The
-   CPU machine does not run it yet.""", space=("shared::cluster",), type=("u32", "u64"), version=(7, 8),
-   sm=90)  # fmt: skip
-op("getctarank{.space}.type  d:u32, a", """Which block of the cluster a shared address belongs to. The CPU machine does
-   not run it yet.""", space=("shared::cluster",), type=("u32", "u64"), version=(7, 8), sm=90)  # fmt: skip

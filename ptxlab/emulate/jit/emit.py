@@ -16,6 +16,7 @@ from ptxlab.emulate.jit.access import Memory
 from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.analysis import successors
 from ptxlab.emulate.jit.atomics import Atomics
+from ptxlab.emulate.jit.bulk import Bulk
 from ptxlab.emulate.jit.copies import Copies
 from ptxlab.emulate.jit.execution import Execution
 from ptxlab.emulate.jit.groups import Group, plan_groups
@@ -68,6 +69,7 @@ class Emitter:
         self.matrices = Matrices(self)
         self.warpgroups = Warpgroups(self)
         self.copies = Copies(self)
+        self.bulk = Bulk(self)
         self.mbarriers = Mbarriers(self)
         self.execution = Execution(self)
         self.instruments = instruments(self)

@@ -16,7 +16,7 @@ from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.program.warpgroup_flow import follows_tiles
 from ptxlab.emulate.rules import launches, notes, races
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.rules.records import RANKS, Block, Mates
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import Cta, MemoryMap
@@ -44,10 +44,13 @@ class Watched:
                     row, made = memory.allocations[k], self._records(allocation.size)
                     row.accesses, row.stride = made.records, made.stride
 
-    def slot(self, cta: Cta, shared: int) -> Block:
-        """Allocates the records of a resident CTA; returns its `Block`."""
+    def slot(self, cta: Cta, shared: int, mates: Pointer[Mates] | None, rank: int) -> Block:
+        """Allocates the records of a resident CTA, one of this rank in a cluster; returns its `Block`."""
         block = Block.new()
         block.shared_size = shared
+        if mates is not None:
+            block.mates, block.rank = mates, rank
+            block.peers = Pointer(np.zeros(32 * RANKS * 32, np.uint32))
         cta.checks = Pointer(block.buffer)
         if self.followed:
             block.followed, block.value_count = self.followed, self.followed * self.launch.warps

@@ -12,7 +12,7 @@ from ptxlab.emulate.program.warpgroup_flow import follows_tiles
 from ptxlab.emulate.rules import launches
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.mbarrier_phases import Phases
-from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.rules.records import RANKS, Block, Mates
 from ptxlab.emulate.step.access import Touch
 from ptxlab.isa.actions import Action
 
@@ -48,6 +48,12 @@ class BlockChecks:
             record.values = Pointer(np.zeros(record.value_count, np.uint32))
         started(self.record, run.index)
         self.phases = Phases(checker.program, self.record, run.can_run, checker.notes, race=checker.race)
+
+    def in_cluster(self, mates: Pointer[Mates], rank: int) -> None:
+        """The block is one of several of a cluster."""
+        self.record.mates, self.record.rank = mates, rank
+        self.record.peers = Pointer(np.zeros(32 * RANKS * 32, np.uint32))
+        started(self.record, self.block)
 
     # -- mbarriers
 

@@ -28,6 +28,7 @@ from ptxlab.emulate.rules import (
     warpgroup_registers,
 )  # fmt: skip
 from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import aligned, may_come, members_of, releases, strong, wide
 from ptxlab.emulate.rules.local_memory import copied
@@ -140,10 +141,13 @@ class Checker:
                 look.append(self._at_sync(code))
             if self.race:
                 look.append(self._orders(code))
+        elif code.action is Action.CLUSTER_BARRIER:
+            if self.race:
+                look.append(self._at_cluster_barrier(code))
         elif releases(code) and self.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
-        if code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
+        if code.form.op.kind in ("warp", "async") and not (is_mbarrier(code) or is_bulk(code)):
             step = self._touching(code, step)
         if code.action is Action.WARPGROUP_WAIT and self.sync:
             step = self._waited(step)
@@ -175,6 +179,18 @@ class Checker:
             return step(w)
 
         return run
+
+    def _at_cluster_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        assert code.form is not None
+        arrives, released = bool(code.form.arrive), code.form.order != "relaxed"
+
+        def look(w: Warp, mask: np.ndarray) -> None:
+            if arrives:
+                races.cluster_arrived(w.spaces.check.record, w.warp, released)
+            else:
+                races.cluster_waited(w.spaces.check.record, w.warp)
+
+        return look
 
     def _follow(self, flow: Flow, code: Code) -> Callable[[Warp, np.ndarray], None]:
         """initcheck: what an instruction does to the registers that are followed."""
