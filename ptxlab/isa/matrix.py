@@ -1,4 +1,4 @@
-"""Tensor cores: mma.sync, wmma, and the loads that put matrices into registers; Hopper's bulk copies by name only.
+"""Tensor cores: mma.sync, wmma, and the loads that put matrices into registers.
 
 A matrix instruction belongs to a whole warp: each lane holds a fragment, and the engines run it out of line
 (kind "warp"). What says `executed=False` is assembled only.
