@@ -13,6 +13,7 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.program.register_flow import register_flow
+from ptxlab.emulate.program.warpgroup_flow import follows_tiles
 from ptxlab.emulate.rules import launches, notes, races
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.records import RANKS, Block, Mates
@@ -64,6 +65,8 @@ class Watched:
                 block.gaps = Pointer(np.array(launches.gaps_of(self.program), np.uint64))
         if "synccheck" in self.launch.checks and shared:  # for each 4 bytes the copy that is on its way to them
             block.pending = Pointer(np.zeros(shared // 4 + 16, np.uint64))
+        if "synccheck" in self.launch.checks and follows_tiles(self.program):
+            block.tile_writes, block.tile_reads = (Pointer(np.zeros(shared // 16 + 2, np.uint64)) for _ in range(2))
         if self.race and shared:
             made = self._records(shared)
             block.records, block.stride = cta.race_shared, cta.race_shared_stride = made.records, made.stride

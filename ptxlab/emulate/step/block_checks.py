@@ -8,6 +8,7 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.program.warpgroup_flow import follows_tiles
 from ptxlab.emulate.rules import launches
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.mbarrier_phases import Phases
@@ -30,6 +31,9 @@ class BlockChecks:
         self.record.shared_size = shared_size
         if checker.sync:
             self.record.pending = Pointer(np.zeros(shared_size // 4 + 1, np.uint64))
+        if checker.sync and follows_tiles(checker.program):
+            sizes = shared_size // 16 + 2
+            self.record.tile_writes, self.record.tile_reads = (Pointer(np.zeros(sizes, np.uint64)) for _ in range(2))
         if checker.init:
             self.record.written = Pointer(np.zeros(-(-shared_size // 16) * 16, np.uint8))
             if checker.program.shared_gap:
