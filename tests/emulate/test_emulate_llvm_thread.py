@@ -36,7 +36,7 @@ def test_what_a_call_raises_comes_back() -> None:
     def fails() -> None:
         raise ValueError("no such target")
 
-    with pytest.raises(ValueError, match="^no such target$"):
+    with pytest.raises(ValueError, match=r"^no such target$"):
         fails()
     assert where()
 
