@@ -122,7 +122,7 @@ def test_pin_compares_with_this_version_from_now_on(lab: Any) -> None:
     before = number(lab)
     lab.click(f"{EXPLORER} button:has-text('Pin')")
     settle(lab, before)
-    assert text(lab, ".pl-diff-note").startswith("no instruction changed against scalar_f32_d32_causal")
+    assert text(lab, ".pl-diff-note").startswith("no instruction changed · against scalar_f32_d32_causal")
 
 
 def test_a_bad_parameter_shows_its_error_and_recovers(lab: Any) -> None:
