@@ -36,7 +36,7 @@ Functions = tuple[rulecode.Function, ...]
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.sync_lanes,
-    diverging.sync_waiting, turns.go_on, mbarriers.operate, *copies.COPY.values(), matrix_access.find,
+    diverging.sync_waiting, turns.go_on, mbarriers.operate, copies.copy, matrix_access.find,
     matrix_access.mark, halves.widened, halves.narrowed,
 )  # fmt: skip
 """Of every build."""

@@ -152,11 +152,6 @@ class Code:
         """Whether threads end here, and do not return to a caller."""
         return self.action in (Action.RETURN, Action.EXIT) and self.register < 0
 
-    @property
-    def guard_reg(self) -> int:
-        """The guard's register, or -1."""
-        return self.guard[0] if self.guard else -1
-
 
 COPY = Form(Op("%copy", "%copy", (), (), "", None, Action.PASS_ARGUMENTS, (1, 0), 0), "%copy", {})
 """Of the pseudo-instruction that passes arguments."""

@@ -8,8 +8,9 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules import races
-from ptxlab.emulate.rules.records import BLOCKS, Launch, Published
+from ptxlab.emulate.rules.records import BLOCKS, Block, Launch, Published
 from ptxlab.emulate.runtime import report
 
 
@@ -30,6 +31,28 @@ def begin(program: Program, launch: report.Launch) -> Launch:
     record.traits = Pointer(np.array(races.traits(program), np.uint8))
     for name, value in known(program, frozenset(launch.checks)).items():
         setattr(record, name.partition(".")[2], value)
+    return record
+
+
+def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
+    """The record of the blocks that run in one place, with the memory that the checks need beside it: what is known of
+    one of them is cleared when the next begins (`blocks.started`)."""
+    record = Block.new()
+    record.shared_size = shared_size
+    if "synccheck" in launch.checks:  # for each 4 bytes the copy in flight to them
+        record.pending = Pointer(np.zeros(shared_size // 4 + 16, np.uint64))
+    if "initcheck" not in launch.checks:
+        return record
+    record.written = Pointer(np.zeros(shared_size + 64, np.uint8))
+    if program.shared_gap:
+        record.gaps = Pointer(np.array(gaps_of(program), np.uint64))
+    if program.local_size:
+        record.local_stride = program.local_stride
+        record.local_size = 32 * launch.warps * record.local_stride
+        record.local = Pointer(np.zeros(record.local_size, np.uint8))
+    if registers := register_flow(program).registers:
+        record.followed, record.value_count = len(registers), len(registers) * launch.warps
+        record.values = Pointer(np.zeros(record.value_count, np.uint32))
     return record
 
 

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules import launches
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.mbarrier_phases import Phases
-from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.step.access import Touch
 from ptxlab.isa.actions import Action
 
@@ -26,22 +24,7 @@ class BlockChecks:
 
     def __init__(self, checker: Checker, run: Any, shared_size: int) -> None:
         self.run, self.block = run, run.index
-        self.record = Block.new()
-        self.record.shared_size = shared_size
-        if checker.sync:
-            self.record.pending = Pointer(np.zeros(shared_size // 4 + 1, np.uint64))
-        if checker.init:
-            self.record.written = Pointer(np.zeros(-(-shared_size // 16) * 16, np.uint8))
-            if checker.program.shared_gap:
-                self.record.gaps = Pointer(np.array(launches.gaps_of(checker.program), np.uint64))
-        if checker.init and checker.program.local_size:
-            self.record.local_stride = checker.program.local_stride
-            self.record.local_size = 32 * checker.launch.warps * self.record.local_stride
-            self.record.local = Pointer(np.zeros(self.record.local_size, np.uint8))
-        if checker.flow.registers:
-            warps, record = checker.launch.warps, self.record
-            record.followed, record.value_count = len(checker.flow.registers), len(checker.flow.registers) * warps
-            record.values = Pointer(np.zeros(record.value_count, np.uint32))
+        self.record = launches.block(checker.program, checker.launch, shared_size)
         started(self.record, run.index)
         self.phases = Phases(checker.program, self.record, run.can_run, checker.notes, race=checker.race)
 
