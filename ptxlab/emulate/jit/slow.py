@@ -148,10 +148,14 @@ d.go:
 
     def _set_pc(self, bits: str, target: str) -> None:
         """Program counters of the lanes in `bits`; `target` is a vector."""
-        mask = self.t.let(f"bitcast i32 {bits} to <{W} x i1>")
-        old = self.t.let(f"load <{W} x i32>, ptr %pcs.at, align 64")
-        pcs = self.t.let(f"select <{W} x i1> {mask}, <{W} x i32> {target}, <{W} x i32> {old}")
-        self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
+        self._put("%pcs.at", "i32", self.active.lanes(bits), target)
+
+    def _put(self, pointer: str, type_: str, mask: str, values: str) -> None:
+        """Lanes of a mask (vectors) get other values in memory."""
+        vec = f"<{W} x {type_}>"
+        old = self.t.let(f"load {vec}, ptr {pointer}, align 64")
+        new = self.t.let(f"select <{W} x i1> {mask}, {vec} {values}, {vec} {old}")
+        self.t.do(f"store {vec} {new}, ptr {pointer}, align 64")
 
     def go(self, block: int) -> None:
         self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block)})")
@@ -212,18 +216,13 @@ d.go:
                 value = self.m.zext("i64", value)
             wide = value if value.type == "i64" else self.m.zext("i64", self._as_int(value))
             p = self.t.field(S.Warp, f"offered.{slot}")
-            old = t.let(f"load <{W} x i64>, ptr {p}, align 64")
-            new = t.let(f"select <{W} x i1> {self.active.vector}, <{W} x i64> {self.m.vector(wide)}, <{W} x i64> {old}")
-            t.do(f"store <{W} x i64> {new}, ptr {p}, align 64")
+            self._put(p, "i64", self.active.vector, self.m.vector(wide))
         if warpwide:
             members = self.m.const("i32", -1)
         else:
             members = self.e.operands.read(members_of(code), "b32")
         for name, vector in (("members", self.m.vector(members)), ("sync_kind", f"splat (i32 {self._kind(code)})")):
-            p = t.field(S.Warp, name)
-            old = t.let(f"load <{W} x i32>, ptr {p}, align 64")
-            new = t.let(f"select <{W} x i1> {self.active.vector}, <{W} x i32> {vector}, <{W} x i32> {old}")
-            t.do(f"store <{W} x i32> {new}, ptr {p}, align 64")
+            self._put(t.field(S.Warp, name), "i32", self.active.vector, vector)
         self.e.registers.flush(self._all_alive(block, code.index + (0 if warpwide else 1)))
         self._count_rest(block, code.index, -1, self.active.block_bits)
         if code.guard is not None:

@@ -176,8 +176,27 @@ _HAZARD = {
 }
 
 
-_MBARRIERS = {
-    ENDLESS: "the wait does not end: phase {phase} of the mbarrier has not ended, and nobody arrives who could end it",
+_SENTENCES = {
+    UNINITIALISED: "a thread reads {memory} that nobody has written",
+    OVERRUN: "a thread leaves the arrays of shared memory: it accesses bytes between two of them",
+    SAME: "WAW hazard in {memory}: two lanes of one store write different values to the same place",
+    LOCKSTEP: (
+        "two lanes of one warp touch the same place in {memory} with volatile accesses, and nothing but lockstep "
+        "puts these in order, which lanes do not keep since sm_70; write bar.warp.sync 0xffffffff; between the two"
+    ),
+    DIVERGENT: "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere",
+    DIVERGENT_BLOCK: (
+        "the warps of a block have come to two different barrier instructions: all threads of a block must "
+        "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
+        "bar.sync 1, 64"
+    ),
+    EXITED: "a warp arrives at a barrier for all its lanes after some of them have exited",
+    OMITTED: "lane {note.lane} executes this instruction, and the mask {note.value:#010x} does not name it",
+    GONE_LANE: "the mask names lane {note.value}, which has exited",
+    SOURCE: "lane {note.lane} reads the register of lane {note.value}, which does not take part",
+    ENDLESS: (
+        "the wait does not end: phase {note.value} of the mbarrier has not ended, and nobody arrives who could end it"
+    ),
     MADE_AGAIN: "an mbarrier that is in use is made again: mbarrier.inval has to come first, when nobody uses it",
     INVALID_IN_USE: "an mbarrier is made invalid while another thread waits for it",
     UNMADE: "a thread uses an mbarrier that does not exist: mbarrier.init has to come first, and be seen by all",
@@ -185,14 +204,11 @@ _MBARRIERS = {
     COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
 }
+"""What notes of a kind say that need nothing but the memory and the note."""
 
 
 def _sentence(program: Program, note: Note, code: Code, other: Code | None, space: str) -> str:
     kind, memory = note.kind, f"{space} memory" if space else "memory"
-    if kind == UNINITIALISED:
-        return f"a thread reads {memory} that nobody has written"
-    if kind == OVERRUN:
-        return "a thread leaves the arrays of shared memory: it accesses bytes between two of them"
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:
@@ -206,33 +222,10 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
         else:
             advice = _cause(program, note) or "a barrier between the two would order them"
         return f"{RULES[kind][1]} hazard in {memory}: a thread {_HAZARD[kind]}; {advice}"
-    if kind == SAME:
-        return f"WAW hazard in {memory}: two lanes of one store write different values to the same place"
-    if kind == LOCKSTEP:
-        return (
-            f"two lanes of one warp touch the same place in {memory} with volatile accesses, and nothing but lockstep "
-            "puts these in order, which lanes do not keep since sm_70; write bar.warp.sync 0xffffffff; between the two"
-        )
-    if kind == DIVERGENT:
-        return "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere"
-    if kind == DIVERGENT_BLOCK:
-        return (
-            "the warps of a block have come to two different barrier instructions: all threads of a block must "
-            "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
-            "bar.sync 1, 64"
-        )
-    if kind == EXITED:
-        return "a warp arrives at a barrier for all its lanes after some of them have exited"
     if kind == COUNTS:
         now, before = note.value & 0xFFFF, note.value >> 16
         said = [f"{n} threads" if n else "all threads" for n in (now, before)]
         return f"warps disagree how many threads a barrier waits for: {said[0]} here, {said[1]} there"
-    if kind == OMITTED:
-        return f"lane {note.lane} executes this instruction, and the mask {note.value:#010x} does not name it"
-    if kind == GONE_LANE:
-        return f"the mask names lane {note.value}, which has exited"
-    if kind == SOURCE:
-        return f"lane {note.lane} reads the register of lane {note.value}, which does not take part"
     if kind == RANGE:
         source, last = note.value & 0xFFFF, note.value >> 16
         return (
@@ -255,7 +248,7 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
             f"the wait passes at once: it asks for phase {note.value}, which this thread has waited for before, and so "
             f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
         )
-    return _MBARRIERS[kind].format(phase=note.value)
+    return _SENTENCES[kind].format(memory=memory, note=note)
 
 
 def _cause(program: Program, note: Note) -> str:
