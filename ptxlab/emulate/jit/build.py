@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 
 from ptxlab.emulate.jit import compile as native
-from ptxlab.emulate.jit.analysis import live_in, uniform_registers
+from ptxlab.emulate.jit.analysis import uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.instruments import function as emit_function
@@ -15,6 +15,7 @@ from ptxlab.emulate.jit.registers import RegisterFile
 from ptxlab.emulate.jit.rulecode import call, declaration
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.language.rules import rule_of
+from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.halves import narrowed, widened
 from ptxlab.emulate.rules.scheduling import clear_registers

@@ -75,7 +75,8 @@ class CheckedControl(CheckInstrument):
             self.t.do(
                 call(
                     arrived, *THERE[:2], "%ws", self.active.bits, skips, numbers[0], count,
-                    str(int(rules.aligned(code))), str(self.e.pc(block.next)), self._may_come(code), str(code.index),
+                    str(int(code.properties.aligned)), str(self.e.pc(block.next)), self._may_come(code),
+                    str(code.index),
                 )
             )  # fmt: skip
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit.analysis import reads
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
+from ptxlab.emulate.program.liveness import reads
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules.diverging import sync_lanes, sync_waiting
 from ptxlab.emulate.rules.instructions import is_members, members_of
@@ -27,11 +27,6 @@ from ptxlab.isa import types
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
-
-
-def exchanges(code: Code) -> bool:
-    """Whether an instruction makes the lanes of its member mask, or of its warp, wait for each other."""
-    return code.properties.converges
 
 
 class Slow(Part):
@@ -50,7 +45,7 @@ class Slow(Part):
     def dispatch(self) -> None:
         cases = [f"i32 {self.e.pc(b.index)}, label %b{b.index}" for b in self.program.blocks]
         for code in self.program.codes:
-            if exchanges(code):
+            if code.properties.converges:
                 cases += [f"i32 {2 * code.index + 1}, label %given{code.index}"]
                 if self.program.blocks[code.block].last > code.index + 1:
                     cases += [f"i32 {2 * code.index + 2}, label %after{code.index}"]
@@ -120,7 +115,7 @@ d.go:
             if Control.is_control(code):
                 self.control.emit(block, code)
                 return
-            if exchanges(code):
+            if code.properties.converges:
                 self._offer(block, code)
                 self._given(block, code)
                 if code.index + 1 < block.last:
@@ -177,7 +172,7 @@ d.go:
         t.bump("%live.at", "and i32", others)
         if self.e.code.guard is not None and block.next >= 0:
             self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
-        if any(exchanges(code) for code in self.program.codes):
+        if any(code.properties.converges for code in self.program.codes):
             t.do(call(sync_waiting, "%ws"))  # lanes that have ended are waited for no longer
         t.do("br label %dispatch")
 
@@ -242,7 +237,7 @@ d.go:
         it is one of the whole warp."""
         if code.form.op.kind == "warp":
             return len(self.program.codes) + code.index
-        names = sorted({c.form.opcode for c in self.program.codes if exchanges(c)})
+        names = sorted({c.form.opcode for c in self.program.codes if c.properties.converges})
         return names.index(code.form.opcode) + 1
 
     def _agreed(self, code: Code) -> None:

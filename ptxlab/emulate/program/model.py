@@ -147,6 +147,14 @@ class Code:
         names = [spec.name for spec in self.form.op.operands if spec.role != "dst"]
         return dict(zip(names, zip(self.sources, self.source_types, strict=True), strict=False))
 
+    def element_type(self, type_: str, count: int) -> str:
+        """The type of one of `count` elements of an operand: `.v4.f32` holds f32, `{a, b}` of a b64 holds b32."""
+        if self.form.op.kind == "warp" or type_ == "any":
+            return "any"
+        if type_ == "vec" or self.form.vec:
+            return str(self.form.type)
+        return f"b{types.width(type_) // count}"
+
     @property
     def ends_thread(self) -> bool:
         """Whether threads end here, and do not return to a caller."""

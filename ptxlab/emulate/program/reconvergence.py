@@ -8,6 +8,7 @@ between the two (`ptxlab.emulate.program.block_order`). So no lane goes on from 
 
 from __future__ import annotations
 
+from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.isa.actions import Action
 
@@ -38,7 +39,7 @@ def _polling_blocks(codes: list[Code], blocks: list[Block]) -> list[bool]:
     """For each block whether it reads what other threads may change, or calls a function that does."""
     polling = [any(c.properties.polls for c in codes[b.first : b.last]) for b in blocks]
     calls = {b.index: codes[b.last - 1].target for b in blocks if codes[b.last - 1].action is Action.CALL}
-    bodies = {start: _body(codes, blocks, start) for start in set(calls.values())}
+    bodies = {start: body(codes, blocks, start) for start in set(calls.values())}
     changed = True
     while changed:
         changed = False
@@ -48,16 +49,9 @@ def _polling_blocks(codes: list[Code], blocks: list[Block]) -> list[bool]:
     return polling
 
 
-def _body(codes: list[Code], blocks: list[Block], start: int) -> set[int]:
+def body(codes: list[Code], blocks: list[Block], start: int) -> set[int]:
     """The blocks of a function."""
-    found: set[int] = set()
-    todo = [start]
-    while todo:
-        at = todo.pop()
-        if at not in found:
-            found.add(at)
-            todo += onward(codes, blocks[at])
-    return found
+    return reachable([start], lambda at: onward(codes, blocks[at]))
 
 
 def onward(codes: list[Code], block: Block) -> list[int]:

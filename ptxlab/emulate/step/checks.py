@@ -18,9 +18,8 @@ from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_fl
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.instructions import aligned, may_come, members_of, releases, strong, wide
+from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.rules.local_memory import copied
-from ptxlab.emulate.rules.mbarriers import is_mbarrier
 from ptxlab.emulate.rules.notes import noted, serial
 from ptxlab.emulate.step.access import Region
 from ptxlab.emulate.step.checked_warp import CheckedWarp
@@ -43,8 +42,8 @@ class Checker:
         self.record = launches.begin(program, launch)
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
         self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
-        self.releases = [releases(code) for code in program.codes]
-        self.strong = [strong(code) and not is_mbarrier(code) for code in program.codes]
+        self.releases = [code.properties.releases for code in program.codes]
+        self.strong = [code.properties.strong and not code.properties.mbarrier for code in program.codes]
         self._values = np.zeros(LANES * 64, np.uint8)
         self._stored: Region | None = None  # where a store went last
         self.record.store.values, self.record.store.narrow = Pointer(self._values), self.offsets
@@ -128,10 +127,10 @@ class Checker:
                 look.append(self._at_sync(code))
             if self.race:
                 look.append(self._orders(code))
-        elif releases(code) and self.race:
+        elif code.properties.releases and self.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
-        if code.form.op.kind in ("warp", "async") and not is_mbarrier(code):
+        if code.form.op.kind in ("warp", "async") and not code.properties.mbarrier:
             step = self._touching(code, step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
@@ -209,7 +208,7 @@ class Checker:
         if code.form.red:
             sources = sources[:-1]
         numbers = [self.translator.read(s, "u32", code) for s in sources]
-        whole, behind = aligned(code), 2 * self.translator.following[code.index]
+        whole, behind = code.properties.aligned, 2 * self.translator.following[code.index]
         comes = Pointer[int](np.array(may_come(self.program, code), np.uint8))
 
         def look(w: Warp, mask: np.ndarray) -> None:
@@ -300,7 +299,7 @@ class Checker:
 
 def _flags(code: Code) -> int:
     """What the record of an access says of its instruction."""
-    return code.index << records.CODE | strong(code) << records.STRONG
+    return code.index << records.CODE | code.properties.strong << records.STRONG
 
 
 def _standing(w: Warp, code: Code) -> tuple[Pointer[int], int, int]:
