@@ -34,7 +34,7 @@ from ptxlab.emulate.rules.memory_model import (
     wavefronts,
 )  # fmt: skip
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.counting import NEEDED, TALLY, moves_pairs
+from ptxlab.emulate.runtime.counters import NEEDED, TALLY, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.isa import fragments
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import barrier_checks, lane_by_lane, rulecode
+from ptxlab.emulate.jit import lane_by_lane, rulecode
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
+    barriers,
     copies,
     copies_in_flight,
     diverging,
@@ -46,7 +47,7 @@ COUNTERS: Functions = (
 )  # fmt: skip
 """Of a build with counters."""
 CHECKS: Functions = (
-    barrier_checks.arrived,
+    barriers.arrived,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
     races.fence, races.publish, races.acquire, races.sync_warp, races.sync_lanes, races.arrived, races.storing,

@@ -28,6 +28,7 @@ from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.findings import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import CODE, Block, Launch
+from ptxlab.emulate.runtime.state import Warp
 
 BARRIERS = 16
 """Barriers of a block."""
@@ -133,3 +134,23 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
             row = block.sync.row(warp)
             store_lanes(row, maximum(load_lanes(row), known))
         store_lanes(arrived, came ^ came)
+
+
+# -- for compiled code -------------------------------------------------------------------------------------------------
+
+
+@rule
+def arrived(
+    launch: Launch, block: Block, warp: Warp, mask: u32, skipping: u32, barrier: u32, count: u32, aligned: boolean,
+    behind: u32, may_come: Pointer[u8], code: u32,
+) -> None:  # fmt: skip
+    """Lanes of `mask` have come to a barrier; its guard has sent those of `skipping` on, to the program counter
+    `behind`."""
+    if mask == 0:
+        return
+    arrive(launch, block, warp.warp_id, mask, barrier, count, aligned, code)
+    away = warp.live & ~mask
+    if aligned and away and barrier < BARRIERS:
+        waiting = warp.wait & ~bits(load_lanes(warp.sync_kind) != 0)
+        here = waiting & warp.bar[barrier] & bits(load_lanes(warp.pc) == behind)
+        diverged(launch, block, warp.warp_id, mask, away & ~here, skipping, waiting, warp.pc, behind, may_come, code)

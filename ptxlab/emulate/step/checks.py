@@ -1,6 +1,6 @@
 """The checks of the stepping engine: which instructions are checked, and what the rules are handed at each.
 
-`Checker` belongs to a launch; `block_checks` has what the checks know of a block, `checked_warp` the warp whose loads,
+`Checker` belongs to a launch, `BlockChecks` to one of its blocks; `checked_warp` has the warp whose loads,
 stores and atomics are checked. The rules are in `emulate/rules`; what they note becomes findings there (`findings.py`).
 """
 
@@ -17,11 +17,13 @@ from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.rules.local_memory import copied
+from ptxlab.emulate.rules.mbarrier_phases import Phases
 from ptxlab.emulate.rules.notes import noted, serial
-from ptxlab.emulate.step.access import Region
+from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import Warp
@@ -295,6 +297,34 @@ class Checker:
             )  # fmt: skip
 
         return look
+
+
+class BlockChecks:
+    """What the checks know of one block."""
+
+    def __init__(self, checker: Checker, run: Any, shared_size: int) -> None:
+        self.run, self.block = run, run.index
+        self.record = launches.block(checker.program, checker.launch, shared_size)
+        started(self.record, run.index)
+        self.phases = Phases(checker.program, self.record, run.can_run, checker.notes, race=checker.race)
+
+    # -- mbarriers
+
+    def touched(self, w: CheckedWarp, code: Code, touch: Touch) -> None:
+        """A warp goes to mbarriers, if they are there."""
+        w.machine.checker.begin()
+        w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
+
+    def operated(
+        self, w: Warp, code: Code, addresses: np.ndarray, state: np.ndarray | None, words: list[tuple[int, int]]
+    ) -> None:
+        """A warp has worked on mbarriers; `words`: what each lane's held before and after."""
+        lanes = np.flatnonzero(w.mask).tolist()[: len(words)]
+        asked = addresses if state is None else state
+        before, after = [word for word, _ in words], [word for _, word in words]
+        places, wanted = addresses[lanes].tolist(), asked[lanes].tolist()
+        if self.phases.operated(code, w.warp, lanes, places, wanted, before, after) and w.machine.checker.sync:
+            raise self.run.deadlock()
 
 
 def _flags(code: Code) -> int:

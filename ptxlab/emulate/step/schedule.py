@@ -16,8 +16,8 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules.faults import fault, lanes_in_words
 from ptxlab.emulate.rules.spinning import Spin, Spins, in_words
 from ptxlab.emulate.step.access import Spaces
-from ptxlab.emulate.step.block_checks import BlockChecks
 from ptxlab.emulate.step.checked_warp import CheckedWarp
+from ptxlab.emulate.step.checks import BlockChecks
 from ptxlab.emulate.step.flow import waiting_for
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import RUNS, STUCK, LaneGroup, Warp
