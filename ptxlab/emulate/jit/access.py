@@ -8,6 +8,7 @@ one vector access, and anything else a gather or scatter.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,9 @@ from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.transfer import Seen, Transfers
 from ptxlab.emulate.jit.values import LLVM, Address, Value, constant
 from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime import state as S
+from ptxlab.isa import fragments, types
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -289,6 +292,27 @@ class Memory(Part):
             for name, ty in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
         )
         return site, (base, places, host, written)
+
+    # -- matrices
+
+    def pieces(self, code: Code, address: Value, stride: Value | None) -> Iterator[tuple[Value, int, int]]:
+        """The addresses of the pieces of a matrix that wmma loads or stores, 32 at a time, a mask of the lanes that have
+        one, and the bytes of each. stride: elements from one row or column to the next, if given."""
+        ((_, f),) = fragments.operands(code.form).items()
+        layout, first = str(code.form.layout), self.m.lane_0(address)
+        if stride is None:
+            step = self.m.const("i64", (f.columns if layout == "row" else f.rows) * f.bits // 8)
+        else:  # of elements, of which a fragment may hold several as one
+            bits = self.m.mul(self.m.lane_0(stride), self.m.const("i64", types.width(code.form.type)))
+            step = self.m.lshr(bits, self.m.const("i64", 3))
+        pieces = fragments.pieces(f, layout)
+        for k in range(0, len(pieces), W):
+            some = pieces[k : k + W]
+            none = [some[0]] * (W - len(some))
+            lines = constant(np.array([p.line for p in some + none], np.uint64), "i64")
+            starts = constant(np.array([p.start for p in some + none], np.uint64), "i64")
+            places = self.m.add(self.m.add(self.m.mul(lines, step), starts), first)
+            yield places, -1 if len(some) == W else (1 << len(some)) - 1, some[0].size
 
     # -- addresses of shared memory, for instructions that know no other
 
