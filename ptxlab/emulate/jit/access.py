@@ -296,8 +296,8 @@ class Memory(Part):
     # -- matrices
 
     def pieces(self, code: Code, address: Value, stride: Value | None) -> Iterator[tuple[Value, int, int]]:
-        """The addresses of the pieces of a matrix that wmma loads or stores, 32 at a time, a mask of the lanes that have
-        one, and the bytes of each. stride: elements from one row or column to the next, if given."""
+        """The addresses of the pieces of a matrix that wmma loads or stores, 32 at a time, the mask of the lanes that
+        have one, and the bytes of each. stride: elements from one row or column to the next, if given."""
         ((_, f),) = fragments.operands(code.form).items()
         layout, first = str(code.form.layout), self.m.lane_0(address)
         if stride is None:
