@@ -28,7 +28,8 @@ from ptxlab.kernels import (
 )
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.decode_spec import DecodeBuilt, DecodeSpec
-from ptxlab.kernels.spec import DTYPES, NOWHERE, Built, Parameter, Spec
+from ptxlab.kernels.rung import Parameter
+from ptxlab.kernels.spec import DTYPES, NOWHERE, Built, Spec
 
 __all__ = [
     "DTYPES",

@@ -23,17 +23,18 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ptxlab import targets
-from ptxlab.builder import Builder, Kernel, Ptr, Var, b32, bf16, f16, f32, kernel, s32, u32, u64
+from ptxlab.builder import Builder, Kernel, Ptr, Var, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.errors import TargetError
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, key_count, rounded
 from ptxlab.kernels.decode_paged import Rows, places_of
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Slots, Sums, Table, entry_name, next_may_start
+from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Slots, Sums, Table, entry_name, next_may_start
 from ptxlab.kernels.decode_split import part
 from ptxlab.kernels.fragments import across, matrix, multiply
 from ptxlab.kernels.fragments import rounded as weights_of
+from ptxlab.kernels.rung import Parameter
 from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
-from ptxlab.kernels.spec import NOWHERE, Parameter
+from ptxlab.kernels.spec import NOWHERE
 from ptxlab.kernels.tiles import CHUNK, Copy, Layout, Spot
 
 LN2 = math.log(2)
@@ -45,8 +46,6 @@ PAD = 8
 """Floats between the rows of a merge, which keeps them in different banks."""
 Half = TypeVar("Half", f16, bf16)
 """The type of q, o and the cache."""
-Cache = TypeVar("Cache", f16, bf16, u64)
-"""What key and value point to: elements, or with `cache="pointers"` addresses."""
 Result = TypeVar("Result", bound=Ptr[Any] | None)
 Statistics = TypeVar("Statistics", bound=Ptr[f32] | None)
 Partial = TypeVar("Partial", bound=Ptr[f32] | None)

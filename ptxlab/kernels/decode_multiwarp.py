@@ -64,15 +64,7 @@ def make(config: DecodeConfig) -> Kernel:
         state = attend(k, config, q + row_start, scale * LOG2E, 0, keys, where)
         merge_lanes(k, lanes, state)
         merged = merge_warps(k, config, state)
-        if slots is not None and sums is not None:
-            slot = slots[row]
-            probe_warps(k, config, slot, merged, sums)
-
-        # Without keys total = 0 and row_max = -inf: dividing by 1 gives O = 0 and LSE = -inf.
-        divisor = k.select(merged.row_sum > 0.0, merged.row_sum, 1.0)
-        store_row(k, config, merged, o + row_start, divisor)
-        with k.guard(k.tid.x == 0):
-            lse[row] = (merged.row_max + k.log2(divisor)) * LN2  # natural logarithm
+        finish(k, config, merged, row, row_start, o, lse, slots, sums)
 
     return decode_multiwarp(**({} if config.probes else {"slots": None, "sums": None}))
 
@@ -209,6 +201,22 @@ def merge_warps(k: Builder, config: DecodeConfig, state: State) -> Merged:
     for total, factor in zip(sums, scales, strict=True):
         row_sum.set(k.fma(total, factor, row_sum))
     return Merged(row_max, row_sum, scales, warp_max, warp_sum, warp_acc)
+
+
+def finish(
+    k: Builder, config: DecodeConfig, merged: Merged, row: u32, row_start: Any, o: Ptr[Any], lse: Ptr[f32], slots: Any,
+    sums: Any,
+) -> None:  # fmt: skip
+    """Stores the output row and its log-sum-exp, and in a `probes=True` build what each warp held."""
+    if slots is not None and sums is not None:
+        slot = slots[row]
+        probe_warps(k, config, slot, merged, sums)
+
+    # Without keys total = 0 and row_max = -inf: dividing by 1 gives O = 0 and LSE = -inf.
+    divisor = k.select(merged.row_sum > 0.0, merged.row_sum, 1.0)
+    store_row(k, config, merged, o + row_start, divisor)
+    with k.guard(k.tid.x == 0):
+        lse[row] = (merged.row_max + k.log2(divisor)) * LN2  # natural logarithm
 
 
 def store_row(k: Builder, config: DecodeConfig, merged: Merged, to: Ptr[Any], divisor: Register[Any] | None) -> None:

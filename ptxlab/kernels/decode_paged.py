@@ -18,25 +18,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from ptxlab.builder import Builder, Kernel, Ptr, bf16, f16, f32, kernel, s32, u32, u64
+from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, s32, u32
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import Lanes, key_count
-from ptxlab.kernels.decode_multiwarp import (
-    THREADS,
-    attend,
-    merge_lanes,
-    merge_warps,
-    probe_warps,
-    store_row,
-    warp_of,
-)
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Slots, Sums, Table, entry_name
+from ptxlab.kernels.decode_multiwarp import THREADS, attend, finish, merge_lanes, merge_warps, warp_of
+from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Element, Slots, Sums, Table, entry_name
 
-LOG2E, LN2 = math.log2(math.e), math.log(2)
-Cache = TypeVar("Cache", f32, f16, bf16, u64)
-"""What key and value point to: elements, or with `cache="pointers"` addresses."""
+LOG2E = math.log2(math.e)
 
 
 def make(config: DecodeConfig) -> Kernel:
@@ -60,15 +50,7 @@ def make(config: DecodeConfig) -> Kernel:
         state = attend(k, config, q + row_start, scale * LOG2E, 0, keys, where)
         merge_lanes(k, Lanes(D, config.dtype), state)
         merged = merge_warps(k, config, state)
-        if slots is not None and sums is not None:
-            slot = slots[row]
-            probe_warps(k, config, slot, merged, sums)
-
-        # Without keys total = 0 and row_max = -inf: dividing by 1 gives O = 0 and LSE = -inf.
-        divisor = k.select(merged.row_sum > 0.0, merged.row_sum, 1.0)
-        store_row(k, config, merged, o + row_start, divisor)
-        with k.guard(k.tid.x == 0):
-            lse[row] = (merged.row_max + k.log2(divisor)) * LN2  # natural logarithm
+        finish(k, config, merged, row, row_start, o, lse, slots, sums)
 
     return decode_paged(**config.absent())
 

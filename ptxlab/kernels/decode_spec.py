@@ -11,29 +11,25 @@ Decoding asks one query row of each head about all keys so far: q and o `[B, Hq,
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ptxlab import targets
-from ptxlab.builder import Builder, Kernel, Param, Ptr, Register, bf16, f16, f32, s32, u32, u64
+from ptxlab.builder import Builder, Ptr, Register, bf16, f16, f32, s32, u32, u64
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.kernels.spec import MAX_HEAD_DIM, Parameter, lesson
-
-if TYPE_CHECKING:
-    from ptxlab.text import Module
+from ptxlab.kernels.rung import AnyBuilt, Parameter, Rung, made
+from ptxlab.kernels.spec import DTYPES, MAX_HEAD_DIM
 
 ELEMENTS: dict[str, type[Register[Any]]] = {"f32": f32, "f16": f16, "bf16": bf16}
 """The types of q, o and the cache; sums are f32 always."""
-NUMPY = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
-"""Their numpy names; bfloat16 is what the package ml_dtypes adds to numpy."""
+NUMPY = {name: DTYPES[name] for name in ELEMENTS}
+"""Their numpy names."""
 
 Element = TypeVar("Element", f32, f16, bf16)
 """The type of q, o and the cache, chosen by `types=` when a kernel is built."""
+Cache = TypeVar("Cache", f32, f16, bf16, u64)
+"""What key and value point to: elements, or with `cache="pointers"` addresses."""
 Length = TypeVar("Length", u32, Ptr[s32])
 """The number of keys: a value, or a pointer to one for each sequence. Behind a pointer it can grow between two launches
 of the same CUDA graph, whose parameters are fixed."""
@@ -113,36 +109,11 @@ def cache_parameter(*kinds: str) -> Parameter:
 # -- a built kernel ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DecodeBuilt:
-    """A decode kernel, ready to be printed, assembled and launched. `kernel` is what the builder made."""
+class DecodeBuilt(AnyBuilt):
+    """A decode kernel."""
 
     spec: DecodeSpec
     config: DecodeConfig
-    kernel: Kernel
-
-    def __repr__(self) -> str:
-        return f"<{self.name} for {self.config.arch}, {len(self.ptx.splitlines())} lines of PTX>"
-
-    @property
-    def name(self) -> str:
-        """The entry name; see `entry_name`."""
-        return self.kernel.name
-
-    @property
-    def ptx(self) -> str:
-        """The PTX text."""
-        return self.kernel.ptx
-
-    @property
-    def module(self) -> Module:
-        """The PTX as a `text.Module`, with the Python span of each line."""
-        return self.kernel.module
-
-    @property
-    def params(self) -> tuple[Param, ...]:
-        """The parameters with their types."""
-        return self.kernel.params
 
     @property
     def dependent(self) -> bool:
@@ -150,16 +121,11 @@ class DecodeBuilt:
         what that one writes (`griddepcontrol.wait`, from sm_90 on)."""
         return self.spec.starts_early(self.config)
 
-    def with_probes(self) -> DecodeBuilt:
-        """The same kernel, but storing the online-softmax state."""
-        return _build(self.spec, dataclasses.replace(self.config, probes=True))
-
     def launch_shape(
         self, batch: int, heads_q: int, heads_kv: int, splits: int = 1
     ) -> tuple[tuple[int, int, int], tuple[int, int, int], int]:
         """(grid, block, bytes of dynamic shared memory) for a problem of B, Hq, Hkv and a number of splits."""
-        if heads_kv < 1 or heads_q % heads_kv:
-            raise LaunchError(f"{self.name}: Hq = {heads_q} should be a multiple of Hkv = {heads_kv}")
+        self.check_heads(heads_q, heads_kv)
         grid = self.spec.grid(batch, heads_q, heads_kv, splits)
         return grid, (self.spec.threads(self.config), 1, 1), self.spec.shared_bytes(self.config)
 
@@ -188,10 +154,10 @@ class DecodeBuilt:
         sizes: dict[str, int] = {}
         rows = shapes["q"] if "q" in shapes else shapes.get("o", ())
         if len(rows) != 3:
-            raise LaunchError(f"{self.name}: q and o should have shape [B, Hq, D], not {list(rows)}")
+            raise self.error(f"q and o should have shape [B, Hq, D], not {list(rows)}")
         batch, sizes["Hq"], dim = rows
         if dim != c.head_dim:
-            raise LaunchError(f"{self.name}: q has head_dim {dim}, the kernel was built for {c.head_dim}")
+            raise self.error(f"q has head_dim {dim}, the kernel was built for {c.head_dim}")
         wanted: dict[str, tuple[int, ...]] = {"q": rows, "o": rows, "lse": rows[:2], "slots": rows[:2]}
         wanted["lengths" if "lengths" in shapes else "length"] = (batch,)
         cache = shapes.get("key", ())
@@ -200,7 +166,7 @@ class DecodeBuilt:
             wanted |= {"key": (batch,), "value": (batch,)}
         elif "key" in shapes:
             if len(cache) != 4:
-                raise LaunchError(f"{self.name}: key should have 4 dimensions, its shape is {list(cache)}")
+                raise self.error(f"key should have 4 dimensions, its shape is {list(cache)}")
             if c.cache == "paged":
                 sizes["Hkv"] = cache[2]
                 wanted["key"] = wanted["value"] = (cache[0], c.page_size, cache[2], dim)
@@ -209,14 +175,14 @@ class DecodeBuilt:
             else:
                 sizes["Hkv"], sizes["max_seq"] = cache[1], cache[2]
                 wanted["key"] = wanted["value"] = (batch, cache[1], cache[2], dim)
-        if "Hkv" in sizes and (sizes["Hkv"] == 0 or sizes["Hq"] % sizes["Hkv"]):
-            raise LaunchError(f"{self.name}: Hq = {sizes['Hq']} should be a multiple of Hkv = {sizes['Hkv']}")
+        if "Hkv" in sizes:
+            self.check_heads(sizes["Hq"], sizes["Hkv"])
         if "partial" in shapes:
             sizes["splits"] = shapes["partial"][2] if len(shapes["partial"]) == 4 else 0
             wanted["partial"] = (batch, sizes["Hq"], sizes["splits"], dim + 2)
         for name, shape in wanted.items():
             if name in shapes and shapes[name] != tuple(shape):
-                raise LaunchError(f"{self.name}: {name} should have shape {list(shape)}, not {list(shapes[name])}")
+                raise self.error(f"{name} should have shape {list(shape)}, not {list(shapes[name])}")
         self._check_sizes(batch, sizes, cache)
         sizes["width"] = sizes["max_pages"] if c.cache == "paged" and "max_pages" in sizes else sizes.get("max_seq", 0)
         names = {p.name for p in self.params}
@@ -235,12 +201,10 @@ class DecodeBuilt:
             counted["B * max_pages"] = batch * sizes["max_pages"]
         if "splits" in sizes:
             counted["B * Hq * splits"] = batch * sizes["Hq"] * sizes["splits"]
-        for name, count in counted.items():
-            if count >= 2**31:
-                raise LaunchError(f"{self.name}: {name} is {count}; it is counted in 32 bits and should be below 2**31")
+        self.check_counts(counted)
         for name, count in (("B", batch), ("splits", sizes.get("splits", 1))):
             if count > MOST_BLOCKS:
-                raise LaunchError(f"{self.name}: {name} is {count}; a grid has at most {MOST_BLOCKS} blocks there")
+                raise self.error(f"{name} is {count}; a grid has at most {MOST_BLOCKS} blocks there")
 
 
 # -- the catalogue's entry ---------------------------------------------------------------------------------------------
@@ -257,31 +221,18 @@ def next_may_start(k: Builder) -> None:
         k.op("griddepcontrol.launch_dependents")
 
 
-def no_shared(config: DecodeConfig) -> int:
-    """No dynamic shared memory."""
-    return 0
-
-
 @dataclass(frozen=True, eq=False)
-class DecodeSpec:
-    """A decode rung: what it asks, what it adds to the rung before it, and how to build it. See `Spec`.
-
-    `takes` are its build parameters, `grid(B, Hq, Hkv, splits)`, `threads(config)` and `shared_bytes(config)` its
-    launch shape; `fit(config)` completes and checks a configuration. `warp_of(config, keys)` tells which warp of a
-    block takes a key, counted from the block's first one. `starts_early(config)`: see `DecodeBuilt.dependent`.
+class DecodeSpec(Rung):
+    """A decode rung. `takes` are its build parameters, `grid(B, Hq, Hkv, splits)`, `threads(config)` and
+    `shared_bytes(config)` its launch shape; `fit(config)` completes and checks a configuration. `warp_of(config, keys)`
+    tells which warp of a block takes a key, counted from the block's first one. `starts_early(config)`: see
+    `DecodeBuilt.dependent`.
     """
 
-    name: str
-    rung: int
-    title: str
-    question: str
-    idea: str
-    brings: tuple[str, ...]
-    make: Callable[[DecodeConfig], Kernel] = field(repr=False)
     takes: tuple[Parameter, ...] = field(repr=False)
     grid: Callable[[int, int, int, int], tuple[int, int, int]] = field(default=one_block_a_head, repr=False)
     threads: Callable[[DecodeConfig], int] = field(default=lambda config: config.threads, repr=False)
-    shared_bytes: Callable[[DecodeConfig], int] = field(default=no_shared, repr=False)
+    shared_bytes: Callable[[DecodeConfig], int] = field(default=lambda config: 0, repr=False)
     fit: Callable[[DecodeConfig], DecodeConfig] = field(default=lambda config: config, repr=False)
     look: str = ""
     warp_of: Callable[[DecodeConfig, Any], Any] = field(default=lambda config, keys: keys * 0, repr=False)
@@ -289,19 +240,9 @@ class DecodeSpec:
     phase: str = "decode"
 
     @property
-    def teaches(self) -> str:
-        """The lesson: the question, the idea, and what to look at."""
-        return lesson(self.question, self.idea, self.look, self.brings)
-
-    @property
     def parameters(self) -> Mapping[str, Parameter]:
         """The build parameters by name, with their defaults and limits."""
         return {p.name: p for p in self.takes}
-
-    @property
-    def source(self) -> str:
-        """The Python that writes the kernel: the whole file."""
-        return inspect.getsource(sys.modules[self.make.__module__])
 
     def build(self, **given: Any) -> DecodeBuilt:
         """The kernel for these parameters (`spec.parameters`); the same parameters give the same object.
@@ -309,12 +250,11 @@ class DecodeSpec:
         What is None or left out has its default. `TargetError` names a limit that is broken.
         """
         values = {name: p.default for name, p in self.parameters.items() if p.default is not None}
-        for name, value in given.items():
-            if name not in self.parameters:
-                raise TargetError(f"{self.name} has no {name}; its parameters are {', '.join(self.parameters)}")
-            if value is not None:
-                values[name] = self.parameters[name].check(self.name, value)
-        return _build(self, self.fit(DecodeConfig(**values)))
+        config = self.fit(DecodeConfig(**values | self.checked(given)))
+        if config.dtype == "bf16" and targets.get(config.arch).number < 80:
+            raise TargetError(f"{self.name}: dtype='bf16' needs sm_80 or later; {config.arch} has no bf16")
+        built: DecodeBuilt = made(DecodeBuilt, self, config)
+        return built
 
 
 def entry_name(rung: str, config: DecodeConfig) -> str:
@@ -326,10 +266,3 @@ def entry_name(rung: str, config: DecodeConfig) -> str:
     if config.cache != "dense":
         name += f"_page{config.page_size}" if config.cache == "paged" else "_pointers"
     return name + ("_partial" if config.partial else "")
-
-
-@functools.lru_cache(maxsize=256)
-def _build(spec: DecodeSpec, config: DecodeConfig) -> DecodeBuilt:
-    if config.dtype == "bf16" and targets.get(config.arch).number < 80:
-        raise TargetError(f"{spec.name}: dtype='bf16' needs sm_80 or later; {config.arch} has no bf16")
-    return DecodeBuilt(spec, config, spec.make(config))

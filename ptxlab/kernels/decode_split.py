@@ -13,18 +13,15 @@ grows. If there are more splits than keys some are empty and store (0, -inf, 0).
 from __future__ import annotations
 
 import math
-from typing import TypeVar
 
-from ptxlab.builder import Builder, Kernel, Ptr, bf16, f16, f32, kernel, s32, u32, u64
+from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, s32, u32
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import Lanes, key_count
 from ptxlab.kernels.decode_multiwarp import THREADS, attend, merge_lanes, merge_warps, store_row
 from ptxlab.kernels.decode_paged import rows_of
-from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Table, entry_name, next_may_start
+from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Element, Table, entry_name, next_may_start
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
-Cache = TypeVar("Cache", f32, f16, bf16, u64)
-"""What key and value point to: elements, or with `cache="pointers"` addresses."""
 
 
 def make(config: DecodeConfig) -> Kernel:

@@ -23,8 +23,9 @@ from typing import Any, TypeVar
 from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import across, matrix, multiply, pair, rounded
+from ptxlab.kernels.rung import Parameter
 from ptxlab.kernels.softmax import LN2, RowState, factor_of, mask, sign_of, update
-from ptxlab.kernels.spec import NOWHERE, Parameter, Slots, Spec, entry_name
+from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
 from ptxlab.kernels.tiles import Layout, Share
 
 Half = TypeVar("Half", f16, bf16)
@@ -201,7 +202,6 @@ SPEC = Spec(
         "the registers between the mma of Q K' and that of P V: one cvt for two weights, no store, no load; and the "
         "bank conflicts of every ldmatrix"
     ),
-    phase="prefill",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

@@ -42,8 +42,9 @@ from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s3
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import across, matrix, multiply, pair, rounded
 from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS, types
+from ptxlab.kernels.rung import Parameter
 from ptxlab.kernels.softmax import LN2, RowState, advance, factor_of, mask, shrink, sign_of, weigh
-from ptxlab.kernels.spec import NOWHERE, Parameter, Slots, Spec, entry_name
+from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
 from ptxlab.kernels.tiles import Layout, Share
 
 Half = TypeVar("Half", f16, bf16)
@@ -310,7 +311,6 @@ SPEC = Spec(
         "what is in flight at the barrier, and which stage is free behind it; the first of the two loops, which "
         "masks nothing; registers, of which there is none left"
     ),
-    phase="prefill",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

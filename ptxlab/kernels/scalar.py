@@ -103,6 +103,5 @@ SPEC = Spec(
         "the rescale factors in the plot of the state: 1 while the maximum stays, and after the first keys it "
         "mostly stays"
     ),
-    phase="prefill",
     make=make,
 )

@@ -18,11 +18,11 @@ rung 5's: `xor` before the loop, and the loop itself unchanged but for the addre
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 from ptxlab.builder import Kernel
 from ptxlab.kernels import mma
 from ptxlab.kernels.config import Config
-from ptxlab.kernels.spec import Spec
 from ptxlab.kernels.tiles import Layout
 
 
@@ -31,7 +31,8 @@ def make(config: Config) -> Kernel:
     return mma.attention("swizzle", config, Layout(config.head_dim, swizzled=True))
 
 
-SPEC = Spec(
+SPEC = replace(
+    mma.SPEC,
     name="swizzle",
     rung=6,
     title="No bank conflicts",
@@ -39,16 +40,6 @@ SPEC = Spec(
     idea="XOR swizzle of 16-byte chunks",
     brings=("xor", "ldmatrix", "bank conflicts"),
     look="the conflicts that pl.compare counts beside `mma`'s, and pl.diff of the two: some xor before the loop",
-    phase="prefill",
     make=make,
-    tile=64,
     shared_bytes=functools.partial(mma.shared_bytes, swizzled=True),
-    dtypes=("f16", "bf16"),
-    step=16,
-    sm=75,
-    dynamic=True,
-    tile_kv=mma.TILE_KV,
-    tunable=(mma.TILE_Q, mma.WARPS),
-    prefer=mma.prefer,
-    limits=mma.limits,
 )

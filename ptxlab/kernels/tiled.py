@@ -131,7 +131,6 @@ SPEC = Spec(
         "the sectors in the counters beside `scalar`'s: a key is read once for all rows of a block; and where the "
         "two barriers of a tile stand"
     ),
-    phase="prefill",
     make=make,
     tile=32,
     shared_bytes=shared_bytes,

@@ -29,8 +29,9 @@ from typing import Any
 from ptxlab.builder import Builder, Kernel, Ptr, Shared, f32, kernel, s32, u32
 from ptxlab.kernels.config import Config
 from ptxlab.kernels.fragments import ALL_LANES
+from ptxlab.kernels.rung import Parameter
 from ptxlab.kernels.softmax import LN2, LOG2E
-from ptxlab.kernels.spec import NOWHERE, Parameter, Slots, Spec, entry_name
+from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
 
 SIDE = 16
 """A block is 16 x 16 threads."""
@@ -238,7 +239,6 @@ SPEC = Spec(
         "how many fma there are for each ld.shared, the four shuffles of a row, and the padding of four floats, "
         "without which the rows that eight threads read lie in the same banks"
     ),
-    phase="prefill",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

@@ -259,7 +259,6 @@ SPEC = Spec(
         "the way of S, P and O through shared memory between the two products, and how many instructions of the "
         "whole are products"
     ),
-    phase="prefill",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

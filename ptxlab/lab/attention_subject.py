@@ -10,7 +10,7 @@ import numpy as np
 from ptxlab import kernels, reference
 from ptxlab.attention import caches
 from ptxlab.errors import LaunchError
-from ptxlab.kernels.spec import Parameter
+from ptxlab.kernels import Parameter
 from ptxlab.lab import dataflow
 from ptxlab.lab.subject import (
     Judgement,

@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as widgets
 
 from ptxlab.errors import TargetError
-from ptxlab.kernels.spec import Parameter
+from ptxlab.kernels import Parameter
 
 TITLES = {"seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV tile", "head_dim": "head dim",
           "page_size": "page size", "fast_math": "fast math"}  # fmt: skip

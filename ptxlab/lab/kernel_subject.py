@@ -16,7 +16,7 @@ import numpy as np
 
 from ptxlab import targets
 from ptxlab.errors import LaunchError
-from ptxlab.kernels.spec import Parameter
+from ptxlab.kernels import Parameter
 from ptxlab.lab.subject import Ran, Shape, Subject, Values, Way, machines
 from ptxlab.launch.buffers import Const, DeviceBuffer, Out, const, out
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from ptxlab import reference
 from ptxlab.errors import TargetError
-from ptxlab.kernels.spec import DTYPES, Parameter
+from ptxlab.kernels import DTYPES, Parameter
 from ptxlab.launch.buffers import DEVICES as DEVICES
 
 Values = Mapping[str, Any]

@@ -1,0 +1,161 @@
+"""What the kernels for prefill and for decode have in common: the lesson of a rung, and what it builds."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from ptxlab.builder import Kernel, Param
+from ptxlab.errors import LaunchError, TargetError
+
+if TYPE_CHECKING:
+    from ptxlab.text import Module
+
+B = TypeVar("B", bound="AnyBuilt")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A build parameter: `default` (None: chosen to fit), and either `choices` or `minimum` to `maximum` by `step`."""
+
+    name: str
+    says: str
+    default: Any = None
+    choices: tuple[Any, ...] = ()
+    minimum: int = 0
+    maximum: int = 0
+    step: int = 1
+
+    def allows(self, value: Any) -> bool:
+        """Whether `check` takes the value."""
+        try:
+            self.check("", value)
+        except TargetError:
+            return False
+        return True
+
+    def check(self, kernel: str, value: Any) -> Any:
+        """The value, a whole number of numpy as Python's; `TargetError` names the limit that it breaks."""
+        if self.choices:
+            if value not in self.choices:
+                listed = ", ".join(map(repr, self.choices))
+                raise TargetError(f"{kernel}: {self.name} is one of {listed}, not {value!r}")
+            return self.choices[self.choices.index(value)]
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or not self.minimum <= value <= self.maximum or value % self.step:
+            limits = f"from {self.minimum} to {self.maximum}" + (f" in steps of {self.step}" if self.step > 1 else "")
+            raise TargetError(f"{kernel}: {self.name} is a whole number {limits}, not {value!r}")
+        return int(value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnyBuilt:
+    """A kernel of the library, ready to be printed, assembled and launched. `kernel` is what the builder made."""
+
+    spec: Any
+    config: Any
+    kernel: Kernel
+
+    def __repr__(self) -> str:
+        return f"<{self.name} for {self.config.arch}, {len(self.ptx.splitlines())} lines of PTX>"
+
+    @property
+    def name(self) -> str:
+        """The entry name, `scalar_f32_d64_causal`; see `entry_name` of each phase."""
+        return self.kernel.name
+
+    @property
+    def ptx(self) -> str:
+        """The PTX text."""
+        return self.kernel.ptx
+
+    @property
+    def module(self) -> Module:
+        """The PTX as a `text.Module`, with the Python span of each line."""
+        return self.kernel.module
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        """The parameters with their types."""
+        return self.kernel.params
+
+    def with_probes(self: B) -> B:
+        """The same kernel, but storing the online-softmax state."""
+        kind: Any = type(self)
+        same: B = made(kind, self.spec, dataclasses.replace(self.config, probes=True))
+        return same
+
+    def error(self, what: str) -> LaunchError:
+        """The error of arguments that do not fit this kernel."""
+        return LaunchError(f"{self.name}: {what}")
+
+    def check_heads(self, heads_q: int, heads_kv: int) -> None:
+        """`LaunchError` where query heads cannot share the key/value heads evenly."""
+        if heads_kv < 1 or heads_q % heads_kv:
+            raise self.error(f"Hq = {heads_q} should be a multiple of Hkv = {heads_kv}")
+
+    def check_counts(self, counted: Mapping[str, int]) -> None:
+        """`LaunchError` names a count that is too large for 32 bits, in which the kernels count; addresses have 64."""
+        for name, count in counted.items():
+            if count >= 2**31:
+                raise self.error(f"{name} is {count}; it is counted in 32 bits and should be below 2**31")
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """A rung: what it asks, what it adds to the rung before it, and how to build it.
+
+    `idea` is the one new idea, `brings` the PTX that comes with it, `look` what to look at; `teaches` puts them into
+    words. `make(config)` writes the kernel with the builder.
+    """
+
+    name: str
+    rung: int
+    title: str
+    question: str
+    idea: str
+    brings: tuple[str, ...]
+    make: Callable[[Any], Kernel] = field(repr=False)
+
+    @property
+    def teaches(self) -> str:
+        """The lesson: the question, the idea, and what to look at."""
+        look: str = getattr(self, "look", "")
+        words = (
+            f"The idea: {self.idea}.",
+            f"Look at: {look}." if look else "",
+            f"In the PTX: {', '.join(self.brings)}.",
+        )
+        return "\n".join(filter(None, (self.question, *words)))
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The build parameters by name, with their defaults and limits."""
+        raise NotImplementedError
+
+    @property
+    def source(self) -> str:
+        """The Python that writes the kernel: the whole file."""
+        return inspect.getsource(sys.modules[self.make.__module__])
+
+    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of parameters that are not None; `TargetError` names one that there is not, or a limit."""
+        for name in given:
+            if name not in self.parameters:
+                raise TargetError(f"{self.name} has no {name}; its parameters are {', '.join(self.parameters)}")
+        return {
+            name: self.parameters[name].check(self.name, value) for name, value in given.items() if value is not None
+        }
+
+
+@functools.lru_cache(maxsize=512)
+def made(kind: Any, spec: Any, config: Any) -> Any:
+    """The kernel of a configuration; the same one gives the same object."""
+    return kind(spec, config, spec.make(config))
