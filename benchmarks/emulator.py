@@ -31,7 +31,8 @@ from ptxlab.emulate import Memory, lower
 from ptxlab.emulate.jit import build, run
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit.instruments import Instruments
-from ptxlab.emulate.jit.linked_rules import rules_objects
+from ptxlab.emulate.jit.linked_rules import parts
+from ptxlab.emulate.jit.rulecode import object_codes
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.step import machine as step
 from ptxlab.text import Module, parse
@@ -86,8 +87,9 @@ class Prepared:
 
         def once() -> float:
             start = time.perf_counter()
-            text, _, _ = build.module_text(self.program, cpu, Instruments(), slow=False)
-            native.load((native.build(text, cpu, level), *rules_objects(self.program, Instruments(), cpu)), cpu)
+            module = build.module_text(self.program, cpu, Instruments(), slow=False)
+            rules, _ = object_codes(parts(module.rules, self.program, Instruments(), cpu))
+            native.load((native.build(module.text, cpu, level), *rules), cpu)
             return time.perf_counter() - start
 
         return best(once, 3) * 1e3 / len(self.program.codes)
@@ -180,8 +182,8 @@ def arm64_ms(prepared: Prepared) -> float:
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple("aarch64-unknown-linux-gnu")
     machine = target.create_target_machine(cpu="neoverse-n1", opt=build.QUICK)
-    text, _, _ = build.module_text(prepared.program, native.Cpu("neoverse-n1", ""), Instruments(), slow=False)
-    module = llvm.parse_assembly(text)
+    made = build.module_text(prepared.program, native.Cpu("neoverse-n1", ""), Instruments(), slow=False)
+    module = llvm.parse_assembly(made.text)
     return best(lambda: timed(lambda: machine.emit_object(module)), 3) * 1e3 / len(prepared.program.codes)
 
 

@@ -11,6 +11,10 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import generate  # noqa: E402
+from docutils import nodes  # noqa: E402
+from sphinx import addnodes  # noqa: E402
+
+from ptxlab.isa import glossary  # noqa: E402
 
 project = "ptxlab"
 copyright = "the ptxlab authors, Apache-2.0"
@@ -58,6 +62,42 @@ def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
     lines[:] = out
 
 
+_NOT_PROSE = (nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.term, addnodes.pending_xref,
+              addnodes.desc_signature, addnodes.toctree)  # fmt: skip
+_WITHOUT_LINKS = ("glossary", "changelog", "security", "generated/isa/")
+"""Pages that define or list the terms themselves, and one that is about processes and their pipes."""
+_EVERYDAY = {"page", "release", "scope", "phase"}
+"""Terms of the glossary that the documentation also uses in their everyday sense: not linked."""
+
+
+def _link_terms(app: Any, doctree: nodes.document) -> None:
+    """Links the first use of each term of the glossary on a page to its meaning."""
+    if app.env.docname.startswith(_WITHOUT_LINKS):
+        return
+    seen = set(_EVERYDAY)
+    for text in list(doctree.findall(nodes.Text)):
+        above = text.parent
+        while above is not None and not isinstance(above, _NOT_PROSE):
+            above = above.parent
+        if above is not None:
+            continue
+        pieces: list[nodes.Node] = []
+        done = 0
+        for term, start, end in glossary.uses(text):
+            if term in seen:
+                continue
+            seen.add(term)
+            link = addnodes.pending_xref(
+                "", nodes.inline("", text[start:end]), refdomain="std", reftype="term", reftarget=term,
+                refdoc=app.env.docname, refexplicit=True, refwarn=True,
+            )  # fmt: skip
+            pieces += [nodes.Text(text[done:start]), link]
+            done = end
+        if pieces:
+            text.parent.replace(text, [*pieces, nodes.Text(text[done:])])
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-process-docstring", _docstring)
+    app.connect("doctree-read", _link_terms)

@@ -1,4 +1,4 @@
-"""What a kernel is before it runs: the instructions it has, the registers it needs line by line, what fits on an SM.
+"""Static analysis of a kernel: its mix of instructions, register pressure line by line, occupancy.
 
     s = pl.inspect(kernel, threads=128)
     s.mix                          # opcode -> how many there are; s.pipes: by the pipe that runs them
@@ -6,10 +6,10 @@
     s.occupancy                    # blocks and warps an SM, and what limits them
     pl.occupancy(kernel, threads=128, arch="sm_90").limiter
 
-PTX has as many registers as one likes; the assembler gives out real ones. How many are alive at once is the least that
-it can do with in the order in which the PTX stands, and mostly close to what it takes: it moves loads forward, which
-needs more, and computes again or keeps in uniform registers what is cheap, which needs fewer. Where NVIDIA's assembler
-is installed, occupancy goes by what it says.
+PTX has an unlimited number of registers; the assembler allocates real ones. The number alive at once is the least that
+the order of the PTX allows, and mostly close to the allocation: the assembler moves loads forward, which takes more,
+and recomputes cheap values or keeps them in uniform registers, which takes fewer. Where NVIDIA's assembler is
+installed, occupancy uses its number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Inspection:
-    """A kernel, looked at without running it.
+    """A kernel, analysed without running it.
 
     mix: opcode -> instructions in the text; pipes: the same by pipe (see `ptxlab.emulate.runtime.counters.PIPES`).
     pressure: PTX line -> 32-bit registers alive there (a 64-bit value takes two; predicates have registers of their
@@ -86,7 +86,7 @@ class Inspection:
 def inspect(
     kernel: Any, threads: int | None = None, shared: int = 0, arch: str | None = None, entry: str | None = None
 ) -> Inspection:
-    """Looks at a kernel: PTX text, a parsed module, or an object with a module (a builder's kernel).
+    """Analyses a kernel: PTX text, a parsed module, or an object with a module (a builder's kernel).
 
     threads: of a block, for the occupancy. shared: bytes of dynamic shared memory. arch: the target, by default the
     text's own. entry: which kernel, when there are several. Raises what `launch` raises when it loads a kernel, and
@@ -172,7 +172,7 @@ def _module(kernel: Any) -> Module:
 
 
 def _assembled(module: Module, name: str, arch: str | None) -> int | None:
-    """Registers a thread as the assembler gives them out; None where it is not installed."""
+    """Registers per thread as the assembler allocates them; None where it is not installed."""
     from ptxlab import gpu
 
     try:

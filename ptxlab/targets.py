@@ -1,4 +1,4 @@
-"""What each GPU target can hold: shared memory, registers, threads, blocks, and the occupancy that follows from them.
+"""The limits of each GPU target: shared memory, registers, threads, blocks; and the occupancy that follows from them.
 
 Sources, by number: [1] CUDA Programming Guide, "Compute Capabilities", tables of technical specifications; [2]
 `cuda_occupancy.h` of CUDA 13.0, which computes what the occupancy API answers; [3] PTX ISA, release history, checked
@@ -26,9 +26,9 @@ BLOCK = (1024, 1024, 64)
 GRID = (2**31 - 1, 65535, 65535)
 """The largest grid in x, y and z [1]."""
 REGISTER_UNIT = 256
-"""Registers are given to a warp in units of this many [2]."""
+"""The unit in which registers are allocated to a warp [2]."""
 PARTITIONS = 4
-"""A multiprocessor's registers lie in this many equal parts, and a warp lives in one of them [2]."""
+"""A multiprocessor has this many partitions with equal shares of the registers; a warp belongs to one of them [2]."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,22 +29,22 @@ from ptxlab.isa.coverage import key
 from ptxlab.isa.table import all_ops
 
 SIZES = {"registers": 40, "loads": 40, "stores": 40, "atomics": 30, "matrices": 16, "barriers": 16, "hints": 16}
-"""Forms a program. Matrix products are long, and what waits may wait for ever."""
+"""Forms a program. Matrix products are long, and what waits may wait endlessly."""
 MIXTURES = 40
 """Mixtures of modifiers an entry, beside each word once."""
 LIMIT = 25.0
 """Seconds for one program: with what a child needs to start, several times what the longest takes."""
 _ORDER = "the order in which lanes execute an atomic instruction is open"
-_MEETING = "when lanes meet again is open, and activemask shows it"
+_RECONVERGENCE = "where lanes reconverge is open, and activemask shows it"
 OPEN_PROGRAMS = {
     "atomics come in lane order": _ORDER,
     "atomic operations": _ORDER,
     "a lock within a warp": "the order in which lanes take a lock is open",
     "two lanes store to one address: the higher one is seen": "which of two lanes' stores is seen is open",
-    "nested if": _MEETING,
-    "loops with different trip counts meet again": _MEETING,
-    "early exit": _MEETING,
-    "a guarded shuffle": _MEETING,
+    "nested if": _RECONVERGENCE,
+    "lanes reconverge after loops with different trip counts": _RECONVERGENCE,
+    "early exit": _RECONVERGENCE,
+    "a guarded shuffle": _RECONVERGENCE,
 }
 """Programs whose results rest on an order that PTX leaves open."""
 

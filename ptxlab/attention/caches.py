@@ -1,4 +1,4 @@
-"""What may be a cache of keys: shapes, lengths and pages, checked before anything runs; and its rows."""
+"""KV caches: shapes, lengths and pages, checked before anything runs; and their rows."""
 
 from __future__ import annotations
 
@@ -81,8 +81,10 @@ def check_shapes(q: Array, key: Array, value: Array, table: Array | None) -> int
         raise LaunchError(f"k_cache has pages of {key.shape[1]} keys; page_size is from 1 to 256")
     sizes = {"k_cache: max_seq": key.shape[2]}
     if table is not None:
-        sizes = {"k_cache: num_pages * page_size": key.shape[0] * key.shape[1],
-                 "block_table: max_pages * page_size": table.shape[1] * key.shape[1]}  # fmt: skip
+        sizes = {
+            "k_cache: num_pages * page_size": key.shape[0] * key.shape[1],
+            "block_table: max_pages * page_size": table.shape[1] * key.shape[1],
+        }
     for name, size in sizes.items():
         if size >= 2**31:
             raise LaunchError(f"{name} is {size}; keys are counted in 32 bits, so it should be below 2**31")

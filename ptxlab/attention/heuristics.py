@@ -1,4 +1,4 @@
-"""Which decode kernel to take when nothing is said, and into how many parts it cuts the keys."""
+"""The default decode kernel, and into how many parts it cuts the keys."""
 
 from __future__ import annotations
 

@@ -678,8 +678,8 @@ class Instructions(Flow):
 
     def bra(self, target: Any, *, uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """bra{.uni}  target:label
-            Jumps to a label. Lanes of a warp that disagree about the jump are run one group after the other until
-            they meet again: divergence. `.uni` promises that all lanes agree.
+            Jumps to a label. If lanes of a warp disagree about the jump, the warp is diverged: its groups of lanes
+            run one after the other until they reconverge. `.uni` promises that all lanes agree.
         """
 
     def brx(self, index: Any, table: Any, *, idx: bool = ..., uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
@@ -689,14 +689,13 @@ class Instructions(Flow):
 
     def call(self, callee: Any, a: Any = ..., b: Any = ..., c: Any = ..., *, uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """call{.uni}  callee:any{, a:any}{, b:any}{, c:any}
-            Calls a function: `call (result), name, (arguments);`. Kernels are mostly inlined whole; `vprintf` and
-            `__assertfail` are the calls one meets.
+            Calls a function: `call (result), name, (arguments);`. Functions are mostly inlined; `vprintf` and
+            `__assertfail` are the calls that remain.
         """
 
     def ret(self, *, uni: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """ret{.uni}
-            Returns from a function; in a kernel it ends the thread. A thread that has ended no longer counts at
-            barriers.
+            Returns from a function; in a kernel it ends the thread. Barriers do not wait for exited threads.
         """
 
     def exit(self, *, into: Any = ..., both: bool = ...) -> None:
@@ -912,8 +911,8 @@ class Instructions(Flow):
 
     def activemask(self, *, type: Literal["b32"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
         """activemask.b32  d
-            The lanes that execute this instruction together, as a bit mask. It says who happens to be here, not who
-            ought to be: masks for `.sync` must come from the algorithm.
+            The active mask: the lanes that execute this instruction, one bit for each. It says which lanes happen
+            to be converged here: masks for `.sync` must come from the algorithm.
         """
 
     def match(self, a: Register[T] | int | float, membermask: Any, *, any: bool = ..., sync: bool = ..., type: Literal["b32", "b64"] | type[Any] = ..., all: bool = ..., into: Any = ..., both: bool = ...) -> Any:
@@ -1487,7 +1486,7 @@ class Instructions(Flow):
             Loads 128 bits through the uniform cache.
         """
 
-    def st(self, *operands: Any, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., async_: bool = ..., completion: bool = ..., into: Any = ..., both: bool = ...) -> None:
+    def st(self, *operands: Any, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., bulk: bool = ..., async_: bool = ..., completion: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.type  [a], b{, policy:b64}
             Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
             which.
@@ -1526,6 +1525,10 @@ class Instructions(Flow):
 
         st.mmio.relaxed.sys{.space}.b128  [a], b:b128
             Stores 128 bits to memory-mapped I/O in one access.
+
+        st.bulk{.weak}{.space}  [a], size:u64, initval:int
+            Stores zeros to `size` bytes of shared memory, a multiple of 8 and at most 16777216. Every thread that
+            executes it does all of it.
 
         st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
             Stores a 128-bit register.

@@ -20,11 +20,13 @@ from ptxlab.launch.buffers import Out
 from ptxlab.launch.run import ALL_CHECKS, Run, launch
 
 DTYPES: dict[str, Any] = {
-    "f16": np.float16, "f32": np.float32, "f64": np.float64,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
     **{f"u{n}": np.dtype(f"uint{n}") for n in (8, 16, 32, 64)},
     **{f"s{n}": np.dtype(f"int{n}") for n in (8, 16, 32, 64)},
     **{f"b{n}": np.dtype(f"uint{n}") for n in (8, 16, 32, 64)},
-}  # fmt: skip
+}
 """The element types of an argument, by their PTX names."""
 
 _ARRAY = re.compile(r"(out:)?([a-z]+\d+)\[(\d+(?:,\d+)*)\](?:=(.+))?")

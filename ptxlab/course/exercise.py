@@ -77,19 +77,21 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that was looked at: its name, whether it was right, and what happened in the machine."""
+    """One thing that was looked at: its name, whether it was right, and what happened in the machine. hidden: in a case
+    that the seed has drawn."""
 
     name: str
     ok: bool
     says: tuple[str, ...] = ()
+    hidden: bool = False
 
 
 @dataclass(frozen=True)
 class Feedback:
     """What a check found. True where the exercise is solved; `says` are its sentences, the most useful first.
 
-    score: the share of the parts that are right, 0 to 1. hint: what to look at next, "" where all is well. parts: all
-    that was looked at, in order.
+    score: 0 to 1, the right parts beyond those of the starter, which itself has 0. hint: what to look at next, "" where
+    all is well. parts: all that was looked at, in order.
     """
 
     exercise: str

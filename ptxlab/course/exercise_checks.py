@@ -8,8 +8,11 @@ def _grade(g: Grading, answer: Any) -> None:
             g.close(f"right at {n} keys", o, expected)
             g.at_most("reads no key twice", run, "sectors", 4 * n)
 
-The mark is the share of the parts that are right. A launch that ends in a fault or has findings is one wrong part, and
-None is returned; a launch that went well is no part by itself.
+The mark counts the parts that are right, less those that the starter has right already. Cases that are shown, and
+edges, are the same for every seed, their data included; the seed draws the hidden cases only. These are run once all
+others are right, and count as one part: so the mark of an answer that fails any case but the hidden ones does not
+depend on the seed. A launch that ends in a fault or has findings is one wrong part, and None is returned; a launch
+that went well is no part by itself.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ import numpy as np
 
 from ptxlab.course.exercise import Exercise, Feedback, Part
 from ptxlab.course.measures import costs, dearest, measure
+from ptxlab.course.starts import STARTS, points
 from ptxlab.course.watch import place
 from ptxlab.course.writers import writer
 from ptxlab.errors import DeviceFault, PtxlabError, Span
@@ -57,12 +61,15 @@ class Grading:
     """One check of one answer: the parts that were looked at so far, and the random numbers of the hidden cases.
 
     graded: this is for a mark, so all cases are looked at; while learning, the first mistake is enough. `rng` gives
-    random numbers that depend on the seed and the exercise only.
+    random numbers that depend on the exercise only; in hidden cases, on the seed as well.
     """
 
     def __init__(self, exercise: Exercise, *, seed: int, graded: bool = False) -> None:
         self.exercise, self.seed, self.graded = exercise, seed, graded
-        self.rng = np.random.default_rng([seed, zlib.crc32(exercise.name.encode())])
+        of_exercise = zlib.crc32(exercise.name.encode())
+        self.rng = np.random.default_rng(of_exercise)
+        self._rng_of_hidden = np.random.default_rng([seed, of_exercise])
+        self._in_hidden = False
         self.parts: list[Part] = []
         self.notes: list[str] = []
         self._launches: list[_Launch] = []
@@ -76,7 +83,7 @@ class Grading:
         if not ok:
             found = says() if callable(says) else says
             told = tuple(_short(s) for s in ((found,) if isinstance(found, str) else tuple(found)) + more if s)
-        self.parts.append(Part(name, ok, told))
+        self.parts.append(Part(name, ok, told, self._in_hidden))
         return ok
 
     def note(self, says: str) -> None:
@@ -89,15 +96,34 @@ class Grading:
         return not all(part.ok for part in self.parts)
 
     def vary(
-        self, shown: Sequence[Any], hidden: Callable[[np.random.Generator], Any] | None = None, count: int = 2
+        self,
+        shown: Sequence[Any],
+        hidden: Callable[[np.random.Generator], Any] | None = None,
+        count: int = 2,
+        *,
+        edges: Sequence[Any] = (),
     ) -> Iterator[Any]:
-        """The cases that the prompt shows, then `count` hidden ones that the seed decides. While learning it stops
-        after the first case with a wrong part."""
-        drawn = [] if hidden is None else [hidden(self.rng) for _ in range(count)]
-        for case in (*shown, *drawn):
+        """The cases that the prompt shows, then the edges, then `count` hidden ones that the seed decides.
+
+        edges: cases that the prompt does not show and that are always in, where a mistake hides from most others: none,
+        one, one more than fits. Hidden cases come only if all others are right. While learning it stops after the first
+        case with a wrong part.
+        """
+        for case in (*shown, *edges):
             yield case
             if self.failed and not self.graded:
                 return
+        if hidden is None or self.failed:
+            return
+        before, self.rng = self.rng, self._rng_of_hidden
+        self._in_hidden = True
+        try:
+            for case in [hidden(self.rng) for _ in range(count)]:
+                yield case
+                if self.failed and not self.graded:
+                    return
+        finally:
+            self._in_hidden, self.rng = False, before
 
     def feedback(self) -> Feedback:
         """What was found: of the first wrong part what it says, or the notes if all is right."""
@@ -106,8 +132,15 @@ class Grading:
         says = tuple(dict.fromkeys(self.notes)) if wrong is None else wrong.says or (f"Not yet: {wrong.name}.",)
         if wrong is None and not self.parts:
             says = ("Nothing could be looked at.",)
-        share = sum(part.ok for part in self.parts) / max(len(self.parts), 1)
-        return Feedback(self.exercise.name, ok, says, "", 1.0 if ok else min(share, 0.99), tuple(self.parts))
+        return Feedback(self.exercise.name, ok, says, "", 1.0 if ok else self._share(), tuple(self.parts))
+
+    def _share(self) -> float:
+        """The mark of an answer that is not right: its right parts beyond the starter's, of those there are to win."""
+        begin = STARTS.get(self.exercise.name)
+        right, hidden = points(self.parts)
+        if begin is None:  # an exercise of somebody else, whose starter nobody has measured
+            return min((right + hidden) / max(len(self.parts), 1), 0.99)
+        return min(max(right + hidden - begin.starter, 0) / (begin.solution - begin.starter), 0.99)
 
     # -- kernels -------------------------------------------------------------------------------------------------------
 
@@ -276,8 +309,10 @@ class Grading:
             shown = tuple(int(i) for i in np.unravel_index(offset // whole.itemsize, whole.shape))
         index = "[" + ", ".join(map(str, shown)) + "]" if shown else ""
         many = int((~right).sum())
-        out = [f"{name}{index} should be {_number(want[at])}, it is {_number(got[at])}"
-               + (f"; {many} of {right.size} elements are wrong." if right.size > 1 else ".")]  # fmt: skip
+        out = [
+            f"{name}{index} should be {_number(want[at])}, it is {_number(got[at])}"
+            + (f"; {many} of {right.size} elements are wrong." if right.size > 1 else ".")
+        ]
         if launched is not None:
             out.append(
                 writer(
@@ -352,8 +387,11 @@ class Grading:
 
 def is_kernel(answer: Any) -> bool:
     """Whether an answer is a kernel, or a function that builds one; nothing is built to find out."""
-    return any("ptx" in vars(t) for t in type(answer).__mro__) or "ptx" in getattr(answer, "__dict__", ()) or (
-        hasattr(type(answer), "kernels"))  # fmt: skip
+    return (
+        any("ptx" in vars(t) for t in type(answer).__mro__)
+        or "ptx" in getattr(answer, "__dict__", ())
+        or (hasattr(type(answer), "kernels"))
+    )
 
 
 def same(found: Any, truth: Any, rtol: float = 0.0) -> bool:
@@ -362,7 +400,8 @@ def same(found: Any, truth: Any, rtol: float = 0.0) -> bool:
         if not isinstance(found, set | frozenset | list | tuple):
             return False
         return all(any(same(f, t, rtol) for t in truth) for f in found) and all(
-            any(same(f, t, rtol) for f in found) for t in truth)  # fmt: skip
+            any(same(f, t, rtol) for f in found) for t in truth
+        )
     if isinstance(truth, list | tuple | np.ndarray):
         if not isinstance(found, list | tuple | np.ndarray | range) or len(found) != len(truth):
             return False

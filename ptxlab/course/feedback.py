@@ -85,7 +85,8 @@ def check(exercise: str, answer: Any) -> Feedback:
 
 
 def score(exercise: str, answer: Any, *, points: float = 1.0, seed: int | None = None, quiet: bool = False) -> Score:
-    """The points of an answer, a float from 0 to `points`: the share of the parts that are right.
+    """The points of an answer, a float from 0 to `points`: the share of the parts that are right, counted from what the
+    starter has right already, so that a starter handed in as it is gets 0.
 
     Hidden cases are drawn from `seed`, by default those of `check`. The feedback goes to the standard output,
     unless `quiet`.

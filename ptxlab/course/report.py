@@ -118,8 +118,11 @@ def _exercises(graded: Sequence[Graded], names: Sequence[str]) -> str:
             f"<tr><td>{name} {title}</td><td>{full}</td><td>{100 * mean:.0f} %</td>"
             f"<td style='text-align:left'>{bar}</td></tr>"
         )
-    return ("<table><thead><tr><th>exercise</th><th>full marks</th><th>mean</th><th></th></tr></thead><tbody>"
-            + "".join(rows) + "</tbody></table>")  # fmt: skip
+    return (
+        "<table><thead><tr><th>exercise</th><th>full marks</th><th>mean</th><th></th></tr></thead><tbody>"
+        + "".join(rows)
+        + "</tbody></table>"
+    )
 
 
 def _table(graded: Sequence[Graded], names: Sequence[str], most: int) -> str:
@@ -131,8 +134,11 @@ def _table(graded: Sequence[Graded], names: Sequence[str], most: int) -> str:
             f"<tr><td><a href='#{html.escape(_anchor(g), True)}'>{html.escape(g.student)}</a></td>{cells}"
             f"<td><b>{g.total:.4g}</b></td><td>{g.seconds:.1f}</td></tr>"
         )
-    return (f"<table><thead><tr><th>student</th>{head}<th>of {most}</th><th>seconds</th></tr></thead><tbody>"
-            + "".join(rows) + "</tbody></table>")  # fmt: skip
+    return (
+        f"<table><thead><tr><th>student</th>{head}<th>of {most}</th><th>seconds</th></tr></thead><tbody>"
+        + "".join(rows)
+        + "</tbody></table>"
+    )
 
 
 def _cell(g: Graded, name: str) -> str:

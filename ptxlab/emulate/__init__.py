@@ -100,7 +100,7 @@ def _three(size: Sequence[int]) -> tuple[int, int, int]:
 
 
 def _check_grid(program: Program, launch: Launch) -> None:
-    """What a grid of this size cannot do: be resident at once, be shuffled, end within its budget."""
+    """Raises `LaunchError` for a grid that cannot be resident at once, be shuffled, or end within its budget."""
     if launch.cooperative and launch.blocks > COOPERATIVE:
         raise LaunchError(
             f"cooperative: all blocks have to be resident at once, at most {COOPERATIVE:,}; the grid has "

@@ -43,9 +43,11 @@ _MATH = """#pragma once
 """
 _HOST_HEADERS = {
     **dict.fromkeys(("assert.h", "stdio.h", "stdlib.h", "string.h", "cassert", "cstdio", "cstdlib", "cstring"), ""),
-    **dict.fromkeys(("stdint.h", "cstdint"), _INTEGERS), **dict.fromkeys(("limits.h", "climits"), _LIMITS),
-    **dict.fromkeys(("float.h", "cfloat"), _FLOATS), **dict.fromkeys(("math.h", "cmath"), _MATH),
-}  # fmt: skip
+    **dict.fromkeys(("stdint.h", "cstdint"), _INTEGERS),
+    **dict.fromkeys(("limits.h", "climits"), _LIMITS),
+    **dict.fromkeys(("float.h", "cfloat"), _FLOATS),
+    **dict.fromkeys(("math.h", "cmath"), _MATH),
+}
 """Headers of the host whose device functions NVRTC knows without them, with what kernels use them for besides."""
 _ALWAYS = (
     "-DINFINITY=__int_as_float(0x7f800000)",

@@ -1,4 +1,4 @@
-"""The real machine: NVIDIA's assembler and disassembler, which need no GPU, and the GPU itself where there is one."""
+"""NVIDIA's assembler and disassembler, which need no GPU, and the GPU itself where there is one."""
 
 from __future__ import annotations
 

@@ -95,8 +95,8 @@ class Allocation:
 
 
 def _forget(address: int) -> None:
-    """Gives back memory that nobody refers to any more. The driver's answer is left out: there is nobody to tell. After
-    a fault the memory is dropped already, and behind a kernel that does not end the driver would wait for ever."""
+    """Frees memory that is no longer referenced, without a check of the driver's result, which could not be reported.
+    Not after a fault, which has dropped the memory, nor behind a kernel that does not end: the driver would hang."""
     from cuda.bindings import driver
 
     if not context_lost():
@@ -248,7 +248,7 @@ _READY_SIZE = 64
 
 
 def ready(ptx: object, entry: str, shared: int) -> Loaded:
-    """The kernel, loaded, and allowed so many bytes of dynamic shared memory; errors as of `run`."""
+    """The kernel, loaded, with `shared` bytes of dynamic shared memory allowed; errors as of `run`."""
     device = current()
     key = (ptx if isinstance(ptx, str) else id(ptx)), entry
     kept = _ready.get(key)

@@ -87,7 +87,7 @@ def sass(ptx: object, arch: str | None = None) -> Sass:
     if nvdisasm is None:
         raise UnavailableError(f"NVIDIA's disassembler nvdisasm is not installed: {INSTALL}")
     source = as_source(ptx)
-    assembly = assemble(ptx, arch)  # first as it stands, so that errors show the text as the student wrote it
+    assembly = assemble(ptx, arch)  # first unchanged, so that errors show the text as the student wrote it
     try:
         marked = assemble(mark_lines(parse(source.text)), arch, lineinfo=True)
     except (PtxSyntaxError, AssemblyError):  # what only NVIDIA's assembler can read is shown without PTX lines
@@ -111,7 +111,7 @@ def _disassemble(nvdisasm: str, cubin: bytes) -> str | None:
 def mark_lines(module: Module) -> str:
     """The text with a `.loc` before each instruction that names its line, and without its own `.loc` and `.file`.
 
-    Nothing moves to another line: each `.loc` stands on the line of its instruction.
+    Nothing moves to another line: each `.loc` is on the line of its instruction.
     """
     from ptxlab.text import Block, Directive, Function, Instruction
 

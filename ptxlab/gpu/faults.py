@@ -1,4 +1,4 @@
-"""What the CUDA driver answers when something goes wrong, as ptxlab's errors: who is to blame, and what to do next."""
+"""The CUDA driver's error codes as ptxlab's errors: their cause, and what to do next."""
 
 from __future__ import annotations
 

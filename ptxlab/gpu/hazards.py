@@ -1,4 +1,4 @@
-"""PTX on which some version of nvJitLink ends this process, or stumbles over a comment: seen before it gets there."""
+"""PTX on which some version of nvJitLink ends this process, or fails over a comment: found before it is assembled."""
 
 from __future__ import annotations
 

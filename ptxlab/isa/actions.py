@@ -72,6 +72,7 @@ class Action(Enum):
     SLEEP = "sleeps", "none"
     FENCE = "orders accesses to memory", "none"
     PREFETCH = "brings data closer", "none"
+    FILL = "stores zeros; lowering adds a loop of stores behind it", "none"
     PASS_ARGUMENTS = "passes arguments in memory; lowering adds it at a call", "none"
     TAKE_REDUCED = "takes the result of a barrier's reduction; lowering adds it behind one", "none"
     COPY = "copies", "async"

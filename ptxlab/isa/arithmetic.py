@@ -38,12 +38,14 @@ def _sub_sat(m: Machine, i: Form, a: Value, b: Value) -> Value:
     return _saturating(m, a, b, d, m.and_(m.xor(a, b), m.xor(a, d)))
 
 
+# fmt: off
 op("add.sat.s32  d, a, b", """Addition that stays at the largest or smallest s32 instead of wrapping around: what
-   fixed-point and quantised code wants.""", _add_sat)  # fmt: skip
+   fixed-point and quantised code wants.""", _add_sat)
 op("sub.sat.s32  d, a, b", """Subtraction that stays at the largest or smallest s32 instead of wrapping around.""",
-   _sub_sat)  # fmt: skip
+   _sub_sat)
 op("add.type  d, a, b", """Two 16-bit additions in one 32-bit register, each half on its own.""",
-   lambda m, i, a, b: halves(m, m.add, a, b), type=PAIRS, version=(8, 0), sm=90)  # fmt: skip
+   lambda m, i, a, b: halves(m, m.add, a, b), type=PAIRS, version=(8, 0), sm=90)
+# fmt: on
 
 
 def _add_carry(m: Machine, i: Form, a: Value, b: Value) -> Value:
@@ -76,15 +78,17 @@ def _sub_with_borrow(m: Machine, i: Form, a: Value, b: Value) -> Value:
     return m.sub(partial, borrow)
 
 
+# fmt: off
 op("add.cc.type  d, a, b", """Addition that leaves its carry in the flag CC.CF, the first link of a chain that adds
-   numbers wider than a register.""", _add_carry, type=WIDE_INTEGERS, version=(1, 2))  # fmt: skip
+   numbers wider than a register.""", _add_carry, type=WIDE_INTEGERS, version=(1, 2))
 op("addc{.cc}.type  d, a, b", """Addition of a, b and the carry flag: the next link of an extended-precision sum. With
    `.cc` it leaves a new carry for the link after it.""", _add_with_carry, type=WIDE_INTEGERS,
-   version=(1, 2))  # fmt: skip
+   version=(1, 2))
 op("sub.cc.type  d, a, b", """Subtraction that leaves its borrow in the flag CC.CF: the first link of a chain that
-   subtracts numbers wider than a register.""", _sub_borrow, type=WIDE_INTEGERS, version=(1, 2))  # fmt: skip
+   subtracts numbers wider than a register.""", _sub_borrow, type=WIDE_INTEGERS, version=(1, 2))
 op("subc{.cc}.type  d, a, b", """Subtraction of b and the borrow from a: the next link of an extended-precision
-   difference.""", _sub_with_borrow, type=WIDE_INTEGERS, version=(1, 2))  # fmt: skip
+   difference.""", _sub_with_borrow, type=WIDE_INTEGERS, version=(1, 2))
+# fmt: on
 
 # -- mul and mad -------------------------------------------------------------------------------------------------------
 
@@ -98,29 +102,33 @@ def _product_wide(m: Machine, i: Form, a: Value, b: Value) -> Value:
     return m.mul(extend(m, lane, i.type, a), extend(m, lane, i.type, b))
 
 
+# fmt: off
 op("mul.lo.type  d, a, b", """The lower half of the product, the part that an integer of the same width can hold.""",
-   lambda m, i, a, b: m.mul(a, b), type=INTEGERS)  # fmt: skip
+   lambda m, i, a, b: m.mul(a, b), type=INTEGERS)
 op("mul.hi.type  d, a, b", """The upper half of the double-width product. Compilers turn division by a constant into a
-   multiplication by its reciprocal and this.""", _product_high, type=INTEGERS)  # fmt: skip
+   multiplication by its reciprocal and this.""", _product_high, type=INTEGERS)
 op("mul.wide.type  d:wide, a, b", """The whole product, in a register twice as wide. `mul.wide.u32` turns a row number
    into a 64-bit byte offset that cannot overflow: the usual first step of an address.""",
-   _product_wide, type=("u16", "u32", "s16", "s32"))  # fmt: skip
+   _product_wide, type=("u16", "u32", "s16", "s32"))
+# fmt: on
 
 
 def _mad_hi_sat(m: Machine, i: Form, a: Value, b: Value, c: Value) -> Value:
     return _add_sat(m, i, m.smulh(a, b), c)
 
 
+# fmt: off
 op("mad.lo.type  d, a, b, c", """Multiply-add on integers: the lower half of a*b, plus c. One instruction flattens a
    two-dimensional index: `row * stride + column`.""",
-   lambda m, i, a, b, c: m.add(m.mul(a, b), c), type=INTEGERS)  # fmt: skip
+   lambda m, i, a, b, c: m.add(m.mul(a, b), c), type=INTEGERS)
 op("mad.hi.type  d, a, b, c", """The upper half of a*b, plus c.""",
-   lambda m, i, a, b, c: m.add(_product_high(m, i, a, b), c), type=INTEGERS)  # fmt: skip
+   lambda m, i, a, b, c: m.add(_product_high(m, i, a, b), c), type=INTEGERS)
 op("mad.hi.sat.s32  d, a, b, c", """The upper half of a*b, plus c, held at the limits of s32 instead of wrapping
-   around.""", _mad_hi_sat)  # fmt: skip
+   around.""", _mad_hi_sat)
 op("mad.wide.type  d:wide, a, b, c:wide", """The double-width product of a and b, plus a double-width c: a 32-bit index,
    an element size and a 64-bit base pointer become an address in one instruction.""",
-   lambda m, i, a, b, c: m.add(_product_wide(m, i, a, b), c), type=("u16", "u32", "s16", "s32"))  # fmt: skip
+   lambda m, i, a, b, c: m.add(_product_wide(m, i, a, b), c), type=("u16", "u32", "s16", "s32"))
+# fmt: on
 
 
 def _product(m: Machine, i: Form, a: Value, b: Value) -> Value:
@@ -147,23 +155,25 @@ def _mul24(m: Machine, i: Form, a: Value, b: Value) -> Value:
     return m.trunc("i32", product if i.half == "lo" else m.lshr(product, m.const("i64", 16)))
 
 
+# fmt: off
 op("mul24.half.type  d, a, b", """The product of the low 24 bits of a and b: bits 0 to 31 of it (`.lo`) or bits 16 to 47
    (`.hi`). It was the fast multiply of the first GPUs; today it is slower than `mul.lo`.""",
-   _mul24, half=("lo", "hi"), type=("u32", "s32"))  # fmt: skip
+   _mul24, half=("lo", "hi"), type=("u32", "s32"))
 op("mad24.half.type  d, a, b, c", """The product of the low 24 bits of a and b (see `mul24`), plus c.""",
-   lambda m, i, a, b, c: m.add(_mul24(m, i, a, b), c), half=("lo", "hi"), type=("u32", "s32"))  # fmt: skip
+   lambda m, i, a, b, c: m.add(_mul24(m, i, a, b), c), half=("lo", "hi"), type=("u32", "s32"))
 op("mad24.hi.sat.s32  d, a, b, c", """`mad24.hi` held at the limits of s32 instead of wrapping around.""",
-   lambda m, i, a, b, c: _add_sat(m, i, _mul24(m, i, a, b), c), fixed={"type": "s32", "half": "hi"})  # fmt: skip
+   lambda m, i, a, b, c: _add_sat(m, i, _mul24(m, i, a, b), c), fixed={"type": "s32", "half": "hi"})
 
 # -- division ----------------------------------------------------------------------------------------------------------
 
 op("div.type  d, a, b", """Integer division, rounded toward zero. GPUs have no divider: this becomes a subroutine of
    some twenty instructions, so kernels divide by powers of two with `shr`, and once, not in the inner loop. Division
    by zero does not trap; the result is all ones.""", lambda m, i, a, b: m.sdiv(a, b) if _signed(i) else m.udiv(a, b),
-   type=INTEGERS)  # fmt: skip
+   type=INTEGERS)
 op("rem.type  d, a, b", """The remainder of integer division, with the sign of a. As slow as `div`; for a power of two
    `and` does the same.""",
-   lambda m, i, a, b: m.srem(a, b) if _signed(i) else m.urem(a, b), type=INTEGERS)  # fmt: skip
+   lambda m, i, a, b: m.srem(a, b) if _signed(i) else m.urem(a, b), type=INTEGERS)
+# fmt: on
 
 # -- sign, order -------------------------------------------------------------------------------------------------------
 
@@ -231,16 +241,18 @@ def _bfind(m: Machine, i: Form, a: Value) -> Value:
     return m.sub(m.const("i32", bits - 1), zeros)
 
 
+# fmt: off
 op("popc.type  d:u32, a", """How many bits of a are one. On the result of a ballot it counts the lanes that said yes:
    the core of warp-level compaction.""", lambda m, i, a: to_u32(m, i.type, m.popc(a)), type=("b32", "b64"),
-   version=(2, 0), sm=20)  # fmt: skip
+   version=(2, 0), sm=20)
 op("clz.type  d:u32, a", """How many zero bits stand above the highest one; the width of the type where a is 0.""",
-   lambda m, i, a: to_u32(m, i.type, m.clz(a)), type=("b32", "b64"), version=(2, 0), sm=20)  # fmt: skip
+   lambda m, i, a: to_u32(m, i.type, m.clz(a)), type=("b32", "b64"), version=(2, 0), sm=20)
 op("bfind{.shiftamt}.type  d:u32, a", """The position of the most significant bit that is not a copy of the sign, or
    0xffffffff where there is none. `.shiftamt` gives instead the left shift that brings that bit to the top.""",
-   _bfind, type=WIDE_INTEGERS, version=(2, 0), sm=20)  # fmt: skip
+   _bfind, type=WIDE_INTEGERS, version=(2, 0), sm=20)
 op("brev.type  d, a", """The bits in reverse order. Followed by `clz` it finds the lowest one bit.""",
-   lambda m, i, a: m.brev(a), type=("b32", "b64"), version=(2, 0), sm=20)  # fmt: skip
+   lambda m, i, a: m.brev(a), type=("b32", "b64"), version=(2, 0), sm=20)
+# fmt: on
 
 
 def _fns(m: Machine, i: Form, mask: Value, base: Value, offset: Value) -> Value:

@@ -1,7 +1,7 @@
 """Which instructions the CPU machine runs, counted from the table, and the tests that show it.
 
 What is executed follows from the table. The tests come from a run of the test suite that noted which test executed
-which entry (see tests/support/form_recorder.py); nobody writes them down by hand.
+which entry (see tests/support/form_recorder.py); the list is never edited by hand.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _shown() -> dict[str, dict[str, str]]:
 
 
 def shown_by(entry: Op) -> tuple[str, ...]:
-    """The tests that show an entry at work, as `test_file.py::test_name`; none if it is assembled only."""
+    """The tests that execute an entry, as `test_file.py::test_name`; none if it is assembled only."""
     return tuple(dict.fromkeys(_shown().get(key(entry), {}).values())) if entry.executed else ()
 
 

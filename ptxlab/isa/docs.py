@@ -1,4 +1,4 @@
-"""What there is to say about one dotted opcode, gathered from the table: for hover texts and the reference page."""
+"""The documentation of one dotted opcode, gathered from the table, for hover texts and the reference page."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ptxlab.isa import types
+from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form, FormError, Op, OperandSpec, form
 
 DECLARATIONS = """\
@@ -89,6 +90,8 @@ def _operand(found: Form, spec: OperandSpec, number: int) -> str:
 
 
 def _address(found: Form, spec: OperandSpec) -> str:
+    if found.op.does is Action.FILL:  # the assembler takes registers only
+        return "[%r1]" if found.space else "[%rd1]"
     if found.op.name == "cp":
         to_global = ".global" in found.opcode.partition(".shared")[0]
         return "[%rd1]" if (spec.name == "a") == to_global else "[tile]"

@@ -41,73 +41,75 @@ _div = _arithmetic(lambda m, a, b: m.fdiv(a, b), rounding.div)
 _sqrt = _arithmetic(lambda m, a: m.fsqrt(a), rounding.sqrt)
 _rcp = _arithmetic(_reciprocal, lambda m, type, rnd, a: rounding.div(m, type, rnd, m.const(type, 1.0), a))
 
+# fmt: off
 for _name, _sem, _says in (
     ("add", _add, "Floating-point addition, rounded once. In softmax it sums the exponentials of a row."),
     ("sub", _sub, "Floating-point subtraction, rounded once. Attention subtracts the row's maximum before `ex2`, so "
                   "that no exponential overflows."),
     ("mul", _mul, "Floating-point multiplication, rounded once. In online softmax it rescales what was summed so far."),
-):  # fmt: skip
+):
     op(f"{_name}{{.rnd}}{{.ftz}}{{.sat}}.f32  d, a, b", _says, _sem, rnd=ROUNDING,
-       notes={"rn": "To nearest, and never fused: a mul and an add without `.rn` may become one fma."})  # fmt: skip
+       notes={"rn": "To nearest, and never fused: a mul and an add without `.rn` may become one fma."})
     op(f"{_name}{{.rnd}}.f64  d, a, b", _says, _sem, rnd=ROUNDING, version=(1, 4), sm=13)
 
 op("fma.rnd{.ftz}{.sat}.f32  d, a, b, c", """Fused multiply-add: d = a*b + c, rounded once. The workhorse of every dot
    product: two flops in one issue slot, and a smaller error than `mul` followed by `add`.""",
-   _fma, rnd=ROUNDING, version=(2, 0), sm=20)  # fmt: skip
+   _fma, rnd=ROUNDING, version=(2, 0), sm=20)
 op("fma.rnd.f64  d, a, b, c", """Fused multiply-add in double precision: d = a*b + c, rounded once.""",
-   _fma, rnd=ROUNDING, version=(1, 4), sm=13)  # fmt: skip
+   _fma, rnd=ROUNDING, version=(1, 4), sm=13)
 op("mad.rnd{.ftz}{.sat}.f32  d, a, b, c", """The old name of `fma`: on sm_20 and later it is the same instruction.""",
-   _fma, rnd=ROUNDING, sm=20)  # fmt: skip
+   _fma, rnd=ROUNDING, sm=20)
 op("mad.rnd.f64  d, a, b, c", """The old name of `fma`.""", _fma, rnd=ROUNDING, version=(1, 4), sm=13)
 
 # -- division and roots ------------------------------------------------------------------------------------------------
 
 op("div.approx{.ftz}.f32  d, a, b", """Fast division: a times an approximate 1/b, at most 2 units in the last place off.
    Where |b| exceeds 2**126 the reciprocal underflows and the result is 0. Enough for the final normalisation by the row
-   sum.""", approx.div, version=(1, 4))  # fmt: skip
+   sum.""", approx.div, version=(1, 4))
 op("div.full{.ftz}.f32  d, a, b", """Approximate division that scales its operands and so holds 2 units in the last
-   place over the whole range.""", _div, version=(1, 4))  # fmt: skip
+   place over the whole range.""", _div, version=(1, 4))
 op("div.rnd{.ftz}.f32  d, a, b", """Division, rounded as IEEE 754 wants. A subroutine of about ten instructions: divide
-   once a row, not once an element.""", _div, rnd=ROUNDING, version=(1, 4), sm=20)  # fmt: skip
+   once a row, not once an element.""", _div, rnd=ROUNDING, version=(1, 4), sm=20)
 op("div.rnd.f64  d, a, b", """Division in double precision, rounded as IEEE 754 wants; slow on consumer GPUs.""",
-   _div, rnd=ROUNDING, version=(1, 4), sm=13)  # fmt: skip
+   _div, rnd=ROUNDING, version=(1, 4), sm=13)
 
 op("rcp.approx{.ftz}.f32  d, a", """1/a in one instruction of the special-function unit, at most 1 unit in the last
    place off. Multiplying a row of outputs by it costs less than dividing each of them.""", approx.reciprocal,
-   version=(1, 4))  # fmt: skip
+   version=(1, 4))
 op("rcp.rnd{.ftz}.f32  d, a", """1/a, rounded as IEEE 754 wants.""", _rcp, rnd=ROUNDING, version=(1, 4), sm=20)
 op("rcp.rnd.f64  d, a", """1/a in double precision, rounded as IEEE 754 wants.""",
    lambda m, i, a: rounding.div(m, "f64", i.rnd, m.const("f64", 1.0), a), rnd=ROUNDING, version=(1, 4),
-   sm=13)  # fmt: skip
+   sm=13)
 op("rcp.approx.ftz.f64  d, a", """A gross reciprocal: 20 bits of the fraction, the lower word is zero. The start of a
-   Newton iteration; `.ftz` is part of its name.""", approx.reciprocal_f64, version=(2, 1), sm=20)  # fmt: skip
+   Newton iteration; `.ftz` is part of its name.""", approx.reciprocal_f64, version=(2, 1), sm=20)
 
 op("sqrt.approx{.ftz}.f32  d, a", """The square root to a relative error of 2**-23, by the special-function unit.""",
-   approx.square_root, version=(1, 4))  # fmt: skip
+   approx.square_root, version=(1, 4))
 op("sqrt.rnd{.ftz}.f32  d, a", """The square root, rounded as IEEE 754 wants.""", _sqrt, rnd=ROUNDING, version=(1, 4),
-   sm=20)  # fmt: skip
+   sm=20)
 op("sqrt.rnd.f64  d, a", """The square root in double precision, rounded as IEEE 754 wants.""",
-   _sqrt, rnd=ROUNDING, version=(1, 4), sm=13)  # fmt: skip
+   _sqrt, rnd=ROUNDING, version=(1, 4), sm=13)
 op("rsqrt.approx{.ftz}.f32  d, a", """1/sqrt(a) to a relative error of 2**-22.9. The attention scale 1/sqrt(head_dim)
-   and every RMSNorm are made of it.""", approx.reciprocal_root, version=(1, 4))  # fmt: skip
+   and every RMSNorm are made of it.""", approx.reciprocal_root, version=(1, 4))
 op("rsqrt.approx.f64  d, a", """1/sqrt(a) of a double, to a relative error of about 2**-23: the start of a Newton
-   iteration.""", approx.reciprocal_root_f64, version=(1, 4), sm=13)  # fmt: skip
+   iteration.""", approx.reciprocal_root_f64, version=(1, 4), sm=13)
 op("rsqrt.approx.ftz.f64  d, a", """A gross reciprocal square root: 20 bits of the fraction, the lower word is zero.""",
-   approx.reciprocal_root_gross, version=(4, 0), sm=20)  # fmt: skip
+   approx.reciprocal_root_gross, version=(4, 0), sm=20)
 
 # -- the transcendental functions --------------------------------------------------------------------------------------
 
 op("ex2.approx{.ftz}.f32  d, a", """2**a, to a relative error of 2**-22. Softmax runs on it: log2(e) is folded into the
    scale, so exp(x) costs one multiplication less. `ex2(-inf)` is exactly 0, which is what masks a key.""",
-   approx.ex2, version=(1, 4))  # fmt: skip
+   approx.ex2, version=(1, 4))
 op("lg2.approx{.ftz}.f32  d, a", """log2(a). The log-sum-exp of a row is the running maximum plus this of the row
-   sum.""", approx.lg2, version=(1, 4))  # fmt: skip
+   sum.""", approx.lg2, version=(1, 4))
 op("sin.approx{.ftz}.f32  d, a", """The sine, to an absolute error of 2**-20.5 between -2 pi and 2 pi. Rotary position
-   embeddings turn queries and keys by it.""", approx.sin, version=(1, 4))  # fmt: skip
+   embeddings turn queries and keys by it.""", approx.sin, version=(1, 4))
 op("cos.approx{.ftz}.f32  d, a", """The cosine, to an absolute error of 2**-20.5 between -2 pi and 2 pi.""",
-   approx.cos, version=(1, 4))  # fmt: skip
+   approx.cos, version=(1, 4))
 op("tanh.approx.f32  d, a", """The hyperbolic tangent, to a relative error of 2**-11. Soft-capped attention squeezes
-   its logits through it.""", approx.tanh, version=(7, 0), sm=75)  # fmt: skip
+   its logits through it.""", approx.tanh, version=(7, 0), sm=75)
+# fmt: on
 
 # -- min and max -------------------------------------------------------------------------------------------------------
 
@@ -283,8 +285,8 @@ def _half_fma(m: Machine, type: str, a: Value, b: Value, c: Value) -> Value:
 
 
 OOB_NAN = 0x7FF7
-"""What a tensor copy puts in place of elements out of bounds, in f16 and bf16, when it is told to mark them. The manual
-gives the value no bits; these, with either sign, are what those report who measured it on hardware."""
+"""The value of elements out of bounds in a tensor copy, in f16 and bf16, when it is asked to mark them. The manual does
+not give its bits; published measurements on hardware report these, with either sign."""
 
 
 def _out_of_bounds(m: Machine, a: Value) -> Value:
@@ -292,6 +294,7 @@ def _out_of_bounds(m: Machine, a: Value) -> Value:
 
 
 # an f32 sum of two f16 (or bf16) may be rounded again: 24 bits are at least twice 11 plus 2 (Figueroa, 1995)
+# fmt: off
 for _name, _exact, _what in (
     ("add", lambda m, type, a, b: m.fadd(a, b), "Addition"),
     ("sub", lambda m, type, a, b: m.fsub(a, b), "Subtraction"),
@@ -300,32 +303,33 @@ for _name, _exact, _what in (
     _says = f"{_what} of 16-bit floats, rounded once; the `x2` forms do two at a time in one register."
     _sem = _half_op(_exact)
     op(f"{_name}{{.rnd}}{{.ftz}}{{.sat}}.type  d, a, b", _says, _sem, rnd=("rn",), type=("f16", "f16x2"),
-       version=(4, 2), sm=53)  # fmt: skip
+       version=(4, 2), sm=53)
     op(f"{_name}{{.rnd}}.type  d, a, b", _says, _sem, rnd=("rn",), type=("bf16", "bf16x2"), version=(7, 8), sm=90)
 
 _says = """Fused multiply-add of 16-bit floats, rounded once. Twice the rate of f32 in the x2 form, but sums of 11 or
    8 bits lose too much for attention: tensor cores multiply halves and add in f32."""
 op("fma.rnd{.ftz}{.sat}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("f16", "f16x2"),
-   version=(4, 2), sm=53)  # fmt: skip
+   version=(4, 2), sm=53)
 op("fma.rnd{.ftz}{.relu}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("f16", "f16x2"),
-   version=(7, 0), sm=80)  # fmt: skip
+   version=(7, 0), sm=80)
 op("fma.rnd{.relu}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("bf16", "bf16x2"),
-   version=(7, 0), sm=80)  # fmt: skip
+   version=(7, 0), sm=80)
 _says += """ With `.oob` the result is 0 where a or b is the NaN that marks an element out of a tensor's bounds."""
 op("fma.rnd.oob{.relu}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",),
-   type=("f16", "f16x2", "bf16", "bf16x2"), version=(8, 1), sm=90)  # fmt: skip
+   type=("f16", "f16x2", "bf16", "bf16x2"), version=(8, 1), sm=90)
 op("fma.rnd.oob.sat.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("f16", "f16x2"),
-   version=(8, 1), sm=90)  # fmt: skip
+   version=(8, 1), sm=90)
 
 _says = """{} of 16-bit floats, computed in f32 and rounded once; the `x2` forms do two at a time."""
 op("ex2.approx.type  d, a", _says.format("2**a"), _half_op(approx.ex2_half), type=("f16", "f16x2"), version=(7, 0),
-   sm=75)  # fmt: skip
+   sm=75)
 op("ex2.approx.ftz.type  d, a", _says.format("2**a"), _half_op(approx.ex2_half), type=("bf16", "bf16x2"),
-   version=(7, 8), sm=90)  # fmt: skip
+   version=(7, 8), sm=90)
 op("tanh.approx.type  d, a", _says.format("The hyperbolic tangent"), _half_op(approx.tanh_half),
-   type=("f16", "f16x2"), version=(7, 0), sm=75)  # fmt: skip
+   type=("f16", "f16x2"), version=(7, 0), sm=75)
 op("tanh.approx.type  d, a", _says.format("The hyperbolic tangent"), _half_op(approx.tanh_half),
-   type=("bf16", "bf16x2"), version=(7, 8), sm=90)  # fmt: skip
+   type=("bf16", "bf16x2"), version=(7, 8), sm=90)
+# fmt: on
 
 # -- two f32 in one 64-bit register ------------------------------------------------------------------------------------
 

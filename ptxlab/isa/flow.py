@@ -1,4 +1,4 @@
-"""Where execution goes: branches, calls, exits, barriers, and what only times or traces. The engines run these."""
+"""Control flow: branches, calls, exits, barriers, and instructions that only time or trace. The engines run these."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.table import op
 
-op("bra{.uni}  target:label", """Jumps to a label. Lanes of a warp that disagree about the jump are run one group after
-   the other until they meet again: divergence. `.uni` promises that all lanes agree.""",
+op("bra{.uni}  target:label", """Jumps to a label. If lanes of a warp disagree about the jump, the warp is diverged: its
+   groups of lanes run one after the other until they reconverge. `.uni` promises that all lanes agree.""",
    does=Action.BRANCH)  # fmt: skip
 op("brx.idx{.uni}  index:u32, table:label", """Jumps to the label that `index` selects from a `.branchtargets` list: a
    switch.""", does=Action.INDEXED_BRANCH, loose=True, version=(6, 0), sm=30)  # fmt: skip
 op("call{.uni}  callee:any{, a:any}{, b:any}{, c:any}", """Calls a function: `call (result), name, (arguments);`.
-   Kernels are mostly inlined whole; `vprintf` and `__assertfail` are the calls one meets.""",
+   Functions are mostly inlined; `vprintf` and `__assertfail` are the calls that remain.""",
    does=Action.CALL, loose=True)  # fmt: skip
-op("ret{.uni}", """Returns from a function; in a kernel it ends the thread. A thread that has ended no longer counts at
-   barriers.""", does=Action.RETURN)  # fmt: skip
+op("ret{.uni}", """Returns from a function; in a kernel it ends the thread. Barriers do not wait for exited threads.""",
+   does=Action.RETURN)  # fmt: skip
 op("exit", """Ends the thread.""", does=Action.EXIT)
 op("trap", """Stops the kernel with an error.""", does=Action.TRAP)
 op("brkpt", """Stops for a debugger. Without one the kernel ends with an error.""", does=Action.TRAP, version=(1, 0),

@@ -1,4 +1,4 @@
-"""Who holds what: which lane has which element of a matrix, in which register, for every matrix instruction.
+"""Fragments: which lane holds which element of a matrix, in which register, for every matrix instruction.
 
 A warp holds a matrix in pieces: each lane has a fragment, a few registers of it. Nearly all fragments are made of one
 block, 8 rows of 16 bytes, of which lane 4*g + t holds bytes 4*t to 4*t + 3 of row g in one register. With 16-bit
@@ -93,7 +93,7 @@ def _fragment(rows: int, columns: int, type: str, blocks: list[tuple[np.ndarray,
 
 @functools.cache
 def operand_a(rows: int, k: int, type: str) -> Fragment:
-    """A as `mma` wants it: each register a block of 8 rows and 16 bytes along k."""
+    """A as `mma` takes it: each register a block of 8 rows and 16 bytes along k."""
     packed = max(1, 32 // types.width(type))
     along = packed * _IN_GROUP + np.arange(packed)[:, None]
     blocks = []
@@ -168,7 +168,7 @@ def rows_of_8(count: int, transposed: bool) -> Fragment:
 
 @functools.cache
 def each_lane() -> Fragment:
-    """A word a lane, as a column of 32: the metadata of a sparse product."""
+    """A word per lane, as a column of 32: the metadata of a sparse product."""
     return Fragment(LANES, 1, "b32", 32, _LANE[None, None], np.zeros((1, 1, LANES), np.intp))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOMS: dict[str, dict[str, str]] = {
@@ -62,14 +63,14 @@ ROOMS: dict[str, dict[str, str]] = {
         "generic address": "An address that may lie in global, shared, local or parameter memory; the hardware sees "
         "from its value in which.",
         "fence": "An instruction that orders memory: what its thread did before is seen before what it does after.",
-        "release": "A write that makes what its thread did before visible to whoever acquires it.",
+        "release": "A write that makes what its thread did before visible to a thread that acquires it.",
         "acquire": "A read after which what the releasing thread did before is visible.",
         "scope": "The threads among which an access or fence orders memory: block (`.cta`), cluster, GPU or system.",
         "race": "Two accesses to one place, one of them a write, that nothing orders. The result is then undefined.",
         "async proxy": "The way by which TMA and `wgmma` reach memory. Ordinary writes need `fence.proxy.async` before "
         "they are seen there.",
         "TMA": "Tensor memory accelerator: the unit that copies tiles between global and shared memory (sm_90).",
-        "in flight": "Of a copy or product: it was issued and nobody has waited for it yet.",
+        "in flight": "Of a copy or product: it was issued, and no thread has waited for its completion yet.",
     },
     "Instructions": {
         "PTX": "NVIDIA's assembly language for a virtual GPU. The assembler turns it into SASS.",
@@ -106,31 +107,37 @@ ROOMS: dict[str, dict[str, str]] = {
 GLOSSARY: dict[str, str] = {term: says for room in ROOMS.values() for term, says in room.items()}
 """Term -> what it means."""
 
-_PLURALS = {"reconverge": "reconverges?|reconverged", "LSE": "LSE"}
+_FORMS = {"diverged": "diverge[ds]?", "reconverge": "reconverge[ds]?", "LSE": "LSE"}
 
 
 @functools.cache
 def _pattern() -> re.Pattern[str]:
     def words(term: str) -> str:
-        return f"(?P<_{index[term]}>{_PLURALS.get(term, re.escape(term) + '(?:e?s)?')})"
+        return f"(?P<_{index[term]}>{_FORMS.get(term, re.escape(term) + '(?:e?s)?')})"
 
     index = {term: k for k, term in enumerate(GLOSSARY)}
     longest_first = sorted(GLOSSARY, key=len, reverse=True)
     return re.compile(r"(?<![\w.%`-])(?:" + "|".join(map(words, longest_first)) + r")(?![\w`]|\.\w)")
 
 
+def uses(text: str) -> Iterator[tuple[str, int, int]]:
+    """Each use of a term of the glossary in a text: the term, where it begins and ends."""
+    names = list(GLOSSARY)
+    for match in _pattern().finditer(text):
+        yield names[int((match.lastgroup or "_0")[1:])], match.start(), match.end()
+
+
 def terms(text: str) -> list[str]:
     """The terms of the glossary that a text uses, in its order, each once. Words between backticks are code."""
-    names = list(GLOSSARY)
-    prose = re.sub(r"`[^`]*`", "``", text)
-    found = (m.lastgroup or "_0" for m in _pattern().finditer(prose))
-    return list(dict.fromkeys(names[int(group[1:])] for group in found))
+    return list(dict.fromkeys(term for term, _, _ in uses(re.sub(r"`[^`]*`", "``", text))))
 
 
 def page() -> str:
     """`docs/glossary.md`."""
-    parts = ["# Glossary\n\nThe field's words as this project uses them. Hover texts in the explorer and the editor "
-             "show them too.\n"]  # fmt: skip
+    parts = [
+        "# Glossary\n\nThe field's words as this project uses them. Hover texts in the explorer and the editor "
+        "show them too.\n"
+    ]
     for room, words in ROOMS.items():
         parts.append(f"\n## {room}\n\n```{{glossary}}\n")
         parts.append("\n".join(f"{term}\n  {says}\n" for term, says in words.items()))

@@ -1,4 +1,4 @@
-"""What the lanes of a warp tell each other: shuffles, votes, matches, warp-wide reductions, and who is active."""
+"""Data exchange between lanes of a warp: shuffles, votes, matches, warp-wide reductions, the active mask."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ op("shfl.mode.b32  d|p:pred, a, b:b32, c:b32", _SHFL + " This form without `.syn
 
 
 def _members(m: Machine, membermask: Value | None) -> Value:
-    """i32: the lanes that take part. Groups with masks of their own (tiles of a warp) may execute together."""
+    """i32: the lanes that take part. Groups with masks of their own (tiles of a warp) may execute at the same time."""
     active = m.ballot(m.active())
     return active if membermask is None else m.and_(active, membermask)
 
@@ -78,17 +78,20 @@ _VOTE_NOTES = {
 _VOTE = """Every lane says yes or no and all of them learn the outcome. A warp skips a fully masked tile together
    after one of these."""
 _BALLOT = """Every lane says yes or no and all of them get the 32 answers as the bits of one register."""
+# fmt: off
 op("vote.sync.mode.pred  p, {!}a, membermask:b32", _VOTE, _vote, does=Action.VOTE, mode=("all", "any", "uni"),
-   version=(6, 0), sm=30, notes=_VOTE_NOTES)  # fmt: skip
+   version=(6, 0), sm=30, notes=_VOTE_NOTES)
 op("vote.sync.ballot.b32  d, {!}a:pred, membermask:b32", _BALLOT, _vote, does=Action.VOTE, fixed={"mode": "ballot"},
-   version=(6, 0), sm=30)  # fmt: skip
+   version=(6, 0), sm=30)
 op("vote.mode.pred  p, {!}a", _VOTE + " This form without `.sync` ended with sm_70.", _vote, does=Action.VOTE,
-   mode=("all", "any", "uni"), version=(1, 2), sm=12, notes=_VOTE_NOTES)  # fmt: skip
+   mode=("all", "any", "uni"), version=(1, 2), sm=12, notes=_VOTE_NOTES)
 op("vote.ballot.b32  d, {!}a:pred", _BALLOT + " This form without `.sync` ended with sm_70.", _vote, does=Action.VOTE,
-   fixed={"mode": "ballot"}, version=(2, 0), sm=20)  # fmt: skip
-op("activemask.b32  d", """The lanes that execute this instruction together, as a bit mask. It says who happens to be
-   here, not who ought to be: masks for `.sync` must come from the algorithm.""", lambda m, i: m.ballot(m.active()),
-   does=Action.ACTIVE_MASK, version=(6, 2), sm=30)  # fmt: skip
+   fixed={"mode": "ballot"}, version=(2, 0), sm=20)
+op("activemask.b32  d", """The active mask: the lanes that execute this instruction, one bit for each. It says which
+   lanes happen to be converged here: masks for `.sync` must come from the algorithm.""",
+   lambda m, i: m.ballot(m.active()),
+   does=Action.ACTIVE_MASK, version=(6, 2), sm=30)
+# fmt: on
 
 # -- match, redux, elect -----------------------------------------------------------------------------------------------
 

@@ -50,19 +50,21 @@ def _lop3_bool(m: Machine, i: Form, a: Value, b: Value, c: Value, table: int, q:
     return d, (m.or_(p, q) if i.bool == "or" else m.and_(p, q))
 
 
+# fmt: off
 op("lop3.b32  d, a, b, c, lut:int", """Any bitwise function of three inputs: bit k of the 8-bit constant is the answer
    where the bits of a, b, c spell k. Compilers merge chains of and, or, xor into one; 0x96 is a xor b xor c, 0xE8 the
-   majority.""", _lop3, version=(4, 3), sm=50)  # fmt: skip
+   majority.""", _lop3, version=(4, 3), sm=50)
 op("lop3.bool.b32  d|p:pred, a, b, c, lut:int, q:pred", """lop3 that also compares its result with zero and joins the
-   answer with a predicate.""", _lop3_bool, bool=("or", "and"), version=(8, 2), sm=70)  # fmt: skip
+   answer with a predicate.""", _lop3_bool, bool=("or", "and"), version=(8, 2), sm=70)
 
 # -- shifts ------------------------------------------------------------------------------------------------------------
 
 op("shl.type  d, a, b:u32", """Shift left, zeros moving in. PTX clamps: a shift by the width or more gives 0, unlike C,
-   where it is undefined.""", lambda m, i, a, b: shift_left(m, lane_of(i), a, b), type=BITS)  # fmt: skip
+   where it is undefined.""", lambda m, i, a, b: shift_left(m, lane_of(i), a, b), type=BITS)
 op("shr.type  d, a, b:u32", """Shift right: signed types copy the sign, others move zeros in. A shift by the width or
    more gives 0 or all sign bits.""", lambda m, i, a, b: shift_right(m, lane_of(i), a, b, types.is_signed(i.type)),
-   type=(*BITS, "u16", "u32", "u64", "s16", "s32", "s64"))  # fmt: skip
+   type=(*BITS, "u16", "u32", "u64", "s16", "s32", "s64"))
+# fmt: on
 
 
 def _shf(m: Machine, i: Form, a: Value, b: Value, c: Value) -> Value:

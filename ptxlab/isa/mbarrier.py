@@ -1,4 +1,4 @@
-"""What an mbarrier holds; what operations on it do is in `ptxlab.emulate.rules.mbarriers`.
+"""The contents of an mbarrier; `ptxlab.emulate.rules.mbarriers` has the operations on it.
 
 The object is one 64-bit word in shared memory, which PTX calls opaque. Here:
 
@@ -22,7 +22,7 @@ TAG = 1
 
 
 class Problem(IntEnum):
-    """Why an operation cannot be done."""
+    """Why an operation is invalid."""
 
     NOT_INITIALISED, TOO_MANY, COMPLETES, BAD_COUNT = 1, 2, 3, 4
 

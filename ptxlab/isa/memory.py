@@ -103,6 +103,9 @@ op("st.mmio.relaxed.sys{.space}.type  [a], b", """Stores to memory-mapped I/O: e
 op("st.mmio.relaxed.sys{.space}.b128  [a], b:b128", """Stores 128 bits to memory-mapped I/O in one access.""",
    lambda m, i, a, b: m.store(i, a, b), does=Action.STORE, version=(8, 4), sm=70, space=("global",),
    fixed=WHOLE)  # fmt: skip
+op("st.bulk{.weak}{.space}  [a], size:u64, initval:int", """Stores zeros to `size` bytes of shared memory, a multiple
+   of 8 and at most 16777216. Every thread that executes it does all of it.""", does=Action.FILL,
+   space=("shared::cta",), version=(8, 6), sm=100)  # fmt: skip
 for _words, _more, _version, _sm in _MODES:
     op(f"st{_words}.b128  [a], b:b128{{, policy:b64}}", "Stores a 128-bit register." + _more,
        lambda m, i, a, b, policy=None: m.store(i, a, b), does=Action.STORE, fixed=WHOLE, version=(8, 3), sm=70,

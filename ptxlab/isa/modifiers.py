@@ -227,7 +227,7 @@ NEEDS: dict[str, tuple[tuple[int, int], int]] = {
     "L1::evict_last": ((7, 4), 70), "L1::no_allocate": ((7, 4), 70), "L2::cache_hint": ((7, 4), 80),
     "L2::64B": ((7, 4), 75), "L2::128B": ((7, 4), 75), "L2::256B": ((7, 4), 80),
 }  # fmt: skip
-"""Modifier -> the PTX version and architecture that it needs wherever it stands."""
+"""Modifier -> the PTX version and architecture that it needs in any instruction."""
 
 _KINDS = {"b": "bits", "u": "unsigned integer", "s": "signed integer", "f": "floating point"}
 _PARTICULAR = {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _LOADS = frozenset({Action.LOAD, Action.LOAD_ROWS, Action.LOAD_FRAGMENT})
-_STORES = frozenset({Action.STORE, Action.STORE_ROWS, Action.STORE_FRAGMENT})
+_STORES = frozenset({Action.STORE, Action.STORE_ROWS, Action.STORE_FRAGMENT, Action.FILL})
 _CHANGES = ATOMICS | MBARRIER | {Action.COPY_REDUCE}
 _JUMPS = frozenset({Action.BRANCH, Action.INDEXED_BRANCH, Action.CALL, Action.RETURN})
 _STRONG_WORDS = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"})
@@ -44,11 +44,11 @@ class Properties:
     strong access is strong ("cta", "cluster", "gpu", "sys"), "" for what has none; where the opcode names none it is
     "gpu" of an atomic operation, "sys" of a volatile access (PTX ISA, atom and ld.volatile). polls: whether a loop
     around it may be one that waits for another thread. converges: whether lanes of a warp wait for each other at it.
-    aligned: whether all threads of the warp must execute it together. jumps: whether lanes may go different ways behind
-    it (a `ret` of a kernel ends its threads instead). ends_block: whether a basic block ends behind it. falls_through:
-    whether the next instruction may follow if no guard skips it. waits: whether a thread may stop at it until others,
-    or copies, are done. orders: an access must not be moved, or looked at by a check, from behind it to in front of it.
-    group: what its asynchronous operation completes by. work: its pipe and its floating-point operations.
+    aligned: whether the warp must be converged at it. jumps: whether a warp may diverge at it (a `ret` of a kernel ends
+    its threads instead). ends_block: whether a basic block ends behind it. falls_through: whether the next instruction
+    may follow if no guard skips it. waits: whether a thread may stop at it until others, or copies, are done. orders:
+    whether later accesses must not be moved, or checked, before it. group: what its asynchronous operation completes
+    by. work: its pipe and its floating-point operations.
     """
 
     action: Action
@@ -82,7 +82,7 @@ class Properties:
 
     @property
     def scalar_memory(self) -> bool:
-        """Whether each lane goes to memory by an address of its own, with as many bytes as the type has."""
+        """Whether each lane accesses memory at an address of its own, with as many bytes as the type has."""
         return self.action in _SCALAR_MEMORY
 
     @property
@@ -92,7 +92,7 @@ class Properties:
 
     @property
     def mbarrier(self) -> bool:
-        """Whether it works on an mbarrier in memory."""
+        """Whether it operates on an mbarrier in memory."""
         return self.action in MBARRIER
 
     @property
@@ -122,7 +122,9 @@ class Properties:
     @property
     def touches(self) -> str:
         """What each lane does at its address, as faults and traces say it: "load", "store", "atomic", or "" (a copy
-        has two addresses, one for each)."""
+        has two addresses, one for each; what a fill stores, others do that lowering adds)."""
+        if self.action is Action.FILL:
+            return ""
         if self.loads and self.stores:
             return "" if self.action in (Action.COPY, Action.COPY_REDUCE) else "atomic"
         return "load" if self.loads else "store" if self.stores else ""

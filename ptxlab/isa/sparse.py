@@ -1,9 +1,9 @@
-"""Sparse products: where `mma.sp` keeps the metadata that says where the elements of the packed A stand in their rows.
+"""Sparse products: the layout of the metadata of `mma.sp`, the positions of the packed A's elements in their rows.
 
 In A's rows half of the elements are zero and left out: two of each four, with tf32 one of each two, with 4-bit integers
-two pairs of each four pairs. What is kept lies packed, in the fragment of a matrix with half the columns; operand e
-says with two bits for each element (or pair) which of its four places it has. tf32 spends four bits on each element,
-0b0100 or 0b1110, as if it were two halves of which both are kept: bit 1 tells the two apart.
+two pairs of each four pairs. The others are packed, in the fragment of a matrix with half the columns; operand e has
+two bits for each element (or pair), its position among the four. tf32 takes four bits for each element, 0b0100 or
+0b1110, as if it were two halves of which both are kept: bit 1 distinguishes the two.
 
 A group of four lanes, 4*g to 4*g + 3, holds the metadata of rows g and g + 8. `f`, the selector, says which of them:
 
@@ -31,7 +31,7 @@ from ptxlab.isa.table import Form
 
 @dataclass(frozen=True, eq=False)
 class Metadata:
-    """For the packed A of a form: its element in row r and packed column j stands in column
+    """For the packed A of a form: its element in row r and packed column j is in column
     `base[j] + unit * index` of the whole row, index = e of lane `lane[r, j]`, shifted right by `shift[r, j]`, `& mask`.
     """
 

@@ -199,12 +199,12 @@ def op(
     needs: dict[str, tuple[tuple[int, int], int]] | None = None,
     **choices: Iterable[str],
 ) -> Op:
-    """Adds an entry. `does` may be left out where `COMPUTES` has the opcode, and where nobody needs to know more than
-    that it computes. An entry that computes, goes to memory or exchanges data between lanes is executed if it has a
-    `sem`; `executed=False` marks others that are assembled only. `choices` gives each slot its words; `fixed` are
-    attributes every form of this entry has; `notes` explain single modifiers where the entry needs to say more than the
-    general modifier docs; `needs` are modifiers that need a later PTX version or architecture than the entry itself. An
-    entry whose type is a literal word (`.f32`) has it as `type`, too."""
+    """Adds an entry. `does` may be left out where `COMPUTES` has the opcode, and for an entry that only computes. An
+    entry that computes, accesses memory or exchanges data between lanes is executed if it has a `sem`; `executed=False`
+    marks others that are assembled only. `choices` gives each slot its words; `fixed` are attributes every form of this
+    entry has; `notes` explain single modifiers where the entry needs to say more than the general modifier docs;
+    `needs` are modifiers that need a later PTX version or architecture than the entry itself. An entry whose type is a
+    literal word (`.f32`) has it as `type`, too."""
     head, _, tail = syntax.partition(" ")
     name = head.partition(".")[0].partition("{")[0]
     slots = tuple(
@@ -261,7 +261,7 @@ def _one(text: str, optional: bool, negatable: bool) -> Iterable[OperandSpec]:
 
 
 def _unknown(name: str) -> str:
-    """What to say of an instruction that the table does not have."""
+    """The message about an instruction that the table does not have."""
     return f"unknown instruction {name!r}" + (f": {LEFT_OUT[name]} are left out" if name in LEFT_OUT else "")
 
 
@@ -344,7 +344,7 @@ def _refusal(opcode: str) -> tuple[str, str, int, int]:
 
 
 def _missing(entry: Op, words: Sequence[str]) -> _Stop | None:
-    """The required slot without which the words would fit, and where its word would stand."""
+    """The required slot whose word is missing, and where that word belongs."""
     if not entry.words.issuperset(words):
         return None
     for k, slot in enumerate(entry.slots):

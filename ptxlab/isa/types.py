@@ -15,7 +15,7 @@ WIDTH: dict[str, int] = {
     "f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "u8x4": 32, "s8x4": 32, "f32x2": 64,
     "e4m3": 8, "e5m2": 8, "e4m3x2": 16, "e5m2x2": 16, "pred": 1,
 }  # fmt: skip
-"""Bits of each type. `pred` is a predicate, one bit a lane."""
+"""Bits of each type. `pred` is a predicate, one bit per lane."""
 
 SUB_BYTE: dict[str, int] = {"u4": 4, "s4": 4, "u2": 2, "s2": 2, "b1": 1}
 """Bits of the elements of matrices and of `cvt.pack` that are smaller than a byte. No register and no variable has such

@@ -1,7 +1,7 @@
 """How much work an instruction is: the pipe that runs it, and its floating-point operations.
 
-The pipe is that of the machine instruction which a PTX instruction mostly becomes; division, square roots and the like
-become many, and are sorted by the one that gives them their name.
+The pipe is that of the machine instruction that a PTX instruction mostly becomes. Division, square roots and the like
+become many machine instructions and count for the pipe of the one they are named after.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PIPES = {
     "cbu": (Action.BRANCH, Action.INDEXED_BRANCH, Action.CALL, Action.RETURN, Action.EXIT, Action.TRAP,
             Action.WARP_BARRIER, Action.ACTIVE_MASK, Action.ELECT, Action.SLEEP),
     "adu": (Action.BARRIER, Action.CLUSTER_BARRIER),
-    "lsu": (Action.SHUFFLE, Action.TRANSPOSE, Action.FENCE, Action.PREFETCH, Action.COUNT_PENDING),
+    "lsu": (Action.SHUFFLE, Action.TRANSPOSE, Action.FENCE, Action.PREFETCH, Action.FILL, Action.COUNT_PENDING),
 }  # fmt: skip
 _PIPE = {action: pipe for pipe, actions in _PIPES.items() for action in actions}
 _ARITHMETIC = frozenset({Action.ADD, Action.SUBTRACT, Action.MULTIPLY, Action.MULTIPLY_ADD})

@@ -20,9 +20,11 @@ THREADS = 128
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
 
 PREFERRED = {
-    "f64": ("tiled", "scalar"), "f32": ("tiled2d", "tiled", "scalar"),
-    "f16": ("pipelined", "swizzle", "mma", "wmma"), "bf16": ("pipelined", "swizzle", "mma"),
-}  # fmt: skip
+    "f64": ("tiled", "scalar"),
+    "f32": ("tiled2d", "tiled", "scalar"),
+    "f16": ("pipelined", "swizzle", "mma", "wmma"),
+    "bf16": ("pipelined", "swizzle", "mma"),
+}
 """The rungs that compute an element type, the quickest first."""
 
 

@@ -182,8 +182,11 @@ class Spec(Rung):
             config = smaller
         needed = self.shared_bytes(config)
         if needed > limit:
-            sizes = "".join(f"{name}={getattr(config, name)}, " for name in ("tile_q", "tile_kv", "warps", "stages")
-                            if name in self.parameters).removesuffix(", ")  # fmt: skip
+            sizes = "".join(
+                f"{name}={getattr(config, name)}, "
+                for name in ("tile_q", "tile_kv", "warps", "stages")
+                if name in self.parameters
+            ).removesuffix(", ")
             raise TargetError(
                 f"{self.name}: {sizes} with head_dim={config.head_dim} and {config.dtype} needs {needed} bytes of "
                 f"{kind}shared memory; {config.arch} has {limit}"

@@ -181,9 +181,7 @@ def _column(k: Builder, tx: u32, group: int, head_dim: int) -> Any:
     return k.select(tx * 4 + group < head_dim, tx * 4 + group, 0)
 
 
-def _bring(
-    k: Builder, tile: Shared[f32], source: Ptr[f32], thread: u32, shape: tuple[int, int], left: Any
-) -> None:  # fmt: skip
+def _bring(k: Builder, tile: Shared[f32], source: Ptr[f32], thread: u32, shape: tuple[int, int], left: Any) -> None:
     """Copies `shape` = (rows, D) floats into padded rows of shared memory; rows from `left` on become zeros."""
     vectors, a_row, threads = shape[0] * shape[1] // 4, shape[1] // 4, SIDE * SIDE
     starts = range(0, vectors, threads)

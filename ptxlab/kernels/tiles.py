@@ -263,9 +263,7 @@ class Copy:
             inside = low if inside is None else inside & low
         return inside
 
-    def load(
-        self, k: Builder, source: Ptr[Any], to: Spot, row: u32, chunk: u32, left: u32, flip: Any = None
-    ) -> None:  # fmt: skip
+    def load(self, k: Builder, source: Ptr[Any], to: Spot, row: u32, chunk: u32, left: u32, flip: Any = None) -> None:
         """From global to shared memory through registers; rows from `left` on become zeros.
 
         source: the first chunk of this thread, rows being head_dim apart; row, chunk: which that is. flip: bits to

@@ -52,10 +52,13 @@ class Room:
         """Where each tile starts."""
         c = self.config
         sizes = {
-            "q": 2 * c.tile_q * self.wide, "k": 2 * c.tile_kv * self.wide, "v": 2 * c.tile_kv * self.wide,
-            "s": 4 * c.tile_q * (c.tile_kv + PAD32), "p": 2 * c.tile_q * (c.tile_kv + PAD16),
+            "q": 2 * c.tile_q * self.wide,
+            "k": 2 * c.tile_kv * self.wide,
+            "v": 2 * c.tile_kv * self.wide,
+            "s": 4 * c.tile_q * (c.tile_kv + PAD32),
+            "p": 2 * c.tile_q * (c.tile_kv + PAD16),
             "o": 4 * c.tile_q * (c.head_dim + PAD32),
-        }  # fmt: skip
+        }
         at, starts = 0, {}
         for name, size in (sizes | {"end": 0}).items():
             starts[name] = at
@@ -157,8 +160,10 @@ def make(config: Config) -> Kernel:
             _shrink(k, my_output, rescale, D)
             k.op("bar.warp.sync", ALL_LANES)  # P and O are complete
 
-            p = [k.op(f"wmma.load.a.sync.aligned.row.{SHAPE}.shared.f16", weights_of + step, p_wide)
-                 for step in range(0, T, 16)]  # fmt: skip
+            p = [
+                k.op(f"wmma.load.a.sync.aligned.row.{SHAPE}.shared.f16", weights_of + step, p_wide)
+                for step in range(0, T, 16)
+            ]
             with k.loop(D, step=16) as column:  # O += P V
                 out_part, v_part = output_of + column, v_tile + column
                 c = k.op(f"wmma.load.c.sync.aligned.row.{SHAPE}.shared.f32", out_part, o_wide)
@@ -201,9 +206,7 @@ def _other_half(k: Builder, value: Any) -> Any:
     return k.shfl(value, 16, 31, ALL_LANES, mode="bfly")
 
 
-def _bring(
-    k: Builder, config: Config, tile: Ptr[Any], source: Ptr[Any], thread: u32, rows: int, left: Any
-) -> None:  # fmt: skip
+def _bring(k: Builder, config: Config, tile: Ptr[Any], source: Ptr[Any], thread: u32, rows: int, left: Any) -> None:
     """Copies `rows` rows into shared memory, four elements at a time, as f16; rows from `left` on become zeros."""
     quarters, dim = config.head_dim // 4, config.head_dim
     with k.loop(rows * quarters, start=thread, step=config.threads) as i:

@@ -90,11 +90,11 @@ def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
             rows.append(_row(f"bytes, {space}", n, "B", "counted", f"Bytes of {space} memory that threads ask for."))
     branches = m["smsp__sass_branch_targets.sum"]
     if branches:
-        apart = m["smsp__sass_branch_targets_threads_divergent.sum"]
+        divergent = m["smsp__sass_branch_targets_threads_divergent.sum"]
         rows.append(
             _row(
                 "divergent branches",
-                apart,
+                divergent,
                 f"of {branches:,}",
                 "counted",
                 "Branches after which the lanes of a warp did not all go the same way.",

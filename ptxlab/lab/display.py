@@ -169,10 +169,13 @@ def diff_html(change: Diff) -> str:
 def _diff_body(change: Diff) -> str:
     css = {"-": "pl-del", "+": "pl-add"}
     out = [
-        f'<span class="{css[sign]}">{sign} {line}</span>' if sign in css
-        else f"  {line}" if sign else '<span class="c">  ⋯</span>'
+        f'<span class="{css[sign]}">{sign} {line}</span>'
+        if sign in css
+        else f"  {line}"
+        if sign
+        else '<span class="c">  ⋯</span>'
         for sign, line in change.signed(*_highlighted(change))
-    ]  # fmt: skip
+    ]
     names = f"{text(change.old_name)} → {text(change.new_name)}"
     return head([f"<b>{text(change.summary)}</b>", f"<span>{names}</span>"]) + (_block(out) if out else "")
 
@@ -236,9 +239,12 @@ def explorer_html(view: Any) -> str:
     left = len(code["ptx"]) - len(shown)
     more = f"<p>{left} more lines; run the cell to see them.</p>" if left else ""
     return '<div class="ptxlab-copy"></div>' + page(
-        f'<div class="pl-head"><b>{text(code["title"])}</b></div>', table(rows), f"<p>{' '.join(pictures)}</p>",
-        _counted(run), f"<details><summary>PTX</summary>{_numbered(shown, counts)}{more}</details>",
-    )  # fmt: skip
+        f'<div class="pl-head"><b>{text(code["title"])}</b></div>',
+        table(rows),
+        f"<p>{' '.join(pictures)}</p>",
+        _counted(run),
+        f"<details><summary>PTX</summary>{_numbered(shown, counts)}{more}</details>",
+    )
 
 
 def _assembled(assembly: Any) -> dict[str, object]:

@@ -141,11 +141,13 @@ class Explorer(Copied, widgets.Box):
                 controls.keep(control, old[name])
             control.observe(self._changed, "value")
         parts = {
-            "Kernel": [*([self._fixed["kernel"]] if "kernel" in self._fixed else []),
-                       *(self._own[p.name] for p in subject.building)],
+            "Kernel": [
+                *([self._fixed["kernel"]] if "kernel" in self._fixed else []),
+                *(self._own[p.name] for p in subject.building),
+            ],
             "Problem": [self._own[p.name] for p in subject.problem],
             "Run": [self._fixed["device"], self._head],
-        }  # fmt: skip
+        }
         self._panel.children = [
             child for title, some in parts.items() if some for child in (widgets.HTML(f"<h4>{title}</h4>"), *some)
         ]

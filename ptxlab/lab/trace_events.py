@@ -1,4 +1,4 @@
-"""What is worth seeing in a trace: barriers, lanes that part, new maxima; and the static copy that shows a few of them.
+"""What is worth seeing in a trace: barriers, divergence, new maxima; and the static copy that shows a few of them.
 
 The debugger marks these steps on its scrubber. A notebook that is opened without a kernel shows some of them as tables.
 """
@@ -109,7 +109,7 @@ def key_steps(recording: Recording, key: tuple[int, int], opens: int | None = No
     out = {0: "the first step"} if opens is None else {opens: "where the debugger opens", 0: "the first step"}
     words = {
         "barrier": "the first barrier",
-        "divergence": "the lanes part for the first time",
+        "divergence": "the warp diverges for the first time",
         "maximum": "the first new maximum",
     }
     for kind, says in words.items():

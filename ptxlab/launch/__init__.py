@@ -1,1 +1,1 @@
-"""Launching a kernel on any machine: its arguments, its buffers, what its text says of it, and graphs of launches."""
+"""Launching a kernel on any machine: its arguments, buffers, the plan made from its text, and graphs of launches."""

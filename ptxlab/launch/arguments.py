@@ -1,9 +1,8 @@
-"""The arguments of a launch: what may stand for which kernel parameter, and how it is packed.
+"""The arguments of a launch: which Python values a kernel parameter takes, and how they are packed.
 
-An array stands for a pointer: it is copied in, and copied back when the kernel has run. `const(a)` is not copied back,
-`out(a)` is not copied in, a `DeviceBuffer` (`empty`, `to_device`) is used where it lies, None is a null pointer.
-Numbers stand for scalar parameters, bytes for `.param .b8 name[n]`. Whatever does not fit is a `LaunchError` that names
-the parameter.
+A pointer takes an array, which is copied in, and copied back when the kernel has run. `const(a)` is not copied back,
+`out(a)` is not copied in, a `DeviceBuffer` (`empty`, `to_device`) is used in place, None is a null pointer. Scalar
+parameters take numbers, `.param .b8 name[n]` takes bytes. Anything else is a `LaunchError` that names the parameter.
 """
 
 from __future__ import annotations
@@ -174,7 +173,7 @@ def _check_dtype(where: Where, p: Parameter, dtype: np.dtype[Any], value: Any) -
 
 @functools.cache
 def _holds(element: str, dtype: np.dtype[Any]) -> bool:
-    """Whether an array of this dtype may stand for a pointer to this PTX type."""
+    """Whether a pointer to this PTX type takes an array of this dtype."""
     if element in ELEMENTS:
         return dtype.name in ELEMENTS[element]
     return dtype.itemsize * 8 == int(element.lstrip("b"))
@@ -299,7 +298,7 @@ def _show(value: Any) -> str:
 
 
 MEMCHECK = ("memcheck",)
-"""What is checked when nothing is said."""
+"""The checks of a launch by default."""
 
 
 def check_wishes(
@@ -317,11 +316,11 @@ def check_wishes(
     workers: Any,
     seed: Any,
 ) -> tuple[str, ...]:
-    """`LaunchError` where an option of a launch is not what it should be; gives back the checks."""
+    """`LaunchError` for an invalid option of a launch; returns the checks."""
     nothing_rare = trace is entry is arch is budget is workers is seed is None and checks is MEMCHECK
     if nothing_rare and type(shared) is int and shared >= 0 and type(device) is str and device in DEVICES:
         if counters is False and cooperative is False:
-            return MEMCHECK  # what most launches are, without a look at each option
+            return MEMCHECK  # most launches: no option is given
     if entry is not None and not isinstance(entry, str):
         raise LaunchError(f"entry: the name of a kernel is wanted, got {entry!r}")
     if not options.is_whole(shared) or shared < 0:

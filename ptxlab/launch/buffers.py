@@ -1,4 +1,4 @@
-"""What may stand for a pointer in a launch: arrays marked `const` or `out`, and buffers that live on a device."""
+"""Arguments for pointers: arrays marked `const` or `out`, and buffers that live on a device."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class DeviceBuffer:
         return self._data
 
     def copy_to_host(self) -> Array:
-        """A new numpy array with what is in the buffer."""
+        """A new numpy array with the contents of the buffer."""
         self._check()
         raw = self._gpu.read() if self._gpu is not None else self._data.copy()
         return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
@@ -114,7 +114,7 @@ class DeviceBuffer:
             self._data[:] = raw
 
     def free(self) -> None:
-        """Gives the memory back; the address is not used again on the CPU machine, so stale pointers are noticed."""
+        """Frees the memory; the address is not used again on the CPU machine, so that stale pointers fault."""
         self._check()
         self.freed = True
         if self._gpu is not None:
@@ -125,8 +125,8 @@ class DeviceBuffer:
             self._data = np.zeros(0, np.uint8)
 
     def written(self, *, known: bool) -> NDArray[np.uint8] | None:
-        """For each byte whether a kernel has stored to it, as `initcheck` wants it; None: all bytes count as written.
-        Launches without that check (not `known`) keep no record, so that afterwards nothing is known."""
+        """For `initcheck`: for each byte whether a kernel has stored to it; None: all bytes count as written. Launches
+        without that check (not `known`) keep no record: afterwards all bytes count as written."""
         if not known:
             self._written = None
         return self._written
@@ -253,7 +253,7 @@ def memory_of(device: str) -> str:
 
 
 DEVICES = ("auto", "gpu", "cpu", "step")
-"""What `device=` may be."""
+"""The values of `device=`."""
 
 
 def check_device(device: Any) -> None:

@@ -1,4 +1,4 @@
-"""What every launch of a kernel needs to know of its text, found once: its function, parameters and shared memory."""
+"""The plan of a kernel, made from its text once: its function, parameters and shared memory."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def planned(kernel: Any, entry: str | None = None) -> Plan:
     function = _function(module, entry or getattr(kernel, "name", None) or None)
     added = () if kernel is module else getattr(kernel, "trailing", ())  # a module's `trailing` is text
     plan = Plan(module, function, _parameters(kernel, function), _static_shared(module, function), added)
-    _plans[key] = kernel, plan  # the object is kept, so that no other gets its id
+    _plans[key] = kernel, plan  # the object is kept, so that its id stays its own
     for oldest in list(_plans)[:-_PLANS_SIZE]:
         _plans.pop(oldest, None)
     return plan

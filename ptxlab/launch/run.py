@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 Size = int | Sequence[int]
 
 CHECKS = arguments.MEMCHECK
-"""What is checked when nothing is said. memcheck is always on."""
+"""The checks by default. memcheck is always on."""
 ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
-"""What `checks` may name."""
+"""The checks that there are."""
 
 
 @dataclass(eq=False)

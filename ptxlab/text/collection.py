@@ -1,4 +1,4 @@
-"""`uncollected`: work that makes many objects and no cycles, without Python's collector walking through them."""
+"""`uncollected`: switches off Python's cycle collector for work that makes many objects and no cycles."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ R = TypeVar("R")
 
 @contextlib.contextmanager
 def resting() -> Iterator[None]:
-    """A stretch of work with the collector of cycles off.
+    """Runs with the cycle collector off.
 
-    A parsed file of 90 kB is 10,000 to 20,000 small objects. While they are made, the collector looks through all that
-    the process holds, now and then through everything: half a second in a large notebook, for nothing that it could
-    free.
+    A parsed file of 90 kB is 10,000 to 20,000 small objects. While they are made, the collector would now and then
+    traverse all objects of the process: half a second in a large notebook, with nothing to free.
     """
     if not gc.isenabled():
         yield

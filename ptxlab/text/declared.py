@@ -1,9 +1,9 @@
-"""Whether the declarations of a module can stand, judged as NVIDIA's assembler judges them: names, types, sizes.
+"""Validates the declarations of a module by the rules of NVIDIA's assembler: names, types, sizes.
 
-`misdeclared` finds what cannot; `check` raises the first of it, and is asked wherever a module is about to run. First
-values are judged in `initial`. A name may be declared once in its braces. A range `%r<4>` takes %r0 to %r3, but not %r;
-labels share the names of variables; a function's parameters share those of its body. Module scope allows more: a
-function may be declared before its definition, and an `.extern` variable may meet its definition.
+`misdeclared` finds the mistakes; `check` raises the first one, and is called wherever a module is about to run. First
+values are validated in `initial`. A name may be declared once in its braces. A range `%r<4>` takes %r0 to %r3, but not
+%r; labels share the names of variables; a function's parameters share those of its body. Module scope allows more: a
+function may be declared before its definition, and an `.extern` variable together with its definition.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ PARAMETERS, MORE_PARAMETERS = 4352, 32764
 
 
 _sound: deque[Module] = deque(maxlen=4)
-"""The last modules in which `check` found no mistake: launching one asks several times, and no module ever changes."""
+"""The last modules in which `check` found no mistake: a launch checks several times, and modules never change."""
 
 
 def check(module: Module) -> None:
-    """Raises the first mistake in the declarations of a module, so that no machine meets one."""
+    """Raises the first mistake in the declarations of a module."""
     for first in misdeclared(module):
         raise first
     _sound.append(module)
 
 
 def misdeclared(module: Module) -> Iterator[PtxError]:
-    """The declarations of a module that cannot stand, each as the error that says why."""
+    """The mistakes in the declarations of a module, as errors."""
     known = any(module is sound for sound in _sound)
     return iter(()) if known else _Declared(module).findings()
 
@@ -170,8 +170,11 @@ class _Declared:
             yield self.at(variable, why, f".visible {self.lines[variable.line - 1].partition('//')[0].strip()}")
         elif before is not None and (before.space, before.type) != (variable.space, variable.type):
             was = f".{before.space} .{before.type}"
-            yield self.at(variable, f"{variable.name} is .{variable.space} .{variable.type} here, {was} on line "
-                          f"{before.line}; both declarations must agree")  # fmt: skip
+            yield self.at(
+                variable,
+                f"{variable.name} is .{variable.space} .{variable.type} here, {was} on line "
+                f"{before.line}; both declarations must agree",
+            )
         variables[variable.name] = variable if before is None or before.linkage == "extern" else before
         self.known[variable.name] = variable.space
         yield from self.variable(variable)

@@ -1,8 +1,8 @@
-"""Whether operands are of the types that an instruction takes, judged as NVIDIA's assembler judges them.
+"""Whether operands are of the types that an instruction takes, by the rules of NVIDIA's assembler.
 
 A register fits where it has the width of the type and is not a number of another kind: `.b32` and `.f32` registers in
 an `.f32` instruction, `.b32`, `.u32` and `.s32` ones in a `.u32` instruction, any of 32 bits in a `.b32` instruction.
-`ld`, `st` and `cvt` take wider registers as well. What the assembler takes in single instructions only is not judged.
+`ld`, `st` and `cvt` take wider registers as well. Exceptions of single instructions are not checked.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def _address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None
 
 
 def in_braces(found: Form, operand: Operand) -> bool:
-    """Whether a single operand stands in braces where the assembler takes none: loads, stores and `mov` of untyped
-    bits do (Triton writes `ld.global.b32 { %r1 }, [%rd1]`)."""
+    """Whether a single operand is in braces where the assembler refuses them: it takes them in loads, stores and `mov`
+    of untyped bits (Triton writes `ld.global.b32 { %r1 }, [%rd1]`)."""
     if not isinstance(operand, Vector) or len(operand.elements) != 1:
         return False
     if found.op.kind in ("flow", "none", "warp", "async") or found.properties.plain:
@@ -130,8 +130,8 @@ def guard_misfit(instruction: Instruction, find: Find) -> str:
 
 
 def fits(wanted: str, given: str, *, wider: bool) -> bool:
-    """Whether a register of type `given` can stand where an instruction wants `wanted`; `wider`: one with more bits
-    can."""
+    """Whether an instruction takes a register of type `given` where it wants `wanted`; `wider`: one with more bits,
+    too."""
     if given in LENIENT:
         return True
     if "pred" in (wanted, given):

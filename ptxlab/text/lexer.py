@@ -1,7 +1,7 @@
 """Splits PTX text into tokens that keep their white space and comments, with one compiled regular expression.
 
 Most statements of a file fill one line each: `add.s32 %r1, %r2, 4;`, `$L__BB0_1:`, `.loc 1 20 3`. `lex` can leave such
-a line whole, as one token of kind "line"; `model.Words` splits it when somebody asks for its words.
+a line whole, as one token of kind "line"; `model.Words` splits it when its words are needed.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def lex(source: Source, lines: bool = False, start: int = 0, line: int = 1, colu
     """All tokens of a text; the last one has kind "end" and carries what follows the last word.
 
     Joining `before + text` of every token gives the text back. With `lines`, a statement that fills a line is one
-    token. `start` is the first character to be read, `line` and `column` are where it stands. Raises `PtxSyntaxError`
+    token. `start` is the first character to be read, `line` and `column` are its position. Raises `PtxSyntaxError`
     for a character that PTX does not have, and for a comment or string that is not closed.
     """
     tokens: list[Token] = []

@@ -1,6 +1,6 @@
 """Reads a statement that fills one line, as most statements of a file do: `add.s32 %r1, %r2, 4;`, from its text alone.
 
-What is written twice is read once: the operands of a file are the same few hundred registers again and again.
+Equal operands are read once and cached: a file uses the same few hundred registers again and again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads operands, addresses, literals and constant expressions: everything that stands behind an opcode or an `=`."""
+"""Reads operands, addresses, literals and constant expressions: everything behind an opcode or an `=`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Operands:
         return False
 
     def expect(self, text: str, where: str) -> Token:
-        """Steps over this token, or says that it is missing `where`."""
+        """Steps over this token; an error if it is missing `where`."""
         token = self.tokens[self.at]
         if token.text != text:
             raise self.missing(f"{text!r} {where}", text)
@@ -83,7 +83,7 @@ class Operands:
         return self.source.error(message, token.line, token.column, len(token.text), hint)
 
     def missing(self, expected: str, insert: str) -> PtxSyntaxError:
-        """An error for something that should stand between the last token and the current one; the hint inserts it."""
+        """An error for something missing between the last token and the current one; the hint inserts it."""
         token = self.tokens[self.at]
         message = f"expected {expected}; found {found(token)}"
         if self.at == 0:

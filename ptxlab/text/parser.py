@@ -47,10 +47,10 @@ ONCE = ("version", "target", "address_size")
 
 @uncollected
 def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = None) -> Module:
-    """The module that a PTX text says; `str()` of it is the text again, byte for byte.
+    """Parses a PTX text into a module; `str()` of it is the text again, byte for byte.
 
     `file` names the text in error messages; `spans` maps a 1-based PTX line to the Python expression that emitted it.
-    Whether instructions and registers exist is not asked here (see `validate`). Raises `PtxSyntaxError`.
+    Whether instructions and registers exist is not checked here (see `validate`). Raises `PtxSyntaxError`.
     """
     if not isinstance(text, str):
         raise PtxSyntaxError(f"PTX is text; found {type(text).__name__}")
@@ -60,8 +60,8 @@ def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = Non
 class _Parser(Declarations):
     """The part of the grammar from the statement upward.
 
-    A statement that fills a line comes as one token, which `Lines` reads. Where that fails, or a line stands where none
-    belongs, `words_from` splits what is ahead, and the same place is read again, word by word.
+    A statement that fills a line comes as one token, which `Lines` reads. Where that fails, or a line is not expected,
+    `words_from` splits what is ahead, and the same place is read again, word by word.
     """
 
     def __init__(self, source: Source, lines: bool) -> None:
@@ -319,8 +319,9 @@ class _Parser(Declarations):
         if token.kind == "directive":
             return self._directive()
         if token.kind == "end":
-            raise self.source.error("this '{' is never closed; found the end of the file", opening.line,
-                                    opening.column, hint="}")  # fmt: skip
+            raise self.source.error(
+                "this '{' is never closed; found the end of the file", opening.line, opening.column, hint="}"
+            )
         raise self.error(f"expected a statement; found {found(token)}")
 
     def _line(self, line: Token) -> Statement:

@@ -22,7 +22,7 @@ class Scope:
         self.variables: dict[str, Variable] = {}
         self.ranges: dict[str, Variable] = {}
         self._listed: dict[Hashable, tuple[str, ...]] = {}
-        # What was asked for, until something is declared here: no scope changes while one inside it is looked at.
+        # A cache until something is declared here; no scope changes while one inside it is being read.
         self.found: dict[str, Variable | None] = {}
         self._ranges: dict[str, Variable | None] = {}
         self._by_now: Names | None = None
@@ -30,7 +30,7 @@ class Scope:
 
     def declare(self, variable: Variable) -> None:
         """Adds a variable, or a range of registers."""
-        self.found = {}  # another one: who holds the old one knows what the names meant before
+        self.found = {}  # a new one: holders of the old one keep the meanings from before
         self._ranges.clear()
         self._by_now = None
         self.parts.clear()

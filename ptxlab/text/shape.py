@@ -13,9 +13,9 @@ Part = tuple[Hashable, bool]
 
 
 def shape_of(instruction: Instruction, scope: Scope) -> tuple[tuple[Hashable, ...] | None, bool]:
-    """All that decides whether an instruction takes its operands, names left out, for most instructions of a file are
-    of few shapes; and whether all its names are declared. None for the shape, and False, where operands are something
-    else than numbers, names and addresses, or elements of vectors."""
+    """The shape of an instruction's operands without their names, on which alone depends whether it takes them, and
+    whether all names are declared. None and False where operands are other than numbers, names, addresses, or elements
+    of vectors."""
     shape: list[Hashable] = [instruction.opcode]
     all_known = True
     if instruction.guard is not None:

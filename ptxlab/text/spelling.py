@@ -1,6 +1,6 @@
-"""What a word that PTX does not have may stand for: opcodes one modifier away, names that are spelt alike.
+"""Suggestions for a word that PTX does not have: opcodes one modifier away, names that are spelt alike.
 
-Whoever types wrong, types wrong often: a file may hold the same mistake hundreds of times. So every answer is kept.
+A file may have the same mistake hundreds of times, so every answer is cached.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from ptxlab.isa import TABLE, Op, found
 def nearest(word: str, names: tuple[str, ...], most: int = 1, alike: float = 0.75) -> list[str]:
     """The names that look like a word, the closest first; `alike` is the least ratio of `difflib`.
 
-    These are the answers of `difflib.get_close_matches`, which asks every name for the letters that it shares with the
-    word, twenty times slower. Those letters bound the ratio, so the true ratio is computed for the best names only.
+    The same answers as `difflib.get_close_matches`, twenty times faster: the letters that a name shares with the word
+    bound the ratio, so the ratio itself is computed for the best names only.
     """
     letters, length = _letters(word), len(word)
-    bounds = [(2.0 * (letters & other).bit_count() / (length + size), name)
-              for name, size, other in _lettered(names)]  # fmt: skip
+    bounds = [(2.0 * (letters & other).bit_count() / (length + size), name) for name, size, other in _lettered(names)]
     hopeful = sorted(((bound, name) for bound, name in bounds if bound >= alike), reverse=True)
     matcher = difflib.SequenceMatcher()
     matcher.set_seq2(word)

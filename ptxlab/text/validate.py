@@ -68,7 +68,8 @@ def _place(error: PtxError) -> tuple[int, int]:
 class _Validator:
     """Judges every statement of a module, or those of one `line` alone: every declaration is read all the same.
 
-    Of many errors in a file few are read, so an error is made when it is (`PtxError.later`), if its line is known.
+    Few of many errors in a file are read, so an error is made only when it is read (`PtxError.later`), if its line is
+    known.
     """
 
     def __init__(self, module: Module, line: int = 0) -> None:
@@ -320,9 +321,12 @@ class _Validator:
             return self.error(message, token, f".reg .{range_.type} {range_.name}<{number + 1}>;")
         if base.startswith("%"):
             return self.misspelt(
-                f"{base} is not declared", token, base, lambda: nearest(base, names(_SPECIALS)),
+                f"{base} is not declared",
+                token,
+                base,
+                lambda: nearest(base, names(_SPECIALS)),
                 lambda: f".reg .{_type_of(instruction, token.text)} {base};",
-            )  # fmt: skip
+            )
         called = action_of(instruction.opcode) is Action.CALL and Name(base) in instruction.operands
         what = "function or register" if called else "variable or register"
         return self.misspelt(f"no {what} {base} is declared", token, base, lambda: nearest(base, names(frozenset())))

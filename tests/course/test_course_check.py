@@ -12,6 +12,7 @@ from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, check, find, names, score, solution
 from ptxlab.course.exercise_checks import same
 from ptxlab.course.feedback import judge
+from ptxlab.course.starts import STARTS, Start
 
 
 class Nasty:
@@ -75,14 +76,40 @@ def test_the_solution_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("def shrinks(scores):\n")
 
 
-def test_the_same_seed_asks_the_same() -> None:
-    def once(seed: int) -> list[Any]:
-        asked: list[Any] = []
-        judge(find("01-predict"), lambda scores: asked.append(scores) or [9], seed=seed, graded=True)
-        return asked
+def asked(answer: Any, seed: int) -> list[Any]:
+    """What an answer to 01-predict is asked when it is graded."""
+    questions: list[Any] = []
+    judge(find("01-predict"), lambda scores: questions.append(scores) or answer(scores), seed=seed, graded=True)
+    return questions
 
-    assert once(1) == once(1) != once(2)
-    assert once(1)[0] == once(2)[0], "the case that is shown comes first"
+
+def test_the_same_seed_asks_the_same() -> None:
+    right = answers.run(find("01-predict"), find("01-predict").solution)
+    assert asked(right, 1) == asked(right, 1) != asked(right, 2)
+    assert asked(right, 1)[0] == asked(right, 2)[0], "the case that is shown comes first"
+
+
+def test_an_answer_that_fails_a_case_that_is_always_in_is_asked_the_same_for_every_seed() -> None:
+    assert asked(lambda scores: [9], 1) == asked(lambda scores: [9], 2)
+
+
+@pytest.mark.parametrize(
+    ("right", "mark"),
+    [
+        ((False, False, False, False), 0.0),  # the starter has the first part right, so it does not count
+        ((True, False, False, False), 0.0),
+        ((True, True, False, False), 1 / 3),
+        ((True, True, True, False), 2 / 3),  # all but a hidden case: the hidden cases are one part
+        ((True, True, True, True), 1.0),
+    ],
+)
+def test_a_mark_counts_from_the_starter(right: tuple[bool, ...], mark: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    def grade(g: Grading, answer: Any) -> None:
+        for case in g.vary((0, 1), hidden=lambda rng: int(rng.integers(3, 9)), edges=(2,), count=3):
+            g.part(f"case {case}", right[min(case, 3)], "no")
+
+    monkeypatch.setitem(STARTS, "02-x", Start(1, 4))
+    assert [graded(grade, seed).score for seed in range(3)] == [pytest.approx(mark)] * 3
 
 
 # -- what Grading says -------------------------------------------------------------------------------------------------
@@ -117,12 +144,12 @@ def strided(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32) -> None:
     y[i] = x[i * 8]
 
 
-def graded(grade: Any) -> Feedback:
+def graded(grade: Any, seed: int = 1) -> Feedback:
     """The feedback of a grade function."""
     exercise = Exercise(
         "02-x", "t", "fix", 1, "p", "answer = 1", "answer = 2", "answer", ("a", "b", "c"), ("g",), grade
     )
-    return judge(exercise, "unused", seed=1, graded=True)
+    return judge(exercise, "unused", seed=seed, graded=True)
 
 
 def arrays(n: int) -> tuple[Any, Any]:

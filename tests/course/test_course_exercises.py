@@ -12,6 +12,7 @@ import pytest
 from ptxlab.course import catalogue, exercise_checks
 from ptxlab.course.exercise import Exercise, Feedback
 from ptxlab.course.feedback import judge
+from ptxlab.course.starts import STARTS, points
 from ptxlab.launch.buffers import Const, Out
 from ptxlab.launch.run import launch
 
@@ -33,6 +34,7 @@ def test_the_solution_has_full_marks(name: str) -> None:
     found = graded(exercise, exercise.solution)
     assert found, found
     assert found.score == 1.0
+    assert sum(points(found.parts)) == STARTS[name].solution, "run: python -m ptxlab.course.starts"
     assert found.says
     studied = judge(exercise, answers.run(exercise, exercise.solution))
     assert studied, studied
@@ -40,10 +42,12 @@ def test_the_solution_has_full_marks(name: str) -> None:
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", EXERCISES)
-def test_the_starter_runs_and_has_less(name: str) -> None:
+def test_the_starter_runs_and_has_nothing(name: str) -> None:
     exercise = EXERCISES[name]
     found = graded(exercise, exercise.starter)
-    assert found.score < 1.0
+    assert not found
+    assert found.score == 0.0
+    assert sum(points(found.parts)) == STARTS[name].starter, "run: python -m ptxlab.course.starts"
     assert found.says
     assert STOPPED not in repr(found)
 

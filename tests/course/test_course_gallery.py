@@ -13,8 +13,8 @@ from ptxlab.course.gallery import Exhibit, UnknownExhibit, look
 from ptxlab.course.gallery.exhibit import changes, ptx_of
 
 SAYS: dict[int, tuple[str, str]] = {
-    1: ("initcheck: a thread reads shared memory that nobody has written\n  at:     block (1, 0, 0), thread (0, 0, 0) ",
-        "ld.shared.f32 %f3, [%key_row];"),
+    1: ("initcheck: a thread reads shared memory that has not been written\n"
+        "  at:     block (1, 0, 0), thread (0, 0, 0) ", "ld.shared.f32 %f3, [%key_row];"),
     2: ("error by key: the weights of row 0 add up to 32, not to 1", ""),
     3: ("error by key: no row gives any weight to keys 16 to 19; float64 gives them up to 0.15 of a row's weight", ""),
     4: ("error by key: row 0 may not see key 1 and gives it the weight 0.0688; 240 weights should be 0 and are ", ""),

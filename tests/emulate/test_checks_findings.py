@@ -104,7 +104,7 @@ def test_warps_at_two_barriers_in_words(device: str) -> None:
     run, _ = planted.run(device, False, ("synccheck",))
     in_loop, behind = planted.lines()
     assert [str(found) for found in run.findings] == [
-        f"""synccheck: the warps of a block have come to two different barrier instructions: all threads of a block \
+        f"""synccheck: the warps of a block have arrived at two different barrier instructions: all threads of a block \
 must execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in bar.sync 1, 64
   at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) arrives at the barrier
             line {in_loop}: bar.sync 0; //1

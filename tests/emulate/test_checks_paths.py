@@ -1,5 +1,5 @@
-"""Findings do not depend on the way that an access or a meeting takes through an engine: generic addresses, lanes that
-come to a `.sync` instruction from several places, lanes that leave while others wait."""
+"""Findings do not depend on an engine's path for an access or a `.sync` instruction: generic addresses, lanes that
+arrive at different instructions, lanes that exit while others wait."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ EXCHANGES = {
     "redux": "redux.sync.add.u32 %r6, %r1, MASK;",
     "bar.warp": "bar.warp.sync MASK;",
 }
-APART = """
+EXITED = """
     setp.lt.u32 %p1, %r1, 16;
     @%p1 bra LOW;
     exit;
@@ -71,7 +71,7 @@ END:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("shape", [APART, LATER], ids=["before", "while the others wait"])
+@pytest.mark.parametrize("shape", [EXITED, LATER], ids=["before", "while the others wait"])
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_a_mask_names_lanes_that_leave(name: str, shape: str, engine: str) -> None:
     right, wrong = (shape.replace("LINE", EXCHANGES[name]).replace("MASK", m) for m in ("0xffff", "0xffffffff"))
@@ -86,7 +86,7 @@ def test_a_shuffle_from_a_lane_that_leaves_while_the_others_wait(engine: str) ->
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_lanes_that_meet_from_two_places_are_each_asked(engine: str) -> None:
+def test_lanes_that_synchronize_at_two_instructions_are_each_checked(engine: str) -> None:
     body = """
     setp.lt.u32 %p1, %r1, 16;
     @!%p1 bra HIGH;

@@ -20,7 +20,7 @@ FORMS = [
 
 
 def text(found: Form) -> str:
-    """A kernel whose 32 threads meet at four addresses, one vector each."""
+    """A kernel whose 32 threads contend for four addresses, one vector each."""
     count = int(found.vec[1:]) if found.vec else 1
     size = count * types.width(found.type) // 8
     held = register_type(found.type)

@@ -49,7 +49,7 @@ SHARED = "mov.u32 %r5, tile;\nmad.lo.u32 %r5, %r1, 16, %r5;\n"
 
 MOVES = {
     "register": ("mov.b128 %q2, %q1;", lambda low, high, t: (low, high)),
-    "apart and together": (
+    "unpacked and packed": (
         "mov.b128 {%rd5, %rd6}, %q1; mov.b128 %q2, {%rd6, %rd5};", lambda low, high, t: (high, low),
     ),
     "words": (

@@ -19,7 +19,7 @@ INIT = ("memcheck", "initcheck")
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("name", "message"), [
     ("local memory: a variable", """\
-initcheck: a thread reads local memory that nobody has written
+initcheck: a thread reads local memory that has not been written
   at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) loads 4 bytes
             line {line}: ld.local.u32 %r6, [own+4]; //1
   in:     local memory, byte 4 of 'own' (64 bytes)

@@ -146,7 +146,7 @@ def test_notes_of_one_kind_at_the_same_instructions_are_one(engine: str) -> None
         for value in (mask, 0):
             call(engine, notes.note, launch, block, SAME, me, other, 64, value)
     call(engine, notes.note, launch, block, SAME, me, 0, notes.NOWHERE, 0)
-    # of lanes that did it together, the first is one party and the next the other
+    # of lanes that did it in one instruction, the first is one party and the next the other
     first, second = sorted(notes.noted(launch, PROGRAM), key=lambda note: note.other)
     assert (first.other, first.address, first.count) == (-1, -1, 1)
     assert second == Note(SAME, 5, 70_000, 1, 3, 5, 70_000, 1, 2, 64, 0b1100, 3)

@@ -58,7 +58,7 @@ def linger(context: Context, cta: Cta, warp: Warp) -> int:
 
 
 def diverge(context: Context, cta: Cta, warp: Warp) -> int:
-    """Lanes part."""
+    """The warp diverges."""
     return DIVERGED
 
 
@@ -216,6 +216,43 @@ def test_arrivals_count(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(monkeypatch, [[wait, leave], [arrive]])
     assert run_grid(world.context) == DONE
     assert world.warps() == [0, 1, 0]
+
+
+def test_a_diverged_warp_arrives_with_its_last_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`bar.arrive` in divergent code: the lanes that come first wait; the warp counts once, and has another turn."""
+
+    def part(context: Context, cta: Cta, warp: Warp) -> int:
+        warp.mode = 1
+        warp.bar[1] = warp.arrived[1] = warp.wait = 0xFF
+        return DONE
+
+    def complete(context: Context, cta: Cta, warp: Warp) -> int:
+        assert (warp.bar[1], cta.bar_arrived[1]) == (0xFF, 0)
+        warp.bar[1] = warp.arrived[1] = warp.wait = warp.live
+        return DONE
+
+    def look(context: Context, cta: Cta, warp: Warp) -> int:
+        assert (warp.bar[1], warp.arrived[1], warp.wait, cta.bar_arrived[1]) == (0, 0, 0, 1)
+        return leave(context, cta, warp)
+
+    world = World(monkeypatch, [[part, complete, look], [linger, leave]])
+    world.context.slow = 1
+    assert run_grid(world.context) == DONE
+    assert world.warps() == [0, 1, 0, 0, 1]
+
+
+def test_lanes_at_bar_sync_keep_the_others_of_their_warp(monkeypatch: pytest.MonkeyPatch) -> None:
+    def part(context: Context, cta: Cta, warp: Warp) -> int:
+        warp.mode = 1
+        warp.bar[1] = warp.wait = warp.live
+        warp.arrived[1] = 0xFF
+        cta.bar_count[1] = 64
+        return DONE
+
+    world = World(monkeypatch, [[part, leave], [linger, arrive_at(1), leave]])
+    world.context.slow = 1
+    assert run_grid(world.context) == DONE
+    assert world.warps() == [0, 1, 1, 0, 1]
 
 
 def test_warps_at_two_barriers_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

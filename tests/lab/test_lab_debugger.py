@@ -184,7 +184,7 @@ def test_the_static_copy_shows_a_few_steps() -> None:
     data, _ = opened()._repr_mimebundle_()
     html = data["text/html"]
     assert data["text/plain"] == "debugger of k"
-    for says in ("the first step", "the first barrier", "the lanes part for the first time", "the last step"):
+    for says in ("the first step", "the first barrier", "the warp diverges for the first time", "the last step"):
         assert html.count(f": {says}</summary>") == 1
     assert "8 of 32 lanes executed max.f32." in html
     assert "%row_max before" in html

@@ -61,3 +61,5 @@ def test_the_site(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     for name in ("index", "start", "generated/api", "generated/isa/fma", "generated/kernels/decode_paged"):
         assert (tmp_path / f"{name}.html").is_file(), name
+    for name, term in (("machine", "divergence"), ("generated/isa/bra", "diverged")):  # linked where it is used first
+        assert (tmp_path / f"{name}.html").read_text(encoding="utf-8").count(f"glossary.html#term-{term}") == 1, name

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import notebook_looks
 import notebook_runs as notebooks
 import pytest
 
@@ -35,7 +36,7 @@ def quiet(notebook: Any) -> None:
 @pytest.mark.notebook
 @by_name
 def test_runs_with_starters_and_solutions(source: Path) -> None:
-    notebook = notebooks.execute(notebooks.both(source))
+    notebook = notebooks.execute(notebook_looks.added(source.stem, notebooks.both(source)))
     quiet(notebook)
     for exercise, cell in tagged(notebook, "exercise").items():
         assert shown(cell).startswith(f"{exercise}: not yet"), shown(cell)

@@ -3,41 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import itertools
-import linecache
 import pkgutil
-from typing import Any
 
 import wrong_answers
 
-SETUP = """
-import math
-import numpy as np
-import ptxlab as pl
-from ptxlab import reference
-from ptxlab.builder import *
-from ptxlab.builder import Builder, Ptr, kernel
-from ptxlab.course import check
-LOG2E, LN2 = math.log2(math.e), math.log(2)
-"""
-"""What every notebook has before its exercises; a module of exercises may have more in its own `SETUP`."""
-_count = itertools.count(1)
+from ptxlab.course.cells import SETUP, run, setup
 
-
-def setup(exercise: Any) -> str:
-    """The code that runs before an exercise's cell."""
-    module = importlib.import_module(exercise.grade.__module__)
-    return SETUP + getattr(module, "SETUP", "")
-
-
-def run(exercise: Any, code: str) -> Any:
-    """What a cell with this code binds to the exercise's answer."""
-    space: dict[str, Any] = {"__name__": "__main__"}
-    for part in (setup(exercise), code):
-        name = f"<cell {next(_count)}>"
-        linecache.cache[name] = (len(part), None, part.splitlines(keepends=True), name)
-        exec(compile(part, name, "exec"), space)
-    return space[exercise.answer]
+__all__ = ["SETUP", "run", "setup", "wrong"]
 
 
 def wrong() -> dict[str, tuple[tuple[str, str], ...]]:

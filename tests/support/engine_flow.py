@@ -33,7 +33,7 @@ JOIN:
     st.global.u32 [%rd3], %r6;
 """, lambda: 32000 + np.where(T < 16, np.where(T % 2 == 1, 101, 102), 3))
 
-case("loops with different trip counts meet again", """
+case("lanes reconverge after loops with different trip counts", """
     mov.u32 %r5, 0;
     mov.u32 %r6, 0;
 LOOP:

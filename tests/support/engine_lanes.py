@@ -1,4 +1,4 @@
-"""Programs with known results: lanes and warps that exchange, vote and meet, and what a lane has to itself."""
+"""Programs with known results: lanes and warps that exchange, vote and synchronize, and memory of one lane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planted reads of what nobody has written, in the notation of `planted_bug.py`."""
+"""Planted reads of memory that has not been written, in the notation of `planted_bug.py`."""
 
 from __future__ import annotations
 

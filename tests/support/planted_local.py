@@ -23,7 +23,7 @@ FUNCTION = """
 
 
 def local(name: str, *, body: str, **options: Any) -> None:
-    """A load of local memory that nobody has written."""
+    """A load of local memory that has not been written."""
     LOCAL.add(name, "uninitialised read", body=".local .align 16 .b8 own[64];" + body, **options)
 
 

@@ -1,4 +1,4 @@
-"""Random kernels with irregular control flow, whose results tell which lanes ran together, and in which order.
+"""Random kernels with irregular control flow, whose results tell which lanes were converged, and in which order.
 
 A kernel holds several programs, one for each block of the grid: that many are compiled in one go. A program is a row of
 labelled blocks. Behind each, lanes go anywhere: forward into or out of what loops there are, back while they have fuel
@@ -15,6 +15,8 @@ from emulate_programs import kernel
 
 THREADS = (32, 32, 32, 43, 64)
 
+MANY = 1 << 16
+"""Threads that never arrive at a barrier: lanes that do wait for the rest of their warp, and for nobody else."""
 HASH, FUEL, TICKET = "%r20", "%r21", "%r22"
 
 LOCK = """
@@ -54,6 +56,7 @@ class Flow:
         self.count = 0
         self.locks = self.random.random() < 0.1
         self.waits = self.random.choice(("", "", "vote", "warp", "warp guard", "block"))
+        self.arrives = self.waits == "" and seed % 3 == 0
         self.functions = [f"f{k}_{name}" for k in range(self.random.choice((0, 0, 0, 1, 1, 2)))]
         self.recursive = bool(self.functions) and self.random.random() < 0.2
         self.atomic = self.random.random() < 0.5
@@ -101,12 +104,18 @@ class Flow:
             )
 
     def wait(self) -> None:
-        """Lanes meet: those that are here, or all that are left."""
+        """Lanes synchronize: those that are here, or all that are live."""
         guard = ""
         if self.waits in ("vote", "warp guard") and self.random.random() < 0.5:
             self.predicate("%p3")
             guard = self.random.choice(("@%p3 ", "@!%p3 "))
-        if self.waits == "vote":
+        if self.arrives and self.random.random() < 0.7:
+            self.predicate("%p3")
+            guard = self.random.choice(("@%p3 ", "@!%p3 ", ""))
+            self.emit(f"{guard}barrier.arrive 1, {MANY};")
+            self.emit("activemask.b32 %r8;")
+            self.emit(f"mad.lo.u32 {HASH}, {HASH}, 7, %r8;")
+        elif self.waits == "vote":
             self.emit("setp.lt.s32 %p4, %r8, 0;")
             self.emit(f"{guard}vote.sync.ballot.b32 %r9, %p4, -1;")
             self.emit(f"mad.lo.u32 {HASH}, {HASH}, 5, %r9;")

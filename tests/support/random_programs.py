@@ -60,7 +60,7 @@ MORE:
 
 
 class Writer:
-    """Writes one program. `depth` 0 is where all lanes of a block are together."""
+    """Writes one program. `depth` 0 is where all warps of a block are converged."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)

@@ -49,7 +49,7 @@ N:
     st.global.u32 [%rd3], %r6;
 """)
 
-clean("a warp leaves, the others meet", body="""
+clean("a warp exits, the others synchronize", body="""
     @!%p2 bra E;
     st.shared.u32 [%r10], %r1;
     bar.sync 0;
@@ -105,7 +105,7 @@ L:
     st.global.u32 [%rd3], %r1;
 """)
 
-wrong("a loop that warps leave to meet", ("synccheck", "divergent block"), body="""
+wrong("a loop that warps leave for another barrier", ("synccheck", "divergent block"), body="""
     add.u32 %r31, %r22, 1;
 L:
     bar.sync 0;

@@ -1,4 +1,4 @@
-"""Small kernels in which the lanes of a warp work together: exchange, shuffles, votes, tiles of lanes.
+"""Small kernels in which the lanes of a warp synchronize: exchange, shuffles, votes, tiles of lanes.
 
 What the registers hold is said in `small_kernels.py`.
 """
@@ -19,7 +19,7 @@ HALVES = """
     ld.shared.u32 %r6, [%r13];
     st.global.u32 [%rd3], %r6;
 """
-"""Each half of a warp meets by itself, then reads what the lane `other` away has stored."""
+"""Each half of a warp synchronizes by itself, then reads what the lane `other` away has stored."""
 NESTED = """
     and.b32 %r7, %r21, 28;
     mov.u32 %r8, 15;
@@ -35,7 +35,7 @@ NESTED = """
     bar.warp.sync %r7;
     st.shared.u32 [%r10], %r6;
 """
-"""Tiles of four lanes meet within a warp, and read what the lane `other` away has stored."""
+"""Tiles of four lanes synchronize within a warp, and read what the lane `other` away has stored."""
 
 COUNTED = """
     @%p1 st.shared.u32 [%r20], %r6;
@@ -95,7 +95,7 @@ wrong("warp exchange unsynced", RAW, body="""
 for some in (2, 3, 16, 31, 32):
     wrong(f"{some} lanes count one word up", WAR, body=COUNTED.format(lanes=some, between=""), threads=32)
     wrong(f"{some} lanes count one word up in a branch", WAR, body=COUNTED_APART.format(lanes=some), threads=32)
-    clean(f"{some} lanes read one word, meet, store it", body=COUNTED.format(lanes=some, between="bar.warp.sync -1;"))
+    clean(f"{some} lanes read a word, synchronize, store", body=COUNTED.format(lanes=some, between="bar.warp.sync -1;"))
 clean("one lane counts a word up", body=COUNTED.format(lanes=1, between=""))
 clean("one lane counts a word up in a branch", body=COUNTED_APART.format(lanes=1))
 
@@ -156,7 +156,7 @@ clean("each half of a warp by itself", body=HALVES.format(other=9))
 
 wrong("each half by itself, but read from the other", RAW, body=HALVES.format(other=16))
 
-wrong("one half meets, and reads from the other", RAW, body="""
+wrong("one half synchronizes, and reads from the other", RAW, body="""
     st.shared.u32 [%r10], %r1;
     @!%p4 bra A;
     bar.warp.sync 0xffff;

@@ -90,7 +90,7 @@ def smooth(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, rounds: u32):
                 "        # your copy: from key to tile, all threads together",
                 "        with k.if_(t < count * D):\n            tile[t] = (key + first * D)[t]",
             ),
-            "initcheck: a thread reads shared memory that nobody has written",
+            "initcheck: a thread reads shared memory that has not been written",
         ),
     ),
     "02-blocksum": (

@@ -22,9 +22,9 @@ WRONG = {
         (_but("07-arrived", ("len(sizes) - n", "sum(s > 0 for s in sizes) - n")), "groups of [2, 2, 0] copies"),
     ),
     "07-wait": (
-        (find("07-wait").starter, "what cp.async is still copying"),
+        (find("07-wait").starter, "memory to which a cp.async is in flight"),
         (_but("07-wait", ('        k.op("cp.async.wait_group", 0)\n        k.barrier()\n', "        k.barrier()\n")), "synccheck"),
-        (_but("07-wait", ("        k.barrier()\n", "")), "nobody has written"),
+        (_but("07-wait", ("        k.barrier()\n", "")), "has not been written"),
         (_but("07-wait", ("        add_up(", "        k.barrier()\n        add_up(")), "barriers; at most"),
     ),
     "07-tail": (
@@ -42,7 +42,7 @@ WRONG = {
             find("07-free").starter.replace("        add_up(tile, tile & 1)\n", "        add_up(tile, tile & 1)\n        k.barrier()\n"),
             "barriers; at most",
         ),
-        (_but("07-free", ('("cp.async.wait_group", 0)', '("cp.async.wait_group", 1)')), "what cp.async is still copying"),
+        (_but("07-free", ('("cp.async.wait_group", 0)', '("cp.async.wait_group", 1)')), "memory to which a cp.async is in flight"),
     ),
     "07-pipeline": (
         (find("07-pipeline").starter, "tile 1 was not yet on its way"),

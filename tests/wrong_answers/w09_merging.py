@@ -43,7 +43,7 @@ WRONG = {
         (find("09-meeting").starter, "WAR hazard"),
         (
             _but("09-meeting", ("        k.barrier()\n", "")),
-            "initcheck: a thread reads shared memory that nobody has written",
+            "initcheck: a thread reads shared memory that has not been written",
         ),
         (
             _but("09-meeting", ("        k.barrier()\n", "        k.barrier()\n        k.barrier()\n")),

@@ -36,7 +36,7 @@ WRONG = {
     "11-factors": (
         (find("11-factors").starter, "exponentials; at most"),
         (_but("11-factors", ("    k.barrier()\n", "")), "RAW hazard in shared memory"),
-        (_but("11-factors", ("factor = factors[s]", "factor = factors[d & 31]")), "nobody has written"),
+        (_but("11-factors", ("factor = factors[s]", "factor = factors[d & 31]")), "has not been written"),
         (_but("11-factors", ("(parts + D)[d * (D + 2)]", "parts[d * (D + 2)]")), "o[0, 0] should be"),
     ),
 }  # fmt: skip

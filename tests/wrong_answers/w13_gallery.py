@@ -22,7 +22,7 @@ WRONG = {
         (_but("13-dropped", ("list(range(keys // tile * tile, keys))", "keys % tile")), "you say 0, the machine says []"),
     ),
     "13-leave": (
-        (find("13-leave").starter, "nobody has written"),
+        (find("13-leave").starter, "has not been written"),
         (_but("13-leave", ("    tile[thread] = 0.0\n", "")), "initcheck"),
         (
             _but("13-leave", ("    with k.if_(i < n):\n        y[i] = x[i] - total\n", "    y[i] = x[i] - total\n")),

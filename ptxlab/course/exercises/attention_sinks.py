@@ -15,7 +15,7 @@ HEAD = '''
 def {name}(
     k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], {sizes}, scale: f32,
     *, D: int = 64{more},
-):  # fmt: skip
+):
     """{says}"""
     lane = k.tid.x
 '''

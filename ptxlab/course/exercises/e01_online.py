@@ -18,6 +18,11 @@ from ptxlab.course.watch import place, probed
 BLOCK = 32
 SCORES = (0.5, -1.0, 0.5, 1.25, 1.0, 2.5, 2.5, -0.5)
 """The scores of 01-predict, key by key."""
+EDGES = (
+    (-5.0, -2.0, -4.0, 0.0, 0.0, 1.5), (3.0, 2.0, 2.5, 1.0, 2.0, 0.0), (1.0, -1.0, 1.5, 1.25, 2.0, 1.75), (0.0,) * 6,
+    (-6.0,),
+)  # fmt: skip
+"""Always asked besides: rising, falling, a second best that is no maximum, equal ones, a single key."""
 
 
 # -- 01-predict --------------------------------------------------------------------------------------------------------
@@ -29,7 +34,7 @@ def _scores(rng: np.random.Generator) -> tuple[float, ...]:
 
 
 def _predict(g: Grading, answer: Any) -> None:
-    for scores in g.vary((SCORES,), hidden=_scores, count=3):
+    for scores in g.vary((SCORES,), hidden=_scores, count=3, edges=EDGES):
         found = g.call(answer, list(scores))
         if found is None:
             return

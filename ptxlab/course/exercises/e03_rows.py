@@ -58,7 +58,8 @@ def _loads(g: Grading, answer: Any) -> None:
     def hidden(r: np.random.Generator) -> tuple[int, int, int, int]:
         return int(r.integers(1, 5)), int(r.integers(1, 5)), 4 * int(r.integers(1, 9)), int(r.choice((1, 2, 4)))
 
-    for high, wide, D, vector in g.vary(((1, 1, 16, 1), (4, 4, 16, 4), (2, 4, 32, 2)), hidden, count=3):
+    shown, edges = ((1, 1, 16, 1), (4, 4, 16, 4), (2, 4, 32, 2)), ((3, 1, 12, 2), (1, 3, 8, 4))
+    for high, wide, D, vector in g.vary(shown, hidden, count=3, edges=edges):
         q, key = np.zeros((16 * high, D), np.float32), np.zeros((16 * wide, D), np.float32)
         s = np.zeros((16 * high, 16 * wide), np.float32)
         built = scores(high=high, wide=wide, D=D, vector=vector, pad=vector)

@@ -46,7 +46,9 @@ def _holders() -> dict[tuple[int, int], tuple[int, int, int]]:
 
 def _holder(g: Grading, answer: Any) -> None:
     shown = ((0, 0), (1, 3), (9, 2), (0, 8), (15, 15))
-    for row, column in g.vary(shown, hidden=lambda r: (int(r.integers(16)), int(r.integers(16))), count=6):
+    for row, column in g.vary(
+        shown, hidden=lambda r: (int(r.integers(16)), int(r.integers(16))), count=6, edges=((8, 7), (7, 8))
+    ):
         lane, register, half = _holders()[row, column]
         says = f"With a 1 there and 0 elsewhere, row {row} of the product was row {column} of B."
         if g.predict(answer, (row, column), (lane, register, half), says):

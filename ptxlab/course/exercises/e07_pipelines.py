@@ -37,7 +37,8 @@ def _arrived(g: Grading, answer: Any) -> None:
         sizes = [int(s) for s in rng.integers(0, 4, int(rng.integers(2, 6)))]
         return sizes, int(rng.integers(0, len(sizes) + 1))
 
-    for sizes, n in g.vary((([1, 1, 1, 1], 1), ([2, 1, 3], 1), ([2, 2, 0], 1)), hidden=draw, count=4):
+    edges = (([2, 1, 3], 0), ([2, 1], 2), ([3, 1, 2], 1), ([1, 0, 2], 2))
+    for sizes, n in g.vary((([1, 1, 1, 1], 1), ([2, 1, 3], 1), ([2, 2, 0], 1)), hidden=draw, count=4, edges=edges):
         total = sum(sizes)
         x, y = np.zeros(128, np.float32), np.zeros(32 * max(total, 1), np.float32)
         run = launch(_groups(sizes=tuple(sizes), n=n), 1, 32, x, y, checks=("synccheck",), device="step")

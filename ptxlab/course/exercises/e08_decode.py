@@ -267,10 +267,11 @@ def _empty(g: Grading, answer: Any) -> None:
             f"{o[b, 0]:g} where 0 is wanted: what is 0 / 0?",
         )
         right &= g.part(
-            f"lengths {lengths}: without keys LSE = -inf", bool((lse[~full] == -np.inf).all()),
+            f"lengths {lengths}: without keys LSE = -inf",
+            bool((lse[~full] == -np.inf).all()),
             f"Sequence {b} has no key: its log-sum-exp should be -inf, the kernel stored {lse[b]:g}. "
             "row_max is -inf there; what was added to it?",
-        )  # fmt: skip
+        )
         if right:
             g.close(f"lengths {lengths}: the output", o, exact_o, rtol=1e-3, atol=1e-4)
             g.close(f"lengths {lengths}: the LSE", lse, exact_lse, rtol=1e-4, atol=1e-4)

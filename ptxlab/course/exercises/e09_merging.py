@@ -108,7 +108,7 @@ _EMPTY = '''
 @kernel
 def merge(
     k: Builder, o1: Ptr[f32], lse1: Ptr[f32], o2: Ptr[f32], lse2: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], D: u32,
-):  # fmt: skip
+):
     """One warp = one row: o and lse of both parts, from those of each."""
     row, lane = k.ctaid.x, k.tid.x
     first, second = lse1[row], lse2[row]

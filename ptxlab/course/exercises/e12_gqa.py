@@ -188,7 +188,7 @@ _MODULO = '''
 @kernel
 def heads(
     k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], Hq: u32, Hkv: u32, n: u32, scale: f32,
-):  # fmt: skip
+):
     """One warp = one query head; lane d holds element d."""
     lane, head = k.tid.x, k.ctaid.x
     kv_head = {kv_head}

@@ -21,7 +21,7 @@ _LSE = '''
 def with_lse(
     k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], n: u32, keys: u32, scale: f32,
     *, D: int = 8,
-):  # fmt: skip
+):
     """One thread = one query row; also stores the natural logarithm of the row's sum of exponentials."""
     row = k.thread_index()
     k.return_if(row >= n)

@@ -126,7 +126,7 @@ _HEAD = '''
 def window(
     k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], n: u32, scale: f32,
     *, D: int = 8, W: int = 4,
-):  # fmt: skip
+):
     """One thread = one query row, which sees the W keys that end at its own."""
     row = k.thread_index()
     k.return_if(row >= n)

@@ -3,8 +3,9 @@
 #
 # What does a GPU program look like when nobody has prettied it up for you?
 #
-# CUDA, Triton, PyTorch: in the end they all hand the GPU a text in one language, **PTX**. You can learn to read it
-# in an hour. In this notebook you read a PTX program, run it, break it three times on purpose, change it, and then write
+# CUDA, Triton, PyTorch: on their way to an NVIDIA GPU they all pass through a text in one language, **PTX**. An
+# assembler translates it to the GPU's own machine code, SASS, which differs from one generation to the next; PTX does
+# not. You can learn to read it in an hour. In this notebook you read a PTX program, run it, break it three times on purpose, change it, and then write
 # the same program in Python.
 #
 # You need no GPU. Where there is none, ptxlab runs PTX on its own *CPU machine*, which notices mistakes that a GPU would
@@ -125,7 +126,43 @@ np.array_equal(y, 2.0 * x + before)
 # The message has the line, a caret, the syntax as the manual writes it, and the line to write instead. Do what it says and
 # run the cell again.
 #
-# Why must a multiplication say how it rounds? Because in PTX nothing happens that the text does not say.
+# Why must `fma` say how it rounds? It rounds once, at the end, and there is no default: `.rn` is to the nearest. For `mul`
+# and `add` the rounding may be left out, and then PTX allows more than a default. The assembler may *contract* the two to
+# one `fma`, which rounds once instead of twice (PTX ISA, `mul` and `add`: without a rounding modifier they "default to
+# round-to-nearest-even and may be optimized aggressively"). The CPU machine never contracts. Here are both, with and
+# without `.rn`:
+
+# %%
+SQUARE = """
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry square(.param .u64 x)
+{
+    .reg .u64  %x;
+    .reg .f32  %a, %b;
+    ld.param.u64   %x, [x];
+    ld.global.f32  %a, [%x];
+    ld.global.f32  %b, [%x + 4];
+    mulROUND.f32   %a, %a, %a;
+    addROUND.f32   %a, %a, %b;
+    st.global.f32  [%x + 8], %a;
+    ret;
+}
+"""
+for rounding in ("", ".rn"):
+    text = SQUARE.replace("ROUND", rounding)
+    a = np.array([1 + 2**-12, -1 - 2**-11, 0], np.float32)  # exactly, a[0] * a[0] + a[1] is 2^-24
+    pl.launch(text, 1, 1, a, device="cpu")
+    try:
+        sass = [line.split() for line in str(pl.sass(text)).splitlines()]
+        code = " ".join(word for line in sass for word in line if word in ("FMUL", "FADD", "FFMA"))
+    except pl.UnavailableError as missing:
+        code = f"(no assembler: {missing})"
+    print(f"mul{rounding} and add{rounding}: two roundings give {a[2]}, one gives {2.0**-24}; the assembler makes {code}")
+
+# %% [markdown]
+# Where that matters, write what you mean: `fma.rn` for one rounding, `mul.rn` and `add.rn` for two.
 
 # %% [markdown]
 # ## What happens when a thread writes where it must not?

@@ -120,8 +120,15 @@ for axis, column, name, colour in zip(axes, state.T, ("m", "l", "rescale"), ("C0
 axes[-1].set_xlabel("key");
 
 # %% [markdown]
-# $m$ climbs stairs. Each step of the stairs is a dip of rescale, and at each dip $l$ falls back: what was summed before is
-# suddenly small beside the new key.
+# $m$ climbs stairs. Each step of the stairs is a dip of rescale: what was summed before is multiplied by it, and the new
+# key adds exactly 1. So $l$ goes from $l$ to $l \cdot \text{rescale} + 1$. Where $l$ was large, it falls; where it was
+# small, it rises all the same:
+
+# %%
+for key in np.flatnonzero(state[1:, 2] < 1) + 1:
+    print(f"key {key:2}: rescale {state[key, 2]:.3f}, l from {state[key - 1, 1]:.3f} to {state[key, 1]:.3f}")
+
+# %% [markdown]
 #
 # ## How often does it rescale?
 #
@@ -137,7 +144,7 @@ for count in (16, 256, 4096):
 
 # %% [markdown]
 # Our kernel multiplies by rescale at every key all the same. It could skip the $D$ multiplications where rescale is 1, but
-# 32 threads go through the code together, and it saves time only when none of them has met a new maximum.
+# the 32 threads of a warp execute in step, and it saves time only when none of them has found a new maximum.
 #
 # ## What does the kernel look like?
 #

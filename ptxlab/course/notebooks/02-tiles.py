@@ -87,7 +87,7 @@ print(y)
 # Half of it is right, and half of it is `nan`: the CPU machine fills fresh shared memory with NaN, so that you see what
 # was read before it was written. (A GPU leaves there what the block before left, which is worse: it may look right.)
 #
-# 64 threads are two warps. A warp's lanes go together, but nothing makes warp 0 wait for warp 1. Here warp 0 went
+# 64 threads are two warps. Nothing makes warp 0 wait for warp 1. Here warp 0 went
 # first and read what warp 1 had not written yet. On a GPU the order changes from run to run. The CPU machine shuffles
 # it when you give it a `seed`, and the same seed gives the same order again.
 
@@ -242,21 +242,27 @@ axes[1].legend(fontsize="small");
 # it somebody else's point, so that its own reads stay inside the array, and `k.if_(i < n)` keeps it from storing.
 #
 # `initcheck` saw the threads read what nobody had written. `synccheck` complained about something else: a warp
-# arrived at a barrier of which some lanes had already left. Since Volta (`sm_70`) a thread that has exited is no
-# longer waited for, so the kernel does not hang. It used to.
+# arrived at a barrier after some of its lanes had exited. The kernel does not hang: `bar.sync` waits for all threads
+# of the block that have *not exited* (PTX ISA, `bar`, for `sm_70` and later). Nobody waits for those that have; what
+# is missing is their work.
 #
-# One relative of this bug is a barrier inside of a branch that not all threads take. Who is not there does not arrive:
+# One relative of this bug is a barrier inside of a branch that not all threads take. There, the others have not
+# exited: they are elsewhere. This is **divergence**: lanes of one warp at different instructions, here 32 to 39 at the
+# first barrier and 40 to 63 on their way to the second. All threads of a warp must execute the same `bar.sync`:
 
 
 # %%
 @kernel
-def branch(k: Builder, n: u32):
-    """A barrier that only some threads reach."""
-    with k.if_(k.tid.x < n):
+def branch(k: Builder, x: Ptr[u32], n: u32):
+    """A barrier that only some threads reach, while the others go on to the next."""
+    thread = k.tid.x
+    with k.if_(thread < n):
         k.barrier()
+    x[thread] = thread
+    k.barrier()
 
 
-pl.launch(branch, 1, 64, 40, checks=("memcheck", "synccheck"))
+pl.launch(branch, 1, 64, np.zeros(64, np.uint32), 40, checks=("memcheck", "synccheck"))
 
 # %% [markdown]
 # ## And the tail of the keys?
@@ -287,7 +293,9 @@ print(passage("tiled", "with k.loop(needed", "# A row that saw no key"))
 # Watch it happen. The debugger below has its PTX with $D = 4$ and 8 keys a tile: find the two `bar.sync`, and the
 # `ld.shared` between them and the end. The run has 12 rows, so 116 of the 128 threads are idle, and it is open at the
 # first store to the tile: the memory view shows the banks that the lanes write to. *To barrier* takes you to the
-# `bar.sync` behind the copy. Choose *block 0, warp 3*: its rows are past the end; it loads and arrives all the same.
+# `bar.sync` behind the copy. Choose *block 0, warp 3*: its rows are past the end, and a tile of 8 keys of 4 numbers is
+# copied by the 32 lanes of warp 0 alone. So warp 3 copies nothing, computes with the tile, stores nothing, and arrives
+# at every barrier all the same.
 
 # %%
 pl.debug("tiled", head_dim=4, tile_kv=8, seq_len=12, at="st.shared")
@@ -338,7 +346,7 @@ for tile in (1, 2, 4, 8, 16, 32, 64, 128):
 # | check | finds | costs |
 # |---|---|---|
 # | `memcheck` | accesses outside of any array, misaligned, freed | always on |
-# | `initcheck` | reads of memory that nobody has written | some |
+# | `initcheck` | reads of memory that has not been written | some |
 # | `racecheck` | two accesses, one of them a write, that no barrier orders | more |
 # | `synccheck` | barriers that not all threads reach, wrong lane masks | little |
 #

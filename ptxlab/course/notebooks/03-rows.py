@@ -29,7 +29,9 @@ LOG2E, LN2 = math.log2(math.e), math.log(2)
 # An SM of an A100 can start 64 multiply-adds (FMA) in a clock cycle: two warps' worth. In the same cycle, shared
 # memory can answer *one* warp: 32 banks of 4 bytes, 128 bytes. The CPU machine counts how often shared memory must
 # answer; each answer is called a *wavefront*. Where a kernel has one wavefront for each warp-wide FMA, the
-# multipliers are idle half of the time, and nothing but the loads decides how fast it is.
+# shared memory needs twice as many cycles as the multipliers, which therefore cannot be busy for more than half of them,
+# and nothing but the loads decides how fast it is. (64 FMA and 128 bytes in a cycle: NVIDIA A100 whitepaper, and CUDA C++
+# Programming Guide, arithmetic instructions and shared memory for compute capability 8.0.)
 
 # %%
 q, k, v = reference.random_inputs(1, 1, 1, 128, 128, 64, seed=1)
@@ -188,8 +190,9 @@ axis.axvline(15.5, color="k", lw=1);
 # another, with the same instructions.
 #
 # The other two numbers of a `shfl` are easy to get wrong. The 31 says how far a lane may reach: over the whole warp.
-# The mask says who takes part: *all* lanes that it names must come to this instruction. A lane that has gone home, or
-# into another branch, is one that the others wait for, in vain.
+# The mask says who takes part: *all* lanes that it names must come to this instruction. What a shuffle does
+# when a lane of the mask is in another branch, or has exited, is undefined (PTX ISA, `shfl.sync`); `synccheck` reports
+# both.
 #
 # The debugger is open at the first `shfl`: the arrows show who reads from whom. Press *Step* and watch `%best`; go on
 # to the next one.
@@ -269,8 +272,17 @@ for name in ("tiled", "tiled2d"):
 
 # %% [markdown]
 # Fewer than half as many wavefronts for each FMA, and shuffles are cheap beside that. `tiled2d` also has fewer
-# instructions in all, since rescaling and exponentials happen once a tile instead of once a key: what `scalar` did
-# 128 times for a row, it does twice.
+# instructions in all, since a row is rescaled once per tile instead of once per key: what `scalar` did 128 times for a
+# row, it does twice. The weights are another matter, for each score needs an exponential of its own:
+
+# %%
+for name in ("scalar", "tiled2d"):
+    opcodes = pl.attention(q, k, v, kernel=name, device="cpu", counters=True).counters.opcodes
+    count = sum(threads for opcode, (_, threads) in opcodes.items() if opcode.startswith("ex2"))
+    print(f"{name:8} {count / (128 * 128):.2f} exponentials per score")
+
+# %% [markdown]
+# Two per score became 1.25: one for the weight, and a quarter for the factors, which each thread of a row computes.
 
 # %%
 inputs = reference.random_inputs(1, 1, 1, 40, 300, 32, sigma=4.0, seed=2)

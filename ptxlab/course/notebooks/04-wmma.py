@@ -56,7 +56,7 @@ product
 # | word | meaning |
 # |---|---|
 # | `wmma.load.a` | load a matrix that will be the left factor |
-# | `sync.aligned` | all 32 lanes come here together, and do the same |
+# | `sync.aligned` | all 32 lanes execute it, converged |
 # | `row` | in memory its rows lie one after the other (`col`: its columns) |
 # | `m16n16k16` | the shapes: A is 16 × 16 (m × k), B is 16 × 16 (k × n) |
 # | `{%left0, ...}` | eight registers of *each* lane: together they hold the matrix, a **fragment** |
@@ -253,15 +253,15 @@ for name in ("wmma", "mma"):
 # %% [markdown]
 # ## Was it worth it?
 #
-# With all that, it still wins by far over the FMA units. Here are the rungs so far, on the same f32 inputs:
+# Here are the rungs so far, on the same f32 inputs, as far as a count can tell:
 
 # %%
 inputs = reference.random_inputs(1, 1, 1, 128, 128, 64, seed=1)
 pl.compare(*inputs, kernels=["tiled", "tiled2d", "wmma"], device="cpu")
 
 # %% [markdown]
-# Count the instructions: a tenth of those of `tiled`, less than a fifth of those of `tiled2d`. (The times are those
-# of the CPU machine. The conflicts come out of a model of how `wmma.load` goes to memory, which the manual does not
+# Count the instructions: a tenth of those of `tiled`, less than a fifth of those of `tiled2d`. That is not yet a time: one
+# `wmma.mma` keeps a tensor core busy for longer than an FMA keeps its unit. (The times are those of the CPU machine. The conflicts come out of a model of how `wmma.load` goes to memory, which the manual does not
 # specify either.)
 #
 # In the explorer: what do `dtype` and `tile_kv` do to the shared memory? Where in the PTX are the eight registers of

@@ -281,7 +281,7 @@ pl.explore("swizzle", head_dim=64, seq_len=64)
 #
 # - Shared memory is 32 banks of 4 bytes. Different words of one bank queue; $\gcd(\text{stride}, 32)$ wavefronts for
 #   a stride.
-# - With 16 bytes a lane, eight lanes go together, over eight groups of banks. Rows of 128 bytes put the same chunk of
+# - With 16 bytes a lane, eight lanes are served at once, by eight groups of banks. Rows of 128 bytes put the same chunk of
 #   eight rows into one group: 8-way conflicts in every `ldmatrix`.
 # - Padding cures that and costs memory and alignment.
 # - Place $c \oplus (r \mathbin{\&} 7)$ is a Latin square: each place once in each row (writes) and in each column

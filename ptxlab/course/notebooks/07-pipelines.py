@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 07 · Pipelines: copies that nobody waits for
 #
-# The kernel of notebook 06 loads a tile, waits, multiplies, and loads the next. While it loads, the tensor cores
-# have nothing to do; while it multiplies, memory has nothing to do. Each is idle for half of the time, and both are
-# expensive.
+# The kernel of notebook 06 loads a tile, waits, multiplies, and loads the next. While a block
+# loads, it gives the tensor cores nothing to do; while it multiplies, it asks nothing of memory. Other resident blocks
+# can fill these gaps, if there are any: a kernel with large tiles leaves room for few.
 #
 # `cp.async` starts a copy from global to shared memory, and the thread goes on. **What is in flight then, and when
 # is a buffer free again?** The two halves of that question are two promises that somebody must keep, and the

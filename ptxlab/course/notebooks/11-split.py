@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 11 · Split-KV: one answer, the whole card
 #
-# One person reads a long document with a model: one sequence, eight key/value heads, a hundred thousand keys. The
-# kernels of the last notebooks start a block for each head. That is eight blocks, and the card has 132
-# multiprocessors. More than nine tenths of it looks on.
+# One person reads a long document with a model: one sequence, 32 query heads on eight key/value heads, a hundred
+# thousand keys. The kernels of the last notebooks start a block per *query* head. That is 32 blocks, and an H100 SXM has
+# 132 multiprocessors (NVIDIA H100 whitepaper). Three quarters of it have nothing to do.
 #
 # Since softmax can be cut anywhere (notebook 09), the keys can be cut as well, and each part can be a block. **How
 # many splits?** Too few leave the card empty, too many cost more than they bring.

@@ -179,13 +179,13 @@ for splits in (1, 4):
 # %% [markdown]
 # ## Look at the fragments
 #
-# In the debugger, stop at the first `mma` and open the view of the fragments: which lane holds which row of A?
+# The debugger is open at the first `mma` of warp 0. In the view of the fragments: which lane holds which row of A?
 # Lanes 0 to 3 hold row 0, that is query head 0. With a group of four, lanes 16 to 31 hold nothing but zeros. Then
 # look at the scores behind it: rows 4 to 15 are 0 as well, and their softmax is computed with all the rest, and
 # thrown away.
 
 # %%
-pl.debug("decode_gqa", seq_len=16, head_dim=32, heads=4, kv_heads=1, warps=1, splits=1)
+pl.debug("decode_gqa", seq_len=16, head_dim=32, heads=4, kv_heads=1, splits=1, warps=0, at="mma.sync")
 
 # %% [markdown]
 # ## All rungs, side by side

@@ -29,10 +29,10 @@ from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 # | the error, laid out by key, by column, by row | *which part* of the work is missing |
 # | the state plot | the first step at which $m$, $l$ or rescale is off |
 # | `memcheck` | accesses outside of memory |
-# | `initcheck` | reading what nobody has written |
+# | `initcheck` | reading memory that has not been written |
 # | `racecheck` | two threads at one place, with nothing to order them |
 # | `synccheck` | barriers and shuffles in which somebody is missing |
-# | `pl.out` | outputs that nobody has written |
+# | `pl.out` | outputs that have not been written |
 # | counters | what is right, and too slow |
 # | the assembler | what is no PTX at all |
 #

@@ -3,9 +3,9 @@
 Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `irtext` (LLVM IR as text), `values` (lanes in
 it), `emit` (what emits a function) and its parts: `machine`, `active_mask`, `registers`, `operands`, `access` and
 `transfer` (loads and stores), `execution`. Then `control`, `fast` and `slow` (a program's two functions), `instrument`
-(how counters, checks and traces watch them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers), `rulecode`
-and `linked_rules` (the rules that they call), `build` and `compile` (to machine code, and the cache), `threads` (the
-workers). This file lays out a launch in memory, has it run and reads the counts.
+(how counters, checks and traces hook into them), `ptxlab.emulate.rules.scheduling` (CTAs, warps and barriers),
+`rulecode` and `linked_rules` (the rules that they call), `build` and `compile` (to machine code, and the cache),
+`threads` (the workers). This file lays out a launch in memory, runs it and reads the counts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
 QUANTUM = 1 << 13
-"""Instructions a warp may issue before its worker looks whether to stop."""
+"""Instructions that a warp may issue before its worker checks whether to stop."""
+
+TICK = 0.1
+"""Seconds between two looks at a launch that runs."""
 
 FULL = 0xFFFFFFFF
 """All lanes of a warp."""
@@ -54,7 +57,7 @@ _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 class Slot:
-    """What one CTA at work needs: its record, its warps' states, shared and local memory."""
+    """The memory of one resident CTA: its record, its warps' states, shared and local memory."""
 
     def __init__(self, run: Run) -> None:
         launch, each = run.launch, 32 * run.program.local_stride
@@ -76,14 +79,14 @@ class Slot:
         warps["local"] = local.ctypes.data + np.arange(launch.warps) * each
 
     def can_run(self) -> Iterator[tuple[int, int]]:
-        """The warps that have not ended, each with the lanes that wait for nothing but their turn."""
+        """The warps that have not exited, each with the lanes that wait only for their turn."""
         for warp, (live, wait) in enumerate(zip(self.warps["live"].tolist(), self.warps["wait"].tolist(), strict=True)):
             if live:
                 yield warp, live & ~wait
 
 
 class Worker:
-    """One thread's context, the CTAs it has at work, its sites and counts."""
+    """One thread's context, its resident CTAs, its sites and counts."""
 
     def __init__(self, run: Run) -> None:
         launch, program, built = run.launch, run.program, run.built
@@ -123,12 +126,12 @@ class Worker:
         self.add_slot(run)
 
     def add_slot(self, run: Run) -> None:
-        """Room for one more CTA, which is the next to run."""
+        """Makes one more CTA resident, the next to run."""
         slot, number, context = Slot(run), len(self.slots), self.context
         self.slots.append(slot)
         context.slots[number].cta = context.cta = slot.cta
         context.slot, context.slot_count = number, number + 1
-        self.sites[:] = 0  # a site knows no allocation yet
+        self.sites[:] = 0  # no allocation is cached yet
 
     @property
     def slot(self) -> Slot:
@@ -141,8 +144,11 @@ class Run:
 
     def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory) -> None:
         self.program, self.built, self.launch, self.memory = program, built, launch, memory
-        self.fast = built.fast  # the code that this launch runs, even if better code is ready before it ends
-        self.kept: list[Code] = []
+        self.fast = built.fast
+        """The code that this launch runs."""
+        self.kept: list[Code] = [self.fast]
+        """All code that workers may be in."""
+        self.noted = 0.0
         self.compiling = 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
@@ -183,6 +189,9 @@ class Run:
                     self.kept.append(slow)
                     worker.context.slow = slow.address("slow")
                     self.compiling = max(self.compiling, time.perf_counter() - start)
+                elif worker.result == S.NEEDS_CODE:
+                    grid = _GRID(self.fast.address("grid"))
+                    worker.context.slow = 0
                 elif worker.result == S.NEEDS_SLOT:
                     worker.add_slot(self)
                 else:
@@ -199,10 +208,10 @@ class Run:
         try:
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
                 team.start()
-                team.wait(progress.tick, 0.1)
+                team.wait(lambda: self.tick(progress), TICK)
         except KeyboardInterrupt:
             interrupted = True
-        finally:  # twice: a second exception may come before the first dismissal has begun
+        finally:  # twice: a second exception may interrupt the first call before it has begun
             try:
                 team.dismiss()
             finally:
@@ -216,6 +225,23 @@ class Run:
             ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
+
+    def tick(self, progress: Progress) -> None:
+        """Called every `TICK` seconds: shows how far the launch is, and brings it to better code once that is ready.
+
+        What a kernel does is the same in any code, so it does not matter when that is."""
+        progress.tick()
+        self.spent(TICK)
+        if self.built.fast is not self.fast:
+            self.fast = self.built.fast
+            self.kept.append(self.fast)
+            for worker in self.workers:
+                worker.context.outdated = 1
+
+    def spent(self, seconds: float) -> None:
+        """Notes that the launch has run for so long more."""
+        self.noted += seconds
+        self.built.spent(seconds)
 
     def progress(self) -> tuple[int, int]:
         """The blocks that are done and the warp-instructions that have run."""
@@ -235,7 +261,7 @@ class Run:
         )  # fmt: skip
 
     def found(self, *, stopped: bool = False) -> list[Finding]:
-        """What the checks noticed; stopped: before the launch's end."""
+        """The findings of the checks; stopped: before the launch's end."""
         if self.checks is None or self.callback is None:
             return []
         notes = [*self.checks.notes(), *self.callback.finish(stopped=stopped)]
@@ -273,7 +299,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
         seconds = time.perf_counter() - start - this.compiling
         if launch.trace is not None:
             transcribe(launch.trace, program, [w.tape for w in this.workers if w.tape is not None])
-    built.spent(seconds)
+    this.spent(max(0.0, seconds - this.noted))
     report = this.report(seconds)
     report.findings += this.found()
     report.build_seconds, report.cached = build_seconds + this.compiling, cached

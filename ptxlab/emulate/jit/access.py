@@ -1,9 +1,9 @@
-"""Loads and stores as LLVM IR: checked once for each run of offsets from one base, then as wide as the addresses allow.
+"""Loads and stores as LLVM IR: checked once per group of offsets from one base, then as wide as the addresses allow.
 
-Every access is checked against the allocation that its site (a place in the code) found last; only when the address is
-not in there does it ask `@resolve`. Accesses of one basic block that differ only in their immediate offset share a site
-and a check. After it, an address that is the same in all lanes becomes one scalar access, consecutive addresses become
-one vector access, and anything else a gather or scatter.
+Every access is checked against the allocation that its site (a place in the code) caches; only when the address is not
+in there is `@resolve` called. Accesses of one basic block that differ only in their immediate offset share a site and a
+check. After it, an address that is the same in all lanes becomes one scalar access, consecutive addresses become one
+vector access, and anything else a gather or scatter.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Memory(Part):
             base = self.m.zext("i64", base)
         if code.guard is None:
             return self._access(base, address.offset, stored)
-        run, skip = t.label("run"), t.label("skip")  # with no lane to run it there is no address to look at
+        run, skip = t.label("run"), t.label("skip")  # without an active lane there is no address to check
         before = t.here
         t.do(f"br i1 {self.active.any()}, label %{run}, label %{skip}")
         t.at(run)
@@ -124,7 +124,7 @@ class Memory(Part):
         return tuple(merged)
 
     def _access(self, base: Value, offset: int, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
-        """An access by some lanes at least: the check of its group, if it is the first of it, and the data."""
+        """An access by at least one lane: the check of its group, if it is the first of the group, and the data."""
         code, group = self.e.code, self.e.groups[self.e.code.index]
         uniform = base.uniform and code.space not in ("generic", "param")
         if not group.pointer and not uniform and self._lane_by_lane():
@@ -143,12 +143,12 @@ class Memory(Part):
         return self.transfers.lanes(seen)
 
     def _lane_by_lane(self) -> bool:
-        """Whether generic accesses go straight to the slow function: code compiled for a debugger has hundreds of them,
-        and the fast ways would take most of the time to build and find little to be fast with."""
+        """Whether generic accesses are made lane by lane at once: debug builds have hundreds of them, for which the
+        fast paths would take most of the time to build and seldom apply."""
         return self.e.code.space == "generic" and self.program.generic_accesses > 150
 
     def _note_lanes(self, group: Group, base: Value, offset: int) -> None:
-        """32 addresses that nothing is known about: what the slow function and instruments need of them."""
+        """32 arbitrary addresses: stores them where the lane-by-lane function and instruments find them."""
         low = group.low - (offset_of(self.e.code) - offset)
         group.address = self.m.vector(self.m.add(base, self.m.const("i64", low)))
         group.pointer, group.offsets, group.pattern, group.shadow = "null", "zeroinitializer", "3", "0"
@@ -200,9 +200,7 @@ class Memory(Part):
             group.shadow = self.t.let(f"select i1 {has}, i64 {moved}, i64 0")
 
     def _check_lanes(self, group: Group, base: Value, offset: int) -> None:
-        """32 addresses: leaves the host pointer, the 32 offsets from it, and how they lie to each other.
-
-        the pattern is that of `Seen`."""
+        """32 addresses: leaves the host pointer, the 32 offsets from it, and their pattern (see `Seen`)."""
         low = group.low - (offset_of(self.e.code) - offset)
         at = self.m.add(base, self.m.const(base.type, low))
         space, size = self.e.code.space, access_shape(self.e.code)[2]
@@ -259,8 +257,8 @@ class Memory(Part):
         self.mixed[group.site] = vector
 
     def pattern(self, off32: str, size: int) -> str:
-        """How 32 offsets lie (see `Seen`). Half-warps are looked at as well, since blocks are often 16 threads wide.
-        Only a full warp is looked at; a partial one gathers."""
+        """The pattern of 32 offsets (see `Seen`); half-warps count, since blocks are often 16 threads wide. A warp with
+        inactive lanes gathers."""
         t, half = self.t, W // 2
         ends = "<" + ", ".join(f"i32 {k // half * half}" for k in range(W)) + ">"
         firsts = t.let(f"shufflevector <{W} x i32> {off32}, <{W} x i32> poison, <{W} x i32> {ends}")
@@ -317,7 +315,7 @@ class Memory(Part):
     # -- addresses of shared memory, for instructions that know no other
 
     def in_shared(self, at: Value) -> Value:
-        """An address as one in shared memory; the last of them where it is elsewhere, which no row fits into."""
+        """An address in shared memory; for one elsewhere the last of them, where no row fits."""
         if at.type == "i32":
             return at
         return self.m.trunc(
@@ -325,7 +323,7 @@ class Memory(Part):
         )
 
     def _offset_in(self, at: Value) -> Value:
-        """How far a 64-bit address lies behind where shared memory begins, whichever way it is written."""
+        """The distance of a 64-bit address, generic or not, from the start of shared memory."""
         if self.e.code.space != "generic":
             return at
         above = self.m.sub(at, self.m.const("i64", SHARED_WINDOW))

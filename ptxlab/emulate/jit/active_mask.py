@@ -56,7 +56,7 @@ class ActiveMask:
 
     @contextmanager
     def only(self, bits: str) -> Iterator[None]:
-        """For a while these lanes (an i32) are what rules are told."""
+        """In this context rules are called with these lanes (an i32)."""
         before, self.bits = self.bits, bits
         yield
         self.bits = before

@@ -1,8 +1,8 @@
-"""What is known about registers before code is made: which hold one value in all lanes.
+"""Uniformity analysis: which registers hold the same value in all lanes.
 
-Uniformity is found by running the semantics themselves on a machine whose values are "is it the same in all lanes". It
-holds only while the warp is converged; that is when it is used. A diverged warp runs code that assumes nothing,
-and what must be uniform is compared again, lane by lane, before the warp goes back.
+It runs the semantics on a machine whose values are "is it the same in all lanes". The result is used only while the
+warp is converged. A diverged warp runs code without this assumption, and the registers that must be uniform are
+compared lane by lane before it returns to the fast function.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ _INTEGER = {
 
 
 def operation_of(form: Form) -> str:
-    """LLVM's word for the operation: `add`, `umin`, `fadd`, `cmpxchg`, ...; `loop` where it has none and the result is
-    computed and then exchanged for what was there, until nobody has come between."""
+    """LLVM's word for the operation: `add`, `umin`, `fadd`, `cmpxchg`, ...; `loop` for a compare-and-swap loop, where
+    LLVM has none."""
     word = str(form.operation)
     if word == "cas":
         return "cmpxchg"
@@ -40,7 +40,7 @@ def operation_of(form: Form) -> str:
 CELL = 8 * W
 """Bytes of a buffer that holds one operand of all lanes."""
 LOCK = "lock.b128"
-"""Held by whoever exchanges 128 bits: a host instruction for it would need memory that is aligned on the host, too."""
+"""The lock of 128-bit exchanges: a host instruction for them would need memory that is aligned on the host, too."""
 
 
 class Atomics(Part):
@@ -82,9 +82,9 @@ class Atomics(Part):
         t.declared = self.t.declared
         t.do(f"%places = alloca [{W * Place.size} x i8], align 64")
         log2 = str(size.bit_length() - 1)
-        stops = t.let(call(
-            find_lanes, "%ctx", "%cta", "%ws", "%mask", "%addrs", str(size), log2, "%space", "%code", "%places"
-        ))  # fmt: skip
+        stops = t.let(
+            call(find_lanes, "%ctx", "%cta", "%ws", "%mask", "%addrs", str(size), log2, "%space", "%code", "%places")
+        )
         t.do(f"br i1 {stops}, label %fault, label %lanes")
         t.at("fault")
         t.do("ret i32 1")
@@ -135,7 +135,7 @@ def _element(t: Text, form: Form, word: str, lane: str, k: int, count: int) -> N
 
 
 def _whole(t: Text, *, compares: bool) -> None:
-    """Two neighbouring i64 exchanged as one; with `compares` where both are what they are expected to be."""
+    """Exchanges two neighbouring i64 as one; with `compares` only if both have the expected values."""
     spin, held, write, done = (t.label(name) for name in ("spin", "held", "write", "done"))
     p = [t.let(f"getelementptr i64, ptr %p, i64 {k}") for k in (0, 1)]
     cells = [t.let(f"getelementptr i8, ptr %xs, i64 {k * CELL}") for k in range(4 if compares else 2)]
@@ -163,7 +163,7 @@ def _whole(t: Text, *, compares: bool) -> None:
 
 
 def _exchange(t: Text, form: Form, p: str, x: str, lane: str) -> str:
-    """Reads, computes with the semantics of the plain instruction, and exchanges, until nobody has come between."""
+    """A compare-and-swap loop around the semantics of the plain instruction."""
     plain = table_form(f"{form.operation}.{'rn.' if form.operation == 'add' else ''}{form.type}")
     assert plain.op.sem is not None
     ty, bits = LLVM[lane], f"i{BITS[lane]}"  # only integers can be exchanged

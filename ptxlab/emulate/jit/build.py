@@ -1,24 +1,26 @@
-"""A program made ready to run: compiled or recalled from the cache, with what the runner must know beside the code."""
+"""Builds a program or loads it from the cache: machine code, and what the runner must know beside it."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit.analysis import uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.instruments import function as emit_function
-from ptxlab.emulate.jit.linked_rules import linked, rules_objects, scheduler
+from ptxlab.emulate.jit.linked_rules import called, parts, scheduler
 from ptxlab.emulate.jit.registers import RegisterFile
-from ptxlab.emulate.jit.rulecode import call, declaration
+from ptxlab.emulate.jit.rulecode import GOOD, QUICK, call, declaration, object_codes
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.halves import narrowed, widened
 from ptxlab.emulate.rules.scheduling import clear_registers
+from ptxlab.text.collection import resting
 
 _ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
 declare i32 @llvm.cttz.i32(i32, i1)
@@ -28,67 +30,104 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
 
-QUICK, GOOD = 0, 1
-"""Levels of code generation. QUICK builds three times as fast; GOOD runs up to three times as fast, or no faster."""
 HOT = 0.1
 """Seconds that a program may run in QUICK code before it is built again, in the background."""
 
 
-class Loaded:
-    """Machine code of a program. `state_size` and `sites` size a worker's memory.
+@dataclass(frozen=True)
+class Half:
+    """One of a program's two functions."""
 
-    It starts out as QUICK code; `spent` counts what it costs to run that, and in time has it replaced. The function for
-    warps that have split is made when it is first needed. What a launch has begun with stays alive until it is done.
+    blob: bytes
+    state_size: int
+    sites: int
+    quality: int
+    """QUICK or GOOD. GOOD code runs up to three times as fast, or no faster."""
+    rules: tuple[str, ...]
+    """The symbols of the rules that it calls."""
+    recalled: bool = False
+    """Whether it was on disk."""
+
+
+class Loaded:
+    """Machine code of a program, and what the runner must know of it.
+
+    It begins as QUICK code with QUICK rules; `spent` adds up the time spent in that and replaces it when it is hot. The
+    function for diverged warps is built when it is first needed. What runs stays alive until it is done.
     """
 
     def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, entry: str) -> None:
         self.program, self.cpu, self.instruments, self.entry = program, cpu, instruments, entry
+        self._halves: dict[str, Half] = {}
         self._slow: native.Code | None = None
         self._lock = threading.Lock()
         self._seconds = 0.0
-        recalled = native.recall(entry)
-        self.cached = recalled is not None
-        if recalled is None:
-            blob, notes = self._build("fast", QUICK)
-        else:
-            notes, blob = recalled
-        self.state_size, self.sites, self.level = notes["state_size"], notes["sites"], notes["level"]
-        self.rules = rules_objects(program, instruments, cpu)
-        self.scheduler = scheduler(instruments, cpu)
-        self.fast = native.load((blob, self.scheduler, *self.rules), cpu)
+        half, self.fast, rules = self._made("fast", QUICK, QUICK)
+        self.cached = half.recalled
+        self.state_size, self.sites = half.state_size, half.sites
+        self._good = half.quality == GOOD and rules == GOOD
+        """Whether there is no better code, or it is being made."""
 
-    def _build(self, half: str, level: int) -> tuple[bytes, dict[str, int]]:
-        """Builds one of the two functions and keeps it on disk."""
-        text, state_size, sites = module_text(self.program, self.cpu, self.instruments, slow=half == "slow")
-        blob = native.build(text, self.cpu, level)
-        notes = {"state_size": state_size, "sites": sites, "level": level}
-        native.remember(self.entry if half == "fast" else f"{self.entry}-slow", notes, blob)
-        return blob, notes
+    def _made(self, which: str, quality: int, rules: int) -> tuple[Half, native.Code, int]:
+        """One of the two functions, of this quality or better; its code, loaded with rules of that quality or better;
+        and the lowest quality of the rules."""
+        half = self._halves.get(which) or self._recalled(which)
+        if half is None or half.quality < quality:
+            with resting():
+                module = module_text(self.program, self.cpu, self.instruments, slow=which == "slow")
+            blob = native.build(module.text, self.cpu, quality)
+            half = Half(blob, module.state_size, module.sites, quality, module.rules)
+            notes = {"state_size": half.state_size, "sites": half.sites, "quality": quality, "rules": half.rules}
+            native.remember(self._name(which), notes, half.blob)
+        blobs, lowest = self._rules(which, half.rules, rules)
+        self._halves[which] = half
+        return half, native.load([half.blob, *blobs], self.cpu), lowest
+
+    def _name(self, which: str) -> str:
+        """The name of a function's cache entry."""
+        return self.entry if which == "fast" else f"{self.entry}-{which}"
+
+    def _recalled(self, which: str) -> Half | None:
+        """A function out of the cache on disk."""
+        found = native.recall(self._name(which))
+        if found is None:
+            return None
+        notes, blob = found
+        return Half(blob, notes["state_size"], notes["sites"], notes["quality"], tuple(notes["rules"]), recalled=True)
+
+    def _rules(self, which: str, symbols: tuple[str, ...], quality: int) -> tuple[list[bytes], int]:
+        """The object codes of the rules that a function calls, and their lowest quality."""
+        wanted = parts(symbols, self.program, self.instruments, self.cpu)
+        if which == "fast":
+            wanted.append(scheduler(bool(self.instruments.checks), self.instruments.trace, self.cpu))
+        return object_codes(wanted, quality)
 
     def slow(self) -> native.Code:
-        """The function for warps that have split, compiled now if it has not been."""
+        """The function for diverged warps, compiled now if it has not been."""
         with self._lock:
             if self._slow is None:
-                recalled = native.recall(f"{self.entry}-slow")
-                blob = self._build("slow", QUICK)[0] if recalled is None else recalled[1]
-                self._slow = native.load((blob, *self.rules), self.cpu)
+                _, self._slow, rules = self._made("slow", QUICK, QUICK)
+                self._good = self._good and rules == GOOD
             return self._slow
 
     def spent(self, seconds: float) -> None:
         """Notes that the code ran for so long; hot QUICK code is built again while the caller goes on."""
         with self._lock:
             self._seconds += seconds
-            hot = self.level == QUICK and self._seconds > HOT
+            hot = not self._good and self._seconds > HOT
             if hot:
-                self.level = GOOD
+                self._good = True
         if hot:
             threading.Thread(target=self.improve, name="ptxlab-build").start()
 
     def improve(self) -> None:
-        """Builds GOOD code now and lets later launches use it. Warps that have split keep QUICK code: they are few, and
-        their function takes longest to build."""
-        self.level = GOOD
-        self.fast = native.load((self._build("fast", GOOD)[0], self.scheduler, *self.rules), self.cpu)
+        """Builds GOOD code now, for later launches, and for one that runs from its next block on. Diverged warps keep
+        QUICK code, with GOOD rules: they are few, and their function takes longest to build."""
+        self._good = True
+        _, fast, _ = self._made("fast", GOOD, GOOD)
+        slow = None if self._slow is None else self._made("slow", QUICK, GOOD)[1]
+        with self._lock:
+            self.fast, self._slow = fast, slow
 
 
 _recent: OrderedDict[str, Loaded] = OrderedDict()
@@ -98,7 +137,7 @@ KEPT = 64
 
 
 def prepare(program: Program, cpu: Cpu | None = None, instruments: Instruments | None = None) -> tuple[Loaded, bool]:
-    """Compiles a program, or finds it among those compiled lately or kept on disk; and whether it was found.
+    """Compiles a program, or finds it in memory or on disk; and whether it was found.
 
     The same code may come again with other comments and line numbers: faults are reported by the new text."""
     cpu, instruments = cpu or native.host(), instruments or Instruments()
@@ -116,9 +155,19 @@ def prepare(program: Program, cpu: Cpu | None = None, instruments: Instruments |
     return loaded, loaded.cached
 
 
-def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: bool) -> tuple[str, int, int]:
-    """The LLVM module of a program (its `fast` half with the grid loop, or its `slow` half), the size of a warp's state
-    and the number of access sites."""
+@dataclass(frozen=True)
+class ModuleText:
+    """The LLVM module of a program's fast or slow function, the size of a warp's state, the number of access sites, and
+    the symbols of the rules that it calls."""
+
+    text: str
+    state_size: int
+    sites: int
+    rules: tuple[str, ...]
+
+
+def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: bool) -> ModuleText:
+    """The module of one of a program's two functions."""
     uniform = uniform_registers(program)
     alive = live_in(program)
     file = RegisterFile(program, uniform)
@@ -133,19 +182,19 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     ]
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in e.t.declared if d not in known))
-    parts = [
-        _ALWAYS, declared, *map(declaration, linked(instruments)),
-        *e.helpers.values(), function,
-    ]  # fmt: skip
-    if cpu.without_halves and any(" half" in part for part in parts):
-        parts.append(_conversions())
+    lines = [_ALWAYS, declared, *e.helpers.values(), function]
+    if cpu.without_halves and any(" half" in part for part in lines):
+        lines.append(_conversions())
     if not slow:
-        parts.append(_clear_registers(at_start))
-    return "\n".join(parts), file.size, e.sites
+        lines.append(_clear_registers(at_start))
+    text = "\n".join(lines)
+    rules = called(text, instruments)
+    symbols = tuple(rule_of(function).symbol for function in rules)
+    return ModuleText("\n".join([text, *map(declaration, rules)]), file.size, e.sites, symbols)
 
 
 def _conversions() -> str:
-    """What LLVM calls to convert halves on x86 CPUs that have no instruction for it, under its names."""
+    """The functions that LLVM calls to convert halves on x86 CPUs without an instruction for it, under its names."""
     return f"""define float @__extendhfsf2(half %a) noinline nounwind {{
   %bits = bitcast half %a to i16
   %wide = {call(widened, "%bits")}

@@ -1,6 +1,6 @@
 """What the checks' instruments share: which checks there are, tables of accesses, calls of rules about accesses.
 
-All work is done out of line, by rules, and for many accesses at once: they are told by tables what each access covers.
+Rules do all work, out of line and for many accesses at once; tables describe what each access covers.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
 THERE = "%check.launch", "%check.block", "%check.warp"
-"""What rules about a warp are handed first."""
+"""The first arguments of rules about a warp."""
 Members = list[tuple[int, int, int]]
-"""Accesses that are looked at together: code index, offset from their lowest address, bytes."""
+"""Accesses that are checked at once: code index, offset from their lowest address, bytes."""
 
 
 class Checks(Part):
@@ -43,11 +43,11 @@ class Checks(Part):
 
     @functools.cached_property
     def flow(self) -> RegisterFlow:
-        """What is followed of registers, for initcheck."""
+        """The registers that initcheck follows."""
         return register_flow(self.program)
 
     def may_be_copied(self, code: Code) -> bool:
-        """Whether an access may touch what a cp.async is still copying."""
+        """Whether an access may touch memory to which a cp.async is in flight."""
         return self.sync and code.space in ("shared", "generic") and self._copies
 
     def if_shared(self, code: Code, start: str, lanes: str) -> str:
@@ -58,12 +58,12 @@ class Checks(Part):
         return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
 
     def touch_copied(self, mask: str, members: str) -> None:
-        """Accesses to shared memory may touch what a cp.async is still copying; %addrs holds the offsets."""
+        """Checks accesses to shared memory against copies in flight; %addrs holds the offsets."""
         start = self.program.shared_start + (SHARED_WINDOW if self.e.code.space == "generic" else 0)
         self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
 
     def copied(self, code: Code, places: Value, size: int) -> None:
-        """Accesses anywhere: those that lie in shared memory may touch what a cp.async is still copying."""
+        """Checks accesses to any addresses: those in shared memory against copies in flight."""
         inside = self.active.bits
         if code.space == "generic":
             places = self.m.sub(places, self.m.const("i64", SHARED_WINDOW))
@@ -74,7 +74,7 @@ class Checks(Part):
         self.touch_copied(inside, self.members([(code.index, 0, size)]))
 
     def if_any(self, lines: list[str]) -> None:
-        """Instructions to be run if any lane executes this one."""
+        """Emits lines that run if any lane executes this instruction."""
         t = self.t
         if self.e.code.guard is None:
             for line in lines:
@@ -85,20 +85,20 @@ class Checks(Part):
                 t.do(line)
 
     def fence(self, code: Code) -> str:
-        """What a fence orders."""
+        """The call of `races.fence`."""
         return call(races.fence, *THERE, str(code.index), str(int(rules.wide(code))))
 
     def publish(self, code: Code) -> str:
-        """What a strong write makes known."""
+        """The call of `races.publish` for a strong write."""
         return call(races.publish, *THERE, str(code.index), str(int(rules.wide(code))))
 
     def acquire(self, code: Code) -> str:
-        """What a strong access learns."""
+        """The call of `races.acquire` for a strong access."""
         ways = str(int(rules.acquires(code))), str(int(rules.wide(code)))
         return call(races.acquire, *THERE, str(code.index), *ways)
 
     def unwritten(self, mask: str, written: str, start: str, members: str) -> None:
-        """Notes what lanes read that was not written; %addrs holds their offsets."""
+        """Notes unwritten bytes that lanes read; %addrs holds their offsets."""
         self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
 
     def stored(self, code: Code, mask: str, pattern: str, offset: int, size: int) -> None:
@@ -159,7 +159,7 @@ class CheckInstrument(Instrument):
 
 
 def _runs(sorted_numbers: list[int]) -> list[tuple[int, int]]:
-    """Stretches (first, behind the last) of numbers that follow each other."""
+    """Ranges (first, behind the last) of consecutive numbers."""
     runs: list[tuple[int, int]] = []
     for n in sorted_numbers:
         if runs and runs[-1][1] == n:

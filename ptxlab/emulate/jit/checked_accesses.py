@@ -1,7 +1,7 @@
 """The checks in compiled code: what is emitted around loads, stores and atomics.
 
-A run of loads from one base (a `Group`) is looked at where its first member is emitted, up to whatever may order
-threads or go the other way. Addresses that lie in a row, or are all the same, are looked at as one stretch.
+Loads from one base (a `Group`) are checked where the first of them is emitted, up to an instruction that may order
+threads or a store. Consecutive addresses, or one address for all lanes, are checked as one range.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
 _DECLARED = (
-    "declare i32 @llvm.ctlz.i32(i32, i1)", "declare i64 @llvm.cttz.i64(i64, i1)",
+    "declare i32 @llvm.ctlz.i32(i32, i1)",
+    "declare i64 @llvm.cttz.i64(i64, i1)",
     "declare i32 @llvm.bitreverse.i32(i32)",
-    *(f"declare <{W} x i{n}> @llvm.masked.gather.v{W}i{n}.v{W}p0(<{W} x ptr>, <{W} x i1>, <{W} x i{n}>)"
-      for n in (32, 64)),
+    *(
+        f"declare <{W} x i{n}> @llvm.masked.gather.v{W}i{n}.v{W}p0(<{W} x ptr>, <{W} x i1>, <{W} x i{n}>)"
+        for n in (32, 64)
+    ),
     f"declare void @llvm.masked.scatter.v{W}i64.v{W}p0(<{W} x i64>, <{W} x ptr>, <{W} x i1>)",
-)  # fmt: skip
+)
 
 
 Root = tuple[str, str, str, str, str]
@@ -57,7 +60,7 @@ class CheckedAccesses(CheckInstrument):
     # -- accesses ------------------------------------------------------------------------------------------------------
 
     def located(self, group: Group, uniform: bool) -> None:
-        """Notes what the checks know of a group's allocation."""
+        """Keeps the checks' records of a group's allocation."""
         self._covered[id(group)] = set()
         self._roots[id(group)] = self._root(group)
         if uniform:
@@ -90,7 +93,7 @@ class CheckedAccesses(CheckInstrument):
             self.checks.if_any([self.checks.publish(seen.code)] * seen.write + [self.checks.acquire(seen.code)])
 
     def _spill(self, seen: Seen, stored: tuple[Value, ...]) -> None:
-        """What a store stores, into the buffer for data."""
+        """Copies the values of a store into the buffer for data."""
         step = seen.size // len(stored)
         for k, value in enumerate(stored):
             cell = self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}")
@@ -100,7 +103,7 @@ class CheckedAccesses(CheckInstrument):
         self, stored: tuple[Value, ...], memory: str, memory_start: str, start: str, narrow: str = "null",
         wide: str = "null",
     ) -> None:  # fmt: skip
-        """What a store does, for the rules of races; %data holds what it stores."""
+        """Describes a store to the rules of races; %data holds its values."""
         count = len(stored)
         size = sum(BITS[value.type] // 8 for value in stored)
         self.t.do(
@@ -151,7 +154,7 @@ class CheckedAccesses(CheckInstrument):
     def _observe_lanes(self, seen: Seen) -> None:
         """32 addresses."""
         t, group = self.t, seen.group
-        # a program so large that it is built small has each access by itself, and no group is ever looked up
+        # in a program built for size each access is checked by itself, and no group is ever located
         members = self._segment(seen) if id(group) in self._roots else []
         mixed = group.site in self.e.memory.mixed
         if not members and not mixed:
@@ -239,8 +242,8 @@ class CheckedAccesses(CheckInstrument):
     # -- segments ------------------------------------------------------------------------------------------------------
 
     def _segment(self, seen: Seen) -> Members:
-        """The accesses that are looked at here: code index, offset from the group's address, bytes. None where an
-        earlier one has been looked at for this one as well."""
+        """The accesses that are checked here: code index, offset from the group's address, bytes. None where this one
+        was checked with an earlier one."""
         code, group = seen.code, seen.group
         covered = self._covered[id(group)]
         if code.index in covered:

@@ -80,7 +80,7 @@ class CheckedControl(CheckInstrument):
             )  # fmt: skip
 
     def _may_come(self, code: Code) -> str:
-        """A table of the instructions from which lanes may still come to a barrier."""
+        """A table of the instructions from which lanes may still reach a barrier."""
         return self.e.constant("may.come", "i8", map(int, rules.may_come(self.program, code)))
 
     def barrier_arrives(self, offset: str) -> None:

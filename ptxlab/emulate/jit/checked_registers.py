@@ -11,10 +11,10 @@ from ptxlab.emulate.runtime import state as S
 
 
 class CheckedRegisters(CheckInstrument):
-    """Tells the rule of each instruction that reads or writes a register that is followed; most programs have none."""
+    """Calls the rule at each instruction that reads or writes a register that is followed; most programs have none."""
 
     def enters(self) -> None:
-        """Loads what all rules are handed first."""
+        """Loads the first arguments of all rules."""
         self.e.held(S.Context, "check", "ptr", "check.launch")
         self.e.held(S.Cta, "checks", "ptr", "check.block")
         self.e.held(S.Warp, "warp_id", "i32", "check.warp")

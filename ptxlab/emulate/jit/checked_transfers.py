@@ -1,4 +1,4 @@
-"""The checks in compiled code: `cp.async`, matrices and mbarriers, which go to memory by themselves."""
+"""The checks in compiled code: `cp.async`, matrices and mbarriers, whose accesses are not loads and stores."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class CheckedTransfers(CheckInstrument):
         self._wide_addresses(code)
         self.checks.each(0, 8, code, WRITES if code.action is Action.MBARRIER_INIT else CHANGES)
         if code.action is Action.COPIES_ARRIVE and self.checks.sync:
-            self._of_copies(in_flight.commit)  # who waits for the mbarrier waits for these copies
+            self._of_copies(in_flight.commit)  # a wait for the mbarrier waits for these copies, too
 
     def _of_copies(self, rule: Function, *arguments: str) -> None:
-        """A rule about the copies in flight that these lanes have asked for."""
+        """Calls a rule about the copies in flight that these lanes have issued."""
         self.t.do(call(rule, "%check.block", "%check.warp", self.active.bits, *arguments))
 
     def _wide_addresses(self, code: Code) -> None:
@@ -75,12 +75,12 @@ class CheckedTransfers(CheckInstrument):
         self.t.do(f"store <{W} x i64> {self.m.vector(wide)}, ptr %addrs, align 64")
 
     def _offsets(self, code: Code) -> str:
-        """Where in shared memory the 32 addresses of an operand lie."""
+        """The offsets in shared memory of the 32 addresses of an operand."""
         at = self.e.memory.in_shared(self.e.operands.address(code, "a"))
         return self.m.vector(self.m.sub(at, self.m.const("i32", self.program.shared_start)))
 
     def _copy(self, code: Code) -> After:
-        """A cp.async: its operands, as they are before it."""
+        """A cp.async: reads its operands before it."""
         size = next(int(s.value) for s in code.sources if isinstance(s, Literal))
         offsets = self._offsets(code)
         source = self.m.vector(self.m.zext("i64", self.e.operands.address(code, "b")))
@@ -88,7 +88,7 @@ class CheckedTransfers(CheckInstrument):
         return lambda: self._copied(code, size, offsets, source, whole)
 
     def _copied(self, code: Code, size: int, offsets: str, source: str, whole: str) -> None:
-        """After a cp.async, so that its addresses are known to be good: where it reads and where it writes."""
+        """After a cp.async, when its addresses have been checked: its reads and writes."""
         t = self.t
         if self.checks.race or self.checks.init:
             t.do(f"store <{W} x i64> {source}, ptr %addrs, align 64")

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ LIMIT = 256 << 20
 
 @dataclass(frozen=True)
 class Cpu:
-    """What code is made for: LLVM's name of the CPU and its feature string."""
+    """The CPU that code is compiled for: LLVM's name of it and its feature string."""
 
     name: str
     features: str
@@ -71,7 +71,7 @@ class Code:
             engine.add_object_file(llvm.ObjectFileRef.from_data(blob))
         engine.finalize_object()
         self._engine = engine
-        # The engine must go before the context that its module lives in, whatever order a garbage collection has.
+        # The engine must be freed before the context of its module, whatever the order of a garbage collection.
         weakref.finalize(self, _dispose, engine, context).atexit = False
 
     def address(self, name: str) -> int:
@@ -110,7 +110,7 @@ def load(blobs: Sequence[bytes], cpu: Cpu) -> Code:
 
 
 def _sources() -> str:
-    """A fingerprint of the code that makes code: a changed source file makes all entries stale."""
+    """A fingerprint of the compiler's own sources: a change in any of them makes all entries stale."""
     package = Path(__file__).resolve().parents[2]
     parts = []
     for room in ("isa", "emulate", "text"):
@@ -121,7 +121,7 @@ def _sources() -> str:
 
 
 _SOURCES = _sources()
-"""The sources that this process runs: taken when they are imported, since files may change while it lives."""
+"""The fingerprint of the sources that this process runs: taken at import, since files may change later."""
 
 
 def key(text: str, name: str, arch: str, cpu: Cpu, what: str) -> str:
@@ -150,7 +150,7 @@ def folder() -> Path | None:
 
 
 def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
-    """A cache entry: what was noted beside the code, and the code. None when missing or damaged."""
+    """A cache entry: the notes beside the code, and the code. None when missing or damaged."""
     where = folder()
     if where is None:
         return None
@@ -158,11 +158,11 @@ def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
     try:
         data = path.read_bytes()
     except OSError:
-        return None  # not there, or not to be read: it is built again
+        return None  # missing or not readable: it is built again
     kept = data[hashlib.sha256().digest_size :]
     if data != _sealed(entry, kept):
         return None  # damaged: it is built again and replaced
-    with contextlib.suppress(OSError):  # a folder that can only be read still serves
+    with contextlib.suppress(OSError):  # a read-only folder can still be read from
         os.utime(path)
     head, _, blob = kept.partition(b"\n")
     notes: dict[str, Any] = json.loads(head)
@@ -170,30 +170,37 @@ def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def remember(entry: str, notes: dict[str, Any], blob: bytes) -> None:
-    """Writes a cache entry whole or not at all; a full disk or a read-only home costs the entry only.
+    """Writes a cache entry."""
+    remember_all({entry: (notes, blob)})
 
-    Nothing is kept once the package on disk is another than the one that runs (an update under a living notebook):
-    modules imported before and after it would make code that fits neither."""
+
+def remember_all(entries: Mapping[str, tuple[dict[str, Any], bytes]]) -> None:
+    """Writes cache entries, notes and code by name, each whole or not at all; a full disk or a read-only home costs no
+    more than the entries.
+
+    Nothing is kept once the package on disk differs from the running one (an update under an open notebook): modules
+    imported before and after it would make code that fits neither."""
     where = folder()
-    if where is None or _sources() != _SOURCES:
+    if not entries or where is None or _sources() != _SOURCES:
         return
     try:
-        with tempfile.NamedTemporaryFile(dir=where, prefix=_NEW, delete=False) as file:
-            unfinished = Path(file.name)
-            try:
-                file.write(_sealed(entry, json.dumps(notes).encode() + b"\n" + blob))
-                file.close()
-                os.replace(unfinished, where / entry)
-            except BaseException:  # a full disk, or Ctrl-C
-                unfinished.unlink(missing_ok=True)
-                raise
+        for entry, (notes, blob) in entries.items():
+            with tempfile.NamedTemporaryFile(dir=where, prefix=_NEW, delete=False) as file:
+                unfinished = Path(file.name)
+                try:
+                    file.write(_sealed(entry, json.dumps(notes).encode() + b"\n" + blob))
+                    file.close()
+                    os.replace(unfinished, where / entry)
+                except BaseException:  # a full disk, or Ctrl-C
+                    unfinished.unlink(missing_ok=True)
+                    raise
         _prune(where)
     except OSError:
         return
 
 
 _NEW = ".new-"
-"""What the name of an entry begins with while it is written."""
+"""The prefix of an entry's name while it is written."""
 ABANDONED = 3600
 """Seconds after which such a file belongs to a process that died."""
 
@@ -204,7 +211,7 @@ def _sealed(entry: str, kept: bytes) -> bytes:
 
 
 def _prune(where: Path) -> None:
-    """Removes what was left half-written long ago, and the entries used longest ago while they take too much."""
+    """Removes old half-written files, and the entries used longest ago while the cache is too large."""
     entries = []
     for path in where.iterdir():
         try:

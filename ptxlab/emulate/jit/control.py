@@ -1,4 +1,4 @@
-"""Where control goes, as far as both functions agree: branches, calls, exits, traps and barriers of the CTA."""
+"""Control flow, as far as it is the same in both functions: branches, calls, exits, traps and barriers of the CTA."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Flow(Protocol):
     """How control moves in the fast or in the slow function."""
 
     def jump(self, block: Block, target: Value) -> None:
-        """Lanes whose guard holds go to `target` (a program counter, perhaps each its own), the others on."""
+        """Lanes whose guard holds go to `target` (one program counter, or one per lane); the others continue."""
 
     def go(self, block: int) -> None:
         """All executing lanes go on at a block."""
 
     def leave(self, block: Block) -> None:
-        """Lanes whose guard holds end."""
+        """Lanes whose guard holds exit."""
 
     def wait(self, block: Block) -> None:
-        """Lanes whose guard holds wait, it having been noted where."""
+        """Lanes whose guard holds wait at the barrier that has been noted."""
 
 
 class Control(Part):
-    """What ends a basic block, as far as it is the same in both functions; `flow` is the rest."""
+    """The instructions that end a basic block, as far as they are the same in both functions; `flow` has the rest."""
 
     def __init__(self, e: Emitter, flow: Flow) -> None:
         super().__init__(e)
@@ -87,8 +87,8 @@ class Control(Part):
             instrument.branches(target)
 
     def waiting(self, block: Block, bits: str) -> str:
-        """i32: of these lanes, at a block that begins with an exchange under a guard, those that take part and name
-        others that do not."""
+        """i32: at a block that begins with an exchange under a guard, which of these lanes take part and name others
+        that do not."""
         code = self.e.code = self.program.codes[block.first]
         self.e.begin(bits)
         self.active.guarded(code)
@@ -99,15 +99,15 @@ class Control(Part):
     # -- ends of threads -----------------------------------------------------------------------------------------------
 
     def _end_by_branch(self, code: Code) -> None:
-        """Counts the last block for the lanes that end by branching there. The warp is counted for it with the last
-        that come: when it goes there, or when it has ended (`turns.count_ends`)."""
+        """Counts the last block for the lanes that exit by branching there. The warp is counted for it with the last of
+        its lanes: when they execute it, or when the warp has exited (`turns.count_ends`)."""
         t = self.t
         t.bump(t.field(S.Executions, "threads", self.e.executions(code.target)), "add i64", self.active.count())
         ended = t.let(f"select i1 {self.active.any()}, i32 {1 << code.leaves}, i32 0")
         t.bump(t.field(S.Warp, "ended"), "or i32", ended)
 
     def _brx_target(self, code: Code) -> Value:
-        """The program counter chosen by `brx.idx`; an index past the list stops the kernel."""
+        """The program counter chosen by `brx.idx`; an index beyond the list stops the kernel."""
         index = self.e.operands.read(code.sources[0], "u32")
         inside = self.m.ult(index, self.m.const("i32", len(code.targets)))
         bad = self.active.where_not(inside)
@@ -133,7 +133,7 @@ class Control(Part):
             self.t.go("fault")
 
     def _barrier(self, block: Block, code: Code) -> None:
-        """`bar.sync a{, b}`, `.arrive` and `.red`: notes who has come; the scheduler of the CTA opens the barrier."""
+        """`bar.sync a{, b}`, `.arrive` and `.red`: notes the arrivals; the CTA's scheduler completes the barrier."""
         t, form = self.t, code.form
         for instrument in self.e.instruments:
             instrument.barrier(block, code)
@@ -151,16 +151,22 @@ class Control(Part):
             for where, bits in (("bar_yes", yes), ("bar_asked", self.active.bits)):
                 number = t.call("i32", "llvm.ctpop.i32", [("i32", bits)])
                 t.bump(self._of_barrier(S.Cta, where, offset), "add i32", number)
-        if form.arrive:
-            self._arrive(offset)
-            self.flow.go(block.next)
-            return
+        if form.arrive and not self.e.slow:
+            if code.guard is None:
+                self._arrived(block, offset)
+                return
+            with t.ends_if(self.active.whole_block()):
+                self._arrived(block, offset)
+            with t.ends_if(self.active.none()):
+                self.flow.go(block.next)
+        if form.arrive:  # lanes wait for the rest of their warp; then the scheduler lets them go on
+            t.bump(self._of_barrier(S.Warp, "arrived", offset), "or i32", self.active.bits)
         t.bump(self._of_barrier(S.Warp, "bar", offset), "or i32", self.active.bits)
         t.bump("%wait.at", "or i32", self.active.bits)
         self.flow.wait(block)
 
     def _of_barrier(self, record: type[Record], name: str, offset: str) -> str:
-        """The address of what an array of a record holds of one barrier."""
+        """The address of one barrier's element in an array of a record."""
         return self.t.let(f"getelementptr i8, ptr {self.t.field(record, name)}, i64 {offset}")
 
     def _check_barrier(self, number: str, count: str) -> None:
@@ -176,15 +182,9 @@ class Control(Part):
                 both = self.t.let(f"or i64 {wide}, {high}")
                 self.e.stops.record(S.BAD_BARRIER, str(self.e.code.index), lane, both)
 
-    def _arrive(self, offset: str) -> None:
-        """The lanes go on; once the whole warp has arrived it counts."""
+    def _arrived(self, block: Block, offset: str) -> None:
+        """A whole warp has executed `bar.arrive`: it counts, and goes on."""
         for instrument in self.e.instruments:
             instrument.barrier_arrives(offset)
-        t = self.t
-        p = self._of_barrier(S.Warp, "arrived", offset)
-        t.bump(p, "or i32", self.active.bits)
-        live = t.let("load i32, ptr %live.at")
-        have = t.let(f"load i32, ptr {p}")
-        whole = t.let(f"icmp eq i32 {t.let(f'and i32 {have}, {live}')}, {live}")
-        t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add i32", t.let(f"zext i1 {whole} to i32"))
-        t.do(f"store i32 {t.let(f'select i1 {whole}, i32 0, i32 {have}')}, ptr {p}")
+        self.t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), "add i32", "1")
+        self.flow.go(block.next)

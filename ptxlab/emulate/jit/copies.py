@@ -1,4 +1,4 @@
-"""`cp.async` as the compiling engine runs it: a call of one rule (`ptxlab.emulate.rules.copies`)."""
+"""`cp.async` in the compiling engine: a call of one rule (`ptxlab.emulate.rules.copies`)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Copies(Part):
             self._correct(whole)
 
     def _correct(self, to: Value) -> None:
-        """After a fault: the function has seen the destinations in 32 bits only; notes the address as it was given."""
+        """After a fault: notes the destination's address in full, since the rule has only 32 bits of it."""
         t = self.t
         kind, lane, address = (t.field(S.Context, f"fault.{name}") for name in ("kind", "lane", "address"))
         here = t.let(f"icmp eq i32 {t.let(f'load i32, ptr {kind}')}, {S.COPY_TO}")
@@ -53,9 +53,8 @@ class Copies(Part):
         t.do(f"store i64 {t.let(f'select i1 {here}, i64 {given}, i64 {noted}')}, ptr {address}")
 
     def _addresses(self, mem: Mem, lane: str, buffer: str) -> tuple[str, int, Value | None]:
-        """Where 32 addresses lie, and what is to be added to each: the register's own place, or a buffer. Third the
-        addresses in 64 bits where they had to be cut to 32: those of no shared memory become one that is out of range.
-        """
+        """A pointer to 32 addresses (the register's own lanes, or a buffer), the offset to add to each, and the 64-bit
+        addresses if they had to be truncated to 32: any not in shared memory becomes one that is out of range."""
         registers = self.e.registers
         if isinstance(mem.base, Reg):
             r = mem.base.index
@@ -76,7 +75,7 @@ class Copies(Part):
         return buffer, 0, whole
 
     def _sizes(self, given: Value | None, count: int) -> str:
-        """Where it says how many bytes each lane reads: a number, or a predicate that asks for none."""
+        """A pointer to the bytes that each lane reads: given as a number, or as a predicate to read none."""
         if given is None:
             return "null"
         if given.type == "i1":

@@ -1,10 +1,10 @@
-"""Counters of the compiling engine: what counted code does besides, and the tally that it leaves.
+"""Counters of the compiling engine: what counted code does in addition, and its tally.
 
-How often a block runs is counted anyway. Counted code adds, for each instruction with a guard, the lanes for which it
-held; for each branch that can, whether it split the warp; and for accesses what they need beyond one sector or one
-wavefront. That is known beforehand where all lanes have one address, and simple where their addresses follow each
-other; only for others is a function called. Accesses of a block that differ in their immediate offset, and so by the
-same amount in all lanes, share one count (see `leaders`).
+How often a block runs is always counted. Counted code adds, for each instruction with a guard, the lanes for which it
+held; for each branch that can diverge, whether the warp did; and for accesses the sectors or wavefronts beyond one.
+These are known beforehand where all lanes have one address, and simple where their addresses are consecutive; only for
+others is a function called. Accesses of a block that differ in their immediate offset, and so by the same amount in all
+lanes, share one count (see `leaders`).
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ FULL = 0xFFFFFFFF
 
 
 def leaders(program: Program) -> dict[int, int]:
-    """For each plain access (code index) the one in its block that counts for it: of those whose addresses differ by a
-    constant that changes nothing the first."""
+    """For each plain access (code index) the one in its block that counts for it: the first of those whose addresses
+    differ by a constant that does not change the count."""
     found: dict[int, int] = {}
     for block in program.blocks:
         groups, _ = plan_groups(program, block.first, block.last, 0)
@@ -63,7 +63,7 @@ def leaders(program: Program) -> dict[int, int]:
 
 
 class Counting(Instrument):
-    """What counted code does besides."""
+    """Emits what counted code does in addition."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
@@ -87,7 +87,7 @@ class Counting(Instrument):
         return self.t.let(f"insertelement <2 x i64> {first}, i64 {b}, i64 1")
 
     def _need(self, function: Callable[..., Any], *arguments: str) -> str:
-        """What a rule of the memory model answers, as a pair of i64."""
+        """The result of a rule of the memory model, as a pair of i64."""
         found = self.t.let(call(function, *arguments))
         return self._pair(*(self.t.let(f"extractvalue {{i64, i64}} {found}, {k}") for k in range(2)))
 
@@ -99,7 +99,7 @@ class Counting(Instrument):
             self._add(code.index, "on", self._pair(some, self.active.count()))
 
     def branches(self, target: Value | None) -> None:
-        """Counts a branch that does not take all lanes the same way."""
+        """Counts a branch at which the warp diverges."""
         t = self.t
         diverged = ""
         if self.active.guard is not None and not self.active.guard.uniform:
@@ -155,7 +155,7 @@ class Counting(Instrument):
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
             first = t.let(f"extractelement <{W} x i64> {group.address}, i64 0")
             low = t.let(f"and i64 {t.let(f'add i64 {first}, {seen.offset}')}, {SECTOR - 1}")
-            askew = t.let(f"zext i1 {t.let(f'icmp ne i64 {low}, 0')} to i64")  # then the row ends in one sector more
+            askew = t.let(f"zext i1 {t.let(f'icmp ne i64 {low}, 0')} to i64")  # then the row takes one more sector
             results.append(self._pair(t.let(f"add i64 {straight}, {askew}"), str(best)))
         with switch.arm("one") as results:
             results.append("splat (i64 1)")
@@ -220,8 +220,8 @@ class Counting(Instrument):
 
 def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> list[tuple[int, int]]:
     """How many warps and threads have executed each instruction. `counts`: how many have begun each basic block;
-    `rest`: for each instruction how many more or fewer have executed what follows it in its block, because lanes have
-    met there. Both are int64, in pairs."""
+    `rest`: for each instruction that synchronizes lanes how many more or fewer have executed what follows it in its
+    block. Both are int64, in pairs."""
     found: list[tuple[int, int]] = []
     more = rest.tolist()
     for block, (warps, threads) in zip(program.blocks, counts.tolist(), strict=True):
@@ -232,8 +232,7 @@ def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> list[t
 
 
 def tally(program: Program, executions: list[tuple[int, int]], records: np.ndarray) -> np.ndarray:
-    """The tally of a launch: what `executions` gives, and `records` (a `Counted` for each instruction), what counted
-    code has added up."""
+    """The tally of a launch, from `executions` and from `records`, the `Counted` of each instruction."""
     out = np.zeros(len(program.codes), TALLY)
     leader = leaders(program)
     for code, ran in zip(program.codes, executions, strict=True):

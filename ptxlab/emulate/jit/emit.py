@@ -1,8 +1,8 @@
 """The emitter of one LLVM function, which runs one warp until it must stop: at a barrier, its end, or a fault.
 
-A program has two of them, made from the same blocks by the same semantics: `fast` for a warp that has converged and
-`slow` for one that has diverged (see the modules of those names). They differ in how control moves, in where registers
-live and in whether a write must spare the lanes that do not execute. Each is written by a driver that has an emitter.
+A program has two of them, made from the same blocks by the same semantics: `fast` for a converged warp and `slow` for a
+diverged one (see the modules of those names). They differ in control flow, in where registers are kept and in whether
+writes are masked. Each is written by a driver that has an emitter.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class Emitter:
     # -- the function --------------------------------------------------------------------------------------------------
 
     def function(self, block: Callable[[Block], None], dispatch: Callable[[], None]) -> str:
-        """The LLVM text of the function, with its constants. `block` emits a basic block, `dispatch` how the function
-        goes from its entry to where the warp stands."""
+        """The LLVM text of the function, with its constants. `block` emits a basic block, `dispatch` the jump from the
+        function's entry to the warp's program counter."""
         for each in self.program.blocks:
             self.groups, self.sites = plan_groups(self.program, each.first, each.last, self.sites)
             block(each)
@@ -86,7 +86,7 @@ class Emitter:
         return "\n".join(self.constants) + "\n" + "\n".join(lines) + "\n"
 
     def _enter(self) -> None:
-        """Buffers, and what the function keeps at hand of the context, the CTA and the warp."""
+        """The function's entry: buffers, and fields of the context, the CTA and the warp."""
         t = self.t
         for buffer, kind in (("addrs", f"<{W} x i64>"), ("data", f"[{W * 8} x i64]"), ("out", f"[{W * 8} x i64]")):
             t.do(f"%{buffer} = alloca {kind}, align 64")
@@ -117,7 +117,7 @@ class Emitter:
     def constant(
         self, hint: str, type_: str, values: Iterable[int], *, align: str = "", shared: bool = False
     ) -> str:  # fmt: skip
-        """A constant table in memory. shared: one that holds the same may be it."""
+        """A constant table in memory. shared: it may be merged with an equal one."""
         listed = [f"{type_} {x}" for x in values]
         text = f"internal constant [{len(listed)} x {type_}] [{', '.join(listed)}]{align}"
         name = f"@{hint}.{self.name}."
@@ -143,7 +143,7 @@ class Emitter:
     # -- blocks and instructions ---------------------------------------------------------------------------------------
 
     def begin(self, bits: str) -> None:
-        """At a label: nothing is known but the lanes that run."""
+        """At a label: only the lanes that run are known."""
         self.registers.begin()
         self.memory.mixed.clear()
         self.machine.forget_splats()
@@ -167,7 +167,7 @@ class Emitter:
         lanes = self.active.count(bits)
         t.bump(t.field(S.Executions, "threads", executions), "add i64", lanes)
         t.bump("%quantum.at", "sub i64", str(block.last - block.first))
-        if block.index in self.program.exits:  # an end of threads: for that the warp has now been counted
+        if block.index in self.program.exits:  # a block that only ends threads: the warp has now been counted for it
             others = ~(1 << self.program.exits.index(block.index))
             t.bump(t.field(S.Warp, "ended"), "and i32", str(others))
 
@@ -176,7 +176,7 @@ class Emitter:
         return self.t.let(f"getelementptr i8, ptr %counts, i64 {S.Executions.size * block}")
 
     def new_site(self) -> int:
-        """The number of one more place that remembers the allocation it found last."""
+        """The number of a new site, which caches the allocation that its access found last."""
         self.sites += 1
         return self.sites - 1
 

@@ -1,4 +1,4 @@
-"""What an instruction does that does not end a block: its semantics, run on the machine to compile them."""
+"""Instructions that do not end a block: their semantics, run on the machine that compiles them."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class Execution(Part):
         self.results(code, sem(self.semantics, code.form, *sources))
 
     def results(self, code: Code, result: Any) -> None:
-        """Writes what semantics gave."""
+        """Writes the results of semantics."""
         results = (result,) if len(code.dests) == 1 or not isinstance(result, tuple) else result
         for dest, type_, r in zip(code.dests, code.dest_types, results, strict=False):
             self.e.operands.write(dest, type_, r)
 
     def _reduced(self, code: Code) -> None:
-        """Behind `bar.red`: what the barrier found goes into the destination."""
+        """Behind `bar.red`: the barrier's result goes into the destination."""
         form, m = code.form, self.m
         yes, asked = m.field(S.Warp, "yes", "i32"), m.field(S.Warp, "asked", "i32")
         if form.operation == "popc":

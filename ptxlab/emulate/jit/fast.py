@@ -1,7 +1,7 @@
 """The function for a converged warp: all its live lanes are at the same program counter.
 
-Registers that are uniform are scalars, writes need no mask, branches are plain branches. Where lanes disagree, the
-scalars are spread over the lanes and the warp is given to the slow function.
+Uniform registers are scalars, writes need no mask, branches are plain branches. Where the warp diverges, the scalars
+are copied to all lanes and the slow function goes on.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.control import Control
-from ptxlab.emulate.jit.irtext import W
+from ptxlab.emulate.jit.irtext import COLD, W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
@@ -33,7 +33,7 @@ class Fast(Part):
         return self.e.function(self.block, self.dispatch)
 
     def dispatch(self) -> None:
-        """From the function's entry to the block where the warp stands."""
+        """The jump from the function's entry to the warp's block."""
         cases = " ".join(f"i32 {self.e.pc(b.index)}, label %b{b.index}" for b in self.program.blocks)
         self.t.do("%start = load i32, ptr %fast.pc.at")
         self.t.do(f"switch i32 %start, label %fault [{cases}]")
@@ -68,13 +68,13 @@ class Fast(Part):
             self._split(f"splat (i32 {self.e.pc(block.index)})", self.e.alive[block.index])
 
     def go(self, block: int) -> None:
-        """A plain branch; a backward one is where an endless loop is noticed."""
+        """A plain branch; a backward one also checks the quantum, so that an endless loop can be stopped."""
         if block > self.e.code.block:
             self.t.do(f"br label %b{block}")
             return
         left = self.t.let("load i64, ptr %quantum.at")
-        spent, stop = self.t.let(f"icmp slt i64 {left}, 0"), self.t.label("stop")
-        self.t.do(f"br i1 {spent}, label %{stop}, label %b{block}, !prof !0")
+        goes_on, stop = self.t.let(f"icmp sge i64 {left}, 0"), self.t.label("stop")
+        self.t.do(f"br i1 {goes_on}, label %b{block}, label %{stop}{COLD}")
         self.t.at(stop)
         self.t.do(f"store i32 {self.e.pc(block)}, ptr %fast.pc.at")
         self.t.do(f"ret i32 {S.SUSPENDED}")
@@ -97,12 +97,12 @@ class Fast(Part):
         self._split(pcs, self.e.alive_after(block))
 
     def _only_target(self) -> int:
-        """The block that a jump goes to which has one only."""
+        """The block of a jump with a single target."""
         code = self.e.code
         return code.targets[0] if code.action is Action.INDEXED_BRANCH else code.target
 
     def _split(self, pcs: str, alive: int) -> None:
-        """The lanes part: each gets its own program counter and its own copy of the uniform registers."""
+        """The warp diverges: each lane gets its own program counter and its own copy of the uniform registers."""
         self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
         if self.e.code.rounds:
             self.t.do(f"store i32 {self.e.code.rounds}, ptr {self.t.field(S.Warp, 'turns.rounds')}")
@@ -121,8 +121,8 @@ class Fast(Part):
         ways = sorted(set(block.targets))
         t.do(f"store i32 {target.text}, ptr %fast.pc.at")
         stop, look = t.label("stop"), t.label("look")
-        spent = t.let(f"icmp slt i64 {t.let('load i64, ptr %quantum.at')}, 0")
-        t.do(f"br i1 {spent}, label %{stop}, label %{look}, !prof !0")
+        goes_on = t.let(f"icmp sge i64 {t.let('load i64, ptr %quantum.at')}, 0")
+        t.do(f"br i1 {goes_on}, label %{look}, label %{stop}{COLD}")
         t.at(stop)
         t.do(f"ret i32 {S.SUSPENDED}")
         t.at(look)
@@ -148,7 +148,7 @@ class Fast(Part):
         if self.e.code.guard is None:
             t.do(f"ret i32 {S.DONE}")
             return
-        # All wait or none does, and the warp stays converged; some wait and some do not, and it has diverged.
+        # If all lanes wait or none does, the warp stays converged; if only some wait, it has diverged.
         with t.ends_if(self.active.whole_block()):
             t.do(f"ret i32 {S.DONE}")
         self._split(f"splat (i32 {self.e.pc(block.next)})", self.e.alive[block.next])

@@ -1,4 +1,4 @@
-"""From a worker's fault record to the error: which access, of which lane, was wrong and why."""
+"""From a worker's fault record to the error: which access of which lane was invalid, and why."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def explain(
         where, address = _which(program, launch, memory, code, address)
         what, size = _access(where)
         if where.properties.rows or where.properties.mbarrier:
-            space = "shared"  # whichever way the address is written
+            space = "shared"  # also for a generic address
             if space_of(SPACES[where.space], address)[0] == SHARED:
                 address = space_of(SPACES[where.space], address)[1]
         else:
@@ -94,7 +94,7 @@ def _access(code: Code) -> tuple[str, int]:
 
 
 def _which(program: Program, launch: Launch, memory: Memory, code: int, address: int) -> tuple[Code, int]:
-    """The access that is wrong. A check covers a group of accesses with one base; this finds its first bad member."""
+    """The invalid access. A check covers a group of accesses with one base; this finds its first invalid member."""
     if not code & S.GROUP_FLAG:
         return program.codes[code], address
     found = program.codes[code & ~S.GROUP_FLAG]
@@ -112,8 +112,8 @@ def _which(program: Program, launch: Launch, memory: Memory, code: int, address:
 def who_waits(
     program: Program, warps: np.ndarray, spinning: Sequence[tuple[int, list[int], int, str]] = ()
 ) -> tuple[int, int, int, list[str]]:
-    """For a deadlock: the first waiting warp and lane, the code index of what it waits at, and a line for each group of
-    lanes that waits together. `warps`: the warps' states, an array of `Warp`. spinning: who waits for an mbarrier."""
+    """For a deadlock: the first waiting warp and lane, the code index where it waits, and a line for each group of
+    waiting lanes. `warps`: the warps' states, an array of `Warp`. spinning: the lanes that wait for an mbarrier."""
     lines: list[str] = []
     ended: list[str] = []
     first: tuple[int, int, int] | None = None
@@ -144,7 +144,7 @@ def who_waits(
 
 
 def spinning(program: Program, shared: np.ndarray, warps: np.ndarray) -> list[tuple[int, list[int], int, str]]:
-    """Who waits for an mbarrier in a CTA; `shared`: its shared memory, `warps`: its warps' states."""
+    """The lanes of a CTA that wait for an mbarrier; `shared`: its shared memory, `warps`: its warps' states."""
     waits: list[Spin] = []
 
     def word(at: int) -> int:

@@ -1,8 +1,8 @@
 """Fragments of matrices as LLVM vectors: registers in a warp's state, and elements picked out of them.
 
-A register of 32 lanes is one vector of 32 * packed elements, lane 0 first; in it, element `lane * packed + position` is
-what a lane holds at a position. Functions made here take `%ws`, the warp's state, and `%table`, the byte offsets in it
-of the registers that they work on: one function serves every instruction of its form.
+A register of 32 lanes is one vector of 32 * packed elements, lane 0 first: the element of a lane at a position is
+number `lane * packed + position`. Functions made here take `%ws`, the warp's state, and `%table`, the byte offsets in
+it of their registers: one function serves every instruction of its form.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Place = tuple[int, int]
 
 
 def places(f: Fragment, row: np.ndarray, column: np.ndarray) -> list[Place]:
-    """Where the elements at these rows and columns (arrays of one shape, flattened) are held first."""
+    """The first place of each element at these rows and columns (arrays of one shape, flattened)."""
     found = f.first[row, column].ravel()
     return [(int(p) // (W * f.packed), int(p) % W * f.packed + int(p) // W % f.packed) for p in found]
 

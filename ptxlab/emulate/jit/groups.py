@@ -1,4 +1,4 @@
-"""Which accesses of a basic block share a check: those from one base whose constant offsets lie close together."""
+"""Which accesses of a basic block share a check: those from one base whose constant offsets are close."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def access_shape(code: Code) -> tuple[str, int, int]:
 
 
 def plan_groups(program: Program, first: int, last: int, next_site: int) -> tuple[dict[int, Group], int]:
-    """Sorts the plain accesses of a block into groups; gives the group of each code index and the next free site."""
+    """Sorts the plain accesses of a block into groups: the group of each code index, and the next free site."""
     versions: dict[int, int] = {}
     found: dict[tuple[object, ...], list[Code]] = {}
     for code in program.codes[first:last]:
@@ -78,7 +78,7 @@ def offset_of(code: Code) -> int:
 
 
 def _runs(codes: Sequence[Code]) -> list[list[tuple[int, int, int]]]:
-    """Splits accesses of one base and size so that each run spans less than a guard gap and keeps one alignment."""
+    """Splits accesses of one base and size so that each group spans less than a guard gap and has one alignment."""
     runs: list[list[tuple[int, int, int]]] = []
     for code in codes:
         offset, size = offset_of(code), access_shape(code)[2]

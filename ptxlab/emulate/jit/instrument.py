@@ -1,7 +1,7 @@
 """What an instrument (counters, checks, a trace) may add to emitted code: a hook for each event in it.
 
-Instruments enclose what they watch: hooks before an event run in the order of `Emitter.instruments`, those after it in
-the opposite order.
+Instruments are nested: hooks before an event run in the order of `Emitter.instruments`, those after it in the opposite
+order.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ After = Callable[[], None]
 
 
 class Instrument(Part):
-    """An instrument that watches nothing. Each overrides the hooks that it needs; all of them emit code."""
+    """The base of instruments, whose hooks do nothing. Each overrides the hooks that it needs; they emit code."""
 
     # -- the function and its blocks
 
     def enters(self) -> None:
-        """The function's entry: here is loaded what is needed all over."""
+        """The function's entry: loads values that are needed everywhere."""
 
     def begins(self) -> None:
-        """A label. What was computed before it may not have been."""
+        """A label. Values computed before it may not be used behind it."""
 
     def stays(self) -> str:
-        """i1: whether a warp stays in the slow function though it has converged; "" for no warp."""
+        """i1: whether a warp stays in the slow function though it has reconverged; "" for no warp."""
         return ""
 
     # -- one instruction
@@ -46,7 +46,7 @@ class Instrument(Part):
         """Before an instruction that ends a block."""
 
     def branches(self, target: Value | None) -> None:
-        """Lanes whose guard holds go to a program counter, the others on. None: the lanes that go there end."""
+        """Lanes whose guard holds go to a program counter, the others on. None: the lanes that branch exit."""
 
     # -- memory
 
@@ -54,7 +54,7 @@ class Instrument(Part):
         """The addresses of a group of accesses have been checked."""
 
     def accesses(self, seen: Seen) -> None:
-        """Before the data of a load or store move; its addresses are good."""
+        """Before the data of a load or store move; its addresses have been checked."""
 
     def accessed_local(self, address: Address, size: int, stores: bool) -> None:
         """After a load or store of local memory."""
@@ -77,7 +77,7 @@ class Instrument(Part):
         """Lanes have synchronized there. brought: their operands, if the warp was diverged."""
 
     def barrier(self, block: Block, code: Code) -> None:
-        """Before lanes come to a barrier of the CTA."""
+        """Before lanes arrive at a barrier of the CTA."""
 
     def barrier_arrives(self, offset: str) -> None:
         """Before lanes arrive at a barrier without waiting. offset: four times the barrier's number, an i64."""

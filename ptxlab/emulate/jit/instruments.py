@@ -1,4 +1,4 @@
-"""What a build watches besides running: nothing, counters, checks, a trace; and the functions emitted for it."""
+"""The instruments of a build: none, counters, checks, a trace; and the functions emitted with them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Instruments:
 
 
 def instruments_of(launch: Launch) -> Instruments:
-    """What a launch asks for."""
+    """The instruments that a launch needs."""
     return Instruments(
         launch.counters, frozenset(launch.checks) - {"memcheck"}, isinstance(launch.trace, TraceRecorder)
     )
@@ -57,7 +57,7 @@ def function(
 
 
 def parts(instruments: Instruments, e: Emitter) -> list[Instrument]:
-    """The instruments of an emitter, in the order in which they are asked before an event."""
+    """The instruments of an emitter, in the order in which their hooks run before an event."""
     out: list[Instrument] = []
     if instruments.trace and e.slow:
         out.append(Tracing(e))

@@ -13,7 +13,7 @@ W = 32
 HELD: dict[type[Record], str] = {Context: "%ctx", Cta: "%cta", Warp: "%ws"}
 """The parameters of the functions that run code."""
 COLD = ", !prof !0"
-"""Behind a conditional branch: its second target is hardly ever taken."""
+"""Metadata of a conditional branch: its second target is hardly ever taken."""
 
 
 class Text:
@@ -162,8 +162,8 @@ class Text:
 
 
 class Switch:
-    """Arms of code that come together behind: `with s.arm("row") as results: results.append(value)` for each arm that
-    `Text.switch` was given, then `s.end()`, then `s.phi(type)`, one result of all arms after the other."""
+    """Arms of code that join: `with s.arm("row") as results: results.append(value)` for each arm that `Text.switch` was
+    given, then `s.end()`, then `s.phi(type)` for each result in turn."""
 
     def __init__(self, t: Text, value: str, cases: dict[str, tuple[int, ...]]) -> None:
         self.t = t

@@ -1,4 +1,4 @@
-"""The checks of accesses that lie here and there, one lane after the other: in several allocations, or atomic ones."""
+"""The checks of scattered accesses, lane by lane: in several allocations, or atomic ones."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def each(
     context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], extra: u64, size: u64, log2: u64,
     space: u32, action: u32, access: u64,
 ) -> None:  # fmt: skip
-    """Lanes go to `addresses` plus `extra`. access: the code index and strength, as in the record of an access. Out of
-    range this does nothing: the access itself will say so."""
+    """Lanes access `addresses` plus `extra`. access: the code index and strength, as in the record of an access.
+    Addresses out of range are left to the access itself, which faults."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
     serial(launch, mask)
     me = block.now | u64(warp.warp_id) << WARP | access

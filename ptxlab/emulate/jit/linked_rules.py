@@ -1,12 +1,16 @@
-"""Which rules emitted code calls, and their object code: what is loaded beside a program's own code."""
+"""Which rules emitted code calls, and in which parts they are built: what is loaded beside a program's own code."""
 
 from __future__ import annotations
 
 import itertools
+import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import lane_by_lane, rulecode
+from ptxlab.emulate.jit import lane_by_lane
 from ptxlab.emulate.jit.compile import Cpu
+from ptxlab.emulate.jit.rulecode import GOOD, Function, Part, object_codes
+from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
     barriers,
@@ -32,7 +36,7 @@ from ptxlab.emulate.rules.launches import known
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments import Instruments
 
-Functions = tuple[rulecode.Function, ...]
+Functions = tuple[Function, ...]
 
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
@@ -70,28 +74,44 @@ def linked(instruments: Instruments) -> Functions:
     return ALWAYS + (COUNTERS if instruments.counters else ()) + (CHECKS if instruments.checks else ())
 
 
-def rules_objects(program: Program, instruments: Instruments, cpu: Cpu) -> tuple[bytes, ...]:
-    """Their object codes: that of every build is built once, that of a build with checks once for what they know."""
-    codes = [rulecode.object_code(ALWAYS, {}, cpu)]
-    if instruments.counters:
-        codes.append(rulecode.object_code(COUNTERS, {}, cpu))
-    if instruments.checks:
-        codes.append(rulecode.object_code(CHECKS, known(program, instruments.checks), cpu))
-    return tuple(codes)
+def called(text: str, instruments: Instruments) -> Functions:
+    """The rules that a build's text calls."""
+    found = set(_SYMBOL.findall(text))
+    return tuple(function for function in linked(instruments) if rule_of(function).symbol in found)
 
 
-def scheduler(instruments: Instruments, cpu: Cpu) -> bytes:
-    """The object code of the scheduler for such a build."""
-    constants = {"Context.checked": bool(instruments.checks), "Context.traced": instruments.trace}
-    return rulecode.object_code(GRID, constants, cpu)
+_SYMBOL = re.compile(r'@"?([\w.]+)')
+
+
+def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cpu: Cpu) -> list[Part]:
+    """What is linked to code that calls these rules: for each file of rules that has some of them, its rules."""
+    wanted, constants = set(symbols), known(program, instruments.checks) if instruments.checks else {}
+    return [
+        part
+        for functions, fixed in ((ALWAYS, {}), (COUNTERS, {}), (CHECKS, constants))
+        for part in _files(functions, fixed, cpu)
+        if wanted & {rule_of(function).symbol for function in part.functions}
+    ]
+
+
+def _files(functions: Functions, constants: Mapping[str, int], cpu: Cpu) -> list[Part]:
+    """Rules file by file: those of one file call each other, and are small enough to be built quickly."""
+    files: dict[str, list[Function]] = {}
+    for function in functions:
+        files.setdefault(function.__module__, []).append(function)
+    return [Part(tuple(each), tuple(sorted(constants.items())), cpu) for each in files.values()]
+
+
+def scheduler(checked: bool, traced: bool, cpu: Cpu) -> Part:
+    """The scheduler of a build with checks or a trace."""
+    return Part(GRID, (("Context.checked", checked), ("Context.traced", traced)), cpu)
 
 
 def build_ahead(cpu: Cpu) -> None:
     """Builds the rules that nearly all launches link, so that processes forked from this one find them built."""
-    rulecode.object_code(ALWAYS, {}, cpu)
-    rulecode.object_code(COUNTERS, {}, cpu)
-    for checked in (False, True):
-        rulecode.object_code(GRID, {"Context.checked": checked, "Context.traced": False}, cpu)
+    ahead = _files(ALWAYS + COUNTERS, {}, cpu)
+    ahead += [scheduler(checked, False, cpu) for checked in (False, True)]
     every = {f"Launch.{name}": True for name in ("initcheck", "racecheck", "synccheck")}
     for granule, gaps in itertools.product((4, 2), (False, True)):
-        rulecode.object_code(CHECKS, every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)
+        ahead += _files(CHECKS, every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)
+    object_codes(ahead, GOOD)

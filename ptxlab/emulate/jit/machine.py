@@ -1,6 +1,6 @@
 """The machine that semantics are run on to compile them: operations on values, special registers, lanes, memory.
 
-It is the `Machine` of `ptxlab.isa.machine`. What it must know beside its operands it asks of the emitter's parts.
+It is the `Machine` of `ptxlab.isa.machine`. Anything beside the operands it gets from the emitter's parts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDO
 
 
 class LaneMachine(Ops):
-    """The machine: `Ops` and what needs the emitter's parts."""
+    """The machine: `Ops`, and the operations that need the emitter's parts."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e.t)

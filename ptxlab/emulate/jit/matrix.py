@@ -1,8 +1,8 @@
-"""Matrix instructions as the compiling engine sees them: a call of a function that the form's instructions share.
+"""Matrix instructions in the compiling engine: calls of functions, one for all instructions of a form.
 
-The functions find registers in the warp's state. So what is about to be read is stored there, and what was written is
-read from there when it is next needed: sums that go from one `mma` into the next never leave their place. All 32 lanes
-must be there; where the warp has diverged, the slow function synchronizes them first.
+The functions read and write registers in the warp's state. So sources are stored there before a call, and results are
+loaded from there when they are next needed: sums that go from one `mma` into the next stay there. All 32 lanes must
+take part; where the warp has diverged, the slow function synchronizes them first.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 SPARE = tuple(S.Warp.offset(row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))
 """Where literal operands go: what lanes bring to an exchange lies there, and while all lanes are here there is none."""
 SINK = S.Warp.offset("given.2")
-"""Where the sink `_` is written to."""
+"""The destination of the sink `_`."""
 
 
 class Matrices(Part):
-    """Matrix instructions of the whole warp, and what the last products left in the warp's state."""
+    """Matrix instructions of the whole warp, and what is known of the registers of the last products."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
@@ -63,7 +63,7 @@ class Matrices(Part):
                 self._whole = self.active.bits
             call(table)
         else:
-            for r in written:  # where this is skipped they stay what they are
+            for r in written:  # they keep their values where this is skipped
                 if r in registers.dirty:
                     registers.settle(r)
             with self.t.unless(self.active.none()), self.m.own_splats():
@@ -79,7 +79,7 @@ class Matrices(Part):
     # -- operands ------------------------------------------------------------------------------------------------------
 
     def _settle(self, operands: Elements, literals: dict[int, int], width: int) -> None:
-        """The state holds what these registers hold."""
+        """Stores these registers in the warp's state."""
         for e in operands:
             if isinstance(e, Reg):
                 self.e.registers.settle(e.index)
@@ -95,13 +95,13 @@ class Matrices(Part):
                 self.t.do(f"store <{W} x i{width}> splat (i{width} {bits_of(e, width)}), ptr {p}, align 64")
 
     def changed(self, r: int) -> None:
-        """A register holds something else than an earlier product had as its A or left as its sum."""
+        """A register has changed: it no longer holds the A or the sum of an earlier product."""
         self._left = self._left - {r}
         if any(isinstance(e, Reg) and e.index == r for e in self._last_a):
             self._last_a = ()
 
     def _known(self, held: dict[str, Elements]) -> int:
-        """What a bf16 product is told about its operands (see `products`), which lie in the warp's state by now."""
+        """The third argument of a bf16 product (see `products`), whose operands are in the warp's state by now."""
         if self._stretch != self.active.block_bits or self.e.code.guard is not None:
             self._stretch = self.active.block_bits if self.e.code.guard is None else ""
             self._left, self._last_a = frozenset(), ()
@@ -122,7 +122,7 @@ class Matrices(Part):
     # -- the calls -----------------------------------------------------------------------------------------------------
 
     def _prepare(self, code: Code, form: Form) -> Callable[[str], None]:
-        """Reads what else the instruction needs; gives what makes the call, once it is known that it is to be made."""
+        """Reads the other operands; returns what emits the call, for the place where it is known to be made."""
         name = "_".join(w.replace("::", "_") for w in form.opcode.split(".") if w not in ("sync", "aligned"))
         if code.action is Action.TRANSPOSE:
             self.e.helpers.setdefault(name, tiles.movmatrix(name))

@@ -1,7 +1,7 @@
-"""The compiling engine's side of the checks of mbarriers: compiled code calls back after operations on them.
+"""The checks of mbarriers in the compiling engine: compiled code calls back into Python after operations on them.
 
-Such a call takes the GIL, a few microseconds. Programs wait for mbarriers far less often than they compute, and the
-checks are then the same for both engines.
+Such a call takes the GIL, a few microseconds. Programs wait for mbarriers far less often than they compute, and so the
+checks are the same for both engines.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit import Run, Slot
 
 CALL = ctypes.CFUNCTYPE(
-    ctypes.c_uint32, *[ctypes.c_void_p] * 2, *[ctypes.c_uint32] * 5, *[ctypes.c_void_p] * 4,
-)  # fmt: skip
+    ctypes.c_uint32,
+    *[ctypes.c_void_p] * 2,
+    *[ctypes.c_uint32] * 5,
+    *[ctypes.c_void_p] * 4,
+)
 _WORDS = ctypes.c_uint64 * 32
 
 
 class Callback:
-    """The function that compiled code calls, and what it learns. A launch with checks has one worker."""
+    """The function that compiled code calls, and its records. A launch with checks has one worker."""
 
     def __init__(self, run: Run) -> None:
         self.run, self.launch, self.program = run, run.launch, run.program
@@ -33,7 +36,7 @@ class Callback:
 
     @property
     def address(self) -> int:
-        """Of the function."""
+        """The address of the function."""
         return ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
     def _called(
@@ -69,12 +72,12 @@ class Callback:
         return found
 
     def spinning(self, slot: Slot) -> list[tuple[int, list[int], int, str]]:
-        """Who waits for an mbarrier in the block of a slot; see `Phases.stuck`."""
+        """The lanes that wait for an mbarrier in the block of a slot; see `Phases.stuck`."""
         found = self.blocks.get(address_of(slot.cta))
         return [] if found is None else list(found.stuck())
 
     def finish(self, *, stopped: bool) -> list[Note]:
-        """All that was noted, at the end of the launch or when it was stopped."""
+        """All notes, at the end of the launch or when it was stopped."""
         for cta, phases in self.blocks.items():
             at_work = self._slot(cta).cta
             if stopped and phases.linear == at_work.linear and at_work.active:

@@ -1,4 +1,4 @@
-"""mbarriers as the compiling engine runs them: a call of one rule for all operations."""
+"""mbarriers in the compiling engine: a call of one rule for all operations."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ptxlab.isa import mbarrier
 
 
 class Mbarriers(Part):
-    """Instructions that work on mbarriers. `checks`: a pointer to what the checks know of the block."""
+    """Instructions that operate on mbarriers. `checks`: a pointer to the checks' record of the block."""
 
     checks = "null"
 
     def emit(self, code: Code) -> None:
-        """An instruction that works on an mbarrier."""
+        """An instruction that operates on an mbarrier."""
         t, what = self.t, operation(code)
         given: dict[str, Any] = {name: self.e.operands.read(*source) for name, source in code.named.items()}
         base = given["a"].base

@@ -1,4 +1,4 @@
-"""Operands and results: how the semantics of one instruction get their sources and where their results go."""
+"""Operands: how the semantics of an instruction get their sources, and where their results go."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Operands(Part):
     """Operands of the instruction that is being emitted."""
 
     def read(self, source: Source | None, type_: str) -> Any:
-        """What semantics are given for a source: a value, a tuple of them, an `Address`, an int or nothing."""
+        """A source as an argument of semantics: a value, a tuple of them, an `Address`, an int or None."""
         if source is None:
             return None
         if isinstance(source, Mem):
@@ -55,7 +55,7 @@ class Operands(Part):
         return self.m.const("i32" if self.e.code.space == "shared" else "i64", int(mem.base.value))
 
     def _resize(self, value: Value, lane: str, *, signed: bool) -> Value:
-        """A value as another lane type: reinterpreted at the same width, cut or extended otherwise."""
+        """A value as another lane type: reinterpreted at the same width, else truncated or extended."""
         have, want = BITS[value.type], BITS[lane]
         if value.type == lane:
             return value
@@ -70,7 +70,7 @@ class Operands(Part):
         return cut if lane == target else self.m.bitcast(lane, cut)
 
     def write(self, dest: Reg | Group | None, type_: str, result: Any) -> None:
-        """Puts a result where it belongs."""
+        """Writes a result to its destination."""
         if dest is None or result is None:
             return
         if isinstance(dest, Group):
@@ -93,7 +93,7 @@ class Operands(Part):
         return self.read(source, type_ or own)
 
     def address(self, code: Code, name: str) -> Value:
-        """The address in a source, as wide as it is written."""
+        """The address in a source, as wide as its register."""
         mem, _ = code.named[name]
         assert isinstance(mem, Mem)
         return self.address_in(mem)

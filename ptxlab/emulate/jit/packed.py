@@ -1,7 +1,7 @@
 """Factors of a sparse product as LLVM IR: an element of the packed A, and the element of B that its metadata points to.
 
-Of B, four elements (or pairs of 4-bit ones) come into question, those that stand in the rows of one chunk. If they lie
-in one word, that word is shifted; else two or four vectors are picked, and one taken of them lane by lane.
+The element of B is one of four (or of four pairs of 4-bit ones) in the rows of one chunk. If they lie in one word, that
+word is shifted; else two or four vectors are picked, and one of them is selected lane by lane.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ptxlab.isa.sparse import Metadata
 
 
 class Operand:
-    """A, B or C in registers: gives 32 lanes of elements, as bits or as numbers, each pick made once."""
+    """A, B or C in registers: 32 lanes of its elements, as bits or as numbers, each pick made once."""
 
     def __init__(self, t: Text, f: Fragment, first: int, *, numbers: bool) -> None:
         self.t, self.f, self.numbers = t, f, numbers
@@ -46,7 +46,7 @@ class PackedProducts:
         self.indices: dict[tuple[int, ...], str] = {}
 
     def factors(self, j: int, row: np.ndarray, column: np.ndarray) -> tuple[str, str]:
-        """Packed column j of A in these 32 rows, and what belongs to it of B in these columns: numbers."""
+        """Packed column j of A in these 32 rows, and the matching elements of B in these columns: numbers."""
         t, type_ = self.t, self.p.b.type
         index = self._index(j, row)
         if self.p.a.bits < 8:
@@ -62,7 +62,7 @@ class PackedProducts:
         return left, widen(t, type_, W, t.let(f"trunc {VEC} {word} to <{W} x i8>"))
 
     def _index(self, j: int, row: np.ndarray) -> str:
-        """What the metadata says of packed column j in these rows, i32."""
+        """The index in the metadata for packed column j in these rows, i32."""
         t = self.t
         lane, shift = (tuple(int(x) for x in some[row, j]) for some in (self.metadata.lane, self.metadata.shift))
         if lane + shift not in self.indices:

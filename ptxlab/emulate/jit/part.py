@@ -1,4 +1,4 @@
-"""What the parts of an emitter have in common: the emitter, its text, its operations on values, its active mask."""
+"""The base of an emitter's parts: the emitter, its text, its operations on values, its active mask."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Part:
-    """One of the things that an emitter has. What it writes goes into the emitter's text."""
+    """A part of an emitter. It writes into the emitter's text."""
 
     def __init__(self, e: Emitter) -> None:
         self.e, self.t, self.m, self.active, self.program = e, e.t, e.machine, e.active, e.program

@@ -1,17 +1,17 @@
 """Matrix products as LLVM functions, one for each form: `f(ptr %ws, ptr %table)`, the registers of d, a, b and c.
 
-How numbers are computed stands in `ptxlab.emulate.step.matrix`; both engines agree to the last bit. Two shapes of code:
+`ptxlab.emulate.step.matrix` describes how numbers are computed; both engines agree to the last bit. Kinds of code:
 
-- `_general` follows the fragments: for each k it spreads one column of A and one row of B over the lanes as the sum's
-  fragment wants them, and multiplies. It serves every form.
-- `_general` also serves a sparse A, with factors from `ptxlab.emulate.jit.packed`.
-- `_words` does that with the words that hold them, for elements smaller than a byte.
+- `_general` follows the fragments: for each k it arranges one column of A and one row of B over the lanes like the
+  fragment of the sum, and multiplies. It serves every form; for a sparse A with factors from
+  `ptxlab.emulate.jit.packed`.
+- `_words` does the same with whole words, for elements smaller than a byte.
 - `_halves`, for f16 and bf16, keeps B as f32 in memory, from where rows of 4 come as broadcasts, and A in registers,
   where a broadcast stays within 128 bits. A register of A or B is by itself a dense 8x8 matrix.
-- `_dot_products`, for bf16 on a CPU that has vdpbf16ps. That instruction is two fused multiply-adds, but it takes
-  subnormal numbers for zero; so the function first looks whether any could occur, and where one could, `_halves` runs.
-  It has a third argument, i32: 1 if A is what the product before had, 2 if C is what earlier products left, 4 if there
-  was no product before, all within a basic block. What is known to be good is not looked at again.
+- `_dot_products`, for bf16 on a CPU that has vdpbf16ps. That instruction is two fused multiply-adds, but it treats
+  subnormal numbers as zero; so the function first checks whether any could occur, and if so `_halves` runs.
+  It has a third argument, i32: 1 if A is that of the product before, 2 if C is the sum of earlier products, 4 if there
+  was no product before, all within a basic block. Operands known to have no subnormal numbers are not checked again.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from ptxlab.isa.fragments import Fragment, Product, words
 from ptxlab.isa.sparse import Metadata
 
 H = 16
-"""Lanes in half a warp: f32 vectors of the f16 and bf16 products have so many elements, a 512-bit register."""
+"""Lanes in half a warp: the number of f32 elements of a vector in f16 and bf16 products, a 512-bit register."""
 
 
-def product_function(name: str, p: Product, declared: set[str], satfinite: bool, features: str,
-                     metadata: Metadata | None = None) -> str:  # fmt: skip
+def product_function(
+    name: str, p: Product, declared: set[str], satfinite: bool, features: str, metadata: Metadata | None = None
+) -> str:
     """The text of the function; intrinsics that it calls are added to `declared`. features: the CPU's, as LLVM writes
     them; metadata: where a sparse product has it."""
     t = Text()
@@ -93,7 +94,7 @@ def _general(t: Text, p: Product, satfinite: bool, packed: PackedProducts | None
 
 
 def _words(t: Text, p: Product, satfinite: bool) -> None:
-    """Elements smaller than a byte: words are spread over the lanes, and each taken apart where it has arrived."""
+    """Elements smaller than a byte: words are arranged over the lanes, and unpacked there."""
     a, b, c = _operands(t, p, words(p.a), words(p.b))
     for r in range(p.d.registers):
         row, column = p.d.row[r, 0], p.d.column[r, 0]
@@ -111,7 +112,7 @@ def _add(t: Text, a: str, b: str, satfinite: bool) -> str:
 
 
 def _put(t: Text, f: Fragment, register: int, parts: list[str]) -> None:
-    """Writes a register of the result: one or two elements a lane."""
+    """Writes a register of the result: one or two elements per lane."""
     if len(parts) == 1:
         store(t, register, bits(f), W, parts[0])
         return
@@ -123,8 +124,9 @@ def _put(t: Text, f: Fragment, register: int, parts: list[str]) -> None:
 # -- f16 and bf16 ------------------------------------------------------------------------------------------------------
 
 _A_ORDER: dict[str, list[list[int]]] = {
-    "f16": [[0, 1, 2, 3], [4, 5, 6, 7]], "bf16": [[0, 2, 4, 6], [1, 3, 5, 7]],
-}  # fmt: skip
+    "f16": [[0, 1, 2, 3], [4, 5, 6, 7]],
+    "bf16": [[0, 2, 4, 6], [1, 3, 5, 7]],
+}
 """Which of 8 neighbours along k the two f32 vectors hold that a register of A is widened to."""
 
 
@@ -138,7 +140,7 @@ def _halves(t: Text, p: Product) -> None:
     for left in range(lefts):
         for block in range(blocks):
             _spill_b(t, p.b.type, at_b + left * blocks + block, (left * p.a.columns + 8 * block) * 32)
-    t.do('fence syncscope("singlethread") acq_rel')  # what follows reads memory, rather than shuffle once more
+    t.do('fence syncscope("singlethread") acq_rel')  # makes what follows read memory instead of shuffling again
     totals: dict[tuple[int, ...], str] = {}
     for top in range(tops):
         total = {}
@@ -152,8 +154,11 @@ def _halves(t: Text, p: Product) -> None:
                 part = next(i for i, ks in enumerate(_A_ORDER[p.a.type]) if k in ks)
                 kk = _A_ORDER[p.a.type][part].index(k)
                 spread = [r * 4 + kk for r in range(4) for _ in range(4)]
-                ab = {(h, z): shuffle(t, "float", H, a[h][part][z], "poison", spread)
-                      for h in range(tall) for z in range(2)}  # fmt: skip
+                ab = {
+                    (h, z): shuffle(t, "float", H, a[h][part][z], "poison", spread)
+                    for h in range(tall)
+                    for z in range(2)
+                }
                 for left in range(lefts):
                     for q in range(2):
                         row = _row_of_b(t, ((left * p.a.columns + 8 * block + k) * 2 + q) * 16)
@@ -171,7 +176,7 @@ _LEAST_A, _LEAST_B, _LEAST_C = 42, 100, 24
 def _dot_products(t: Text, p: Product) -> None:
     """The whole product by vdpbf16ps, and a return, if no subnormal number can occur; else the code that follows.
 
-    What this leaves is again a multiple of 2**-126, so that as C of the next product it need not be looked at."""
+    The result is again a multiple of 2**-126, so that as C of the next product it need not be checked."""
     tall = min(2, p.a.rows // 8)
     tops, lefts, blocks = max(1, p.a.rows // 16), p.b.columns // 8, p.a.columns // 8
     at_b = p.d.registers + p.a.registers
@@ -185,8 +190,9 @@ def _dot_products(t: Text, p: Product) -> None:
     sure = t.let(f"and i32 %known, {so_far}")  # 1: A is known to be good, 2: C is
     t.do(f"br i1 {_none_below(t, 'i16', b, _LEAST_B << 8)}, label %good.b, label %bad")
     for bit, name, ty, some, least, then in (
-        (1, "b", "i16", a, _LEAST_A << 8, "a"), (2, "a", "i32", c, _LEAST_C << 24, "c"),
-    ):  # fmt: skip
+        (1, "b", "i16", a, _LEAST_A << 8, "a"),
+        (2, "a", "i32", c, _LEAST_C << 24, "c"),
+    ):
         t.at(f"good.{name}")
         known = t.let(f"icmp ne i32 {t.let(f'and i32 {sure}, {bit}')}, 0")
         t.do(f"br i1 {known}, label %good.{then}, label %look.{then}")
@@ -228,7 +234,7 @@ def _both(t: Text, register: int, vec: str = f"<{H} x i32>") -> list[str]:
 
 
 def _none_below(t: Text, ty: str, registers: list[list[str]], least: int) -> str:
-    """i1: whether every element but zeros is at least `least`, which is given without the sign, shifted left by one."""
+    """i1: whether every element but zeros is at least `least` (its bits without the sign, shifted left by one)."""
     n = H * 32 // int(ty[1:])
     vec, found = f"<{n} x {ty}>", ""
     for x in (half for register in registers for half in register):

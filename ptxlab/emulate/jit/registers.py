@@ -32,21 +32,21 @@ class RegisterFile:
 
 
 class Registers(Part):
-    """Since the last label: `values` of registers that were read or written, `dirty` those to be stored yet."""
+    """Since the last label: `values` of registers that were read or written; `dirty`: those still to be stored."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.values: dict[int, Value] = {}
         self.dirty: set[int] = set()
         self.keeps_all = False
-        """Whether a register is stored even if nobody reads it any more."""
+        """Whether registers are stored even if they are not alive."""
 
     def begin(self) -> None:
-        """A label: nothing is known."""
+        """A label: no values are known."""
         self.values, self.dirty = {}, set()
 
     def scalar(self, r: int) -> bool:
-        """Whether a register is kept once for all lanes."""
+        """Whether a register is kept as a scalar."""
         return self.e.uniform[r] and not self.e.slow
 
     def read(self, r: int) -> Value:
@@ -68,7 +68,7 @@ class Registers(Part):
         return found
 
     def write(self, r: int, value: Value) -> None:
-        """A write: in lanes that do not execute, the old value stays."""
+        """A write: inactive lanes keep the old value."""
         if self.e.slow:
             value = self.m.select(Value(self.active.vector, "i1", False), value, self.read(r))
         elif self.active.guard is not None:
@@ -77,7 +77,7 @@ class Registers(Part):
         self.dirty.add(r)
 
     def flush(self, alive: int) -> None:
-        """Stores those changed registers that are alive later, a bit set."""
+        """Stores the changed registers that are in `alive`, a bit set."""
         for r in sorted(self.dirty):
             if not (self.keeps_all or alive >> r & 1):
                 continue
@@ -97,7 +97,7 @@ class Registers(Part):
         self.dirty.clear()
 
     def settle(self, r: int) -> None:
-        """The warp's state holds, for all lanes, what a register holds."""
+        """Stores a register in the warp's state, for all lanes."""
         scalar = self.scalar(r)
         if r in self.dirty or scalar:
             p = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[r]}")

@@ -1,13 +1,16 @@
 """Compiled rules: their object code, built once and kept on disk, and how emitted code and Python call them.
 
-A program's own module is built without LLVM's passes, because that is quick. The rules' module is built with all of
-them, once for what is known of a program and a CPU, and loaded beside the program's code.
+Rules are loaded beside a program's code, as object files of their own, and like it they come in two qualities. QUICK
+code is built when a rule is first needed, and takes milliseconds; GOOD code has all of LLVM's passes behind it, takes
+ten times as long, and replaces the other when a program has run for a while.
 """
 
 from __future__ import annotations
 
-import functools
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -20,6 +23,7 @@ from ptxlab.emulate.jit.translator import SLOT, Translator, signature
 from ptxlab.emulate.language.records import Record, address_of, zeroed
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.language.types import Pointer, Scalar, Vector
+from ptxlab.text.collection import resting
 
 Function = Callable[..., Any]
 
@@ -48,14 +52,24 @@ def module_of(functions: Sequence[Function], known: Mapping[str, int], *, entrie
     return str(translator.module)
 
 
-def build(text: str, cpu: Cpu) -> bytes:
-    """Object code of a module, all of LLVM's passes run."""
-    context, machine = llvm.create_context(), native.machine_for(cpu, 2)
+QUICK, GOOD = 0, 1
+"""How hard the compiler tries."""
+
+
+def build(text: str, cpu: Cpu, quality: int = GOOD) -> bytes:
+    """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done."""
+    level = 2 if quality == GOOD else 0
+    context, machine = llvm.create_context(), native.machine_for(cpu, level)
     module = llvm.parse_assembly(text, context=context)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
     passes = llvm.create_pass_builder(machine, options)
-    manager = passes.getModulePassManager()
+    if quality == GOOD:
+        manager = passes.getModulePassManager()
+    else:
+        manager = llvm.create_new_module_pass_manager()
+        manager.add_sroa_pass()
+        manager.add_simplify_cfg_pass()
     manager.run(module, passes)
     blob = bytes(machine.emit_object(module))
     for part in (manager, passes, options, module, machine, context):
@@ -63,21 +77,61 @@ def build(text: str, cpu: Cpu) -> bytes:
     return blob
 
 
-@functools.lru_cache(maxsize=16)
-def _object(functions: tuple[Function, ...], known: tuple[tuple[str, int], ...], cpu: Cpu) -> bytes:
-    symbols = ",".join(rule_of(function).symbol for function in functions)
-    entry = "rules-" + native.key(symbols, "", "", cpu, f"rules {known}")
-    recalled = native.recall(entry)
-    if recalled is not None:
-        return recalled[1]
-    blob = build(module_of(functions, dict(known)), cpu)
-    native.remember(entry, {}, blob)
+@dataclass(frozen=True)
+class Part:
+    """Rules that are built together: what other code may call, and what is known of it."""
+
+    functions: tuple[Function, ...]
+    known: tuple[tuple[str, int], ...]
+    cpu: Cpu
+
+    def entry(self, quality: int) -> str:
+        """The name of its cache entry."""
+        symbols = ",".join(rule_of(function).symbol for function in self.functions)
+        return "rules-" + native.key(symbols, "", "", self.cpu, f"rules {self.known} {quality}")
+
+
+_built: OrderedDict[tuple[Part, int], bytes] = OrderedDict()
+_lock = threading.Lock()
+KEPT = 128
+"""Object codes that a process holds; those used longest ago go first."""
+
+
+def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[bytes], int]:
+    """Object codes of parts, each of this quality or better, built if there is none; and the lowest quality of all."""
+    codes, lowest, new = [], GOOD, dict[str, tuple[dict[str, Any], bytes]]()
+    for part in parts:
+        blob, has = _find(part, GOOD), GOOD
+        if blob is None and quality < GOOD:
+            blob, has = _find(part, quality), quality
+        if blob is None:
+            with resting():
+                text = module_of(part.functions, dict(part.known))
+            blob = _keep(part, quality, build(text, part.cpu, quality))
+            new[part.entry(quality)] = ({}, blob)
+        codes.append(blob)
+        lowest = min(lowest, has)
+    native.remember_all(new)
+    return codes, lowest
+
+
+def _find(part: Part, quality: int) -> bytes | None:
+    """Object code that this process holds, or that is on disk."""
+    with _lock:
+        held = _built.get((part, quality))
+        if held is not None:
+            _built.move_to_end((part, quality))
+            return held
+    recalled = native.recall(part.entry(quality))
+    return None if recalled is None else _keep(part, quality, recalled[1])
+
+
+def _keep(part: Part, quality: int, blob: bytes) -> bytes:
+    with _lock:
+        _built[part, quality] = blob
+        while len(_built) > KEPT:
+            _built.popitem(last=False)
     return blob
-
-
-def object_code(functions: Sequence[Function], known: Mapping[str, int], cpu: Cpu) -> bytes:
-    """Object code of rules that other code calls, from the cache if it has been built before."""
-    return _object(tuple(functions), tuple(sorted(known.items())), cpu)
 
 
 class Compiled:

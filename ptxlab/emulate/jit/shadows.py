@@ -1,7 +1,7 @@
 """The memory of the checks in a launch that runs compiled code: the records of `rules.records`, and what they point to.
 
-For each word of memory racecheck keeps a record of its last writer, a stride further on one of a reader, and again a
-stride further on one of another reader.
+For each word of memory racecheck keeps a record of its last writer, one stride further on a record of a reader, and two
+strides further on a record of another reader.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Watched:
                     row.accesses, row.stride = made.records, made.stride
 
     def slot(self, cta: Cta, shared: int) -> Block:
-        """What a CTA at work needs; gives its record."""
+        """Allocates the records of a resident CTA; returns its `Block`."""
         block = launches.block(self.program, self.launch, shared)
         cta.checks = Pointer(block.buffer)
         if self.init:
@@ -51,5 +51,5 @@ class Watched:
         return block
 
     def notes(self) -> Iterator[Note]:
-        """What was noted."""
+        """The notes of the launch."""
         return notes.noted(self.record, self.program)

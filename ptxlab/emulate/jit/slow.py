@@ -93,7 +93,7 @@ d.go:
         return bits
 
     def _go_back(self, block: Block, bits: str) -> None:
-        """If all live lanes are here, and what should be uniform is, the warp returns to the fast function."""
+        """If all live lanes are here, and the registers that should be uniform are, returns to the fast function."""
         t = self.t
         live = t.let("load i32, ptr %live.at")
         converged = t.let(f"icmp eq i32 {bits}, {live}")
@@ -131,7 +131,7 @@ d.go:
         self.go(block.next)
 
     def _count_rest(self, block: Block, index: int, sign: int, bits: str) -> None:
-        """The rest of a block behind an exchange is run by others than its beginning."""
+        """Corrects the counts: the rest of a block behind an exchange may be run by other lanes than its beginning."""
         t = self.t
         if index + 1 == block.last:
             return
@@ -173,7 +173,7 @@ d.go:
         if self.e.code.guard is not None and block.next >= 0:
             self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
         if any(code.properties.converges for code in self.program.codes):
-            t.do(call(sync_waiting, "%ws"))  # lanes that have ended are waited for no longer
+            t.do(call(sync_waiting, "%ws"))  # other lanes no longer wait for exited ones
         t.do("br label %dispatch")
 
     def wait(self, block: Block) -> None:
@@ -190,7 +190,7 @@ d.go:
         return alive
 
     def _vectors(self, code: Code) -> list[int]:
-        """The positions of the operands that lanes bring; immediates in an `int` position are part of the form."""
+        """The positions of the operands that are exchanged; immediates in an `int` position are part of the form."""
         return [
             k
             for k, (s, t) in enumerate(zip(code.sources, code.source_types, strict=True))
@@ -198,7 +198,7 @@ d.go:
         ]
 
     def _offer(self, block: Block, code: Code) -> None:
-        """Leaves what these lanes bring, and lets them wait; those whose guard fails go on."""
+        """Stores the operands of these lanes and makes them wait; those whose guard fails go on."""
         t, form = self.t, code.form
         for instrument in self.e.instruments:
             instrument.arrives(code)
@@ -251,14 +251,14 @@ d.go:
         return value if value.type[0] == "i" else self.m.bitcast(f"i{BITS[value.type]}", value)
 
     def _given(self, block: Block, code: Code) -> None:
-        """Where lanes go on when all have come: the semantics, on what each has brought."""
+        """Where lanes go on when all have arrived: the semantics, on the operands of all."""
         t, form = self.t, code.form
         t.at(f"given{code.index}")
         every = t.let("load i32, ptr %mask.p")
         lead = self.active.first(every)
         p = t.let(f"getelementptr i32, ptr {t.field(S.Warp, 'given_members')}, i32 {lead}")
         members = t.let(f"load i32, ptr {p}")
-        bits = t.let(f"and i32 {every}, {members}")  # the lanes of one group; those of the next have their turn then
+        bits = t.let(f"and i32 {every}, {members}")  # the lanes of one member mask; the next ones follow
         t.do(f"store i32 {bits}, ptr %mask.p")
         t.bump(t.field(S.Warp, "synced"), "and i32", t.let(f"xor i32 {bits}, -1"))
         self.e.begin(bits)
@@ -282,7 +282,7 @@ d.go:
         t.go("dispatch")
 
     def _brought(self, code: Code, members: str) -> list[Any]:
-        """The operands that all have brought."""
+        """The operands of all lanes."""
         sources: list[Any] = [None] * len(code.sources)
         for slot, k in enumerate(self._vectors(code)):
             sources[k] = self._offered(slot, code.source_types[k])

@@ -1,4 +1,4 @@
-"""Where a kernel stops with a fault: it is noted for the runner to explain, and the warp's function returns."""
+"""Faults in emitted code: noted for the runner to explain, and the warp's function returns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Stops(Part):
         self.t.do(f"call void @record(ptr %ctx, ptr %ws, i32 {kind}, i32 {code}, i32 {lane}, i64 {address})")
 
     def if_any(self, bad: str, address: Value, flag: int = 0) -> None:
-        """Where any lane of `bad` (an i32) goes out of range, the first of them does."""
+        """Faults if any lane is in `bad` (an i32): the first of them is out of range."""
         t = self.t
         with t.unless(t.let(f"icmp eq i32 {bad}, 0"), cold=True, to="fault"):
             lane = self.active.first(bad)
@@ -29,7 +29,7 @@ class Stops(Part):
             self.record(S.OUT_OF_MEMORY_RANGE, f"{self.e.code.index | flag}", lane, at)
 
     def always(self, address: int) -> None:
-        """This access is out of range whenever a lane executes it."""
+        """Faults whenever a lane executes this access."""
         lane = self.active.first()
         self.record(S.OUT_OF_MEMORY_RANGE, f"{self.e.code.index}", lane, str(address))
         after = self.t.label()
@@ -37,12 +37,12 @@ class Stops(Part):
         self.t.at(after)
 
     def if_called(self, answer: str) -> None:
-        """Where a function has noted a fault and answers something else than 0."""
+        """Faults if a function returned anything but 0, having noted the fault."""
         self.t.fault_unless(self.t.let(f"icmp eq i32 {answer}, 0"))
 
     def unless_all_lanes(self, code: Code, came: str) -> None:
-        """An instruction of the whole warp, executed by a part of it. came: the lanes that came here, if a guard may
-        have sent some of them on."""
+        """Faults unless all lanes execute an instruction of the whole warp. came: the lanes that came here, if a guard
+        may exclude some of them."""
         t = self.t
         with t.unless(t.let(f"icmp eq i32 {self.active.bits}, -1"), cold=True, to="fault"):
             wide = t.let(f"zext i32 {self.active.bits} to i64")
@@ -53,7 +53,7 @@ class Stops(Part):
             self.record(S.INCOMPLETE, str(code.index), "0", wide)
 
     def unless_same(self, code: Code, value: Value | None) -> None:
-        """An operand in which a lane has another value than lane 0."""
+        """Faults unless all lanes have the same value of an operand."""
         if value is None or value.uniform:
             return
         t = self.t

@@ -1,9 +1,9 @@
-"""Worker threads that no exception leaves behind: whatever moment an interrupt chooses, all of them end.
+"""Worker threads that always end, at whatever moment an exception interrupts the caller.
 
 Ctrl-C raises between any two bytecodes of the caller's thread, and there may be more than one. `threading.Thread.start`
-does not survive that: interrupted half-way it leaves a thread that nobody can join. So a worker here reports for duty
-itself, before it does anything, and looks then whether it is still wanted: one that the caller never knew of goes home
-at once, and those that have begun are counted by what they wrote down themselves.
+is not safe against that: interrupted half-way it leaves a thread that cannot be joined. So each worker registers itself
+before it does anything, and then checks whether the team has been dismissed: a worker that starts too late returns at
+once, and the team waits for the workers that have registered.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Team:
     def __init__(self, work: list[Callable[[], None]], stop: np.ndarray) -> None:
         self._work, self._stop = work, stop
         self._dismissed = False
-        self._begun: list[None] = []  # one entry for each worker that has come, appended by itself
+        self._begun: list[None] = []  # one entry for each worker that has registered, appended by itself
         self._ended: list[None] = []
         self._done: queue.SimpleQueue[None] = queue.SimpleQueue()
 
@@ -42,7 +42,7 @@ class Team:
             self._done.put(None)
 
     def wait(self, each: Callable[[], None], seconds: float) -> None:
-        """Returns when all have ended; calls `each` every so many seconds until then."""
+        """Returns when all have ended; calls `each` every `seconds` until then."""
         ended = 0
         while ended < len(self._work):
             try:
@@ -52,14 +52,14 @@ class Team:
                 each()
 
     def dismiss(self) -> None:
-        """Returns when no worker runs any more; those that have begun are told to stop. Does nothing after `wait`."""
+        """Stops the workers that have begun and returns when none runs any more. Does nothing after `wait`."""
         while True:
             try:
-                self._dismissed = True  # from here on nobody begins
+                self._dismissed = True  # from here on no worker begins
                 if len(self._begun) > len(self._ended):
                     self._stop[0] = 1
                 while len(self._begun) > len(self._ended):
                     time.sleep(0.001)
                 return
-            except KeyboardInterrupt:  # they are on their way already
+            except KeyboardInterrupt:  # the workers are stopping already
                 continue

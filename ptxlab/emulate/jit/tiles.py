@@ -1,8 +1,8 @@
 """Fragments to and from memory as LLVM functions, one for each form of ldmatrix, stmatrix and so on.
 
-`f(ptr %ws, ptr %table, ...)` works on the registers whose offsets the table lists. ldmatrix and stmatrix give the lanes
-whose row is not 16 aligned bytes of shared memory as a bit mask, having done nothing if there are any. The wmma
-functions record the fault themselves and give 1.
+`f(ptr %ws, ptr %table, ...)` uses the registers whose offsets the table lists. ldmatrix and stmatrix return a bit mask
+of the lanes whose row is not 16 aligned bytes of shared memory, and do nothing if there are any. The wmma functions
+record the fault themselves and return 1.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def movmatrix(name: str) -> str:
 
 
 ROW_ARGUMENTS = ", ptr %at, i32 %offset, ptr %shared, i64 %size"
-"""Of ldmatrix and stmatrix: 32 i32 addresses and what is added to them (an offset less where shared memory starts), and
-where the shared memory is."""
+"""Parameters of ldmatrix and stmatrix: 32 i32 addresses, what is added to them (an offset less the start of shared
+memory), and a pointer to shared memory."""
 
 
 def rows(name: str, f: Fragment, declared: set[str], *, stores: bool) -> str:
@@ -73,7 +73,7 @@ def _row(t: Text, number: int) -> str:
 
 
 WMMA_ARGUMENTS = ", ptr %ctx, ptr %cta, i64 %base, i64 %stride, i32 %space, i32 %code"
-"""Of a wmma function: the address, bytes from one row (or column) to the next, the space, the code index."""
+"""Parameters of wmma: the address, bytes from one row (or column) to the next, the space, the code index."""
 
 
 def wmma(name: str, f: Fragment, layout: str, *, stores: bool) -> str:

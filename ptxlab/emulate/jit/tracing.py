@@ -42,8 +42,8 @@ Touch = tuple[str, str, int, int, int]
 
 @dataclass(frozen=True)
 class Layout:
-    """What the data of one instruction's steps are: (register, offset) of what it writes, and for each access what it
-    does, its space, size and lanes (a bit mask, to be cut with the guard) and the offset of 32 addresses."""
+    """The data of one instruction's steps: (register, offset) of what it writes, and for each access its kind, space,
+    size and lanes (a bit mask, to be combined with the guard) and the offset of 32 addresses."""
 
     registers: tuple[tuple[int, int], ...]
     touches: tuple[Touch, ...]
@@ -71,14 +71,14 @@ def layout(program: Program, code: Code) -> Layout:
 
 
 class Tracing(Instrument):
-    """Writes down the steps of recorded warps, in the slow function."""
+    """Records the steps of traced warps, in the slow function."""
 
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
-        e.registers.keeps_all = True  # what nobody reads any more is shown all the same
+        e.registers.keeps_all = True  # registers that are not alive are shown, too
 
     def enters(self) -> None:
-        """Loads where steps go, whether this warp is recorded, and its number and that of its block."""
+        """Loads the trace's buffers, whether this warp is recorded, and its number and that of its block."""
         self.e.held(S.Context, "trace", "ptr")
         self.e.held(S.Warp, "traced", "i32", "traced.word")
         self.e.held(S.Warp, "warp_id", "i32")
@@ -89,7 +89,7 @@ class Tracing(Instrument):
         return "%traced"
 
     def before(self, code: Code) -> After:
-        """The step is written after it, the addresses are read before: it may overwrite their registers."""
+        """Reads the addresses before the instruction, which may overwrite their registers; records the step after."""
         places = self._addresses_of(code)
         return lambda: self._step(code, places)
 
@@ -110,7 +110,7 @@ class Tracing(Instrument):
         return [self.m.vector(at) for at in out]
 
     def _step(self, code: Code, places: list[str]) -> None:
-        """Writes a step down, if the warp is recorded and there is room; `places`: as `_addresses_of` gives them."""
+        """Records a step, if the warp is recorded and there is room; `places`: from `_addresses_of`."""
         t, shape = self.t, layout(self.program, code)
         values = [
             (self.m.vector(self.e.registers.read(r)), self.program.registers[r].lane, at) for r, at in shape.registers
@@ -134,13 +134,16 @@ class Tracing(Instrument):
     def _write(
         self, code: Code, step: str, data: str, values: list[tuple[str, str, int]], touches: list[tuple[str, Touch]]
     ) -> None:
-        """A step and its data, there being room. values: vector, lane type and offset of registers."""
+        """Records a step and its data, for which there is room. values: vector, lane type and offset of registers."""
         t = self.t
         for name, kind, value in (
-            ("code", "i32", str(code.index)), ("mask", "i32", self.active.block_bits),
-            ("guard", "i32", self.active.bits), ("warp", "i32", "%warp.id"), ("at", "ptr", data),
+            ("code", "i32", str(code.index)),
+            ("mask", "i32", self.active.block_bits),
+            ("guard", "i32", self.active.bits),
+            ("warp", "i32", "%warp.id"),
+            ("at", "ptr", data),
             ("block", "i64", "%block.id"),
-        ):  # fmt: skip
+        ):
             t.do(f"store {kind} {value}, ptr {t.field(Step, name, step)}")
         for value, lane, at in values:
             p = t.let(f"getelementptr i8, ptr {data}, i64 {at}")
@@ -157,7 +160,7 @@ class Tracing(Instrument):
 
 
 class Tape:
-    """The room that one worker's steps are written to."""
+    """The buffers of one worker's steps."""
 
     def __init__(self, recorder: TraceRecorder, blocks: np.ndarray, warps: np.ndarray) -> None:
         limit = recorder.trace.limit
@@ -195,7 +198,7 @@ def chosen(recorder: TraceRecorder, blocks: int, warps: int) -> tuple[np.ndarray
 
 
 class Flat:
-    """The layouts of all instructions as arrays, to look many steps up at once."""
+    """The layouts of all instructions as arrays, to look up many steps at once."""
 
     def __init__(self, program: Program) -> None:
         layouts = [layout(program, code) for code in program.codes]
@@ -225,7 +228,7 @@ def _spread(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def transcribe(recorder: TraceRecorder, program: Program, tapes: list[Tape]) -> None:
-    """Makes pages of what was recorded."""
+    """Writes the recorded steps as pages of the trace."""
     flat = Flat(program)
     for tape in tapes:
         steps = tape.recorded()
@@ -278,6 +281,4 @@ def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
     spots = np.repeat(at, touching) + flat.at[touch]
     addresses = data[spots[:, None] + np.arange(8 * W)].view(np.uint64)
     lanes &= np.packbits(addresses != NOWHERE, axis=1, bitorder="little").view(np.uint32).ravel()
-    return Columns(
-        codes, part["mask"], counts, registers, kinds, rows, touching, flat.head[touch], lanes, addresses
-    )  # fmt: skip
+    return Columns(codes, part["mask"], counts, registers, kinds, rows, touching, flat.head[touch], lanes, addresses)

@@ -1,4 +1,4 @@
-"""The data of a load or store, once its addresses are known to be good: scalar, in a row, gathered, or lane by lane."""
+"""The data of a load or store, once its addresses have been checked: scalar, in a row, gathered, or lane by lane."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime import state as S
 
 LARGE = 1500
-"""PTX instructions from which on code is made small rather than fast: a debug build, or a library's."""
+"""Programs with more PTX instructions (debug builds, libraries) are built for size, not for speed."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """An access as the code around it sees it, its addresses known to be good.
+    """An access for instruments, its addresses checked.
 
     The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`: an i64
     where `uniform` (all lanes the same address), else a vector of 32 i64. Addresses are device addresses, offsets for
-    shared. `group.pattern` (an i32, lanes only) says how they lie: 0 in a row, 1 all the same, 2 anywhere in one
-    allocation, 3 anywhere at all, 4 each half of the warp in a row, 5 each half the same. `stored` is what a store
-    stores.
+    shared. `group.pattern` (an i32, lanes only): 0 in a row, 1 all the same, 2 anywhere in one allocation, 3 anywhere
+    at all, 4 each half of the warp in a row, 5 each half the same. `stored`: the values of a store.
     """
 
     code: Code
@@ -67,7 +66,7 @@ class Transfers(Part):
         return tuple(out)
 
     def _last_lane(self, value: Value) -> str:
-        """The value of the last executing lane: the one whose store to a common address stays."""
+        """The value of the last active lane, whose store to a common address is the last."""
         if value.uniform:
             return value.text
         zeros = self.t.call("i32", "llvm.ctlz.i32", [("i32", self.active.bits), ("i1", "false")])
@@ -78,7 +77,7 @@ class Transfers(Part):
         return "volatile " if self.e.code.properties.strong else ""
 
     def lanes(self, seen: Seen) -> tuple[Value, ...]:
-        """32 addresses; an arm of code for each way that they may lie."""
+        """32 addresses; an arm of code for each pattern."""
         t, group, lane, mask = self.t, seen.group, seen.lane, self.active.vector
         stored = self._vectors(seen)
         arms: dict[str, tuple[int, ...]] = {"row": (0, 4)}
@@ -116,7 +115,7 @@ class Transfers(Part):
         return [self.m.vector(v) for v in seen.stored or ()]
 
     def _store_rows(self, seen: Seen, stored: list[str]) -> list[str]:
-        """Each half of the warp has one stretch of memory, elements of a vector access interleaved."""
+        """Each half of the warp has one range of memory, elements of a vector access interleaved."""
         t, ty, count = self.t, LLVM[seen.lane], seen.count
         halves = self._halves(seen)
         half, wide = f"<{W * count // 2} x {ty}>", f"<{W * count} x {ty}>"
@@ -150,7 +149,7 @@ class Transfers(Part):
         return row
 
     def _halves(self, seen: Seen) -> list[str]:
-        """Where the first lane of each half-warp points."""
+        """The address of the first lane of each half-warp."""
         spots = []
         for lane in (0, W // 2):
             at = self.t.let(f"extractelement <{W} x i32> {seen.group.offsets}, i64 {lane}")
@@ -235,13 +234,12 @@ class Transfers(Part):
         self.t.do(f"call void @{name}(<{W} x {ty}> {value}, <{W} x ptr> {pointers}, i32 {self.active.bits})")
 
     def _inline(self, lane: str) -> bool:
-        """Whether a gather is made in place: the CPU has an instruction for it, and the program is not so large that
-        building it matters more than running it."""
+        """Whether gathers are inlined: the CPU has an instruction for them, and the program is not built for size."""
         return self.e.wide and BITS[lane] >= 32 and len(self.program.codes) < LARGE
 
     def _out_of_line(self, what: str, lane: str) -> str:
-        """The name of a function that gathers or scatters. Without 512-bit vectors, LLVM takes such an access apart
-        into one for each lane: done at every place it would be most of the code, and of the time to build it."""
+        """The name of a function that gathers or scatters. Without 512-bit vectors, LLVM splits such an access into one
+        for each lane: inlined, that would be most of the code, and of the time to build it."""
         name, t = f"{what}.{lane}", Text()
         if name not in self.e.helpers:
             vec, size = f"<{W} x {LLVM[lane]}>", BITS[lane] // 8

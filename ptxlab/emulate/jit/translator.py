@@ -1,12 +1,13 @@
 """Rules to LLVM IR: a function for each rule, its statements in order.
 
-A local lives on the stack, at a type that its first assignment gives it; LLVM's passes make registers of them. What a
-program has fixed (`known`) is a constant here, and a branch that it rules out is not translated.
+A local lives on the stack, with the type of its first assignment; LLVM's passes turn it into registers. Values that are
+fixed for a program (`known`) are constants here, and a branch that they rule out is not translated.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -37,6 +38,7 @@ SLOT = 256
 """Bytes of an argument or result in the block of a function that is called from Python."""
 
 
+@functools.cache
 def signature(rule: Rule) -> tuple[list[Any], Any]:
     """The kinds of a rule's parameters and of its result."""
     for name in (*rule.parameters, "return"):
@@ -63,7 +65,7 @@ class Translator:
             Statements(self, rule, self._functions[rule]).translate()
 
     def function(self, rule: Rule) -> Any:
-        """The IR function of a rule, translated in its turn."""
+        """The IR function of a rule, translated later."""
         if rule not in self._functions:
             kinds, result = signature(rule)
             kind = ir.FunctionType(llvm_type(result), [llvm_type(one) for one in kinds])
@@ -98,7 +100,7 @@ class Translator:
 
 
 def _unpacked(b: Any, kind: Any, slot: Any) -> Any:
-    """An argument out of its slot; truth values lie there as bits."""
+    """An argument from its slot, where truth values are bits."""
     wanted = llvm_type(kind)
     bits = kind.width if isinstance(kind, Vector) and kind.element.bits == 1 else 0
     if bits:

@@ -1,7 +1,7 @@
-"""The language of the rules: typed Python that runs as it stands, and that the compiling engine translates.
+"""The language of the rules: typed Python that runs as it is, and that the compiling engine translates.
 
-Reading order: `types` (numbers, lanes, pointers), `records` (memory that both sides see), `vectors` (what can be done
-with 32 lanes at once), `rules` (the decorator). `docs/design/rules.md` says what may be written.
+Reading order: `types` (numbers, lanes, pointers), `records` (memory that both sides share), `vectors` (operations on 32
+lanes at once), `rules` (the decorator). `docs/design/rules.md` describes the language.
 """
 
 from ptxlab.emulate.language.records import Array, Record, Ref, array

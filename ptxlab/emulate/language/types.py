@@ -1,8 +1,8 @@
 """The types of the rules' language: numbers of a fixed width, 32 or 16 lanes of them, and pointers.
 
 A type is written as an annotation (`time: u32`). A number's type is also a cast: `u32(x)` keeps the lower 32 bits of
-x, in Python as in compiled code. To a type checker the numbers are `int` and the lanes are numpy arrays, and so they
-are when a rule runs in Python; only the translator tells the widths apart.
+x, in Python as in compiled code. To a type checker, and when a rule runs in Python, the numbers are `int` and the lanes
+are numpy arrays; only the translator distinguishes the widths.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ W, ROW = 32, 16
 
 
 class Pointer(Generic[T]):
-    """A place in an array: `p[i]` is the i-th element from there on, `p + i` a pointer to it.
+    """A position in an array: `p[i]` is the i-th element from there on, `p + i` a pointer to it.
 
-    The data type of the numpy array says what the elements are. A null pointer is `None`.
+    The elements have the data type of the numpy array. A null pointer is `None`.
     """
 
     __slots__ = ("array", "casts", "start", "view")
@@ -111,7 +111,7 @@ class Pointer(Generic[T]):
         return moved
 
     def cast(self, kind: type[U]) -> Pointer[U]:
-        """The same place, its memory read as elements of another type."""
+        """A pointer to the same memory as elements of another type."""
         if kind not in self.casts:
             octets = self.array.view(np.uint8)[self.start * self.array.itemsize :]
             self.casts[kind] = pointer_to(kind, octets)
@@ -131,7 +131,7 @@ class Pointer(Generic[T]):
 
 
 def start_of(array: np.ndarray) -> int:
-    """Where an array lies in memory. (`array.ctypes.data` says the same, in four times the time.)"""
+    """Where an array lies in memory. (`array.ctypes.data` takes four times as long.)"""
     try:
         return _address(_octet(array.data))
     except (TypeError, ValueError):  # it is empty, or must not be written to

@@ -1,5 +1,5 @@
-"""What rules do with 32 lanes at once, with masks of lanes, and with stretches of memory: here in Python, on numpy
-arrays; the translator has an instruction or a few for each.
+"""Operations of rules on 32 lanes at once, on masks of lanes, and on ranges of memory: here in Python, on numpy arrays;
+the translator emits a few instructions for each.
 
 A mask of lanes is a u32, lane 0 in its lowest bit; `lanes(mask)` and `bits(lanes)` lead to 32 truth values and back.
 """
@@ -225,15 +225,15 @@ def clear(record: Record) -> None:
 
 
 def local(kind: type[T], size: int) -> Pointer[T]:
-    """So many zeroed elements that live until the rule returns; `size` is a constant."""
+    """`size` zeroed elements that live until the rule returns; `size` is a constant."""
     element: Any = kind
     pointer: Pointer[T] = pointer_to(kind, zeroed(size * element.size))
     return pointer
 
 
 def atomic(operation: str, words: Words, at: int, value: int) -> int:
-    """`words[at]` changed as one step that other threads cannot come between: "add", "sub", "and", "or", "xor", "xchg",
-    "umin" or "umax". Gives what was there before."""
+    """Changes `words[at]` atomically: "add", "sub", "and", "or", "xor", "xchg", "umin" or "umax". Returns the old
+    value."""
     before = words[at]
     words.array[words.start + at] = _ATOMIC[operation](words.array[words.start + at], words.array.dtype.type(value))
     return before

@@ -1,4 +1,4 @@
-"""The map of device addresses, which are never host addresses: where data, allocations and generic windows begin.
+"""The map of device addresses (never host addresses): where data, allocations and generic windows begin.
 
 0x0000_0100_0000_0000   module-scope .global and .const variables of the running kernel
 0x0000_0200_0000_0000   Memory.allocate, each allocation followed by a guard gap

@@ -1,4 +1,4 @@
-"""Cuts code into basic blocks, numbers those that can be reached in running order and lays the code out so."""
+"""Cuts code into basic blocks, and arranges those that can be reached in running order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ptxlab.isa.table import form
 
 
 def waits_for_others(code: Code) -> bool:
-    """Whether lanes that execute this may have to wait for others that do not: an exchange under a guard. It begins a
-    block, so that a warp may diverge in front of it."""
+    """Whether lanes that execute this may wait for others that do not: an exchange under a guard. It begins a block, so
+    that a warp may diverge in front of it."""
     return code.guard is not None and code.properties.converges and code.form.op.kind != "warp"
 
 
@@ -64,7 +64,7 @@ def cut(codes: list[Code], entries: Sequence[int]) -> tuple[list[Code], list[Blo
 
 
 def _loop_end(line: int, head: int) -> Code:
-    """The branch that an added end of a loop is: lanes wait here until the round is over for all."""
+    """The branch in an added end of a loop: lanes wait here until the round is over for all."""
     code = Code(-1, "bra", form("bra"), line)
     code.targets, code.target = (head,), head
     return code
@@ -78,7 +78,7 @@ class _Graph:
     def __init__(self, codes: list[Code], entries: Sequence[int]) -> None:
         leaders = {0, *entries}
         for k, code in enumerate(codes):
-            if code.properties.ends_block:  # a warp may leave, split or stop there
+            if code.properties.ends_block:  # a warp may jump, diverge or stop there
                 leaders.add(k + 1)
             if waits_for_others(code):
                 leaders.add(k)
@@ -98,17 +98,17 @@ class _Graph:
         return (*jumps, *((block + 1,) if self.falls(block) else ()))
 
     def falls(self, block: int) -> bool:
-        """Whether lanes may go on at the next block of the text."""
+        """Whether lanes may fall through to the next block of the text."""
         last = self.codes[self.ends[block] - 1]
         return (last.properties.falls_through or last.guard is not None) and block + 1 < len(self.starts)
 
     def jumps(self, block: int, head: int) -> bool:
-        """Whether a block goes to `head` by a plain branch and in no other way."""
+        """Whether a block goes to `head` only by a plain branch."""
         last = self.codes[self.ends[block] - 1]
         return last.action is Action.BRANCH and not (self.falls(block) and block + 1 == head)
 
     def routines(self, kernel: int) -> list[int]:
-        """Where the functions begin that the kernel may come to, called before caller."""
+        """Where the functions begin that the kernel may call, callees before callers."""
         found: list[int] = []
         begun: set[int] = set()
 

@@ -1,4 +1,4 @@
-"""Who calls whom: which functions may be running twice at once, and which have their address taken."""
+"""The call graph: which functions may have several activations at once, and whose address is taken."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ FIRST_ADDRESS, EACH = 0x1000, 16
 class CallGraph:
     """The calls of a module.
 
-    taken: address of each function that a pointer may hold. stacked: the functions whose frames lie on a stack, because
-    they may be entered again before they have returned, or lie between such functions in a chain of calls.
+    taken: the address of each function that a pointer may hold. stacked: the functions whose frames lie on a stack,
+    because they may be entered again before they have returned, or lie between such functions in a chain of calls.
     """
 
     def __init__(self, module: Module) -> None:

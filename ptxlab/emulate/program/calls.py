@@ -4,11 +4,11 @@ Most functions have one static frame: their parameters and local variables lie a
 memory. A call is then copies, a jump that leaves the return block's number in a register of the function, and, where
 it comes back, copies again.
 
-Functions that may be entered again before they have returned have their frames on a stack in local memory, found
-through one register of each lane. The caller saves its registers in its own frame, moves the register on by the size of
-that frame, and back when the call has returned; so the address of a local variable differs from one activation to the
-next, as it must. A call through a register is a chain of comparisons with the addresses of the functions it may mean,
-each with an ordinary call behind it.
+Functions that may be entered again before they have returned have their frames on a stack in local memory. One register
+of each lane is the frame pointer. The caller saves its registers in its own frame, adds the size of that frame to the
+frame pointer, and subtracts it when the call has returned; so each activation has its own local variables. A call
+through a register is a chain of comparisons with the addresses of the functions that it may call, each with an ordinary
+call behind it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class _Call:
             low.place_label(behind)
 
     def _check(self, callee: Routine) -> None:
-        """What is passed in memory lies in a frame, and is as large as what the function copies."""
+        """Arguments passed in memory must lie in a frame, and be as large as the function's parameters."""
         pairs = [*zip(self.arguments, self.sizes, callee.formals, strict=True)]
         pairs += zip(self.results, self.result_sizes, callee.results, strict=True)
         for actual, size, formal in pairs:

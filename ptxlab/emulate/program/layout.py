@@ -40,7 +40,7 @@ def align_of(variable: Variable) -> int:
 
 
 class Area:
-    """A growing stretch of memory; `place` gives each variable its aligned offset."""
+    """A growing range of memory; `place` gives each variable its aligned offset."""
 
     def __init__(self, start: int = 0) -> None:
         self.end = start
@@ -69,7 +69,7 @@ def globals_of(
     resolved. `function` gives the number that stands for a function's address, `text` a line of the PTX."""
     area = Area(GLOBALS_BASE)
     kept = [v for v in variables if v.space in ("global", "const") and v.linkage != "extern"]
-    # A gap follows each variable, so that running past one is noticed.
+    # A gap behind each variable makes accesses beyond its end fault.
     addresses = {v.name: area.place(size_of(v) + 256, max(align_of(v), 256)) for v in kept}
 
     def resolve(name: str, line: int) -> int:
@@ -86,9 +86,12 @@ def globals_of(
             data = np.zeros(size_of(v), np.uint8)
         except MemoryError:
             raise PtxError(
-                f"{v.name} has {size_of(v):,} bytes; this machine has not as many", line=v.line, column=v.column,
-                length=len(v.name), source=text(v.line),
-            ) from None  # fmt: skip
+                f"{v.name} has {size_of(v):,} bytes; this machine has not as many",
+                line=v.line,
+                column=v.column,
+                length=len(v.name),
+                source=text(v.line),
+            ) from None
         if v.initial is not None:
             packed = b"".join(_elements(v, v.initial, v.shape, resolve))
             data[: len(packed)] = np.frombuffer(packed, np.uint8)

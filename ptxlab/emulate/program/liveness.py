@@ -1,4 +1,4 @@
-"""Which registers are alive where: what an instruction reads and writes, and whose value may still be needed."""
+"""Liveness: which registers an instruction reads and writes, and which values may still be needed."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.basic_blocks import cut
 from ptxlab.emulate.program.call_graph import CallGraph, operand_names
 from ptxlab.emulate.program.calls import lower_call
+from ptxlab.emulate.program.fills import fill
 from ptxlab.emulate.program.layout import Area
 from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.program.operands import misfit
@@ -140,8 +141,8 @@ class Lowering(Names):
         self, block: model.Block, scope: Scope, out: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]],
         labels: list[tuple[Scope, str]],
     ) -> list[tuple[Scope, str]]:  # fmt: skip
-        """All instructions in order with their scopes and the labels in front of them; declarations made on the way.
-        Gives back the labels that no instruction has followed yet."""
+        """Collects all instructions in order, with their scopes and the labels in front of them, and makes the
+        declarations. Returns the labels that no instruction has followed yet."""
         for statement in block.statements:
             if isinstance(statement, model.Declaration):
                 for variable in statement.variables:
@@ -218,6 +219,8 @@ class Lowering(Names):
             code.targets = tuple(self._label(name, scope, line) for name in names)
         else:
             self._operands(code, instruction, found, scope, routine)
+            if action is Action.FILL:
+                fill(self, code)
             if action is Action.BARRIER and found.red:
                 after = self.emit("%reduced", found, line, guard)
                 after.dests, after.dest_types = code.dests, code.dest_types
@@ -232,7 +235,7 @@ class Lowering(Names):
         self, opcode: str, dests: tuple[Any, ...], sources: tuple[Any, ...], line: int,
         guard: tuple[int, bool] | None = None,
     ) -> Code:  # fmt: skip
-        """Emits an instruction that lowering adds, its operands resolved already."""
+        """Emits an instruction that lowering adds, with resolved operands."""
         found = form(opcode)
         code = self.emit(opcode.partition(".")[0], found, line, guard)
         into = [s for s in found.op.operands if s.role == "dst"]
@@ -309,7 +312,7 @@ class Lowering(Names):
         code.space = space
 
     def _label(self, name: str, scope: Scope, line: int) -> int:
-        """A number for this use of the label; `_link` turns it into a code index, for labels may lie ahead."""
+        """A number for this use of the label; `_link` turns it into a code index, since labels may lie ahead."""
         for where in scope:
             if name in where.labels:
                 self.label_uses.append((where, name))
@@ -319,7 +322,7 @@ class Lowering(Names):
     # -- calls and blocks ----------------------------------------------------------------------------------------------
 
     def _make_room(self, routine: Routine, frame: Area, code: list[Any]) -> None:
-        """Finishes a frame on the stack: every register of the function has its place in it while another runs."""
+        """Finishes a frame on the stack, with room to save every register of the function."""
         for instruction, scope, _ in code:
             guard = [instruction.guard.name] if instruction.guard is not None else []
             for name in (*guard, *(n for o in instruction.operands for n in operand_names(o))):
@@ -331,18 +334,17 @@ class Lowering(Names):
         routine.frame_size = -(-(frame.end - STACK) // 16) * 16
 
     def frame_register(self) -> Reg:
-        """The register that holds where the frame of the running function begins, in functions with frames on the
-        stack."""
+        """The frame pointer: where the frame of the running function begins on the stack."""
         if self._frame_register is None:
             self._frame_register = self.register("%frame", "b64", "")
         return self._frame_register
 
     def start_stack(self, line: int) -> None:
-        """Emits the first frame's place; a function whose own frame is static calls one whose is not."""
+        """Emits the address of the first frame, where a function with a static frame calls one without."""
         self._stack_starts.append(self.op("mov.b64", (self.frame_register(),), (Literal(0),), line))
 
     def _place_stack(self) -> int:
-        """The bytes of local memory a thread, the stack at their end."""
+        """Bytes of local memory per thread, with the stack at the end."""
         start = -(-self.local.end // 16) * 16
         for code in self._stack_starts:
             code.sources = (Literal(start),)
@@ -375,22 +377,22 @@ class Lowering(Names):
         return address
 
     def new_label(self) -> str:
-        """A label of lowering's own; `place_label` says where it is."""
+        """A new label; `place_label` gives it its place."""
         name = f"%{len(self.labels.labels)}"
         self.labels.labels[name] = -1
         return name
 
     def place_label(self, name: str) -> None:
-        """The label stands in front of the next instruction."""
+        """Places the label in front of the next instruction."""
         self.labels.labels[name] = len(self.codes)
 
     def branch(self, label: str, line: int, guard: tuple[int, bool] | None = None) -> None:
-        """Emits a branch to a label of lowering's own."""
+        """Emits a branch to a label from `new_label`."""
         code = self.emit("bra", form("bra"), line, guard)
         code.targets = (self._label(label, self.labels, line),)
 
     def branch_around(self, guard: tuple[int, bool], line: int) -> str:
-        """Emits a branch for the lanes whose guard does not hold; gives the label for where they go on."""
+        """Emits a branch for the lanes whose guard does not hold; returns the label where they go on."""
         label = self.new_label()
         self.branch(label, line, (guard[0], not guard[1]))
         return label

@@ -1,4 +1,4 @@
-"""What both engines ask about a matrix instruction before they run it: are its operands the registers that it takes?"""
+"""The operands of matrix instructions: whether they have the number and width of registers that the form takes."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ def elements(program: Program, code: Code) -> dict[str, Elements]:
 
 
 def metadata(program: Program, code: Code) -> sparse.Metadata | None:
-    """Where a sparse product's metadata lies, None of another product. Raises `PtxError` where there is no such
-    selector."""
+    """Where a sparse product's metadata lies, None for other products. Raises `PtxError` for an invalid selector."""
     form = code.form
     if not form.sparse:
         return None

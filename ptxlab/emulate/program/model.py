@@ -1,9 +1,9 @@
 """A kernel and all functions that it calls as one flat program: registers numbered, symbols placed, blocks in order.
 
-Both engines run this. Lowering resolves what the text leaves open, once: which register a name means in its scope,
-where each variable lies, what a label is the number of. Blocks are ordered so that lanes which have diverged meet again
-when the smallest program counter goes first: a loop's body comes before what follows the loop, both sides of an `if`
-before their join, and a function before those that call it.
+Both engines run this. Lowering resolves names once: which register a name means in its scope, where each variable lies,
+which block a label stands for. Blocks are ordered so that diverged lanes reconverge when the smallest program counter
+goes first: a loop's body comes before what follows the loop, both sides of an `if` before their join, and a function
+before those that call it.
 """
 
 from __future__ import annotations
@@ -107,11 +107,13 @@ class Code:
     None; `dest_types` and `source_types` are their PTX types (`addr` for a Mem).
 
     target: the block a branch or call goes to. targets: all of `brx.idx`. register: the i32 register that holds where
-    a function returns to, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). rounds: what a branch back
-    to the head of a loop counts, 0 for all others; leaves: on a branch with a guard whose lanes do nothing but end, the
-    number of that end in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of a
-    memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
-    arguments; another, `%reduced`, stands behind `bar.red`. `properties` says what it does; `name` is for messages.
+    a function returns to, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). rounds: how many loop
+    rounds a back edge counts as, 0 for all other branches; leaves: on a branch with a guard to a block that only ends
+    the thread, its number in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of
+    a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
+    arguments; another, `%reduced`, follows `bar.red`. instruction: the one that this counts as, None if lowering has
+    added it; part_of: the one whose bytes its own bytes are then, if any. `properties` says what it does; `name` is for
+    messages.
     """
 
     index: int
@@ -130,6 +132,7 @@ class Code:
     copy: tuple[int, int, int] | None = None
     space: str = ""
     instruction: Instruction | None = None
+    part_of: Instruction | None = None
     block: int = -1
     reason: str = ""
     rounds: int = 0
@@ -157,7 +160,7 @@ class Code:
 
     @property
     def ends_thread(self) -> bool:
-        """Whether threads end here, and do not return to a caller."""
+        """Whether threads exit here, and do not return to a caller."""
         return self.action in (Action.RETURN, Action.EXIT) and self.register < 0
 
 
@@ -168,7 +171,7 @@ _PSEUDO = {"%copy": Properties(Action.PASS_ARGUMENTS), "%reduced": Properties(Ac
 
 @dataclass(slots=True)
 class Block:
-    """Instructions `first` to `last - 1`, left only at its end. `next` is the block that is fallen into, -1 after the
+    """Instructions `first` to `last - 1`, left only at its end. `next` is the block it falls through to, -1 after the
     last; `targets` are the blocks that its last instruction may jump to."""
 
     index: int
@@ -283,7 +286,7 @@ class Program:
 
     @functools.cached_property
     def may_wait(self) -> bool:
-        """Whether a loop of it may be waiting for another thread: it reads flags, or memory that others change."""
+        """Whether a loop may wait for another thread: it reads flags, or memory that other threads change."""
         return any(code.properties.polls for code in self.codes)
 
     @functools.cached_property

@@ -1,7 +1,7 @@
 """Whether the registers of an instruction fit its types: predicates where predicates belong, and the right width.
 
 A register must be as wide as the instruction's type; `ld`, `st` and `cvt` may use a wider one (PTX ISA, "Operand Size
-Exceeding Instruction-Type Size"). Whether its bits were declared signed, unsigned or floating is not looked at.
+Exceeding Instruction-Type Size"). Whether it was declared signed, unsigned or floating does not matter.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
             return f"{code.form.opcode} needs {count} registers in braces, found {len(operand.elements)}"
         whole = not code.form.vec and code.action is Action.MOVE
         if whole and (not operand.elements or types.width(type_) % len(operand.elements)):
-            return f"{type_} cannot be taken apart into {len(operand.elements)}"
+            return f"{type_} cannot be unpacked into {len(operand.elements)}"
         element = f"b{types.width(type_) // len(operand.elements)}" if whole else type_
         if element not in types.WIDTH:
-            return f"{type_} cannot be taken apart into {len(operand.elements)}"
+            return f"{type_} cannot be unpacked into {len(operand.elements)}"
         return next((w for e in operand.elements if (w := _misfit(code, e, element, registers))), "")
     opcode = code.form.opcode
     if isinstance(operand, Inverted):

@@ -1,15 +1,15 @@
 """Registers that may be used before anything is written to them: what initcheck follows while a program runs.
 
 A register that some path reads before it is written (it is live-in at the entry block) has no value at first. To read
-one is no error: a guarded load leaves such registers in the lanes that the guard excludes, and arithmetic on them harms
-nobody as long as its result is not used. So initcheck follows these registers and what is computed from them, lane by
+one is no error: a guarded load leaves such registers in the lanes that the guard excludes, and arithmetic on them does
+no harm as long as its result is not used. So initcheck follows these registers and what is computed from them, lane by
 lane, and looks for a use: an address, a guard, the value of a store to global or shared memory or of an atomic
-operation, an operand of a barrier. A program without such registers is not followed at all.
+operation, an operand of a barrier. In a program without such registers nothing is followed.
 
-Right programs must never be reported, so some wrong ones are not:
+Correct programs must never be reported, so some wrong ones are not:
 
-- A result that is put together from parts (`mov` of a pair, `selp`, `prmt`, `bfi`, `and`, `or`) has a value if one part
-  has one; so does a vector that is stored. Any other result has a value if all its sources have one.
+- A result that combines bits of its sources (`mov` of a pair, `selp`, `prmt`, `bfi`, `and`, `or`) has a value if one of
+  them has one; so does a vector that is stored. Any other result has a value if all its sources have one.
 - Instructions that read other lanes (shuffles, votes, matrix instructions) use a register only if no lane has a value.
 - What is stored to local memory or in a single byte, or passed to a function, is not followed further.
 """
@@ -23,7 +23,7 @@ from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Pr
 from ptxlab.isa import Action, types
 
 FOLLOWED, USED, USED_BY_WARP = range(3)
-"""What an instruction does with its sources: its result depends on them; each lane uses them; the warp does."""
+"""How an instruction uses its sources: its result depends on them; each lane uses them; the warp does."""
 
 _BITWISE = frozenset({Action.AND, Action.OR, Action.EXCLUSIVE_OR, Action.NOT, Action.REARRANGE})
 _CHOICES = frozenset({Action.SELECT, Action.SELECT_BY_SIGN})
@@ -33,8 +33,8 @@ _CANCELLED = frozenset({Action.EXCLUSIVE_OR, Action.SUBTRACT})
 
 @dataclass(frozen=True)
 class Flow:
-    """What an instruction does to the registers that are followed, which have numbers of their own here: it wants a
-    value in one register of each group, and its results have a value where all groups have."""
+    """What an instruction does to the registers that are followed, which have numbers of their own here: it needs a
+    value in one register of each group, and its results have a value where all groups have one."""
 
     how: int
     groups: tuple[tuple[int, ...], ...]
@@ -49,10 +49,10 @@ class Flow:
 @dataclass(frozen=True)
 class RegisterFlow:
     """What is followed in a program. registers: their indices, in the order of their numbers here. guards, flows: by
-    code index what becomes of the guard and of the rest. origins: for each index the registers without a value at the
-    entry that it may be computed from. carried: the loads, by code index, whose results are only passed on: copies of
-    structures take padding and empty objects along, which nobody has written; a bit-field that is set keeps the rest of
-    its word; calls save registers."""
+    code index, the flow of the guard and of the other operands. origins: for each index the registers without a value
+    at the entry that it may be computed from. carried: the loads, by code index, whose results are only passed on:
+    copies of structures include unwritten padding and empty objects; setting a bit-field keeps the rest of its word;
+    calls save registers."""
 
     registers: tuple[int, ...]
     guards: dict[int, Flow]
@@ -81,7 +81,7 @@ def register_flow(program: Program) -> RegisterFlow:
 
 
 def _origins(program: Program) -> dict[int, set[int]]:
-    """For each register that may lack a value the ones that the lack may come from."""
+    """For each register that may have no value, the registers at the entry that cause it."""
     entry = live_in(program)[0] if program.blocks else 0
     read = {r for code in program.codes for group in _groups(code) for r in group}
     read |= {code.guard[0] for code in program.codes if code.guard is not None}
@@ -114,7 +114,7 @@ def _how(code: Code) -> int:
 
 
 def _groups(code: Code) -> list[tuple[int, ...]]:
-    """The groups of registers that an instruction wants a value in one register of."""
+    """The groups of registers of which an instruction needs one with a value."""
     form = code.form
     sources = [s for s in code.sources if s is not None]
     if form.op.kind == "none":
@@ -174,13 +174,13 @@ def _carried(program: Program) -> frozenset[int]:
 
 
 def _stores_on(code: Code) -> bool:
-    """Whether a store may be part of a copy that takes along what nobody has written: of a word to other memory of
-    the thread, or anywhere; of a byte, as in padding and empty objects, to memory that others see as well."""
+    """Whether a store may be part of a copy that includes unwritten bytes: of a word to other memory of the thread, or
+    anywhere; of a byte, as in padding and empty objects, to memory that other threads see as well."""
     if code.action is not Action.STORE:
         return False
     return code.space in ("local", "frame", "generic") or _is_byte(code)
 
 
 def _is_byte(code: Code) -> bool:
-    """Whether an access is to a single byte: debug builds store empty objects so, from registers without a value."""
+    """Whether an access is to a single byte: debug builds store empty objects, from registers without a value."""
     return types.width(code.form.type) == 8 and not code.form.vec

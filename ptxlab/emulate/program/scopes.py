@@ -26,7 +26,7 @@ _VECTOR = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
 
 @dataclass
 class Scope:
-    """What names mean inside one pair of braces; unknown ones are asked of the scope around it."""
+    """What names mean inside one pair of braces; unknown ones are looked up in the scope around it."""
 
     parent: Scope | None
     variables: dict[str, Variable] = field(default_factory=dict)
@@ -63,10 +63,10 @@ class Routine:
 class Names:
     """The scopes of a module while it is lowered, and where its variables lie.
 
-    shared: the static shared arrays, placed as they are met; dynamic ones are placed last (`place_extern`). Between two
-    lie `shared_gap` bytes that belong to neither (see `shared_gaps`).
+    shared: the static shared arrays, in the order of their declarations; dynamic ones are placed last (`place_extern`).
+    Between two lie `shared_gap` bytes that belong to neither (see `shared_gaps`).
     local: local variables and the parameters of functions, all at fixed offsets of each thread's local memory.
-    frame: where the function at hand has them, `local` or a frame of its own on the stack.
+    frame: where the current function has them, `local` or a frame of its own on the stack.
     """
 
     def __init__(self, module: Module, shared_start: int, shared_gap: int = 0) -> None:
@@ -115,8 +115,8 @@ class Names:
         self.shared_names.append((variable.name, at, layout.size_of(variable)))
 
     def place_extern(self, codes: list[Code]) -> int:
-        """Dynamic shared memory begins behind the static arrays, and every extern array is a name for its start, which
-        is given back."""
+        """Places dynamic shared memory behind the static arrays; every extern array is a name for its start, which is
+        returned."""
         if not self.extern_shared:
             return self.shared.end
         align = max(16, *(layout.align_of(v) for v in self.extern_shared))

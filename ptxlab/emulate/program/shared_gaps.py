@@ -1,8 +1,8 @@
 """Gaps between the arrays of shared memory, so that initcheck sees an access that runs from one into the next.
 
-Shared variables are separate objects: the assembler may place them in any order and at any distance. Where a program
-may depend on how they lie all the same, it is left as it is. A gap is a multiple of 128 bytes, which moves no address
-to another bank.
+Shared variables are separate objects: the assembler may place them in any order and at any distance. A program that may
+depend on their places all the same gets no gaps. A gap is a multiple of 128 bytes, which moves no address to another
+bank.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GAPS = (1024, 128)
 
 
 def spread(module: Module, entry: str | None, arch: str | None) -> Program:
-    """The program with gaps, or as `lower` gives it where it may depend on where its arrays lie."""
+    """The program with gaps, or without where it may depend on where its arrays lie."""
     plain = Lowering(module, entry, arch)
     program = plain.program()
     if plain.extern_shared or len(program.shared_names) < 2 or not _by_name_alone(program):
@@ -32,7 +32,7 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
 
 
 def _by_name_alone(program: Program) -> bool:
-    """Whether each array is found by its own name, and nothing else tells where it lies."""
+    """Whether each array is accessed by its own name only, and its place cannot be found otherwise."""
     named: set[tuple[str, int, int]] = set()
     for code in program.codes:
         for source in code.sources:

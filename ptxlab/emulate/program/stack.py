@@ -1,7 +1,7 @@
-"""`alloca`, `stacksave` and `stackrestore`: memory that a thread takes while it runs, at the end of its local memory.
+"""`alloca`, `stacksave` and `stackrestore`: memory that a thread allocates while it runs, behind its local memory.
 
-One register of each lane says how many bytes are taken. A function that takes some notes the register when it is
-entered and sets it back where it returns.
+One register of each lane holds how many bytes are allocated. A function that allocates any saves the register when it
+is entered and restores it where it returns.
 """
 
 from __future__ import annotations

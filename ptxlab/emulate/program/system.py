@@ -1,9 +1,9 @@
-"""What the CUDA system provides a kernel with: `printf`, `assert`, and the memory that a cooperative grid meets in.
+"""What the CUDA runtime provides to a kernel: `printf`, `assert`, and the memory for the barrier of a cooperative grid.
 
 A call of `vprintf` becomes ordinary instructions that add a record to a buffer in global memory: the thread, the
 format's address and the bytes of the arguments. When the launch has ended, `messages` reads the formats and the records
 and makes the text. A call of `__assertfail` leaves its arguments in a record of its own and traps; `assertion` turns
-that trap into the fault with the assertion's words. So both engines run them without knowing them.
+that trap into the fault with the assertion's message. The engines need to know nothing of either.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.program.lowering import Lowering
 
 BUFFER = 1 << 20
-"""Bytes for the records of `printf`, as much as a GPU has by default; what comes after that is lost, and counted."""
+"""Bytes for the records of `printf`, a GPU's default; records beyond that are lost, and counted."""
 HEAD = 16  # the number of calls, and padding
 THREAD = 32  # block x, y, z, thread x, y, z as u32, then the format's address
 _WORDS = ("%ctaid.x", "%ctaid.y", "%ctaid.z", "%tid.x", "%tid.y", "%tid.z")
@@ -69,7 +69,7 @@ class SystemMemory:
         return address
 
     def provided(self, name: str) -> int | None:
-        """What the driver keeps in special registers: where a cooperative grid meets, reserved shared memory."""
+        """What the driver keeps in special registers: the workspace of a cooperative grid, reserved shared memory."""
         if name in ("%envreg1", "%envreg2"):
             if not self._workspace:
                 self._workspace = self.reserve("%grid workspace", 64)
@@ -77,7 +77,7 @@ class SystemMemory:
         return _RESERVED.get(name.removeprefix("%reserved_smem_offset_"))
 
     def finished(self) -> System:
-        """What the program keeps of all this."""
+        """The record that the program keeps."""
         return System(self.printf, self.words, tuple(self.asserts), self.stack)
 
 
@@ -85,8 +85,8 @@ def lower_system_call(
     low: Lowering, target: str, arguments: list[tuple[Source, int]], result: Source | None, call: Instruction,
     guard: Guard,
 ) -> bool:  # fmt: skip
-    """Emits what a call of a function of the system does; False where it is none that is known. `arguments`: each with
-    its size in bytes."""
+    """Emits the code of a call of a runtime function; False if the function is unknown. `arguments`: each with its size
+    in bytes."""
     if target in _REFUSED:
         raise UnsupportedInstruction(
             f"the CPU machine cannot call {target}: {_REFUSED[target]}", line=call.line, column=call.column,

@@ -1,7 +1,7 @@
 """128-bit registers: two registers of 64 bits, which instructions on `.b128` take as a vector of two.
 
-So a load is one of `.v2.b64`, and a move copies both halves. A move that packs or takes apart four 32-bit registers is
-two moves of 64 bits. Only atomic operations care that the two are one (see `access` and `jit.atomics`).
+So a load is one of `.v2.b64`, and a move copies both halves. A move that packs or unpacks four 32-bit registers is two
+moves of 64 bits. Only atomic operations need the two as one value (see `access` and `jit.atomics`).
 """
 
 from __future__ import annotations

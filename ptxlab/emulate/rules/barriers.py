@@ -144,8 +144,8 @@ def arrived(
     launch: Launch, block: Block, warp: Warp, mask: u32, skipping: u32, barrier: u32, count: u32, aligned: boolean,
     behind: u32, may_come: Pointer[u8], code: u32,
 ) -> None:  # fmt: skip
-    """Lanes of `mask` have come to a barrier; its guard has sent those of `skipping` on, to the program counter
-    `behind`."""
+    """Lanes of `mask` have arrived at a barrier; its guard excludes those of `skipping`, which go on at the program
+    counter `behind`."""
     if mask == 0:
         return
     arrive(launch, block, warp.warp_id, mask, barrier, count, aligned, code)

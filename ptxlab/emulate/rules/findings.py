@@ -177,7 +177,7 @@ _HAZARD = {
 
 
 _SENTENCES = {
-    UNINITIALISED: "a thread reads {memory} that nobody has written",
+    UNINITIALISED: "a thread reads {memory} that has not been written",
     OVERRUN: "a thread leaves the arrays of shared memory: it accesses bytes between two of them",
     SAME: "WAW hazard in {memory}: two lanes of one store write different values to the same place",
     LOCKSTEP: (
@@ -186,7 +186,7 @@ _SENTENCES = {
     ),
     DIVERGENT: "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere",
     DIVERGENT_BLOCK: (
-        "the warps of a block have come to two different barrier instructions: all threads of a block must "
+        "the warps of a block have arrived at two different barrier instructions: all threads of a block must "
         "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
         "bar.sync 1, 64"
     ),
@@ -195,12 +195,12 @@ _SENTENCES = {
     GONE_LANE: "the mask names lane {note.value}, which has exited",
     SOURCE: "lane {note.lane} reads the register of lane {note.value}, which does not take part",
     ENDLESS: (
-        "the wait does not end: phase {note.value} of the mbarrier has not ended, and nobody arrives who could end it"
+        "the wait does not end: phase {note.value} of the mbarrier has not ended, and no thread can still end it"
     ),
-    MADE_AGAIN: "an mbarrier that is in use is made again: mbarrier.inval has to come first, when nobody uses it",
+    MADE_AGAIN: "an mbarrier in use is initialized again: mbarrier.inval has to come first, when no thread uses it",
     INVALID_IN_USE: "an mbarrier is made invalid while another thread waits for it",
-    UNMADE: "a thread uses an mbarrier that does not exist: mbarrier.init has to come first, and be seen by all",
-    TOO_MANY: "more threads arrive in one phase than the mbarrier was made for",
+    UNMADE: "a thread uses an mbarrier that is not initialized: mbarrier.init has to come first, and be visible to all",
+    TOO_MANY: "more threads arrive in one phase than the mbarrier was initialized for",
     COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
 }
@@ -235,8 +235,8 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
     if kind == PENDING:
         touches = "overwrites" if code.properties.stores else "reads"
         return (
-            f"a thread {touches} what cp.async is still copying: first comes "
-            "cp.async.wait_group or wait_all, or a wait for the mbarrier that the copies arrive at"
+            f"a thread {touches} memory to which a cp.async is in flight: it must wait first, by "
+            "cp.async.wait_group or wait_all, or for the mbarrier that the copies arrive at"
         )
     if kind == PHASE and note.value < 0:
         return (

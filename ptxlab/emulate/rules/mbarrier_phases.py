@@ -32,9 +32,11 @@ from ptxlab.isa.actions import Action
 
 WARPS = 32
 PROBLEMS = {
-    mbarrier.Problem.NOT_INITIALISED: F.UNMADE, mbarrier.Problem.TOO_MANY: F.TOO_MANY,
-    mbarrier.Problem.COMPLETES: F.COMPLETES, mbarrier.Problem.BAD_COUNT: F.BAD_COUNT,
-}  # fmt: skip
+    mbarrier.Problem.NOT_INITIALISED: F.UNMADE,
+    mbarrier.Problem.TOO_MANY: F.TOO_MANY,
+    mbarrier.Problem.COMPLETES: F.COMPLETES,
+    mbarrier.Problem.BAD_COUNT: F.BAD_COUNT,
+}
 
 Party = tuple[int, int]
 """A code index and the thread (within the block) that executed it."""

@@ -19,7 +19,7 @@ from ptxlab.emulate.runtime.state import (
     Context,
     Cta,
     Warp,
-)  # fmt: skip
+)
 from ptxlab.isa.actions import Action
 from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, PHASE_SHIFT, TAG, TAG_SHIFT, TX, TX_SHIFT, Problem
 

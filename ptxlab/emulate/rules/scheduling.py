@@ -6,9 +6,9 @@
         when no warp can run: the CTA has ended, or it is in a deadlock
 
 All state lies in the context, so that `run_grid` can be called again where it stopped: after the slow function has been
-compiled, which is done when a warp diverges for the first time, and after memory for one more CTA has been allocated.
-A worker has one resident CTA as long as that ends by itself. When it does not, more CTAs become resident and take
-turns, so that a block which waits for a later one can end.
+compiled, which is done when a warp diverges for the first time, after memory for one more CTA has been allocated, and
+with better code, between two CTAs. A worker has one resident CTA as long as that ends by itself. When it does not, more
+CTAs become resident and take turns, so that a block which waits for a later one can end.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.rules import barriers, blocks, memcheck
+from ptxlab.emulate.rules import barriers, blocks, memcheck, races
 from ptxlab.emulate.rules.barriers import BARRIERS
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
@@ -41,6 +41,7 @@ from ptxlab.emulate.runtime.state import (
     DIVERGED,
     DONE,
     FAULT,
+    NEEDS_CODE,
     NEEDS_SLOT,
     NEEDS_SLOW,
     STOPPED,
@@ -50,7 +51,7 @@ from ptxlab.emulate.runtime.state import (
     Warp,
 )
 
-GO_ON, ANOTHER = 5, 6
+GO_ON, ANOTHER = 6, 7
 """Results of a step of the scheduler: the next step's turn; another CTA's turn."""
 PATIENCE = 16
 """Quanta after which a worker whose CTA has not ended makes another one resident."""
@@ -87,6 +88,9 @@ def run_grid(context: Context) -> u32:
         if context.cta.active == 0:
             if context.stop[0] != 0:
                 return STOPPED
+            if context.outdated != 0:
+                context.outdated = 0
+                return NEEDS_CODE
             ticket = atomic("add", context.next, 0, 1)
             if ticket < context.total:
                 begin(context, context.cta, ticket)
@@ -214,7 +218,8 @@ def take_turns(context: Context, cta: Cta) -> u32:
         if result == DONE:
             if warp.live == 0:
                 count_ends(context, warp)
-            cta.position += 1
+            if warp.mode == 0 or not arrive(context, cta, warp):
+                cta.position += 1
         elif result == DIVERGED:
             warp.mode = 1
         elif result == CONVERGED:
@@ -318,6 +323,28 @@ def waits_whole(warp: Warp, barrier: u32) -> boolean:
 
 
 @rule
+def arrive(context: Context, cta: Cta, warp: Warp) -> boolean:
+    """Whether the lanes of a diverged warp, all that are live, have executed `bar.arrive`: it has arrived, and goes
+    on. As long as a lane is missing the others wait, and if one of them waits at `bar.sync`, the warp does."""
+    for barrier in lanes_of(bits(load_row(warp.bar) != 0)):
+        if waits_whole(warp, barrier) and warp.arrived[barrier] == warp.live:
+            cta.bar_arrived[barrier] += 1
+            go_on(warp, barrier)
+            if context.checked and context.check.cast(Launch)[0].racecheck:
+                races.arrived(cta.checks.cast(Block)[0], warp.warp_id, barrier)
+            return True
+    return False
+
+
+@rule(inline=True)
+def go_on(warp: Warp, barrier: u32) -> None:
+    """A warp waits at a barrier no longer."""
+    warp.bar[barrier] = 0
+    warp.arrived[barrier] = 0
+    warp.wait = 0
+
+
+@rule
 def try_to_open(context: Context, cta: Cta, barrier: u32, alive: u32) -> boolean:
     """Completes a barrier if as many whole warps have arrived as it waits for: all live ones, unless it has a count."""
     came: u32 = 0
@@ -334,8 +361,7 @@ def try_to_open(context: Context, cta: Cta, barrier: u32, alive: u32) -> boolean
     for k in range(context.warps):
         warp = warp_of(context, cta, k)
         if waits_whole(warp, barrier):
-            warp.bar[barrier] = 0
-            warp.wait = 0
+            go_on(warp, barrier)
             warp.yes = cta.bar_yes[barrier]
             warp.asked = cta.bar_asked[barrier]
     close(cta, barrier)

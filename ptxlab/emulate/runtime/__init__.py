@@ -1,1 +1,1 @@
-"""What surrounds a launch on either engine: device memory, what goes in and comes out, faults, progress, `printf`."""
+"""What a launch needs on either engine: device memory, arguments and report, counters, progress, `printf`."""

@@ -1,8 +1,8 @@
-"""What a launch was counted to be: by instruction, by PTX line, and under the names of Nsight Compute's metrics.
+"""The counters of a launch: by instruction, by PTX line, and under the names of Nsight Compute's metrics.
 
-PTX is counted, not the machine code (SASS) that a GPU would run: an assembler merges, splits and drops instructions, so
-numbers of instructions differ from `ncu`'s where it does. Accesses to memory mostly stay one to one. `METRICS` says of
-each number what it counts, and whether it is counted or comes out of a model.
+PTX is counted, not the machine code (SASS) that a GPU would run: the assembler merges, splits and drops instructions,
+so numbers of instructions differ from `ncu`'s. Accesses to memory mostly stay one to one. `METRICS` says what each
+number counts, and whether it is counted or modelled.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def moves_pairs(code: Code) -> bool:
 
 
 def is_branch(code: Code) -> bool:
-    """Whether lanes may part here. The `ret` of a kernel ends its threads, and is none."""
+    """Whether a warp may diverge here. The `ret` of a kernel ends its threads, and is none."""
     return code.properties.jumps and (code.action is not Action.RETURN or code.register >= 0)
 
 
@@ -79,7 +79,7 @@ class LineCounters:
 
     @property
     def sectors_per_request(self) -> float:
-        """4 is perfect for 4 bytes a lane, 32 the worst there is."""
+        """4 is the best for 4 bytes per lane, 32 the worst."""
         return self.sectors / self.requests if self.requests else 0.0
 
 
@@ -127,7 +127,7 @@ class Counters:
 
 def collect(program: Program, tally: np.ndarray) -> Counters:
     """The counters of a launch from its tally: an array of `TALLY`, one element for each of the program's codes. What
-    lowering added (the copies around a call) does not count."""
+    lowering added (the copies around a call) does not count, but for bytes that it moves for an instruction."""
     assert tally.dtype == TALLY
     by_line: dict[int, LineCounters] = {}
     opcodes: dict[str, tuple[int, int]] = {}
@@ -140,9 +140,14 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
 
     for code in program.codes:
         row = {name: int(tally[code.index][name]) for name in TALLY.names or ()}
-        if code.instruction is None or not row["warps"]:
+        instruction = code.instruction or code.part_of
+        if instruction is None or not row["warps"]:
             continue
-        opcode = code.instruction.opcode
+        if code.instruction is None:  # it moves bytes for an instruction that has been counted
+            row |= dict.fromkeys(("warps", "threads", "on_warps", "on_threads", "shared_requests"), 0)
+        elif code.action is Action.FILL:
+            row["shared_requests"] = row["on_warps"]
+        opcode = instruction.opcode
         warps, threads = opcodes.get(opcode, (0, 0))
         opcodes[opcode] = warps + row["warps"], threads + row["threads"]
         properties, one = code.properties, code.properties.work
@@ -183,7 +188,7 @@ def _sum(a: LineCounters, b: LineCounters) -> LineCounters:
 
 
 def _direction(properties: Properties) -> str:
-    """ld, st, atom or red, as the metrics name what an instruction does to memory; "" for copies and mbarriers."""
+    """ld, st, atom or red, as in the metrics' names; "" for copies and mbarriers."""
     if properties.loads != properties.stores:
         return "ld" if properties.loads else "st"
     return {Action.ATOMIC: "atom", Action.REDUCTION: "red"}.get(properties.action, "")

@@ -1,8 +1,8 @@
 """Device memory of the CPU machine: allocations at device addresses, which are never host addresses.
 
-An address is a number that only the machine understands: every access looks up the allocation that holds it and lands
-in that allocation's own numpy buffer, so no PTX program can reach the memory of the process that runs it. Between two
-allocations lies a gap that belongs to nobody, which turns a small overrun into an error.
+Every access looks up the allocation that contains the address and goes to that allocation's own numpy buffer, so no PTX
+program can reach the memory of the process that runs it. A gap between two allocations turns a small overrun into an
+error.
 `ptxlab.emulate.program.addresses` has the map.
 """
 
@@ -19,12 +19,12 @@ from ptxlab.emulate.program.addresses import HEAP_BASE, LOCAL_WINDOW, SHARED_WIN
 ALIGNMENT = 512
 GUARD = 4096
 POISON = 0xFF
-"""What shared and local memory hold before a kernel writes them: as floats NaN, so that a missing store shows."""
+"""The contents of shared and local memory before a kernel writes them: NaN as floats, so that a missing store shows."""
 
 
 @dataclass(eq=False)
 class Allocation:
-    """A stretch of device memory. `data` is its bytes; `written`, where kept, one byte each: 255 once stored to."""
+    """A range of device memory. `data` is its bytes; `written`, where kept, one byte each: 255 once stored to."""
 
     address: int
     size: int
@@ -88,13 +88,13 @@ class Memory:
         return allocation
 
     def remove(self, allocation: Allocation) -> None:
-        """Forgets an allocation altogether, as if it had never been."""
+        """Removes an allocation without a trace: a later access is not a use after free."""
         with self._lock:
             at = self._all.index(allocation)
             del self._starts[at], self._all[at]
 
     def free(self, allocation: Allocation) -> None:
-        """Gives the bytes back; the addresses are never reused, so a later access is reported as use after free."""
+        """Frees the bytes; the addresses are never reused, so a later access is reported as use after free."""
         if allocation.freed:
             raise ValueError(f"{_label(allocation)} was freed before")
         allocation.freed = True
@@ -117,7 +117,7 @@ class Memory:
             return self._all[at] if at >= 0 else None
 
     def describe(self, address: int, size: int = 1) -> str:
-        """Where an address lies, in words: inside, so many bytes past the end of, freed, null, or near nothing."""
+        """Where an address lies, in words: inside an array, some bytes past its end, freed, null, or near no array."""
         if address < ALIGNMENT:
             return "a null pointer" if address == 0 else f"{address:#x} past a null pointer"
         if 0 <= address - SHARED_WINDOW < WINDOW_SIZE:

@@ -1,8 +1,8 @@
-"""A line in the notebook under a launch that takes long: how far it is, and how to stop it.
+"""A line in the notebook under a long launch: its progress, and how to stop it.
 
     kernel k: running for 12 s, 37 of 64 blocks done, 1,204,331,520 warp-instructions; stop it with the notebook's ■
 
-It appears after two seconds, is written again twice a second, and goes when the launch ends, however it ends. Outside a
+It appears after two seconds, is updated twice a second, and disappears when the launch ends or fails. Outside a
 notebook, or where its output is redirected, there is none.
 """
 
@@ -20,8 +20,8 @@ PATIENCE, PERIOD = 2.0, 0.5
 
 
 class Progress:
-    """The line of one launch; a context manager, since it must go with the launch. state: the blocks that are done and
-    the warp-instructions that have run, asked for only when the line is written."""
+    """The line of one launch, a context manager. state: the blocks that are done and the warp-instructions that have
+    run, called only when the line is written."""
 
     def __init__(self, name: str, blocks: int, state: Callable[[], tuple[int, int]]) -> None:
         self._name, self._blocks, self._state = name, blocks, state

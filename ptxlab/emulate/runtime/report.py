@@ -33,7 +33,7 @@ class Launch:
 
     @property
     def threads(self) -> int:
-        """Threads a block."""
+        """Threads per block."""
         return self.block[0] * self.block[1] * self.block[2]
 
     @property
@@ -43,7 +43,7 @@ class Launch:
 
     @property
     def warps(self) -> int:
-        """Warps a block, the last one perhaps partly empty."""
+        """Warps per block; the last one may be partly empty."""
         return -(-self.threads // 32)
 
 

@@ -1,9 +1,9 @@
-"""What a seed shuffles: the order in which blocks begin. That of warps and the length of their turns an engine draws.
+"""The order in which blocks begin, shuffled by a seed; the engines draw the order of warps and their quanta.
 
-A GPU promises no order of blocks, so any is legal. But kernels that look back at what blocks before them have done (a
-scan in one pass) count on it that those have begun, and on a GPU they have. So where a program may wait for other
-threads, blocks change places only within as many as can be at work at once: when one waits for a block before it, that
-one has begun, or there is room for it to begin.
+A GPU promises no order of blocks, so any is legal. But kernels that wait for results of blocks before them (a scan in
+one pass) rely on those having begun, and on a GPU they have. So where a program may wait for other threads, blocks are
+shuffled only within as many as can be resident at once: when one waits for a block before it, that one has begun, or
+there is room for it to begin.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RESIDENT = 32
 SHUFFLED = 1 << 22
 """The most blocks of a launch with a seed: their order is drawn before the first begins."""
 MIXED = 4
-"""Blocks that are at work at once in a shuffled launch, whether they wait for each other or not."""
+"""Blocks that are resident at once in a shuffled launch, whether they wait for each other or not."""
 
 
 def block_order(program: Program, launch: Launch) -> Sequence[int]:

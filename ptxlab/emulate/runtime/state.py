@@ -1,4 +1,4 @@
-"""The records that a running launch works on: what compiled code, the rules and the Python around them all see.
+"""The records of a running launch, shared by compiled code, the rules and the Python around them.
 
 One worker thread runs one CTA at a time. Its `Context` holds pointers and counters, the `Cta` what the CTA's warps
 share, and each `Warp` the program counters, masks and thread indices. Behind a `Warp` lie its registers: 32 lanes each,
@@ -18,7 +18,7 @@ SPACES = {
 
 DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED = 0, 1, 2, 3, 4
 """What the functions that run a warp return."""
-STOPPED, NEEDS_SLOW, NEEDS_SLOT = 2, 3, 4
+STOPPED, NEEDS_SLOW, NEEDS_SLOT, NEEDS_CODE = 2, 3, 4, 5
 """What the scheduler returns besides DONE and FAULT."""
 
 # -- kinds of fault
@@ -30,7 +30,7 @@ GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of
 
 
 class Allocation(Record):
-    """An allocation of device memory, as compiled code knows it."""
+    """An allocation of device memory, for compiled code."""
 
     base: u64
     room: u64  # its bytes
@@ -42,7 +42,7 @@ class Allocation(Record):
 
 
 class MemoryMap(Record):
-    """What accesses of a launch may reach: the allocations, and the sizes of the other state spaces."""
+    """The memory that a launch may access: the allocations, and the sizes of the other state spaces."""
 
     allocations: Pointer[Allocation]  # by rising address
     count: u64
@@ -54,10 +54,10 @@ class MemoryMap(Record):
 
 
 class Site(Record):
-    """What an access in the code remembers of the allocation that it found last."""
+    """The allocation that an access in the code found last, cached."""
 
     base: u64
-    places: u64  # how many addresses an access may begin at; 0: the site knows no allocation, whatever the address
+    places: u64  # how many addresses an access may begin at; 0: no allocation is cached
     host: Pointer[u8]
     written: Pointer[u8] | None
     accesses: Pointer[u64] | None
@@ -80,7 +80,7 @@ class Executions(Record):
 
 
 class Fault(Record):
-    """Why a kernel stops: the kind, and where. `address` means something else for some kinds."""
+    """Why a kernel stops: the kind of fault, and where. `address` means something else for some kinds."""
 
     kind: u32
     code: u32
@@ -112,20 +112,20 @@ class Cta(Record, align=64):
     position: u64  # in the context's `order`: whose turn it is
     local: Pointer[u8]
     local_size: u64  # of all warps together
-    # of each barrier: threads that it waits for if told, warps that have arrived and gone on, votes for, votes
+    # of each barrier: threads that it waits for if given, warps that have arrived and gone on, votes for, votes
     bar_count: Array[u32] = array(16, align=64)
     bar_arrived: Array[u32] = array(16)
     bar_yes: Array[u32] = array(16)
     bar_asked: Array[u32] = array(16)
     # of the checks, null without
-    checks: Pointer[u8]  # what they know of the block
+    checks: Pointer[u8]  # their record of the block
     init_shared: Pointer[u8] | None
     race_shared: Pointer[u64] | None
     race_shared_stride: u64
 
 
 class Resident(Record):
-    """A CTA that is resident: it has begun, or has room to begin in."""
+    """A resident CTA: it has begun, or has memory to begin in."""
 
     cta: Ref[Cta]
 
@@ -142,7 +142,7 @@ class Step(Record):
 
 
 class Reel(Record):
-    """What is recorded: where the next step and its data go, where room ends, and who is recorded."""
+    """The buffers of a trace: where the next step and its data go, where they end, and which blocks are recorded."""
 
     next_step: u64
     last_step: u64
@@ -161,7 +161,7 @@ class Place(Record):
 
 
 class Context(Record, align=64):
-    """What a worker works with. `next`, `stop` and `budget` are shared by all workers."""
+    """The state of a worker. `next`, `stop` and `budget` are shared by all workers."""
 
     next: Pointer[u64]  # the next CTA
     stop: Pointer[i32]
@@ -173,10 +173,11 @@ class Context(Record, align=64):
     site_count: u64
     counts: Pointer[Executions]  # of each basic block, that it has begun
     rest: Pointer[Executions]  # of each instruction that synchronizes lanes, the rest of its block: more or less often
-    exits: Pointer[u32]  # the basic blocks that are ends of threads (`Program.exits`)
+    exits: Pointer[u32]  # the basic blocks that only end threads (`Program.exits`)
     quantum: i64  # what is left of it
     quantum_size: i64
     slow: u64  # the function for diverged warps, 0 as long as there is none
+    outdated: u32  # 1 if there is better code by now: to be taken up before the next CTA begins
     entry: u32  # the program counter at which warps begin
     warps: u64  # of a CTA
     state_size: u64  # bytes from one warp's state to the next's
@@ -188,7 +189,7 @@ class Context(Record, align=64):
     block_x: u32
     block_y: u32
     block_z: u32
-    cta: Ref[Cta]  # the one at work
+    cta: Ref[Cta]  # the one that runs now
     slots: Pointer[Resident]
     slot_count: u64
     slot: u64
@@ -198,10 +199,10 @@ class Context(Record, align=64):
     clock: u64  # warp-instructions before this quantum
     random: u64  # state of the random numbers that shuffle warps, 0 without
     tally: Pointer[u8]  # what counted code adds up
-    check: Pointer[u8]  # what the checks know of the launch
-    phases: u64  # the function that the checks tell of operations on mbarriers
+    check: Pointer[u8]  # the checks' record of the launch
+    phases: u64  # the function that reports operations on mbarriers to the checks
     trace: Ref[Reel]  # where recorded warps write their steps
-    checked: boolean  # whether checks are told of CTAs that begin and of barriers that open
+    checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks
     traced: boolean
     fault: Fault
     found: Found
@@ -219,7 +220,7 @@ class Warp(Record, align=64):
     """A warp's state, in front of its registers.
 
     Program counters are twice a code index: an even one is the start of a block, 2k + 1 stands behind the exchange of
-    k. While the warp is converged `fast_pc` counts, else `pc`.
+    k. While the warp is converged `fast_pc` is valid, else `pc`.
     """
 
     pc: Array[u32] = array(32, align=64)
@@ -228,18 +229,18 @@ class Warp(Record, align=64):
     mode: u32  # whether it has diverged
     fast_pc: u32
     turns: Turns
-    synced: u32  # lanes that have synchronized and have not yet taken what they are given
-    ended: u32  # bits: ends of threads that lanes have left by and for which the warp has not been counted
+    synced: u32  # lanes that have synchronized and have not yet received their results
+    ended: u32  # bits of `Program.exits` that lanes have left by and for which the warp has not been counted
     carry: u32
-    spins: u32  # lanes whose wait for an mbarrier failed and that do nothing but wait again (see `rules.spinning`)
-    yes: u32  # what the last `bar.red` found
+    spins: u32  # lanes whose wait for an mbarrier failed and that can only wait again (see `rules.spinning`)
+    yes: u32  # the result of the last `bar.red`
     asked: u32
     first_live: u32  # the lanes that a CTA begins with
     warp_id: u32
     traced: u32  # whether its steps are recorded
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.products`)
     local: Pointer[u8]
-    # for each barrier the lanes that wait there, and those that have arrived and gone on
+    # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come
     bar: Array[u32] = array(16, align=64)
     arrived: Array[u32] = array(16, align=64)
     tid_x: Array[u32] = array(32, align=64)
@@ -251,7 +252,7 @@ class Warp(Record, align=64):
     offered: Array[u64] = array(3, 32, align=64)
     given_members: Array[u32] = array(32, align=64)
     given: Array[u64] = array(3, 32, align=64)
-    # of each lane that spins: where in shared memory the mbarrier is, the word whose phase it asks for, the wait
+    # of each lane that spins: where in shared memory the mbarrier is, the word whose phase it tests, the wait
     spin_at: Array[u64] = array(32, align=64)
     spin_for: Array[u64] = array(32, align=64)
     spin_code: Array[u32] = array(32, align=64)

@@ -1,4 +1,4 @@
-"""What a kernel has printed and asserted: read from the buffers that its program left behind."""
+"""The output of `printf` and `assert`, read from the buffers that the program has filled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def messages(program: Program, memory: Memory) -> list[Message]:
-    """What the threads have printed, in the order in which they did."""
+    """What the threads have printed, in order."""
     system = program.system
     buffer = memory.find(system.printf) if system.printf else None
     if buffer is None:
@@ -48,7 +48,7 @@ def read_string(memory: Memory, address: int) -> str:
 
 
 def assertion(program: Program, memory: Memory, stopped: DeviceFault) -> DeviceFault:
-    """The fault of a failed assertion in its own words, or the same fault where it is none."""
+    """The fault with the message of the failed assertion; another fault is returned as it is."""
     for line, record in program.system.asserts:
         found = memory.find(record)
         if stopped.kind != "trap" or stopped.line != line or found is None or not found.data.any():

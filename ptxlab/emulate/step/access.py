@@ -1,8 +1,8 @@
 """Loads, stores and atomics of the stepping engine: 32 addresses at a time, every one of them checked.
 
 An address belongs to a region: one allocation of device memory, the block's shared memory, a thread's local memory, or
-the kernel's parameters. Most instructions stay in one region, which the warp remembers for each of them; lanes that do
-not agree are taken apart. Whatever is wrong, the lowest faulty lane is the one that is reported.
+the kernel's parameters. Most instructions stay in one region, which the warp caches for each of them; otherwise the
+lanes are grouped by region. Of several faulty lanes the lowest is reported.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW
 
 
 class Region:
-    """A stretch of memory that addresses can lie in: `size` bytes from `base`; views of its bytes by type.
+    """A range of memory that addresses can lie in: `size` bytes from `base`; views of its bytes by type.
 
-    `lane_offset` (int64, shape (32,)) is added to reach each lane's own part, in local memory.
+    `lane_offset` (int64, shape (32,)) is added in local memory to reach each lane's own.
     """
 
     __slots__ = ("_views", "base", "data", "lane_offset", "name", "size", "writable", "written")
@@ -59,7 +59,7 @@ class Region:
         self._views: dict[Any, np.ndarray] = {}
 
     def view(self, dtype: np.dtype[Any]) -> np.ndarray:
-        """The bytes as an array of a type; a rest that does not fill an element is left out."""
+        """The bytes as an array of a type, without a last element that would not be complete."""
         found = self._views.get(dtype)
         if found is None:
             whole = self.data.size // dtype.itemsize * dtype.itemsize
@@ -67,16 +67,16 @@ class Region:
         return found
 
     def holds(self, offset: np.ndarray, size: int) -> bool:
-        """Whether accesses of `size` aligned bytes at all these offsets lie in it. They are aligned if their bits
-        together are, and fit if the highest does (an address below the base wraps around to a huge offset); all bits
-        together are no less than that, and mostly tell without another look."""
-        together = int(np.bitwise_or.reduce(offset))
-        if together & (size - 1):
+        """Whether accesses of `size` aligned bytes at all these offsets lie in it."""
+        # The offsets are aligned if their bitwise or is. They fit if the highest does; an address below the base wraps
+        # around to a huge offset. The bitwise or is at least the highest, so if it fits, all do.
+        union = int(np.bitwise_or.reduce(offset))
+        if union & (size - 1):
             return False
-        return fits(together, size, self.size) or fits(int(np.maximum.reduce(offset)), size, self.size)
+        return fits(union, size, self.size) or fits(int(np.maximum.reduce(offset)), size, self.size)
 
     def mark(self, index: np.ndarray, dtype: np.dtype[Any]) -> None:
-        """Remembers that elements of this type were stored to."""
+        """Records that elements of this type were stored to."""
         if self.written is not None:
             if dtype.itemsize == 1:
                 self.written[index] = 255
@@ -111,7 +111,7 @@ class Touch:
 
 
 class Spaces:
-    """The memory that the warps of a block see. `shared` is the block's own; local memory is made for each warp."""
+    """The memory that the warps of a block access. `shared` is the block's own; local memory is made for each warp."""
 
     def __init__(self, machine: Any, block: int) -> None:
         self.machine, self.block = machine, block
@@ -126,7 +126,7 @@ class Spaces:
 
 
 class Access(Lanes):
-    """The half of a Machine that touches memory; `site` is the instruction that runs now."""
+    """The half of a Machine that accesses memory; `site` is the instruction that runs now."""
 
     def __init__(self, spaces: Spaces, warp: int) -> None:
         super().__init__()
@@ -206,7 +206,7 @@ class Access(Lanes):
     # -- finding the place
 
     def _located(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray | None]]:
-        """(region, element index of each lane, lanes) until every active lane had its turn; lanes None means all 32."""
+        """(region, element index of each lane, lanes) until every active lane is served; lanes None means all 32."""
         if address.dtype.itemsize < 8:
             address = address.astype(np.uint64)
         if self.touches is not None:
@@ -226,7 +226,7 @@ class Access(Lanes):
         yield from self._taken_apart(site, address, what)
 
     def _taken_apart(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray]]:
-        """The same for lanes in several regions; raises for the lowest that is wrong before any has had its turn."""
+        """The same for lanes in several regions; raises for the lowest faulty lane before any is served."""
         space, size, write = SPACES[site.space], site.size, what != "load"
         aligned = address & np.uint64(size - 1) == 0
         parts: list[tuple[Region, np.ndarray, np.ndarray]] = []
@@ -258,8 +258,8 @@ class Access(Lanes):
         self, code: Code, what: str, space: str, address: int, lane: int, size: int, align: int = 0,
         *, fragment: bool = False,
     ) -> tuple[Region, int]:  # fmt: skip
-        """Where one lane's access is: the region and the offset in it. align: if it is not `size`. together: it is an
-        access of the whole warp, to memory that all lanes see."""
+        """Where one lane's access is: the region and the offset in it. align: if it is not `size`. fragment: it is a
+        warp's access to a matrix, in memory that all lanes see."""
         verdict, where, index, offset = judge(
             self.machine.map, SPACES[space], address, size, align or size, what != "load"
         )  # fmt: skip
@@ -277,7 +277,7 @@ class Access(Lanes):
         return self._held(space, where, index) if verdict == FINE else None
 
     def _held(self, space: str, where: int, index: int) -> Region:
-        """The region that addresses of a space lie in if they lead to the space `where`, and there to an allocation."""
+        """The region of addresses in `space` that lead to the space `where`, and there to the allocation `index`."""
         generic = space == "generic"
         if where == SHARED:
             return self.spaces.shared_window if generic else self.spaces.shared
@@ -291,7 +291,7 @@ class Access(Lanes):
 
 
 def _whole(view: np.ndarray, index: np.ndarray, lanes: list[int], old: list[Value], parts: list[Any]) -> None:
-    """Exchanges 128 bits; with two operands, where they are equal to the first."""
+    """Exchanges 128 bits; with two operands, only where memory is equal to the first."""
     for lane in lanes:
         at = index[lane]
         old[0][lane], old[1][lane] = view[at], view[at + 1]
@@ -300,7 +300,7 @@ def _whole(view: np.ndarray, index: np.ndarray, lanes: list[int], old: list[Valu
 
 
 def operation(i: Form) -> Callable[..., Any]:
-    """What an atomic operation leaves where `x` was: a function of numpy scalars of the operation's type."""
+    """The new value of an atomic operation on `x`: a function of numpy scalars of the operation's type."""
     if i.type in ("f16", "bf16", "f16x2", "bf16x2") and i.operation in ("add", "min", "max"):
         same = form(f"{i.operation}.{'rn.' if i.operation == 'add' else ''}{i.type}")
         assert same.op.sem is not None

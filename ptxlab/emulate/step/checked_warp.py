@@ -1,4 +1,4 @@
-"""A warp of the stepping engine whose loads, stores and atomics are looked at: written before, ordered, complete?"""
+"""A warp of the stepping engine whose loads, stores and atomics are checked by initcheck, racecheck and synccheck."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
 
 
 class CheckedWarp(Warp):
-    """A warp whose accesses are looked at."""
+    """A warp whose accesses are checked."""
 
     def load(self, i: Form, address: Value) -> Any:
         value = super().load(i, address)
@@ -42,11 +42,12 @@ class CheckedWarp(Warp):
         return value
 
     def store(self, i: Form, address: Value, value: Any) -> None:
-        self._look(address, "store", value if isinstance(value, tuple) else (value,))  # what is there may be the same
+        # before the store: one that leaves memory as it is does not race
+        self._look(address, "store", value if isinstance(value, tuple) else (value,))
         super().store(i, address, value)
 
     def atom(self, i: Form, address: Value, *values: Any) -> Any:
-        self._look(address, "atomic", None)  # before it: afterwards it has written what it reads
+        self._look(address, "atomic", None)  # before it: initcheck asks whether what it reads was written
         return super().atom(i, address, *values)
 
     def _look(self, address: Value, what: str, values: tuple[Any, ...] | None) -> None:
@@ -56,7 +57,7 @@ class CheckedWarp(Warp):
         self.touches = touches
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
-        """An access of an instruction that goes to memory by itself."""
+        """Checks an access of an instruction that has no `load`, `store` or `atom` in its semantics."""
         copied = code.action is Action.COPY and touch.what == "store"
         found: dict[int, tuple[Region, np.ndarray, np.ndarray]] = {}
         for lane in np.flatnonzero(touch.mask).tolist():
@@ -66,7 +67,7 @@ class CheckedWarp(Warp):
                 continue
             first = at - int(region.base)
             if not 0 <= first <= region.size - touch.size:
-                continue  # the access itself says so
+                continue  # the access itself faults
             _, start, mask = found.setdefault(
                 id(region), (region, np.zeros(LANES, np.int64), np.zeros(LANES, np.bool_))
             )
@@ -81,8 +82,8 @@ class CheckedWarp(Warp):
         self, code: Code, what: str, region: Region, start: np.ndarray, mask: np.ndarray | None, size: int,
         values: tuple[Any, ...] | None,
     ) -> None:  # fmt: skip
-        """The lanes of a mask, None for all, access `size` bytes each of a region, from byte `start` on. values: what a
-        plain store is about to store there."""
+        """Checks an access by the lanes of a mask, None for all, to `size` bytes each of a region from byte `start` on.
+        values: what a plain store is about to store there."""
         checker: Checker = self.machine.checker
         block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
@@ -108,7 +109,7 @@ class CheckedWarp(Warp):
             races.acquire(checker.record, block, self.warp, code.index, acquires(code), wide(code))
 
     def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:
-        """Lanes access their local memory, which is followed as well."""
+        """initcheck: lanes access their local memory."""
         checker, block = self.machine.checker, self.spaces.check.record
         checker.offsets.array[:] = start
         if what != "store" and code.index not in checker.flow.carried:
@@ -120,7 +121,7 @@ class CheckedWarp(Warp):
     def _initialised(
         self, code: Code, written: Pointer[int], region: Region, low: int, lanes: int, size: int, what: str
     ) -> None:
-        """What is read must have been written; what is written is."""
+        """initcheck: bytes that are read must have been written before; those of a store are marked as written."""
         checker, block, start = self.machine.checker, self.spaces.check.record, int(region.base) + low
         launch, offsets = checker.record, checker.offsets
         at = written + low if low else written
@@ -128,7 +129,7 @@ class CheckedWarp(Warp):
         if reads and checker.init and not initcheck.lanes_written(lanes, at, offsets, 0, size):
             members = checker.members(code, size)
             initcheck.report(launch, block, self.warp, lanes, at, offsets, start, members)
-        if what == "atomic" and reads and launch.gaps:  # where it goes too far has been noted
+        if what == "atomic" and reads and launch.gaps:  # an access to a gap has been noted
             lanes &= ~initcheck.in_gap(lanes, at, offsets, 0, size)
         if what != "load":
             given = IN_ONE_ALLOCATION, 0, size, code.index << CODE, start
@@ -138,7 +139,7 @@ class CheckedWarp(Warp):
         self, code: Code, race: races.Shadow, region: Region, low: int, lanes: int, size: int,
         values: tuple[Any, ...] | None, *, write: bool,
     ) -> None:  # fmt: skip
-        """Are the accesses ordered with others?"""
+        """racecheck: are the accesses ordered with those of other threads?"""
         checker: Checker = self.machine.checker
         launch, block, offsets, base = checker.record, self.spaces.check.record, checker.offsets, int(region.base)
         pieces, members = checker.pieces(code, size), checker.members(code, size)

@@ -1,7 +1,7 @@
-"""The checks of the stepping engine: which instructions are checked, and what the rules are handed at each.
+"""The checks of the stepping engine: which instructions are checked, and with which arguments the rules are called.
 
-`Checker` belongs to a launch, `BlockChecks` to one of its blocks; `checked_warp` has the warp whose loads,
-stores and atomics are checked. The rules are in `emulate/rules`; what they note becomes findings there (`findings.py`).
+`Checker` belongs to a launch, `BlockChecks` to one of its blocks; `checked_warp` has the warp whose loads, stores and
+atomics are checked. The rules are in `emulate/rules`; their notes become findings there (`findings.py`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Checker:
         self.init, self.race, self.sync = (f"{c}check" in launch.checks for c in ("init", "race", "sync"))
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
-        self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is looked at
+        self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is checked
         self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
         self.releases = [code.properties.releases for code in program.codes]
         self.strong = [code.properties.strong and not code.properties.mbarrier for code in program.codes]
@@ -57,13 +57,13 @@ class Checker:
 
     @staticmethod
     def wanted(launch: Launch) -> bool:
-        """Whether a launch asks for more than memcheck."""
+        """Whether a launch has checks besides memcheck."""
         return bool(set(launch.checks) - {"memcheck"})
 
     # -- notes ---------------------------------------------------------------------------------------------------------
 
     def begin(self, mask: int = 0) -> None:
-        """Another warp-instruction."""
+        """The next warp-instruction begins."""
         serial(self.record, mask)
 
     def found(self) -> list[Note]:
@@ -71,7 +71,7 @@ class Checker:
         return [*noted(self.record, self.program), *self.notes.values()]
 
     def storing(self, region: Region, values: tuple[Any, ...], start: int) -> None:
-        """A plain store is looked at next: `values` to `start` and the offsets."""
+        """A plain store is checked next: `values` to `start` and the offsets."""
         store = self.record.store
         if self._stored is not region:
             store.memory, store.memory_start = Pointer(region.data), int(region.base)
@@ -82,14 +82,14 @@ class Checker:
             self._values[k * LANES * width : (k + 1) * LANES * width].view(value.dtype)[:] = value
 
     def members(self, code: Code, size: int) -> Pointer[int]:
-        """The table of one access, as the rules want it."""
+        """The table `members` of one access (see `rules.race_accesses`)."""
         found = self._members.get((code.index, size))
         if found is None:
             found = self._members[code.index, size] = Pointer(np.array([1, 0, size, _flags(code)], np.uint64))
         return found
 
     def pieces(self, code: Code, size: int) -> Pointer[int]:
-        """The words of one access, as the rules of races want them."""
+        """The table `pieces` of one access (see `rules.race_accesses`)."""
         found = self._pieces.get((code.index, size))
         if found is None:
             words = -(-size // self.granule)
@@ -100,7 +100,7 @@ class Checker:
     # -- what is remembered of memory ----------------------------------------------------------------------------------
 
     def shadow(self, region: Region) -> tuple[races.Shadow | None, Pointer[int] | None]:
-        """The accesses remembered of a region and, of global memory whose bytes may be unwritten, which are written."""
+        """racecheck's records of a region and, for global memory with unwritten bytes, initcheck's."""
         found = self._shadows.get(id(region.data))
         if found is None or found[0] is not region.data:
             raced = self.race and region.name not in ("local memory", "parameters")
@@ -110,13 +110,13 @@ class Checker:
         return found[1], found[2]
 
     def forget(self, region: Region) -> None:
-        """A block's shared memory is gone."""
+        """Drops the records of a region, a block's shared memory."""
         self._shadows.pop(id(region.data), None)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
     def wrap(self, steps: list[Step]) -> list[Step]:
-        """The steps, those that order threads or lanes looked at first."""
+        """The steps, each preceded by the checks of its instruction."""
         return [self._wrapped(code, step) for code, step in zip(self.program.codes, steps, strict=True)]
 
     def _wrapped(self, code: Code, step: Step) -> Step:
@@ -162,7 +162,7 @@ class Checker:
         return run
 
     def _follow(self, flow: Flow, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        """What an instruction does to the registers that are followed."""
+        """initcheck: what an instruction does to the registers that are followed."""
         table = Pointer[int](np.array(flow.table(), np.uint32))
 
         def look(w: Warp, mask: np.ndarray) -> None:
@@ -172,7 +172,7 @@ class Checker:
         return look
 
     def _touching(self, code: Code, step: Step) -> Step:
-        """A matrix instruction or asynchronous copy: its accesses are those that a recorder is told of."""
+        """A matrix instruction or asynchronous copy: the accesses checked are those that it reports to a recorder."""
 
         def run(w: Warp) -> int | None:
             kept, w.touches = w.touches, []
@@ -194,7 +194,7 @@ class Checker:
 
         def look(w: Warp, mask: np.ndarray) -> None:
             block, lanes = w.spaces.check.record, mask_bits(mask)
-            if action in (Action.COMMIT, Action.COPIES_ARRIVE):  # who waits for the mbarrier waits for these copies
+            if action in (Action.COMMIT, Action.COPIES_ARRIVE):  # a wait for the mbarrier waits for these copies, too
                 in_flight.commit(block, w.warp, lanes)
             elif action is Action.WAIT_ALL:
                 in_flight.wait_all(block, w.warp, lanes)
@@ -229,7 +229,7 @@ class Checker:
         return look
 
     def opened(self, run: Any, barrier: int, warps: list[Warp], *, overfull: bool) -> None:
-        """A barrier lets these warps go."""
+        """A barrier releases these warps."""
         checks = run.check
         began, live = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
         for w in run.warps:
@@ -247,7 +247,7 @@ class Checker:
             races.arrived(block.check.record, warp.warp, barrier)
 
     def _orders(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        """Lanes of a warp come to an instruction that synchronizes them: whom does it order?"""
+        """racecheck: an instruction that synchronizes lanes of a warp orders them."""
         given = members_of(code)
         if given is None or code.form.op.kind == "warp":
             return lambda w, mask: races.sync_warp(w.spaces.check.record, w.warp)
@@ -260,7 +260,7 @@ class Checker:
         return look
 
     def _at_sync(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
-        """Of a diverged warp the member masks are checked when all lanes have arrived: until then others may exit."""
+        """synccheck: the member masks; of a diverged warp when all lanes have arrived, since others may exit before."""
         members = self.translator.members(code)
         if code.form.warp:
             members = self.translator.read(code.sources[0], "b32", code)
@@ -300,7 +300,7 @@ class Checker:
 
 
 class BlockChecks:
-    """What the checks know of one block."""
+    """The checks' record of one block."""
 
     def __init__(self, checker: Checker, run: Any, shared_size: int) -> None:
         self.run, self.block = run, run.index
@@ -311,14 +311,14 @@ class BlockChecks:
     # -- mbarriers
 
     def touched(self, w: CheckedWarp, code: Code, touch: Touch) -> None:
-        """A warp goes to mbarriers, if they are there."""
+        """A warp operates on mbarriers, if the addresses are valid."""
         w.machine.checker.begin()
         w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
 
     def operated(
         self, w: Warp, code: Code, addresses: np.ndarray, state: np.ndarray | None, words: list[tuple[int, int]]
     ) -> None:
-        """A warp has worked on mbarriers; `words`: what each lane's held before and after."""
+        """A warp has operated on mbarriers; `words`: the contents of each lane's before and after."""
         lanes = np.flatnonzero(w.mask).tolist()[: len(words)]
         asked = addresses if state is None else state
         before, after = [word for word, _ in words], [word for _, word in words]
@@ -328,7 +328,7 @@ class BlockChecks:
 
 
 def _flags(code: Code) -> int:
-    """What the record of an access says of its instruction."""
+    """The fields of an access's record that describe its instruction."""
     return code.index << records.CODE | code.properties.strong << records.STRONG
 
 

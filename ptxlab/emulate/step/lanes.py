@@ -1,13 +1,13 @@
 """The stepping engine's arithmetic: every pure operation of `ptxlab.isa.machine.Machine` on 32 lanes of numpy.
 
 A value is an array of shape (32,): `bool` for i1, the unsigned integer of its width for i8 to i64, else a float array.
-No operation writes into its arguments and none of the results is written to later, so arrays may be shared freely.
+No operation writes into its arguments, and no result is written to later, so arrays may be shared freely.
 Run it under `np.errstate(all="ignore")`: overflow, division by zero and invalid casts are legal in PTX.
 
 numpy has no fused multiply-add. For f32 the product is exact in f64, and the sum is rounded to odd before it is rounded
-to f32, so that rounding twice cannot hurt (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved
-algorithms using rounding to odd", 2008); for f64 the same paper's error-free transforms, with integers where those
-could overflow or underflow.
+to f32, so that double rounding does no harm (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums:
+proved algorithms using rounding to odd", 2008); for f64 the same paper's error-free transforms, with integers where
+those could overflow or underflow.
 """
 
 from __future__ import annotations
@@ -233,13 +233,13 @@ class Lanes:
 NAN = {
     type: np.full(LANES, bits, DTYPE[lane]).view(DTYPE[type])
     for type, lane, bits in (("f32", "i32", CANONICAL_NAN["f32"]), ("f64", "i64", CANONICAL_NAN["f64"]))
-}  # fmt: skip
-"""The one NaN that arithmetic gives: the manual promises 0x7FFFFFFF for f32, and leaves it open for f64."""
+}
+"""The one NaN that arithmetic returns: the manual promises 0x7FFFFFFF for f32, and leaves it open for f64."""
 _NAN = {value.dtype: value[0] for value in NAN.values()}
 
 
 def one_nan(d: Value) -> Value:
-    """The results of arithmetic, with the canonical NaN for whichever the host's CPU gave."""
+    """The results of arithmetic, with every NaN replaced by the canonical one."""
     nan = np.isnan(d)
     return np.where(nan, _NAN[d.dtype], d) if nan.any() else d
 
@@ -267,7 +267,7 @@ def _bit_length(a: Value) -> Value:
 
 
 def _sum_error(a: Value, b: Value, total: Value) -> Value:
-    """What a + b has beyond `total`, its rounded sum: exact (Knuth's TwoSum); NaN where a term is infinite or NaN."""
+    """a + b - `total`, the rounded sum: exact (Knuth's TwoSum); NaN where a term is infinite or NaN."""
     b_part = total - a
     return (a - (total - b_part)) + (b - b_part)
 

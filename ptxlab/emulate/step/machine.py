@@ -1,4 +1,4 @@
-"""The stepping engine: runs a kernel one warp-instruction at a time, everything observable. The living definition.
+"""The stepping engine: runs a kernel one warp-instruction at a time, everything observable.
 
 Reading order: `lanes` (arithmetic on 32 lanes), `access` (memory), `warp` (registers, divergence and reconvergence),
 `translate` (an instruction as a Python function), `flow` (branches, calls, barriers), `schedule` (a block's warps).
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from ptxlab.emulate.runtime.report import Launch
 
 SLICE = 2048
-"""Instructions a warp may run before the next one has its turn."""
+"""Instructions that a warp may run before the next warp's turn."""
 SHORT_SLICE = 256
 """The same in a program that may wait for other threads."""
 PATIENT_ROUNDS = 16
-"""Rounds that the blocks at work have to themselves before one more is admitted."""
+"""Rounds that the resident blocks run before one more becomes resident."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Step:
 
 
 class Recorder(Protocol):
-    """Watches a launch (`Launch.trace`): asked once a warp whether it is of interest, then given every step of it."""
+    """Observes a launch (`Launch.trace`): `wants` chooses warps, `record` gets every step of those."""
 
     def wants(self, block: int, warp: int) -> bool: ...
     def record(self, step: Step) -> None: ...
@@ -117,7 +117,7 @@ class Machine:
     # -- running -------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Runs all blocks: in order, and a few at a time when they wait for each other or a seed mixes them."""
+        """Runs all blocks: in order, and several at a time when they wait for each other or a seed shuffles them."""
         with Progress(self.program.name, self.launch.blocks, lambda: (self.done, sum(self.issued))) as progress:
             self._run_all(progress)
 
@@ -171,7 +171,7 @@ class Machine:
                 self._spend(w)
 
     def _run_recorded(self, w: Warp, length: int) -> None:
-        """The same, one instruction at a time, with each step handed to the recorder."""
+        """The same, one instruction at a time, each step recorded."""
         recorder: Recorder = self.launch.trace
         if not recorder.wants(w.block_index, w.warp):
             self._run(w, length)
@@ -202,7 +202,7 @@ class Machine:
             raise self.stop("budget", message, "look for an endless loop, or give a larger budget=")
 
     def stop(self, kind: str, message: str, hint: str = "") -> DeviceFault:
-        """A fault where the machine stands."""
+        """A fault at the instruction that runs now."""
         w = self.now
         assert w is not None
         return fault(
@@ -211,7 +211,7 @@ class Machine:
         )  # fmt: skip
 
     def found(self, *, stopped: bool = False) -> list[Finding]:
-        """What the checks noticed; stopped: before the launch's end."""
+        """The findings of the checks; stopped: before the launch's end."""
         if self.checker is None:
             return []
         for block, _ in self.working if stopped else ():

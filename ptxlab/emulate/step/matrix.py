@@ -1,16 +1,17 @@
-"""Matrix instructions of the stepping engine: products of fragments, and the ways between fragments and memory.
+"""Matrix instructions of the stepping engine: products of fragments, and their loads and stores.
 
 How numbers are computed (the compiling engine does the same, to the last bit):
 
 - f16, bf16, tf32 and 8-bit floats are widened exactly; of a tf32 operand the low 13 bits of the fraction are ignored.
-- An f32 sum begins with c and takes in one product after the other, k ascending, each by a fused multiply-add: rounded
-  once, to nearest even. So does an f64 sum. Subnormal numbers are kept.
+- An f32 or f64 sum begins with c and adds the products one by one, k ascending, each by a fused multiply-add: rounded
+  once, to nearest even. Subnormal numbers are kept.
 - An f16 sum is computed in f32 in that way and rounded to f16 once, at the end.
 - Integer sums are exact; then they wrap, or with `.satfinite` end at the limits of s32. Products of bits are their
   exclusive or, or their and.
 - A NaN result is the canonical one: 0x7FFFFFFF in f32, 0x7FFF in f16, 0x7FF8000000000000 in f64.
 
-Hardware differs in the last bits: tensor cores add several products at once and cut the sum, and no manual says how.
+Hardware differs in the last bits: tensor cores add several products at once and truncate the sum, as no manual
+describes.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def _incomplete(t: Translator, code: Code, w: Warp, there: np.ndarray, guarded: 
 
 
 def _reader(t: Translator, held: Elements, f: Fragment) -> Callable[[Warp], np.ndarray]:
-    """Gives the elements of a fragment as bits: unsigned integers of shape (registers, packed, 32)."""
+    """Reads the elements of a fragment as bits: unsigned integers of shape (registers, packed, 32)."""
     whole = DTYPE[f"i{f.width}"]
     each = [_bits(source, f.width) for source in held]
     shifts = (np.arange(f.packed, dtype=whole) * whole.type(f.bits))[:, None]
@@ -143,7 +144,7 @@ def _bits(source: Source | None, width: int) -> Callable[[Warp], Any]:
 
 
 def _writer(t: Translator, held: Elements, f: Fragment) -> Callable[[Warp, np.ndarray], None]:
-    """Takes the elements as `_reader` gives them."""
+    """Writes elements as `_reader` reads them."""
     whole = DTYPE[f"i{f.width}"]
     lanes = [DTYPE[t.program.registers[e.index].lane] if isinstance(e, Reg) else whole for e in held]
     shifts = (np.arange(f.packed, dtype=whole) * whole.type(f.bits))[:, None]
@@ -218,8 +219,8 @@ def _multiply(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 
 def multiply(p: fragments.Product, a: np.ndarray, b: np.ndarray, c: np.ndarray, satfinite: bool = False,
              columns: np.ndarray | None = None) -> np.ndarray:  # fmt: skip
-    """d = a*b + c on elements as bits, each of shape (registers, packed, 32). columns: of a packed A, the column in
-    which each of its elements stands, shape (rows, packed columns)."""
+    """d = a*b + c on elements as bits, each of shape (registers, packed, 32). columns: of a packed A, the column of
+    each of its elements, shape (rows, packed columns)."""
     whole_a, whole_b = (decode(f.type, bits).ravel()[f.first] for f, bits in ((p.a, a), (p.b, b)))
     row, column = p.d.row.ravel(), p.d.column.ravel()
     total = decode(p.c.type, c).ravel()[p.c.first[row, column]]

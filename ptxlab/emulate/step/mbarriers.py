@@ -1,4 +1,4 @@
-"""mbarriers in the stepping engine: each lane's is found, then changed by `ptxlab.emulate.rules.mbarriers.operated`."""
+"""mbarriers in the stepping engine: looked up lane by lane, changed by `ptxlab.emulate.rules.mbarriers.operated`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def refused(program: Program, launch: Launch, code: Code, *, which: int, block: int, thread: int) -> DeviceFault:
-    """The fault of an operation that cannot be done."""
+    """The fault of an invalid operation."""
     message = f"{code.form.opcode}: {mbarrier.Problem(which).words}"
     return fault(program, launch, "trap", message, line=code.line, block=block, thread=thread)
 

@@ -1,7 +1,7 @@
 """The warps of one block and the barriers between them, for the stepping engine.
 
-Since sm_70 a barrier counts warps as they come complete: a warp has arrived when all its lanes that have not exited
-wait at that barrier, and then counts as 32 threads. Without a count a barrier waits for every warp that still runs.
+Since sm_70 a barrier counts whole warps: a warp has arrived when all its live lanes wait at that barrier, and then
+counts as 32 threads. Without a count a barrier waits for every warp that has not exited.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 POLL_SLICE = 16
-"""Instructions that a warp may run which has polled memory in its last turn."""
+"""Instructions that a warp may run in a turn after one in which it polled memory."""
 
 
 class BlockRun:
@@ -49,7 +49,7 @@ class BlockRun:
         self.pending: dict[int, int] = {}
 
     def advance(self, run: Callable[[Warp, int], None], length: int, order: random.Random | None) -> bool:
-        """Gives every warp that can run up to `length` instructions; whether the block has ended."""
+        """Runs every warp that can run for up to `length` instructions; returns whether the block has ended."""
         moved = False
         running = list(self.running)
         if order is not None:
@@ -73,7 +73,7 @@ class BlockRun:
         return not self.running
 
     def can_run(self) -> Iterator[tuple[int, int]]:
-        """The warps that have not ended, each with a mask of the lanes that wait for nothing but their turn."""
+        """The warps that have not exited, each with a mask of the lanes that wait only for their turn."""
         for w in self.running:
             mask = w.live
             for group in w.others:
@@ -84,7 +84,7 @@ class BlockRun:
     # -- barriers ------------------------------------------------------------------------------------------------------
 
     def _arrive(self, warp: Warp) -> None:
-        """If the warp has come to a stop: whether it has arrived at a barrier, or can never go on."""
+        """A warp has stopped: notes whether it has arrived at a barrier, or can never go on."""
         if not warp.stopped:
             return
         waits = [group.wait for group in warp.others if group.wait is not None]
@@ -105,7 +105,7 @@ class BlockRun:
             self._release(warp, None)
 
     def _open(self) -> None:
-        """Opens each barrier that everybody has come to."""
+        """Completes each barrier at which all warps have arrived."""
         for barrier, warps in list(self.arrived.items()):
             wanted = self.expected[barrier] or LANES * len(self.running)
             if self.pending[barrier] < wanted:
@@ -129,7 +129,7 @@ class BlockRun:
     # -- when nothing moves --------------------------------------------------------------------------------------------
 
     def deadlock(self) -> DeviceFault:
-        """Names every warp that has not ended and what its lanes wait for."""
+        """The fault that names every warp that has not exited and what its lanes wait for."""
         lines = []
         spinning = [] if self.check is None else list(self.check.phases.stuck())
         spinning = spinning or list(in_words(self.machine.program, self._spinning(), self.spins.word))

@@ -1,7 +1,7 @@
-"""Each instruction of a program as one Python function, made once: operands found, conversions chosen, guard attached.
+"""Each instruction of a program as one Python function, made once: operands resolved, conversions chosen, guard added.
 
-A function takes the warp, does what the instruction does to the lanes in `warp.mask`, and gives the next program
-counter where that is not simply the next instruction: None to go on, `GONE` when the running lanes ended or wait.
+A function takes the warp, executes the instruction for the lanes in `warp.mask`, and returns the next program counter
+of a jump, None to continue with the next instruction, `GONE` when the running lanes have exited or wait.
 
 Constants and addresses of variables get registers of their own behind the program's, so that most operands are a plain
 `regs[n]`.
@@ -34,8 +34,8 @@ Write = Callable[[Warp, Any], None]
 
 @dataclass(slots=True)
 class Translated:
-    """What the engine runs: a function and the following program counter for each instruction, and the constants that
-    stand behind the program's registers."""
+    """What the engine runs: a function and the following program counter for each instruction, and the constants behind
+    the program's registers."""
 
     steps: list[Step]
     following: list[int]
@@ -56,7 +56,7 @@ class Translator:
             self.following[block.last - 1] = program.blocks[block.next].first if block.next >= 0 else -1
 
     def translate(self) -> Translated:
-        """All of it."""
+        """The whole program."""
         steps = [self.step(code) for code in self.program.codes]
         return Translated(steps, self.following, self.constants)
 
@@ -124,7 +124,7 @@ class Translator:
         return self._known[key]
 
     def _direct(self, source: Source | None, type_: str) -> int | None:
-        """The register that is just what the instruction wants, if there is one."""
+        """The register that an operand is read from without a conversion, if there is one."""
         if type_ == "int" or type_ == "vec":
             return None
         if isinstance(source, Reg):
@@ -138,7 +138,7 @@ class Translator:
         return None
 
     def read(self, source: Source | None, type_: str, code: Code) -> Read:
-        """A function that gives a source operand as the lane type of a PTX type."""
+        """A function that reads a source operand as the lane type of a PTX type."""
         if source is None:
             return lambda w: None
         if isinstance(source, Mem):
@@ -204,7 +204,7 @@ class Translator:
         return index if type_ == "any" or self.program.registers[index].lane == types.lane(type_) else None
 
     def write(self, code: Code) -> Write:
-        """A function that stores what the semantics gave into the destination registers of the active lanes."""
+        """A function that writes the results of the semantics to the destination registers of the active lanes."""
         writers: list[Write | None] = []
         for dest, type_ in zip(code.dests, code.dest_types, strict=True):
             if isinstance(dest, Group):
@@ -249,7 +249,7 @@ class Translator:
 
 
 def conversion(source: str, target: str, *, signed: bool) -> Callable[[Value], Value]:
-    """From one lane type to another as registers do it: the same bits where the widths agree, else extended or cut."""
+    """From one lane type to another: the same bits where the widths agree, else extended or truncated."""
     a, b = DTYPE[source], DTYPE[target]
     if a.itemsize == b.itemsize and "b" not in (a.kind, b.kind):
         return lambda value: value.view(b)
@@ -351,7 +351,7 @@ def _each(writers: list[Write | None]) -> Write:
 
 
 def _taken(writers: list[Write | None], type_: str) -> Write:
-    """`mov.b64 {d, e}, a`: one value taken apart."""
+    """`mov.b64 {d, e}, a`: one value unpacked."""
     each, count = _each(writers), len(writers)
     return lambda w, value: each(w, value if isinstance(value, tuple) else unpack(w, type_, count, value))
 

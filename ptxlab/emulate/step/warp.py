@@ -15,7 +15,7 @@ import numpy as np
 
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules.faults import unravel
-from ptxlab.emulate.rules.turns import forget, next_lane, smallest_goes
+from ptxlab.emulate.rules.turns import NOWHERE, forget, next_lane, smallest_goes
 from ptxlab.emulate.runtime.state import Turns
 from ptxlab.emulate.step.access import Access, Spaces
 from ptxlab.emulate.step.lanes import mask_bits
@@ -38,7 +38,7 @@ CLOCKS = {
 """Special registers that count the warp-instructions issued so far: lane type, bits to shift away."""
 
 NONE, ALL = bytes(LANES), b"\x01" * LANES
-"""What `mask.tobytes()` gives for no lane and for every lane: the fastest way to ask."""
+"""`mask.tobytes()` for no lane and for every lane: the fastest test."""
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +95,7 @@ class Warp(Access):
         self.pc = self.machine.start
         self.others: list[LaneGroup] = []
         self.diverged = False
-        self.turns = Turns.new()
+        self.turns = Turns.plain()
         self.left: set[int] = set()
         self.polled = False
         self.arrived = RUNS
@@ -145,32 +145,50 @@ class Warp(Access):
         return GONE
 
     def resume(self) -> None:
-        """Runs on after a barrier has opened."""
+        """Continues after a barrier has completed."""
         self.stopped = False
         self.pc = self.choose(GONE)
 
     def choose(self, pc: int) -> int:
         """The program counter of the group that runs next, GONE when none can run. Called at the places where groups
         take turns; `pc`: where the running group is."""
-        others = self.others
+        others, turns = self.others, self.turns
+        ready = [group for group in others if group.wait is None]
+        smallest = min([group.pc for group in ready], default=NOWHERE)
         if pc != GONE:
-            others.append(LaneGroup(pc, self.mask))
-        ready = [g for g in others if g.wait is None]
-        if not ready:
+            if smallest_goes(turns):
+                if pc < smallest:  # nobody goes first, and nobody is where they are
+                    self._reconverged()
+                    return pc
+                if len(others) == 1:  # nearly always; what follows does the same for any number
+                    (other,) = others
+                    if pc == smallest:
+                        others.clear()
+                        self.run_lanes(self.mask | other.mask)
+                        self._reconverged()
+                    else:
+                        mask, other.pc, other.mask = other.mask, pc, self.mask
+                        self.run_lanes(mask)
+                    return smallest
+            running = LaneGroup(pc, self.mask)
+            others.append(running)
+            ready.append(running)
+            smallest = min(pc, smallest)
+        elif not ready:
             self._reconverged()
             return GONE
-        pc = min([group.pc for group in ready])
-        if not smallest_goes(self.turns):
-            lane = next_lane(self.turns, _bits(ready), _bits([group for group in ready if group.pc == pc]))
-            pc = next(group.pc for group in ready if group.mask[lane])
-        chosen = [group for group in ready if group.pc == pc]
-        mask = chosen[0].mask
-        for group in chosen:
+        if not smallest_goes(turns):
+            lane = next_lane(turns, _bits(ready), _bits([group for group in ready if group.pc == smallest]))
+            smallest = next(group.pc for group in ready if group.mask[lane])
+        first, *more = [group for group in ready if group.pc == smallest]
+        others.remove(first)
+        mask = first.mask
+        for group in more:
             mask = mask | group.mask
             others.remove(group)
         self.run_lanes(mask)
         self._reconverged()
-        return pc
+        return smallest
 
     def _reconverged(self) -> None:
         if not self.others:

@@ -24,12 +24,12 @@ Key = tuple[int, int]
 def excerpt(
     recording: Recording, limit: int, around: tuple[Key, int] | None = None
 ) -> tuple[Recording, dict[Key, int]]:
-    """A part in at most about `limit` bytes beside the header, and for each warp in it the recorded step, counted from
-    0, with which its part begins; the whole trace if it fits.
+    """An excerpt of at most about `limit` bytes beside the header, and for each warp in it the recorded step, counted
+    from 0, with which its steps begin; the whole trace if it fits.
 
-    around: a warp and a recorded step of it, which the part holds; a quarter of what fits lies before that step. By
-    default the first step of the first warp. What is left goes to the first steps of the other warps, in order. The
-    header holds the kernel's text and is kept whole. Of the chosen warp there is always something.
+    around: a warp and a recorded step of it that the excerpt contains; a quarter of its steps lie before that one. By
+    default the first step of the first warp. The remaining room goes to the first steps of the other warps, in order.
+    The header has the kernel's text and is kept whole. There is at least one page of the chosen warp.
     """
     if recording.size <= limit or not recording.warps:
         return recording, dict.fromkeys(recording.warps, 0)

@@ -4,10 +4,10 @@
     run.trace.save("kernel.trace")                            # a `Recording`, see `ptxlab.emulate.trace.recording`
 
 The file: a header (magic, version, length; JSON with the kernel, its text, registers and code), pages, an end. A page
-holds up to `PAGE` steps of one warp: the registers as they were before, and for each step its instruction, lanes,
-registers written and accesses to memory. Everything of a kind lies together, lanes as differences from their left
-neighbour, bytes sorted by significance, compressed: a few dozen bytes a step for most kernels, never more than the raw
-values (128 bytes for a 32-bit register that is written). Little-endian throughout.
+holds up to `PAGE` steps of one warp: the registers before them, and for each step its instruction, lanes, registers
+written and accesses to memory. Each kind of data is a column, lanes as differences from their left neighbour, bytes
+sorted by significance, compressed: a few dozen bytes per step for most kernels, never more than the raw values (128
+bytes for a 32-bit register that is written). Little-endian throughout.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Trace:
     """What to record: `launch(..., trace=Trace(...))`.
 
     blocks, warps: a linear index, several, or None for all. start, steps: the window, counted in each warp's own steps.
-    lines: only steps at these PTX lines; what has changed a register since the step before counts as the step's. path:
-    a file to write to while the launch runs, else the trace is kept in memory. limit: bytes after which recording
-    stops; the trace then says `capped`.
+    lines: only steps at these PTX lines; all changes of registers since the last recorded step count as the step's.
+    path: a file to write to while the launch runs, else the trace is kept in memory. limit: bytes after which recording
+    stops; the trace is then marked `capped`.
     """
 
     blocks: int | Iterable[int] | None = 0
@@ -77,7 +77,7 @@ class Trace:
             raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
 
     def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
-        """What the stepping engine hands its steps to."""
+        """The recorder for the stepping engine."""
         return TraceRecorder(self, program, launch)
 
 
@@ -109,7 +109,7 @@ class Pending:
 
 
 class TraceRecorder:
-    """Writes a trace. A step costs a comparison of all registers with what they were; the rest is done by the page."""
+    """Writes a trace. Each step costs a comparison of all registers with the last step's; the rest is done per page."""
 
     def __init__(self, trace: Trace, program: Program, launch: Launch) -> None:
         self.trace, self.program = trace, program
@@ -128,7 +128,7 @@ class TraceRecorder:
         return (blocks is None or block in blocks) and (warps is None or warp in warps)
 
     def record(self, step: Step) -> None:
-        """One step, as the engine has just made it."""
+        """Records one step."""
         key = step.block, step.warp
         warp = self.warps.get(key)
         if warp is None:
@@ -161,7 +161,7 @@ class TraceRecorder:
             self._flush(key, warp)
 
     def finish(self) -> Recording:
-        """Writes what is left and the end."""
+        """Writes the pending steps and the end."""
         from ptxlab.emulate.trace.recording import Recording
 
         for key, warp in self.warps.items():
@@ -175,7 +175,7 @@ class TraceRecorder:
         return recording
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Closes the file."""
         self.file.close()
 
     def page(self, key: tuple[int, int], first: int, count: int, body: bytes) -> None:
@@ -209,12 +209,12 @@ def describe(program: Program, launch: Launch) -> dict[str, Any]:
 
 
 _CLASSES = tuple(dict.fromkeys(DTYPE.values()))
-"""The kinds of lane values; those of one kind lie together, in the order of this list."""
+"""The kinds of lane values, in the order of their columns."""
 
 
 @dataclass
 class Columns:
-    """Steps of one warp, everything of a kind together. For each step: `codes`, `masks` (lane 0 the lowest bit),
+    """Steps of one warp as columns. For each step: `codes`, `masks` (lane 0 the lowest bit),
     `counts` of writes, `touched` of accesses. For each write: `registers`; its value is a row of `kinds` of its type,
     and `rows` says which writes those are. For each access: `head` (kind, space, size), `lanes`, `addresses`."""
 
@@ -252,7 +252,7 @@ class Columns:
 
 
 def columns_of(warp: Pending) -> Columns:
-    """The steps that were noted one by one."""
+    """The columns of the pending steps."""
     touches = warp.touches
     kinds = {dtype: [k for k, v in enumerate(warp.values) if v.dtype == dtype] for dtype in _CLASSES}
     return Columns(
@@ -300,7 +300,7 @@ def unpack_lanes(data: bytes, count: int, dtype: np.dtype[Any]) -> np.ndarray:
 
 @dataclass
 class Page:
-    """A page, read: for each step its instruction, lanes, and where its writes and touches lie in the lists behind."""
+    """A page read back: for each step its instruction, lanes, and the indices of its writes and touches."""
 
     codes: np.ndarray
     masks: np.ndarray
@@ -340,7 +340,7 @@ def _starts(counts: bytes) -> np.ndarray:
 
 
 def _by_class(data: bytes, types: Sequence[np.dtype[Any]]) -> list[np.ndarray]:
-    """Values that were packed kind by kind, back in their own order."""
+    """Values that were packed kind by kind, in their original order."""
     out: list[np.ndarray] = [np.zeros(0)] * len(types)
     at = 0
     for dtype in _CLASSES:

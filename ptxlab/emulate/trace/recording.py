@@ -51,8 +51,8 @@ class Access:
 
 @dataclass(frozen=True)
 class Moment:
-    """One recorded step: its number in its warp, the PTX line and opcode, the lanes that stood there (bool, shape
-    (32,)), the registers that changed with it as name -> (before, after), and its accesses to memory."""
+    """One recorded step: its number in its warp, the PTX line and opcode, the active lanes (bool, shape (32,)), the
+    registers that it changed as name -> (before, after), and its accesses to memory."""
 
     number: int
     line: int
@@ -79,7 +79,7 @@ class Registers(Mapping[str, np.ndarray]):
 
 
 class Recording:
-    """A trace, opened: what was run, and a `Walker` for each recorded warp."""
+    """An open trace: the kernel that ran, and a `Walker` for each recorded warp."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self.name = name
@@ -156,7 +156,7 @@ class Recording:
 
     @property
     def bytes_per_step(self) -> float:
-        """Of the whole file."""
+        """Bytes of the whole file per recorded step."""
         return self.size / self.steps if self.steps else 0.0
 
     def walk(self, block: int | None = None, warp: int | None = None) -> Walker:
@@ -179,7 +179,7 @@ class Recording:
 
 
 class Walker:
-    """A place in the steps of one warp: `at` of `len(self)` recorded steps have been made."""
+    """A position in the steps of one warp: behind `at` of `len(self)` recorded steps."""
 
     def __init__(self, recording: Recording, key: tuple[int, int]) -> None:
         self.recording, (self.block, self.warp) = recording, key
@@ -191,7 +191,7 @@ class Walker:
         return int(self._starts[-1])
 
     def seek(self, at: int) -> Moment | None:
-        """Goes to where `at` steps have been made; negative counts from the end. Gives the last of them, None at 0."""
+        """Goes behind step `at`; negative counts from the end. Returns that step, None at 0."""
         at = at + len(self) + 1 if at < 0 else at
         if not 0 <= at <= len(self):
             raise TraceError(f"there are {len(self)} recorded steps of block {self.block}, warp {self.warp}; not {at}")
@@ -203,17 +203,17 @@ class Walker:
         return self.seek(min(len(self), self.at + steps))
 
     def back(self, steps: int = 1) -> Moment | None:
-        """One step undone; stays at the start. Gives the step before it."""
+        """Goes back; stays at the start. Returns the step that is then last."""
         return self.seek(max(0, self.at - steps))
 
     @property
     def last(self) -> Moment | None:
-        """The step that was made last."""
+        """The step before this position."""
         return self.moment(self.at - 1) if self.at else None
 
     @property
     def registers(self) -> Registers:
-        """All registers as they are here."""
+        """All registers at this position."""
         return Registers(self)
 
     # -- reading -------------------------------------------------------------------------------------------------------
@@ -236,11 +236,14 @@ class Walker:
             writes[recording.names[r]] = self._before(page, r, k), page.values[k]
         accesses = tuple(
             Access(
-                KINDS[page.touch_head[k, 0]], SPACES[page.touch_head[k, 1]], int(page.touch_head[k, 2]),
-                page.addresses[k], lanes_of(int(page.touch_masks[k])),
+                KINDS[page.touch_head[k, 0]],
+                SPACES[page.touch_head[k, 1]],
+                int(page.touch_head[k, 2]),
+                page.addresses[k],
+                lanes_of(int(page.touch_masks[k])),
             )
             for k in range(int(page.first_touch[inside]), int(page.first_touch[inside + 1]))
-        )  # fmt: skip
+        )
         return Moment(number, line, opcode, lanes_of(int(page.masks[inside])), writes, accesses)
 
     def value(self, register: int, at: int) -> np.ndarray:
@@ -263,6 +266,6 @@ def lanes_of(bits: int) -> np.ndarray:
 
 
 def open_trace(path: str | Path) -> Recording:
-    """Reads a trace back. Raises `TraceError` for a file that is none, is of another format, or was cut off."""
+    """Opens a trace. Raises `TraceError` for a file that is not a trace, of another version, or truncated."""
     with open(path, "rb") as file:
         return Recording(file, Path(path).name)

@@ -1,7 +1,7 @@
 // The debugger: walks a trace that Python has sent once. Nothing in this file talks to Python after that.
 
 const BARRIER = /^(bar|barrier)(\.|$)/;
-const EVENTS = [["barrier", "barrier"], ["divergence", "lanes part"], ["maximum", "new maximum"], ["write", "register write"]];
+const EVENTS = [["barrier", "barrier"], ["divergence", "divergence"], ["maximum", "new maximum"], ["write", "register write"]];
 
 /** The scrubber: a slider over all steps, a row of ticks for each kind of event, and the same as a table. */
 function makeScrubber(onseek) {

@@ -1,4 +1,4 @@
-"""Values of the rules' language made another kind: widened, cast, put into all lanes, brought together."""
+"""Conversions of values in the rules' language: widened, cast, broadcast to all lanes, to a common kind."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Conversions(Folding):
     module: Any
 
     def constant(self, value: Any) -> Val:
-        """A number that has no type yet; True and False have one."""
+        """A number without a type yet; True and False have one."""
         return Val(BOOLEAN, ir.Constant(I1, int(value)), value) if isinstance(value, bool) else Val(int, const=value)
 
     def to(self, value: Val, kind: Any, node: ast.AST) -> Any:
@@ -72,7 +72,7 @@ class Conversions(Folding):
         return self.b.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
 
     def typed(self, value: Val, node: ast.AST) -> Val:
-        """The value with a type: a constant that none was asked of is a u64."""
+        """The value with a type: a constant without one is a u64."""
         return Val(U64, self.to(value, U64, node)) if value.constant else value
 
     def common(self, a: Val, c: Val, node: ast.AST) -> Any:

@@ -1,8 +1,8 @@
 """Expressions of the rules' language as LLVM IR: numbers, lanes, pointers, fields, comparisons.
 
 Every value has a kind: a number type, lanes of one, a pointer, a record, or a constant that takes on the type it is
-used with. What Python would do with whole numbers and what a machine does with 32 or 64 bits agree as long as no result
-leaves its type; where it may, the rule says so with a cast.
+used with. Python's integers and a machine's 32 or 64 bits agree as long as no result overflows its type; where one may,
+the rule has a cast.
 """
 
 from __future__ import annotations
@@ -92,9 +92,12 @@ class Expressions(Conversions):
         if op not in _ARITHMETIC:
             self.fail(node, f"rules have no {op.__name__}; whole numbers have + - * // % << >> & | ^")
         if op is ast.BitAnd:  # x & -8 is a mask of the type of x
-            a, c = (Val(o.kind, ir.Constant(llvm_type(o.kind), v.const & (1 << o.kind.bits) - 1))
-                    if v.constant and v.const < 0 and isinstance(o.kind, Scalar) else v
-                    for v, o in ((a, c), (c, a)))  # fmt: skip
+            a, c = (
+                Val(o.kind, ir.Constant(llvm_type(o.kind), v.const & (1 << o.kind.bits) - 1))
+                if v.constant and v.const < 0 and isinstance(o.kind, Scalar)
+                else v
+                for v, o in ((a, c), (c, a))
+            )
         x, y, kind = self.unified(a, c, node)
         element = kind.element if isinstance(kind, Vector) else kind
         if not isinstance(element, Scalar):
@@ -157,7 +160,7 @@ class Expressions(Conversions):
         return Val(result, (self.b.icmp_signed if signed else self.b.icmp_unsigned)(COMPARE[type(op)][0], x, y))
 
     def branch(self, node: ast.expr, yes: Any, no: Any) -> None:
-        """Goes to one block or another by a condition; `and` and `or` look at their right side only if they must."""
+        """Goes to one block or another by a condition; `and` and `or` compute their right side only if they must."""
         fixed = self.fixed(node)
         if fixed is not MISSING:
             self.b.branch(yes if fixed else no)
@@ -209,10 +212,10 @@ class Expressions(Conversions):
             return c.kind if isinstance(a.kind, Null) else a.kind
         return self.common(a, c, node)
 
-    # -- memory: a place is a Val of kind (what is there, how it lies there) with its address
+    # -- memory: a place is a Val of kind (the value's kind, its representation) with its address
 
     def field(self, owner: Val, name: str, node: ast.AST) -> tuple[str, Any, Any]:
-        """Where a field is: how it lies there, its kind, its address."""
+        """Where a field is: its representation, its kind, its address."""
         if not is_record(owner.kind):
             hint = "; write p[0] for the record" if isinstance(owner.kind, Pointing) else ""
             self.fail(node, f"{kind_name(owner.kind)} has no fields{hint}")
@@ -264,7 +267,7 @@ class Expressions(Conversions):
         return self.b.gep(owner.ir, [self.b.mul(at, ir.Constant(I64, size))], source_etype=I8)
 
     def read(self, place: tuple[str, Any, Any], node: ast.AST) -> Val:
-        """What is at a place."""
+        """The value at a place."""
         how, kind, at = place
         if how == "here":
             return Val(kind, at)
@@ -274,7 +277,7 @@ class Expressions(Conversions):
         return Val(kind, self.b.load(at, typ=llvm_type(kind), align=1))
 
     def write(self, place: tuple[str, Any, Any], value: Val, node: ast.AST) -> None:
-        """Puts a value at a place."""
+        """Stores a value at a place."""
         how, kind, at = place
         if how == "here":
             self.fail(node, f"{kind_name(kind)} is in place here and cannot be replaced as a whole")

@@ -1,4 +1,4 @@
-"""What an expression of a rule is before any code runs: a constant, a thing outside of the rule, a kind of record."""
+"""What is known of an expression at translation: a constant, a global of the rule's module, a kind of record."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ FOLD: dict[type, Callable[[Any, Any], Any]] = {
     ast.BitOr: operator.or_, ast.BitXor: operator.xor,
 }  # fmt: skip
 FOLD_ONE: dict[type, Callable[[Any], Any]] = {
-    ast.Not: operator.not_, ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
-}  # fmt: skip
+    ast.Not: operator.not_,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
 COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Eq: ("==", operator.eq), ast.NotEq: ("!=", operator.ne), ast.Lt: ("<", operator.lt),
     ast.LtE: ("<=", operator.le), ast.Gt: (">", operator.gt), ast.GtE: (">=", operator.ge),
@@ -27,7 +30,7 @@ MISSING: Any = object()
 
 
 class Folding:
-    """The part of the translator that looks at expressions without writing code."""
+    """The part of the translator that analyses expressions without emitting code."""
 
     names: dict[str, Any]  # the rule's globals
     known: dict[str, int]
@@ -35,7 +38,7 @@ class Folding:
     locals: dict[str, Val]  # kind, and the stack slot in `ir`
 
     def fail(self, node: ast.AST, message: str) -> NoReturn:
-        """Refuses what a rule says."""
+        """Raises the error for a node of a rule."""
         raise RuleError(f"{self.where(node)}: {message}")
 
     def fixed(self, node: ast.expr) -> Any:
@@ -87,7 +90,7 @@ class Folding:
         return MISSING if MISSING in found else conjunction
 
     def global_value(self, node: ast.expr) -> Any:
-        """The module, class or function outside of the rule that an expression names, or MISSING."""
+        """The module, class or function that an expression names, or MISSING."""
         if isinstance(node, ast.Name) and node.id not in self.locals:
             builtin = {"min": min, "max": max, "range": range, "bool": bool, "int": int, "len": len}.get(node.id)
             return self.names.get(node.id, MISSING if builtin is None else builtin)
@@ -98,7 +101,7 @@ class Folding:
         return MISSING
 
     def record_of(self, node: ast.expr) -> Any:
-        """The class of the record that an expression leads to, found without code; None if it is no such thing."""
+        """The class of the record that an expression evaluates to; None if it is not a record."""
         if isinstance(node, ast.Name) and node.id in self.locals:
             kind = self.locals[node.id].kind
             return kind if is_record(kind) else None

@@ -41,7 +41,7 @@ class Intrinsics(Expressions):
     # -- helpers
 
     def named(self, name: str, result: Any, parameters: list[Any]) -> Any:
-        """A function of LLVM's, declared once."""
+        """An LLVM intrinsic, declared once."""
         kind = ir.FunctionType(result, parameters)
         return self.module.globals.get(name) or ir.Function(self.module, kind, name)
 
@@ -150,7 +150,7 @@ class Intrinsics(Expressions):
         return Val(values.kind, self.b.shuffle_vector(values.ir, ir.Constant(values.ir.type, ir.Undefined), order))
 
     def _distinct(self, node: ast.Call) -> Val:
-        """A loop: a lane that is left counts, and all that have its value are left no more."""
+        """A loop: counts the first remaining lane, and removes all lanes with its value."""
         values, mask = self.vector(node.args[0]), self.mask(node.args[1])
         before = self.b.block
         again, inside, after = (self.b.append_basic_block(name) for name in ("lanes", "do", "after"))

@@ -24,7 +24,7 @@ VECTORS: dict[tuple[str, int], Any] = {
 
 
 class RuleError(TypeError):
-    """A rule says what the language does not have."""
+    """A rule uses what the language does not have."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,126 @@
+"""What each exercise's starter has right already, so that a mark counts from there: `python -m ptxlab.course.starts`.
+
+The numbers are measured: the starter and the solution are graded, and their right parts are counted. A test compares.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ptxlab.course.exercise import Part
+
+
+class Start(NamedTuple):
+    """Points of the starter, and of the solution."""
+
+    starter: int
+    solution: int
+
+
+def points(parts: Iterable[Part]) -> tuple[int, int]:
+    """(right parts in cases that do not depend on the seed, 1 if there were hidden cases and all were right else 0)."""
+    parts = list(parts)
+    hidden = [part.ok for part in parts if part.hidden]
+    return sum(part.ok for part in parts if not part.hidden), int(bool(hidden) and all(hidden))
+
+
+STARTS: dict[str, Start] = {
+    "01-predict": Start(0, 7),
+    "01-lse": Start(1, 3),
+    "01-rescale": Start(1, 5),
+    "01-thrift": Start(1, 4),
+    "01-window": Start(2, 6),
+    "02-sectors": Start(0, 4),
+    "02-smooth": Start(0, 7),
+    "02-copy": Start(0, 7),
+    "02-blocksum": Start(0, 10),
+    "02-one-barrier": Start(2, 7),
+    "03-loads": Start(0, 6),
+    "03-hears": Start(0, 6),
+    "03-share": Start(0, 13),
+    "03-logsumexp": Start(0, 10),
+    "03-piece": Start(4, 7),
+    "04-products": Start(0, 5),
+    "04-deep": Start(0, 7),
+    "04-keys": Start(0, 7),
+    "04-reuse": Start(0, 3),
+    "04-rows": Start(0, 7),
+    "05-holder": Start(1, 8),
+    "05-address": Start(0, 5),
+    "05-trans": Start(0, 5),
+    "05-rowmax": Start(2, 5),
+    "05-chain": Start(0, 9),
+    "06-wavefronts": Start(4, 9),
+    "06-pad": Start(2, 6),
+    "06-xor": Start(2, 6),
+    "06-half": Start(2, 7),
+    "06-walk": Start(2, 5),
+    "07-arrived": Start(2, 8),
+    "07-wait": Start(0, 3),
+    "07-tail": Start(1, 4),
+    "07-free": Start(0, 3),
+    "07-pipeline": Start(1, 4),
+    "08-reach": Start(0, 4),
+    "08-maximum": Start(0, 7),
+    "08-coalesce": Start(1, 3),
+    "08-empty": Start(1, 5),
+    "08-sinks": Start(6, 10),
+    "09-share": Start(2, 4),
+    "09-empty": Start(0, 5),
+    "09-lanes": Start(0, 5),
+    "09-meeting": Start(2, 5),
+    "09-many": Start(0, 4),
+    "10-offset": Start(0, 4),
+    "10-last": Start(1, 3),
+    "10-append": Start(0, 5),
+    "10-lookup": Start(1, 3),
+    "11-part": Start(1, 5),
+    "11-tail": Start(2, 7),
+    "11-merge": Start(2, 5),
+    "11-factors": Start(2, 4),
+    "12-head": Start(2, 4),
+    "12-useful": Start(1, 4),
+    "12-modulo": Start(2, 4),
+    "12-once": Start(1, 3),
+    "13-dropped": Start(1, 4),
+    "13-leave": Start(1, 3),
+    "13-banks": Start(2, 4),
+    "13-convict": Start(3, 7),
+    "14-clamp": Start(0, 3),
+    "14-down": Start(0, 2),
+    "14-once": Start(1, 3),
+    "14-rope": Start(0, 3),
+}
+"""Exercise -> its points before anything is done, and those when all is right."""
+
+
+def measured(name: str) -> Start:
+    """The numbers of an exercise, by grading its starter and its solution."""
+    from ptxlab.course.cells import run
+    from ptxlab.course.feedback import find, judge
+
+    exercise = find(name)
+    starter, solution = (
+        sum(points(judge(exercise, run(exercise, code), graded=True).parts))
+        for code in (exercise.starter, exercise.solution)
+    )
+    return Start(starter, solution)
+
+
+def main(names: Sequence[str] = ()) -> None:
+    """Measures exercises, by default all, and writes the table into this file."""
+    from ptxlab.course.feedback import catalogue
+
+    here = Path(__file__)
+    head, _, rest = here.read_text(encoding="utf-8").partition("STARTS: dict[str, Start] = {\n")
+    tail = rest.partition("}\n")[2]
+    found = {name: STARTS[name] if names and name not in names else measured(name) for name in catalogue()}
+    rows = "".join(f'    "{name}": Start({start.starter}, {start.solution}),\n' for name, start in found.items())
+    here.write_text(f"{head}STARTS: dict[str, Start] = {{\n{rows}}}\n{tail}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,156 @@
+"""QUICK code with QUICK rules and GOOD code with GOOD rules do the same; a launch goes over from one to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ptxlab.emulate import Memory, lower
+from ptxlab.emulate.runtime.report import Launch, Report
+from ptxlab.text import parse
+
+jit = pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
+
+from ptxlab.emulate.jit import build, rulecode  # noqa: E402
+from ptxlab.emulate.jit import compile as native  # noqa: E402
+from ptxlab.emulate.jit.instruments import instruments_of  # noqa: E402
+
+ALL = ("memcheck", "initcheck", "racecheck", "synccheck")
+TEXT = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry sums(.param .u64 out)
+{
+    .shared .align 4 .b8 tile[256];
+    .reg .pred %p<3>;
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<9>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    shl.b32 %r3, %r1, 2;
+    mov.u32 %r4, tile;
+    add.u32 %r4, %r4, %r3;
+    st.shared.u32 [%r4], %r1;
+    setp.lt.u32 %p1, %r1, 5;        // the first warp parts
+    @%p1 bra FEW;
+    add.u32 %r2, %r2, 1000;
+FEW:
+    bar.sync 0;
+    xor.b32 %r5, %r3, 252;          // what the thread at the other end has written
+    mov.u32 %r6, tile;
+    add.u32 %r5, %r5, %r6;
+    ld.shared.u32 %r7, [%r5];
+    st.shared.u32 [%r4], %r7;       // too early: it may not have been read yet
+    add.u32 %r7, %r7, %r2;
+    mov.u32 %r8, %ctaid.x;
+    shl.b32 %r8, %r8, 6;
+    add.u32 %r8, %r8, %r1;
+    mul.wide.u32 %rd2, %r8, 4;
+    add.u64 %rd3, %rd1, %rd2;
+    red.global.add.u32 [%rd3], %r7;
+    ret;
+}
+"""
+"""A kernel that diverges, meets, counts and races."""
+BLOCKS = 6
+
+
+@pytest.fixture
+def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As in a new process with an empty cache."""
+    monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
+    native.folder.cache_clear()
+    for held in (build, "_recent"), (rulecode, "_built"):
+        monkeypatch.setattr(*held, type(getattr(*held))())
+    yield
+    native.folder.cache_clear()
+
+
+class Launched:
+    """The kernel, ready to be launched: again and again, in whatever code there is."""
+
+    def __init__(self, **options: Any) -> None:
+        self.program, self.memory = lower(parse(TEXT)), Memory()
+        self.out = self.memory.allocate(4 * 64 * BLOCKS, "out", np.zeros(64 * BLOCKS, np.uint32))
+        params = np.uint64(self.out.address).tobytes()
+        self.launch = Launch((BLOCKS, 1, 1), (64, 1, 1), params, workers=1, **options)
+        self.built, _ = build.prepare(self.program, None, instruments_of(self.launch))
+
+    def result(self, report: Report) -> tuple[object, ...]:
+        """All that a launch gives but times."""
+        data = self.out.data.view(np.uint32).tolist()
+        return data, report.lines, report.counters, [str(finding) for finding in report.findings]
+
+    def again(self) -> tuple[object, ...]:
+        """One more launch, from zeros."""
+        self.out.data[:] = 0
+        return self.result(jit.run(self.program, self.launch, self.memory))
+
+
+RACES = ("memcheck", "racecheck")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"checks": ALL}, {"counters": True}, {"checks": ALL, "seed": 3}, {"checks": RACES}],
+    ids=lambda options: "+".join(options) or "plain",
+)
+def test_quick_and_good_code_do_the_same(nothing_built: None, options: dict[str, Any]) -> None:
+    launched = Launched(**options)
+    quick = launched.again()
+    assert {quality for _, quality in rulecode._built} == {rulecode.QUICK}
+    launched.built.improve()
+    assert {quality for _, quality in rulecode._built} == {rulecode.QUICK, rulecode.GOOD}
+    assert launched.again() == quick
+    if "racecheck" in options.get("checks", ()):
+        assert "race" in str(quick[-1])
+
+
+@pytest.mark.parametrize("checks", [("memcheck",), ALL])
+def test_a_launch_goes_over_to_better_code_between_two_blocks(nothing_built: None, checks: tuple[str, ...]) -> None:
+    launched = Launched(checks=checks)
+    expected = launched.again()
+    launched.out.data[:] = 0
+    run = jit.Run(launched.program, launched.built, launched.launch, launched.memory)
+    launched.built.improve()
+    quick, begun = run.fast, run.progress()
+    run.tick(NoLine())
+    assert run.fast is launched.built.fast is not quick
+    assert [worker.context.outdated for worker in run.workers] == [1]
+    assert begun == (0, 0)
+    run.wait()
+    assert [worker.context.outdated for worker in run.workers] == [0]
+    report = run.report(0.0)
+    report.findings += run.found()
+    assert launched.result(report) == expected
+
+
+class NoLine:
+    """A progress line that nobody reads."""
+
+    def tick(self) -> None:
+        """Nothing is due."""
+
+
+def test_later_programs_find_good_rules(nothing_built: None) -> None:
+    Launched().built.improve()
+    other = TEXT.replace("add.u32 %r2, %r2, 1000;", "add.u32 %r2, %r2, 2000;")
+    built, cached = build.prepare(lower(parse(other)))
+    assert not cached
+    assert built._halves["fast"].quality == rulecode.QUICK
+    _, lowest = built._rules("fast", built._halves["fast"].rules, rulecode.QUICK)
+    assert lowest == rulecode.GOOD
+
+
+def test_rules_are_found_on_disk_by_the_next_process(nothing_built: None) -> None:
+    first = Launched(checks=ALL).again()
+    rulecode._built.clear()
+    build._recent.clear()
+    launched = Launched(checks=ALL)
+    assert launched.built.cached
+    assert launched.again() == first

@@ -1,0 +1,111 @@
+"""Grades wrong variants of an exercise's solution, and says which of them lose marks, and for how many seeds."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import course_answers as answers
+from equivalent_mutants import EQUIVALENT
+from mutants import Mutant, mutants
+
+from ptxlab.course import exercise_checks
+from ptxlab.course.exercise import Exercise, Feedback
+from ptxlab.course.feedback import judge
+
+SEEDS = range(10)
+EACH = 18
+"""Variants of each exercise that are made by program; those by hand come besides."""
+SECONDS = 10.0
+"""Of the processor's time for a variant: it may be an endless loop."""
+NO_ANSWER = ("the kernel can be built", "there is an answer", "the answer is a kernel", "the answer is a function")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a variant.
+
+    how: "caught" (by a case that is always in), "hidden" (only by one that the seed has drawn, for each of ten seeds),
+    "equivalent" (listed with a reason), "missed", or "no answer" (it cannot be built, which no grader has to find).
+    """
+
+    exercise: str
+    change: str
+    how: str
+    scores: tuple[float, ...] = ()
+    says: str = ""
+
+
+class Endless(BaseException):
+    """A variant took too long."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Stops what is in it after so many seconds of the processor's time."""
+
+    def ring(signum: int, frame: Any) -> None:
+        raise Endless
+
+    before = signal.signal(signal.SIGVTALRM, ring)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@contextlib.contextmanager
+def unexplained() -> Iterator[None]:
+    """Marks only: who stored a wrong element is not searched for, which takes most of a grading's time."""
+    before = exercise_checks.writer
+    exercise_checks.writer = lambda *args, **options: ""  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        exercise_checks.writer = before
+
+
+def tried(exercise: Exercise, change: str, code: str, *, listed: bool = True, always: bool = False) -> Outcome:
+    """What becomes of a variant. `always`: all seeds are tried even if a case catches it that no seed changes."""
+    try:
+        with limited(SECONDS), contextlib.redirect_stdout(io.StringIO()), unexplained():
+            answer = answers.run(exercise, code)
+            found = [judge(exercise, answer, seed=0, graded=True)]
+    except Endless:
+        return Outcome(exercise.name, change, "caught", (0.0,), "endless")
+    except Exception as error:  # the cell does not run
+        return Outcome(exercise.name, change, "no answer", says=f"{type(error).__name__}: {error}")
+    wrong = [part for part in found[0].parts if not part.ok]
+    if wrong and (wrong[0].name in NO_ANSWER or (wrong[0].says[:1] and " stopped: " in wrong[0].says[0])):
+        return Outcome(exercise.name, change, "no answer", says=_first(found[0]))
+    fixed = any(not part.hidden for part in wrong)
+    if always or not fixed:
+        for seed in SEEDS[1:]:
+            with limited(SECONDS), unexplained():
+                found.append(judge(exercise, answer, seed=seed, graded=True))
+    scores = tuple(one.score for one in found)
+    how = "caught" if fixed else "hidden" if all(score < 1 for score in scores) else "missed"
+    if how != "caught" and listed and change in EQUIVALENT.get(exercise.name, {}):
+        how = "equivalent"
+    return Outcome(exercise.name, change, how, scores, _first(found[0]))
+
+
+def _first(found: Feedback) -> str:
+    return " ".join(found.says[0].split())[:160] if found.says else ""
+
+
+def chosen(exercise: Exercise) -> Iterator[tuple[Mutant, Outcome]]:
+    """The first `EACH` variants that are answers at all, with what becomes of each."""
+    count = 0
+    for mutant in mutants(exercise.solution):
+        if count == EACH:
+            return
+        outcome = tried(exercise, mutant.change, mutant.code)
+        count += outcome.how != "no answer"
+        yield mutant, outcome
