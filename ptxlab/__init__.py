@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     )
     from ptxlab.lab.diff import diff
     from ptxlab.launch.buffers import DeviceBuffer, const, empty, out, to_device
+    from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.static import inspect, occupancy
     from ptxlab.text import parse
 
@@ -66,6 +67,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "DeviceBuffer": "launch.buffers",
+    "TensorMap": "launch.tensor_maps",
     "const": "launch.buffers",
     "empty": "launch.buffers",
     "out": "launch.buffers",
@@ -124,6 +126,7 @@ __all__ = [
     "PtxSyntaxError",
     "PtxlabError",
     "TargetError",
+    "TensorMap",
     "Trace",
     "TraceError",
     "UnavailableError",

@@ -6,6 +6,7 @@ import base64
 import collections
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,39 @@ import pytest
 from ptxlab.cli import doctor
 from ptxlab.gpu import assembler, device
 
+TESTS = Path(__file__).parent
+
+# A run starts some hundred Pythons, each of which would compile the whole package where bytecode is not kept.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 with contextlib.suppress(ModuleNotFoundError):  # a GPU machine may lack it, and the GPU tests do without
     from hypothesis import settings
 
     # Two cores shared with a browser or a compiler make wall-clock deadlines meaningless; CI repeats the same examples.
     settings.register_profile("ptxlab", deadline=None, derandomize=bool(os.environ.get("CI")), print_blob=True)
     settings.load_profile("ptxlab")
+
+
+LONGEST = (
+    "project/test_notebooks.py", "course/test_course_grade.py", "course/test_course_hostile.py",
+    "course/test_course_release.py", "lab/test_browser_", "kernels/", "benchmarks/test_benchmarks_prefill.py",
+    "gpu/test_stand_in.py", "course/", "emulate/",
+)  # fmt: skip
+"""The files that take longest, as their names begin. They run first: one that came last would keep a single worker busy
+while the others have nothing left to do."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Files start in the order of `LONGEST`, not by their number of tests."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def turn(item: pytest.Item) -> int:
+    """The place of a test's file in `LONGEST`."""
+    file = item.path.as_posix().removeprefix(f"{TESTS.as_posix()}/")
+    return next((at for at, name in enumerate(LONGEST) if file.startswith(name)), len(LONGEST))
 
 
 def pytest_report_header() -> list[str]:
@@ -46,18 +74,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves most cases of a sweep to the slow run, and most of all to a longer one than the quick; skips what needs a
     GPU, NVIDIA's assembler or a browser where there is none."""
-    if config.getoption("--quick"):
-        one = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
-        quick = [item for item in one.values() if item.get_closest_marker("long") is None]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(quick)])
-        items[:] = reversed(quick)
     cases: collections.Counter[str] = collections.Counter()
     for item in items:
-        if (sweep := item.get_closest_marker("sweep")) is not None:
+        sweep = item.get_closest_marker("sweep")
+        if sweep is not None and item.get_closest_marker("slow") is None:  # what is slow by itself is not counted
             test = item.nodeid.partition("[")[0]
-            if cases[test] % sweep.args[0]:
+            group, at = divmod(cases[test], sweep.args[0])
+            if at != group % sweep.args[0]:  # the first of the first n, the second of the next: all engines have a turn
                 item.add_marker(pytest.mark.slow)
+                item.add_marker(pytest.mark.rest)
             cases[test] += 1
+    if config.getoption("--quick"):
+        left_out = ("slow", "long")
+        short = [item for item in items if not any(item.get_closest_marker(mark) for mark in left_out)]
+        one = {item.nodeid.partition("[")[0]: item for item in reversed(short)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(one.values())])
+        items[:] = reversed(one.values())
+    items.sort(key=turn)
     needs = {
         "gpu": (device.available, f"needs an NVIDIA GPU: {device.unavailable()}"),
         "assembler": (

@@ -374,6 +374,316 @@ class Instructions(Flow):
             added to c.
         """
 
+    def cp(self, *operands: Any, async_: bool = ..., bulk: bool = ..., dst: Literal["shared::cluster", "shared::cta", "global"] | bool = ..., src: Literal["global", "shared::cta"] | bool = ..., completion: bool = ..., L2_cache_hint: bool = ..., multicast_cluster: bool = ..., bulk_group: bool = ..., commit_group: bool = ..., wait_group: bool = ..., read: bool = ..., prefetch: Literal["prefetch", "L2::64B", "L2::128B", "L2::256B"] | bool = ..., L2: bool = ..., global_: bool = ..., tensor: bool = ..., dim: Literal["1d", "2d", "3d", "4d", "5d"] = ..., tile: bool = ..., im2col: bool = ..., reduce: bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"] | bool = ..., im2col_no_offs: bool = ..., type: Literal["u32", "s32", "u64", "s64", "b32", "b64", "f32", "f64", "f16", "bf16"] | bool | type[Any] = ..., noftz: bool = ..., ca: bool = ..., space: Literal["shared", "shared::cta"] = ..., cg: bool = ..., wait_all: bool = ..., mbarrier: bool = ..., arrive: bool = ..., noinc: bool = ..., into: Any = ..., both: bool = ...) -> None:
+        """cp.async.bulk.dst.src.completion{.L2::cache_hint}  [a], [b], size:u32, [m]{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of many bytes. An mbarrier counts its bytes, and
+            whoever waits for that phase may use them. Threads write through another path to memory than the copy
+            reads by: `fence.proxy.async` stands between.
+
+        cp.async.bulk.dst.src.completion  [a], [b], size:u32, [m]
+            Hopper's bulk copy: one thread starts the transfer of many bytes. An mbarrier counts its bytes, and
+            whoever waits for that phase may use them. Threads write through another path to memory than the copy
+            reads by: `fence.proxy.async` stands between.
+
+        cp.async.bulk.dst.src.completion.multicast::cluster{.L2::cache_hint}  [a], [b], size:u32, [m], mask:u16{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of many bytes. An mbarrier counts its bytes, and
+            whoever waits for that phase may use them. Each block whose bit is set in the mask gets the same bytes
+            at the same place, and its own mbarrier counts them. Threads write through another path to memory than
+            the copy reads by: `fence.proxy.async` stands between.
+
+        cp.async.bulk.dst.src.bulk_group{.L2::cache_hint}  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of many bytes. It belongs to the bulk group that its
+            thread commits next. Threads write through another path to memory than the copy reads by:
+            `fence.proxy.async` stands between.
+
+        cp.async.bulk.commit_group
+            Closes a bulk group: all bulk copies to global memory that this thread has started since the last one.
+
+        cp.async.bulk.wait_group{.read}  n:int
+            Waits until at most the n youngest bulk groups of this thread are still on their way; with `.read` until
+            they have read their sources, which may then be overwritten.
+
+        cp.async.bulk.prefetch.L2.global{.L2::cache_hint}  [a], size:u32{, policy:b64}
+            Asks for bytes to be brought into L2; changes no result.
+
+        cp.async.bulk.tensor.dim.dst.src{.tile}.completion{.L2::cache_hint}  [a], [b], [m]{, policy:b64}
+            Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
+            box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
+            The coordinates are those of the tile's first element, the innermost dimension first. An mbarrier counts
+            its bytes, and whoever waits for that phase may use them.
+
+        cp.async.bulk.tensor.dim.dst.src{.tile}.completion.multicast::cluster{.L2::cache_hint}  [a], [b], [m], mask:u16{, policy:b64}
+            Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
+            box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
+            The coordinates are those of the tile's first element, the innermost dimension first. An mbarrier counts
+            its bytes, and whoever waits for that phase may use them. Each block whose bit is set in the mask gets
+            the same bytes at the same place, and its own mbarrier counts them.
+
+        cp.async.bulk.tensor.dim.dst.src.im2col.completion{.L2::cache_hint}  [a], [b], [m], i:any{, policy:b64}
+            Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
+            box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
+            The coordinates are those of the tile's first element, the innermost dimension first. An mbarrier counts
+            its bytes, and whoever waits for that phase may use them.
+
+        cp.async.bulk.tensor.dim.dst.src.im2col.completion.multicast::cluster{.L2::cache_hint}  [a], [b], [m], i:any, mask:u16{, policy:b64}
+            Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
+            box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
+            The coordinates are those of the tile's first element, the innermost dimension first. An mbarrier counts
+            its bytes, and whoever waits for that phase may use them. Each block whose bit is set in the mask gets
+            the same bytes at the same place, and its own mbarrier counts them.
+
+        cp.async.bulk.tensor.dim.dst.src{.tile}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
+            Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
+            box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
+            The coordinates are those of the tile's first element, the innermost dimension first. It belongs to the
+            bulk group that its thread commits next.
+
+        cp.reduce.async.bulk.tensor.dim.dst.src.operation{.tile}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
+            Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
+            box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
+            The coordinates are those of the tile's first element, the innermost dimension first. Each element in
+            global memory is reduced with that of the tile. It belongs to the bulk group that its thread commits
+            next.
+
+        cp.async.bulk.tensor.dim.dst.src.im2col_no_offs.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
+            Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
+            box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
+            The coordinates are those of the tile's first element, the innermost dimension first. It belongs to the
+            bulk group that its thread commits next.
+
+        cp.reduce.async.bulk.tensor.dim.dst.src.operation.im2col_no_offs.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
+            Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
+            box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
+            The coordinates are those of the tile's first element, the innermost dimension first. Each element in
+            global memory is reduced with that of the tile. It belongs to the bulk group that its thread commits
+            next.
+
+        cp.async.bulk.prefetch.tensor.dim.L2.global{.tile}{.L2::cache_hint}  [a]{, policy:b64}
+            Asks for a tile of a tensor to be brought into L2; changes no result.
+
+        cp.async.bulk.prefetch.tensor.dim.L2.global.im2col{.L2::cache_hint}  [a], i:any{, policy:b64}
+            Asks for a tile of a tensor to be brought into L2; changes no result.
+
+        cp.reduce.async.bulk.dst.src.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of many bytes. Reduces bytes in memory with those of
+            a shared tile, element by element. It belongs to the bulk group that its thread commits next. Threads
+            write through another path to memory than the copy reads by: `fence.proxy.async` stands between.
+
+        cp.reduce.async.bulk.dst.src.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of many bytes. Reduces bytes in memory with those of
+            a shared tile, element by element. It belongs to the bulk group that its thread commits next. Threads
+            write through another path to memory than the copy reads by: `fence.proxy.async` stands between.
+
+        cp.reduce.async.bulk.dst.src.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of many bytes. Reduces bytes in memory with those of
+            a shared tile, element by element. It belongs to the bulk group that its thread commits next. Threads
+            write through another path to memory than the copy reads by: `fence.proxy.async` stands between.
+
+        cp.reduce.async.bulk.dst.src.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of many bytes. Reduces bytes in memory with those of
+            a shared tile, element by element. It belongs to the bulk group that its thread commits next. Threads
+            write through another path to memory than the copy reads by: `fence.proxy.async` stands between.
+
+        cp.reduce.async.bulk.dst.src.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of many bytes. Reduces bytes in memory with those of
+            a shared tile, element by element. It belongs to the bulk group that its thread commits next. Threads
+            write through another path to memory than the copy reads by: `fence.proxy.async` stands between.
+
+        cp.reduce.async.bulk.dst.src.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of many bytes. Reduces bytes in memory with those of
+            a shared tile, element by element. It belongs to the bulk group that its thread commits next. Threads
+            write through another path to memory than the copy reads by: `fence.proxy.async` stands between.
+
+        cp.reduce.async.bulk.dst.src.bulk_group{.L2::cache_hint}.operation.noftz.type  [a], [b], size:u32{, policy:b64}
+            Hopper's bulk copy: one thread starts the transfer of many bytes. Reduces bytes in memory with those of
+            a shared tile, element by element. It belongs to the bulk group that its thread commits next. Threads
+            write through another path to memory than the copy reads by: `fence.proxy.async` stands between.
+
+        cp.reduce.async.bulk.dst.src.completion.operation.type  [a], [b], size:u32, [m]
+            Hopper's bulk copy: one thread starts the transfer of many bytes. Reduces bytes in memory with those of
+            a shared tile, element by element. An mbarrier counts its bytes, and whoever waits for that phase may
+            use them. Threads write through another path to memory than the copy reads by: `fence.proxy.async`
+            stands between.
+
+        cp.reduce.async.bulk.dst.src.completion.operation.type  [a], [b], size:u32, [m]
+            Hopper's bulk copy: one thread starts the transfer of many bytes. Reduces bytes in memory with those of
+            a shared tile, element by element. An mbarrier counts its bytes, and whoever waits for that phase may
+            use them. Threads write through another path to memory than the copy reads by: `fence.proxy.async`
+            stands between.
+
+        cp.reduce.async.bulk.dst.src.completion.operation.type  [a], [b], size:u32, [m]
+            Hopper's bulk copy: one thread starts the transfer of many bytes. Reduces bytes in memory with those of
+            a shared tile, element by element. An mbarrier counts its bytes, and whoever waits for that phase may
+            use them. Threads write through another path to memory than the copy reads by: `fence.proxy.async`
+            stands between.
+
+        cp.reduce.async.bulk.dst.src.completion.operation.type  [a], [b], size:u32, [m]
+            Hopper's bulk copy: one thread starts the transfer of many bytes. Reduces bytes in memory with those of
+            a shared tile, element by element. An mbarrier counts its bytes, and whoever waits for that phase may
+            use them. Threads write through another path to memory than the copy reads by: `fence.proxy.async`
+            stands between.
+
+        cp.async.ca.space.global{.L2::cache_hint}{.prefetch}  [a], [b], size:int{, src_size:any}{, policy:b64}
+            Starts a copy from global to shared memory and goes on without waiting; nothing may be read before
+            `cp.async.wait_group` and a barrier. With two buffers the next tile of K arrives while this one is being
+            multiplied. A source size below 4, 8 or 16 fills the rest with zeros: tails without branches.
+
+        cp.async.cg.space.global{.L2::cache_hint}{.prefetch}  [a], [b], size:int{, src_size:any}{, policy:b64}
+            Starts a copy from global to shared memory and goes on without waiting; nothing may be read before
+            `cp.async.wait_group` and a barrier. With two buffers the next tile of K arrives while this one is being
+            multiplied. A source size below 16 fills the rest with zeros: tails without branches.
+
+        cp.async.commit_group
+            Closes a group: all copies that this thread has started since the last one.
+
+        cp.async.wait_group  n:int
+            Waits until at most the n youngest groups of this thread are still on their way: 1 keeps the next tile
+            in flight while this one is used.
+
+        cp.async.wait_all
+            Waits until every copy that this thread has started has arrived.
+
+        cp.async.mbarrier.arrive{.noinc}{.space}.b64  [a]
+            Lets an mbarrier know when this thread's copies have arrived.
+        """
+
+    def st(self, *operands: Any, async_: bool = ..., weak: bool = ..., space: Literal["shared::cluster", "global", "local", "param", "param::func", "shared", "shared::cta"] | bool = ..., completion: bool = ..., type: Literal["b32", "b64", "u32", "u64", "s32", "s64", "f32", "f64", "b8", "b16", "u8", "u16", "s8", "s16"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., bulk: bool = ..., into: Any = ..., both: bool = ...) -> None:
+        """st.async{.weak}{.space}.completion.type  [a], b, [m]
+            Hopper's store in the shared memory of another block of the cluster, which counts its bytes on an
+            mbarrier there.
+
+        st.async{.weak}{.space}.completion.vec.type  [a], b:vec, [m]
+            Hopper's store in the shared memory of another block of the cluster, which counts its bytes on an
+            mbarrier there.
+
+        st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.type  [a], b{, policy:b64}
+            Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
+            which.
+
+        st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
+            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
+
+        st.volatile{.space}.type  [a], b{, policy:b64}
+            Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
+            which. `.volatile` promises that it really happens, each time.
+
+        st.volatile{.space}.vec.type  [a], b:vec{, policy:b64}
+            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
+            `.volatile` promises that it really happens, each time.
+
+        st.order.scope{.space}{.level1}{.L2::cache_hint}.type  [a], b{, policy:b64}
+            Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
+            which. With `.release` everything before it is visible to whoever acquires the value: the writing side
+            of a lock.
+
+        st.order.scope{.space}{.level1}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
+            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
+            With `.release` everything before it is visible to whoever acquires the value: the writing side of a
+            lock.
+
+        st{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
+            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
+            This is the 256-bit form of Blackwell: eight 32-bit or four 64-bit elements.
+
+        st{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
+            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
+            This is the 256-bit form of Blackwell: eight 32-bit or four 64-bit elements.
+
+        st.mmio.relaxed.sys{.space}.type  [a], b
+            Stores to memory-mapped I/O: exactly one access of that size.
+
+        st.mmio.relaxed.sys{.space}.b128  [a], b:b128
+            Stores 128 bits to memory-mapped I/O in one access.
+
+        st.bulk{.weak}{.space}  [a], size:u64, initval:int
+            Stores zeros to `size` bytes of shared memory, a multiple of 8 and at most 16777216. Every thread that
+            executes it does all of it.
+
+        st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
+            Stores a 128-bit register.
+
+        st.volatile{.space}.b128  [a], b:b128{, policy:b64}
+            Stores a 128-bit register. `.volatile` promises that it really happens, each time.
+
+        st.order.scope{.space}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
+            Stores a 128-bit register. With `.release` everything before it is visible to whoever acquires the
+            value: the writing side of a lock.
+        """
+
+    def red(self, *operands: Any, async_: bool = ..., relaxed: bool = ..., cluster: bool = ..., space: Literal["shared::cluster", "global", "shared", "shared::cta"] | bool = ..., completion: bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"] | bool = ..., type: Literal["u32", "s32", "u64", "b32", "f32", "f64", "s64", "b64", "f16", "f16x2", "bf16", "bf16x2"] | bool | type[Any] = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., L2_cache_hint: bool = ..., noftz: bool = ..., vec: Literal["v2", "v4", "v8"] | int = ..., into: Any = ..., both: bool = ...) -> None:
+        """red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
+            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
+            on an mbarrier there.
+
+        red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
+            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
+            on an mbarrier there.
+
+        red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
+            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
+            on an mbarrier there.
+
+        red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
+            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
+            on an mbarrier there.
+
+        red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it.
+
+        red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it.
+
+        red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it.
+
+        red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it.
+
+        red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it.
+
+        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.type  [a], b{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it.
+
+        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.type  [a], b{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it.
+
+        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.type  [a], b{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it.
+
+        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.type  [a], b{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it.
+
+        red{.order}{.scope}{.space}.operation{.L2::cache_hint}.vec.f32  [a], b:vec{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it. The vector form does several
+            neighbours at once; each of them is atomic, the whole is not.
+
+        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it. The vector form does several
+            neighbours at once; each of them is atomic, the whole is not.
+
+        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
+            Combines memory with b as one step that no other thread can come between, and gives nothing back:
+            cheaper than `atom`. Blocks that share one output row can sum into it. The vector form does several
+            neighbours at once; each of them is atomic, the whole is not.
+        """
+
+    def tensormap(self, a: Ptr[Any] | Register[Any], b: Any = ..., c: Any = ..., *, replace: bool = ..., mode: bool = ..., field: Literal["global_address", "rank", "box_dim", "global_dim", "global_stride", "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"] = ..., space: Literal["global", "shared::cta"] = ..., b1024: bool = ..., type: Literal["b32", "b64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> None:
+        """tensormap.replace.mode.field{.space}.b1024.type  [a]{, b:any}{, c:any}
+            Changes a field of a tensor map in memory. The CPU machine does not run it yet.
+        """
+
     def setp(self, a: Register[T] | int | float, b: Register[T] | int | float, c: Register[pred] = ..., *, cmp: Literal["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"] = ..., type: Literal["u16", "u32", "u64", "s16", "s32", "s64", "b16", "b32", "b64", "f32", "f64", "f16", "bf16", "f16x2", "bf16x2"] | type[Any] = ..., ftz: bool = ..., bool: Literal["and", "or", "xor"] = ..., into: Any = ..., both: bool = ...) -> pred:
         """setp.cmp.type  p:pred|q, a, b
             Compares two numbers and sets a predicate, ready to guard an instruction (`@p`) or a branch: every
@@ -549,6 +859,18 @@ class Instructions(Flow):
     def isspacep(self, a: Any, *, space: Literal["global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry"] = ..., into: Any = ..., both: bool = ...) -> pred:
         """isspacep.space  p:pred, a:u64
             Asks whether a generic address lies in a state space.
+        """
+
+    def mapa(self, a: Register[T] | int | float, b: Any, *, space: bool = ..., type: Literal["u32", "u64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> T:
+        """mapa{.space}.type  d, a, b:u32
+            The address that a shared variable of this block has in block b (a rank) of the cluster: with
+            `.shared::cluster` an address of shared memory, else a generic one. Loads, stores, atomic operations and
+            arrivals at mbarriers take it.
+        """
+
+    def getctarank(self, a: Register[T] | int | float, *, space: bool = ..., type: Literal["u32", "u64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
+        """getctarank{.space}.type  d:u32, a
+            The rank of the block of the cluster that a shared address belongs to.
         """
 
     def fma(self, a: Register[T] | int | float, b: Register[T] | int | float, c: Register[T] | int | float, *, type: Literal["f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2"] | type[Any] = ..., rnd: Literal["rn", "rz", "rm", "rp"] | bool = ..., ftz: bool = ..., sat: bool = ..., relu: bool = ..., oob: bool = ..., into: Any = ..., both: bool = ...) -> T:
@@ -1306,103 +1628,6 @@ class Instructions(Flow):
             threads go on. FlashAttention-3 is built on it. The CPU machine does not run it yet.
         """
 
-    def cp(self, *operands: Any, async_: bool = ..., bulk: bool = ..., dst: Literal["shared::cluster", "shared::cta"] = ..., src: Literal["global", "shared::cta"] = ..., completion: bool = ..., multicast_cluster: bool = ..., L2_cache_hint: bool = ..., global_: bool = ..., shared_cta: bool = ..., bulk_group: bool = ..., commit_group: bool = ..., wait_group: bool = ..., read: bool = ..., prefetch: Literal["prefetch", "L2::64B", "L2::128B", "L2::256B"] | bool = ..., L2: bool = ..., tensor: bool = ..., dim: Literal["1d", "2d", "3d", "4d", "5d"] = ..., mode: Literal["tile", "im2col", "im2col_no_offs"] = ..., reduce: bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"] | bool = ..., type: Literal["u32", "s32", "u64", "s64", "b32", "b64", "f32", "f64", "f16", "bf16"] | bool | type[Any] = ..., noftz: bool = ..., ca: bool = ..., space: Literal["shared", "shared::cta"] = ..., cg: bool = ..., wait_all: bool = ..., mbarrier: bool = ..., arrive: bool = ..., noinc: bool = ..., into: Any = ..., both: bool = ...) -> None:
-        """cp.async.bulk.dst.src.completion{.multicast::cluster}{.L2::cache_hint}  [a], [b], size:u32, [m]{, mask:u16}{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}  [a], [b], size:u32{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.async.bulk.commit_group
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.async.bulk.wait_group{.read}  n:int
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.async.bulk.prefetch.L2.global{.L2::cache_hint}  [a], size:u32{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.async.bulk.tensor.dim.dst.global{.mode}.completion{.multicast::cluster}{.L2::cache_hint}  [a], [b], [m]{, mask:u16}{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.async.bulk.tensor.dim.global.shared::cta{.mode}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.type  [a], [b], size:u32{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.reduce.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}.operation.noftz.type  [a], [b], size:u32{, policy:b64}
-            Hopper's bulk copy: one thread starts the transfer of a whole tile and an mbarrier counts its bytes. The
-            CPU machine does not run it yet.
-
-        cp.async.ca.space.global{.L2::cache_hint}{.prefetch}  [a], [b], size:int{, src_size:any}{, policy:b64}
-            Starts a copy from global to shared memory and goes on without waiting; nothing may be read before
-            `cp.async.wait_group` and a barrier. With two buffers the next tile of K arrives while this one is being
-            multiplied. A source size below 4, 8 or 16 fills the rest with zeros: tails without branches.
-
-        cp.async.cg.space.global{.L2::cache_hint}{.prefetch}  [a], [b], size:int{, src_size:any}{, policy:b64}
-            Starts a copy from global to shared memory and goes on without waiting; nothing may be read before
-            `cp.async.wait_group` and a barrier. With two buffers the next tile of K arrives while this one is being
-            multiplied. A source size below 16 fills the rest with zeros: tails without branches.
-
-        cp.async.commit_group
-            Closes a group: all copies that this thread has started since the last one.
-
-        cp.async.wait_group  n:int
-            Waits until at most the n youngest groups of this thread are still on their way: 1 keeps the next tile
-            in flight while this one is used.
-
-        cp.async.wait_all
-            Waits until every copy that this thread has started has arrived.
-
-        cp.async.mbarrier.arrive{.noinc}{.space}.b64  [a]
-            Lets an mbarrier know when this thread's copies have arrived.
-        """
-
-    def tensormap(self, a: Ptr[Any] | Register[Any], b: Any = ..., c: Any = ..., *, replace: bool = ..., mode: bool = ..., field: Literal["global_address", "rank", "box_dim", "global_dim", "global_stride", "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"] = ..., space: Literal["global", "shared::cta"] = ..., b1024: bool = ..., type: Literal["b32", "b64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> None:
-        """tensormap.replace.mode.field{.space}.b1024.type  [a]{, b:any}{, c:any}
-            Changes a field of a tensor map in memory. The CPU machine does not run it yet.
-        """
-
-    def mapa(self, a: Register[T] | int | float, b: Any, *, space: bool = ..., type: Literal["u32", "u64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> T:
-        """mapa{.space}.type  d, a, b:u32
-            The address of the same shared variable in another block of the cluster. The CPU machine does not run it
-            yet.
-        """
-
-    def getctarank(self, a: Register[T] | int | float, *, space: bool = ..., type: Literal["u32", "u64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
-        """getctarank{.space}.type  d:u32, a
-            Which block of the cluster a shared address belongs to. The CPU machine does not run it yet.
-        """
-
     def ld(self, a: Ptr[Any] | Register[Any], policy: Any = ..., *, weak: bool = ..., space: Literal["const", "global", "local", "param", "param::entry", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["ca", "cg", "cs", "lu", "cv"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., prefetch: Literal["L2::64B", "L2::128B", "L2::256B"] = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "acquire"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., global_: bool = ..., nc: bool = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """ld{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}{.prefetch}.type  d, [a]{, policy:b64}
             Loads d from memory. The 32 addresses of a warp are served in 32-byte sectors: neighbours in one sector
@@ -1486,69 +1711,6 @@ class Instructions(Flow):
             Loads 128 bits through the uniform cache.
         """
 
-    def st(self, *operands: Any, weak: bool = ..., space: Literal["global", "local", "param", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., bulk: bool = ..., async_: bool = ..., completion: bool = ..., into: Any = ..., both: bool = ...) -> None:
-        """st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.type  [a], b{, policy:b64}
-            Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
-            which.
-
-        st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
-            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
-
-        st.volatile{.space}.type  [a], b{, policy:b64}
-            Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
-            which. `.volatile` promises that it really happens, each time.
-
-        st.volatile{.space}.vec.type  [a], b:vec{, policy:b64}
-            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
-            `.volatile` promises that it really happens, each time.
-
-        st.order.scope{.space}{.level1}{.L2::cache_hint}.type  [a], b{, policy:b64}
-            Stores b to memory. Lanes that write the same address race: one of them wins, and PTX does not say
-            which. With `.release` everything before it is visible to whoever acquires the value: the writing side
-            of a lock.
-
-        st.order.scope{.space}{.level1}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
-            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
-            With `.release` everything before it is visible to whoever acquires the value: the writing side of a
-            lock.
-
-        st{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
-            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
-            This is the 256-bit form of Blackwell: eight 32-bit or four 64-bit elements.
-
-        st{.weak}{.space}{.level1}{.level2}{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
-            Stores several neighbouring elements with one instruction; the address must be aligned to all of them.
-            This is the 256-bit form of Blackwell: eight 32-bit or four 64-bit elements.
-
-        st.mmio.relaxed.sys{.space}.type  [a], b
-            Stores to memory-mapped I/O: exactly one access of that size.
-
-        st.mmio.relaxed.sys{.space}.b128  [a], b:b128
-            Stores 128 bits to memory-mapped I/O in one access.
-
-        st.bulk{.weak}{.space}  [a], size:u64, initval:int
-            Stores zeros to `size` bytes of shared memory, a multiple of 8 and at most 16777216. Every thread that
-            executes it does all of it.
-
-        st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
-            Stores a 128-bit register.
-
-        st.volatile{.space}.b128  [a], b:b128{, policy:b64}
-            Stores a 128-bit register. `.volatile` promises that it really happens, each time.
-
-        st.order.scope{.space}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
-            Stores a 128-bit register. With `.release` everything before it is visible to whoever acquires the
-            value: the writing side of a lock.
-
-        st.async{.weak}{.space}.completion.type  [a], b, [m]
-            Hopper's store in the shared memory of another block of the cluster, which counts its bytes on an
-            mbarrier. The CPU machine does not run it yet.
-
-        st.async{.weak}{.space}.completion.vec.type  [a], b:vec, [m]
-            Hopper's store in the shared memory of another block of the cluster, which counts its bytes on an
-            mbarrier. The CPU machine does not run it yet.
-        """
-
     def atom(self, *operands: Any, order: Literal["relaxed", "acquire", "release", "acq_rel"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., space: Literal["global", "shared", "shared::cta", "shared::cluster"] | bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas"] | bool = ..., L2_cache_hint: bool = ..., type: Literal["u32", "s32", "u64", "f32", "f64", "s64", "b32", "b64", "f16", "f16x2", "bf16", "bf16x2", "b16"] | bool | type[Any] = ..., noftz: bool = ..., vec: Literal["v2", "v4", "v8"] | int = ..., into: Any = ..., both: bool = ...) -> Any:
         """atom{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  d, [a], b{, policy:b64}
             Reads memory, combines it with b and writes it back as one step that no other thread can come between; d
@@ -1618,75 +1780,6 @@ class Instructions(Flow):
         atom{.order}{.scope}{.space}.operation.b128  d:b128, [a], b:b128, c:b128
             Compares memory with b and, where they are equal, writes c; d is the old value. Locks, and every atomic
             operation that the hardware lacks, are loops around it.
-        """
-
-    def red(self, *operands: Any, order: Literal["relaxed", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., space: Literal["global", "shared", "shared::cta", "shared::cluster"] | bool = ..., operation: Literal["add", "min", "max", "inc", "dec", "and", "or", "xor"] | bool = ..., L2_cache_hint: bool = ..., type: Literal["u32", "s32", "u64", "f32", "f64", "s64", "b32", "b64", "f16", "f16x2", "bf16", "bf16x2"] | bool | type[Any] = ..., noftz: bool = ..., vec: Literal["v2", "v4", "v8"] | int = ..., async_: bool = ..., relaxed: bool = ..., cluster: bool = ..., completion: bool = ..., into: Any = ..., both: bool = ...) -> None:
-        """red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it.
-
-        red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it.
-
-        red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it.
-
-        red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it.
-
-        red{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  [a], b{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it.
-
-        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.type  [a], b{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it.
-
-        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.type  [a], b{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it.
-
-        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.type  [a], b{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it.
-
-        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.type  [a], b{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it.
-
-        red{.order}{.scope}{.space}.operation{.L2::cache_hint}.vec.f32  [a], b:vec{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it. The vector form does several
-            neighbours at once; each of them is atomic, the whole is not.
-
-        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it. The vector form does several
-            neighbours at once; each of them is atomic, the whole is not.
-
-        red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
-            Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it. The vector form does several
-            neighbours at once; each of them is atomic, the whole is not.
-
-        red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
-            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
-            on an mbarrier. The CPU machine does not run it yet.
-
-        red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
-            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
-            on an mbarrier. The CPU machine does not run it yet.
-
-        red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
-            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
-            on an mbarrier. The CPU machine does not run it yet.
-
-        red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]
-            Hopper's atomic operation in the shared memory of another block of the cluster, which counts its bytes
-            on an mbarrier. The CPU machine does not run it yet.
         """
 
     def membar(self, *, level: Literal["cta", "gl", "sys"] = ..., proxy: bool = ..., alias: bool = ..., into: Any = ..., both: bool = ...) -> None:

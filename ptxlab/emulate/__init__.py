@@ -50,13 +50,11 @@ def execute(
     trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step.machine`).
     Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped.
     """
-    if cluster is not None and any(n != 1 for n in cluster):
-        raise LaunchError(f"cluster: the CPU machine runs clusters of one block only yet, found {tuple(cluster)}")
     program = lower(module, entry, arch, shared_gaps="initcheck" in checks)
     launch = Launch(
         grid=_three(grid), block=_three(block), params=params, shared=shared, budget=budget, workers=workers,
         seed=None if seed is None else int(seed), checks=tuple(checks), counters=counters, trace=trace,
-        cooperative=cooperative, cluster=None if cluster is None else _three(cluster),
+        cooperative=cooperative, cluster=_cluster(program, _three(grid), cluster),
     )  # fmt: skip
     _check_block(program, launch)
     _check_grid(program, launch)
@@ -97,6 +95,32 @@ def execute(
 def _three(size: Sequence[int]) -> tuple[int, int, int]:
     x, y, z = (*size, 1, 1)[:3]
     return int(x), int(y), int(z)
+
+
+MOST_BLOCKS = 16
+"""Blocks of a cluster at most; beyond 8 a GPU takes them only from kernels that allow it."""
+
+
+def _cluster(program: Program, grid: tuple[int, int, int], given: Sequence[int] | None) -> tuple[int, int, int] | None:
+    """The size of the clusters of a launch: what is asked for, or what the kernel says itself."""
+    wanted = program.cluster
+    if given is None and not wanted:
+        if program.explicit_cluster:
+            words = f"{program.name} is to be launched with clusters (.explicitcluster), and none are given"
+            raise LaunchError(f"cluster: {words}\n  write:  cluster=(2, 1, 1)")
+        return None
+    size = _three(wanted if given is None else given)
+    if wanted and _three(wanted) != size:
+        raise LaunchError(f"cluster: {program.name} wants exactly {_three(wanted)} (.reqnctapercluster), not {size}")
+    blocks = math.prod(size)
+    if min(size) < 1 or blocks > MOST_BLOCKS:
+        raise LaunchError(f"cluster: a cluster has 1 to {MOST_BLOCKS} blocks, not {size}")
+    if program.most_rank and blocks > program.most_rank:
+        words = f"takes at most {program.most_rank} blocks a cluster (.maxclusterrank), not {blocks}"
+        raise LaunchError(f"cluster: {program.name} {words}")
+    if any(n % s for n, s in zip(grid, size, strict=True)):
+        raise LaunchError(f"cluster: the grid {grid} is not a multiple of the cluster {size}")
+    return size
 
 
 def _check_grid(program: Program, launch: Launch) -> None:

@@ -335,6 +335,10 @@ WINDOWS = {"param": 0x7F7D_0000_0000, "local": 0x7F7E_0000_0000, "shared": 0x7F7
 
 WINDOW_SIZE = 0x0100_0000
 
+PEER = 0x0008_0000
+"""Bytes of the shared window for each block of a cluster. A block's own memory lies at its beginning, that of rank r
+(its own as well) `(r + 1) * PEER` further on."""
+
 
 def _cvta(m: Machine, i: Form, a: Value) -> Value:
     base = WINDOWS.get(i.space.partition("::")[0])
@@ -346,7 +350,8 @@ def _cvta(m: Machine, i: Form, a: Value) -> Value:
 def _isspacep(m: Machine, i: Form, a: Value) -> Value:
     space = i.space.partition("::")[0]
     if space in WINDOWS:
-        return m.ult(m.sub(a, m.const("i64", WINDOWS[space])), m.const("i64", WINDOW_SIZE))
+        size = PEER if i.space in ("shared", "shared::cta") else WINDOW_SIZE
+        return m.ult(m.sub(a, m.const("i64", WINDOWS[space])), m.const("i64", size))
     outside = m.ult(a, m.const("i64", WINDOWS["param"]))
     return outside if space == "global" else m.const("i1", 0)
 
@@ -357,3 +362,27 @@ op("cvta{.to}.space.type  d, a", """Turns an address in one state space into a g
    needs=_NEEDS)  # fmt: skip
 op("isspacep.space  p:pred, a:u64", """Asks whether a generic address lies in a state space.""",
    _isspacep, loose=True, space=_SPACES, version=(2, 0), sm=20, needs=_NEEDS)  # fmt: skip
+
+
+def _mapa(m: Machine, i: Form, a: Value, b: Value) -> Value:
+    lane = types.lane(i.type)
+    base = m.and_(a, m.const(lane, -WINDOW_SIZE))
+    offset = m.and_(a, m.const(lane, PEER - 1))
+    rank = m.add(b if lane == "i32" else m.zext(lane, b), m.const(lane, 1))
+    return m.add(m.add(base, offset), m.mul(rank, m.const(lane, PEER)))
+
+
+def _getctarank(m: Machine, i: Form, a: Value) -> Value:
+    within = m.and_(a, m.const(types.lane(i.type), WINDOW_SIZE - 1))
+    slot = m.udiv(within, m.const(types.lane(i.type), PEER))
+    slot = slot if types.lane(i.type) == "i32" else m.trunc("i32", slot)
+    own = m.eq(slot, m.const("i32", 0))
+    return m.select(own, m.special("%cluster_ctarank"), m.sub(slot, m.const("i32", 1)))
+
+
+op("mapa{.space}.type  d, a, b:u32", """The address that a shared variable of this block has in block b (a rank) of the
+   cluster: with `.shared::cluster` an address of shared memory, else a generic one. Loads, stores, atomic operations
+   and arrivals at mbarriers take it.""", _mapa, space=("shared::cluster",), type=("u32", "u64"), version=(7, 8),
+   sm=90)  # fmt: skip
+op("getctarank{.space}.type  d:u32, a", """The rank of the block of the cluster that a shared address belongs to.""",
+   _getctarank, space=("shared::cluster",), type=("u32", "u64"), version=(7, 8), sm=90)  # fmt: skip

@@ -84,12 +84,17 @@ def _operand(found: Form, spec: OperandSpec, number: int) -> str:
     if type == "vec":
         count = int(found.vec[1:])
         return "{" + ", ".join(_register(found.type, count * number + k) for k in range(count)) + "}"
+    if type == "any" and found.tensor and found.dim:
+        return "{" + ", ".join(f"%h{k + 1}" for k in range(int(found.dim[0]) - 2)) + "}"
     if type == "any":
         return _fragment(found, spec, number)
     return _register(type, number)
 
 
 def _address(found: Form, spec: OperandSpec) -> str:
+    if found.tensor and found.dim and spec.name == ("b" if found.completion else "a"):
+        place = ", ".join(f"%r{k + 1}" for k in range(int(found.dim[0])))
+        return f"[%rd2, {{{place}}}]"
     if found.op.does is Action.FILL:  # the assembler takes registers only
         return "[%r1]" if found.space else "[%rd1]"
     if found.op.name == "cp":

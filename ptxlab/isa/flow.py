@@ -54,12 +54,14 @@ for _name, _version, _sm, _aligned in (("bar", (2, 0), 20, ""), ("barrier", (6, 
 
 # -- clusters ----------------------------------------------------------------------------------------------------------
 
-_LATER = "The CPU machine does not run it yet."
-op("barrier.cluster.arrive{.order}{.aligned}", f"""Says that this thread has come to the barrier of its cluster, and
-   goes on. {_LATER}""", order=("release", "relaxed"), version=(7, 8), sm=90, does=Action.CLUSTER_BARRIER, loose=True,
-   executed=False)  # fmt: skip
-op("barrier.cluster.wait{.order}{.aligned}", f"""Waits until all threads of the cluster have arrived. {_LATER}""",
-   order=("acquire",), version=(7, 8), sm=90, does=Action.CLUSTER_BARRIER, loose=True, executed=False)  # fmt: skip
+op("barrier.cluster.arrive{.order}{.aligned}", """Says that this thread has come to the barrier of its cluster, and goes
+   on. What it did before can be seen by those who wait, unless the arrival is `.relaxed`.""",
+   order=("release", "relaxed"), version=(7, 8), sm=90, does=Action.CLUSTER_BARRIER, loose=True,
+   needs={"release": ((8, 0), 90), "relaxed": ((8, 0), 90)})  # fmt: skip
+op("barrier.cluster.wait{.order}{.aligned}", """Waits until all threads of the cluster that have not exited have
+   arrived. Each thread has to have arrived itself.""",
+   order=("acquire",), version=(7, 8), sm=90, does=Action.CLUSTER_BARRIER, loose=True,
+   needs={"acquire": ((8, 0), 90)})  # fmt: skip
 
 # -- time and bookkeeping ----------------------------------------------------------------------------------------------
 
@@ -88,11 +90,12 @@ def _mbarrier(
     what: str, operands: str, does: Action, version: tuple[int, int], sm: int, orders: tuple[str, ...] = ()
 ) -> None:
     """An mbarrier operation, and the same with an explicit order and scope where it has one."""
-    op(f"mbarrier.{what}{{.space}}.b64  {operands}", _MBARRIER, space=_CLUSTER if "arrive" in what else _SHARED,
+    spaces = _CLUSTER if "arrive" in what or "_tx" in what else _SHARED
+    op(f"mbarrier.{what}{{.space}}.b64  {operands}", _MBARRIER, space=spaces,
        does=does, group=AsyncGroup.MBARRIER, version=version, sm=sm)  # fmt: skip
     if orders:
         op(f"mbarrier.{what}.order.scope{{.space}}.b64  {operands}", _MBARRIER, order=orders, scope=("cta", "cluster"),
-           space=_SHARED, does=does, group=AsyncGroup.MBARRIER, version=(8, 0), sm=90,
+           space=spaces, does=does, group=AsyncGroup.MBARRIER, version=(8, 0), sm=90,
            needs={"relaxed": ((8, 6), 90)})  # fmt: skip
 
 

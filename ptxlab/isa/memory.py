@@ -269,24 +269,3 @@ op("cp.async.wait_all", """Waits until every copy that this thread has started h
 op("cp.async.mbarrier.arrive{.noinc}{.space}.b64  [a]", """Lets an mbarrier know when this thread's copies have
    arrived.""", does=Action.COPIES_ARRIVE, group=AsyncGroup.CP_ASYNC, space=("shared", "shared::cta"), version=(7, 0),
    sm=80)  # fmt: skip
-
-# -- stores and atomic operations on another block's memory: assembled only --------------------------------------------
-
-_ASYNC = """Hopper's {} in the shared memory of another block of the cluster, which counts its bytes on an mbarrier.
-   The CPU machine does not run it yet."""
-_TO_BLOCK: Any = {
-    "space": ("shared::cluster",), "completion": ("mbarrier::complete_tx::bytes",), "version": (8, 1), "sm": 90,
-}  # fmt: skip
-_COUNTS: Any
-for _vec, _b, _COUNTS in (("", "b", {}), (".vec", "b:vec", {"vec": ("v2", "v4")})):
-    op(f"st.async{{.weak}}{{.space}}.completion{_vec}.type  [a], {_b}, [m]", _ASYNC.format("store"),
-       **_COUNTS, type=("b32", "b64", "u32", "u64", "s32", "s64", "f32", "f64"),
-       **_TO_BLOCK, does=Action.STORE, group=AsyncGroup.MBARRIER)  # fmt: skip
-_reduction: tuple[str, ...]
-_kinds: tuple[str, ...]
-for _reduction, _kinds in (
-    (("inc", "dec"), ("u32",)), (("min", "max"), ("u32", "s32")), (("and", "or", "xor"), ("b32",)),
-    (("add",), ("u32", "s32", "u64")),
-):  # fmt: skip
-    op("red.async.relaxed.cluster{.space}.completion.operation.type  [a], b, [m]", _ASYNC.format("atomic operation"),
-       operation=_reduction, type=_kinds, **_TO_BLOCK, does=Action.REDUCTION, group=AsyncGroup.MBARRIER)  # fmt: skip

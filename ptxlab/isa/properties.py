@@ -37,7 +37,8 @@ class Properties:
     """What is known of every instruction with one dotted opcode.
 
     loads, stores: whether it reads or writes memory (an atomic operation does both). space: the state space of its
-    address, "generic" where the opcode names none, "" where there is no address; of a copy the one that it writes.
+    address, "generic" where the opcode names none, "cluster" of `.shared::cluster`, "" where there is no address; of a
+    copy the one that it writes.
     strong: whether the access may not race with another strong one (PTX calls accesses "strong" that are atomic,
     volatile or ordered). releases, acquires: whether it orders what its thread did before, or does later; a fence does
     both, and what mbarriers order follows from their phases. scope: the threads among which a fence orders memory and a
@@ -134,11 +135,12 @@ def properties_of(form: Form) -> Properties:
     """The properties of a form; read them as `form.properties`, which keeps them."""
     entry, action, words = form.op, form.op.does, set(form.opcode.split(".")[1:])
     kind, barrier, fence = action.kind, action is Action.BARRIER, action is Action.FENCE
+    cluster = action is Action.CLUSTER_BARRIER
     mbarrier, changes, copies = action in MBARRIER, action in _CHANGES, action is Action.COPY
     addressed = any(spec.role == "addr" for spec in entry.operands)
     converges = kind == "warp" or any(spec.name == "membermask" for spec in entry.operands)
     flag = mbarrier and action is not Action.MBARRIER_INIT
-    strong = action in ATOMICS or flag or bool(words & _STRONG_WORDS)
+    strong = action in ATOMICS or flag or (bool(words & _STRONG_WORDS) and not cluster)
     state = (mbarrier and action is not Action.COPIES_ARRIVE) or action is Action.COUNT_PENDING
     ends = action in (Action.RETURN, Action.EXIT, Action.TRAP)
     writes = changes or action is Action.STORE
@@ -146,22 +148,32 @@ def properties_of(form: Form) -> Properties:
         action,
         loads=action in _LOADS or changes or copies,
         stores=action in _STORES or changes or copies,
-        space=str(form.space or "generic").partition("::")[0] if addressed else "",
+        space=_space_of(form) if addressed else "",
         strong=strong,
-        releases=fence or (not mbarrier and bool(words & _RELEASE_WORDS)),
-        acquires=fence or (not mbarrier and bool(words & _ACQUIRE_WORDS)),
+        releases=fence or (not mbarrier and not cluster and bool(words & _RELEASE_WORDS)),
+        acquires=fence or (not mbarrier and not cluster and bool(words & _ACQUIRE_WORDS)),
         scope=_scope_of(action, words) if strong or fence else "",
-        polls=action is Action.ATOMIC or state or bool(words & _POLLING_WORDS),
+        polls=action is Action.ATOMIC or state or (bool(words & _POLLING_WORDS) and not cluster),
         converges=converges,
         aligned=bool(form.aligned) or (barrier and all(slot.name != "aligned" for slot in entry.slots)),
         jumps=action in _JUMPS,
-        ends_block=action in _JUMPS or ends or barrier or action is Action.WARP_BARRIER,
+        ends_block=action in _JUMPS
+        or ends
+        or barrier
+        or action is Action.WARP_BARRIER
+        or (cluster and bool(form.wait)),
         falls_through=not ends and action not in (Action.BRANCH, Action.INDEXED_BRANCH),
-        waits=converges or (barrier and not form.arrive) or action in _WAITS,
+        waits=converges or ((barrier or cluster) and not form.arrive) or action in _WAITS,
         orders=strong if action is Action.LOAD else kind in _ORDERING_KINDS or writes or converges,
         group=entry.group,
         work=work_of(form),
     )
+
+
+def _space_of(form: Form) -> str:
+    """The state space of an address. Shared memory of any block of a cluster counts as one of its own."""
+    space = str(form.space or "generic")
+    return "cluster" if space == "shared::cluster" else space.partition("::")[0]
 
 
 def _scope_of(action: Action, words: set[str]) -> str:

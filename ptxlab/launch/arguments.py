@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ptxlab import options
 from ptxlab.errors import LaunchError
 from ptxlab.launch.buffers import DEVICES, Array, Const, DeviceBuffer, Out, as_numbers, check_device, is_number
+from ptxlab.launch.tensor_maps import BYTES, TensorMap
 
 ELEMENTS: dict[str, tuple[str, ...]] = {
     "bf16": ("bfloat16", "uint16"),
@@ -67,6 +68,7 @@ class Bound:
     array: Array | None = None
     back: bool = False
     poison: bool = False
+    map: TensorMap | None = None  # what the array or buffer is described by; the parameter holds that
     same_as: int = -1  # an earlier parameter that was given the same array
     staged: NDArray[np.uint8] = field(default_factory=lambda: NOTHING)
 
@@ -102,6 +104,8 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
     if (plain := _plain(p, value)) is not None:
         return plain
     where = Where(kernel, at, p)
+    if isinstance(value, TensorMap):
+        return _bind_map(where, p, value)
     if isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
         return _bind_array(where, p, value)
     if value is None and p.pointer is not False and p.size == 8 and not p.array:
@@ -137,6 +141,20 @@ def _plain(p: Parameter, value: Any) -> Bound | None:
 
 
 _F32 = struct.Struct("<f")
+
+
+def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
+    if not p.array or p.size != BYTES:
+        raise LaunchError(f"{where} wants {_wanted(p)}, got a tensor map\n  write:  .param .align 64 .b8 {p.name}[128]")
+    if p.align < 64:
+        raise LaunchError(
+            f"{where}: a tensor map lies at a multiple of 64 bytes\n  write:  .param .align 64 .b8 {p.name}[128]"
+        )
+    if isinstance(value.array, DeviceBuffer):
+        return Bound(p, buffer=value.array, map=value)
+    if not value.array.flags.c_contiguous:
+        raise LaunchError(f"{where}: the array of a tensor map must be C-contiguous")
+    return Bound(p, array=value.array, back=value.array.flags.writeable, map=value)
 
 
 def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:

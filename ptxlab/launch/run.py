@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 Size = int | Sequence[int]
 
+FIRST_WITH_CLUSTERS = 90
 CHECKS = arguments.MEMCHECK
 """The checks by default. memcheck is always on."""
 ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
@@ -100,8 +101,8 @@ def launch(
     machine has. arch: the target, by default the PTX's own; on a GPU always its own. checks: any of `ALL_CHECKS`; what
     they notice is in `findings`. counters: count instructions and accesses to memory. trace: a `pl.Trace`, or an
     `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly. budget: stop after
-    that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster: blocks a
-    cluster (GPU only).
+    that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster: blocks of
+    a cluster, a number or up to three; all of them are resident at once (sm_90 and later).
 
     Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
@@ -133,9 +134,9 @@ def launch(
         cluster_size = None if cluster is None else _size("cluster", cluster)
         if device == "cpu" and (says := _stepped(trace)):
             raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
-        if device != "gpu" and cluster_size not in (None, (1, 1, 1)):
-            raise LaunchError("cluster: the CPU machine has no clusters; write device='gpu'")
-        _check_limits(plan, *sizes, shared, arch)
+        _check_limits(plan, *sizes, shared, arch, cluster_size)
+        if device == "gpu" and any(b.map is not None for b in bound):
+            raise LaunchError("TensorMap: only the CPU machine takes tensor maps yet; write device='cpu'")
         if device != "gpu":
             _check_loads(module, function, arch)
 
@@ -179,14 +180,19 @@ def _size(what: str, size: Size) -> tuple[int, int, int]:
 
 
 def _check_limits(
-    plan: Plan, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, arch: str | None
-) -> None:
+    plan: Plan, grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, arch: str | None,
+    cluster: tuple[int, int, int] | None,
+) -> None:  # fmt: skip
     """`TargetError` where the target cannot hold such a launch."""
     name = arch or plan.module.target.partition(",")[0].strip()
     target = targets.TARGETS.get(name) or targets.get("sm_80")  # text may name a target that is not in the table
     target.check_grid(grid)
     target.check_block(block)
     target.check_shared(plan.static_shared, shared)
+    if cluster is not None and target.number < FIRST_WITH_CLUSTERS:
+        raise LaunchError(
+            f"cluster: {target.name} has no clusters, sm_{FIRST_WITH_CLUSTERS} is the first that has them"
+        )
 
 
 def _check_loads(module: Module, function: Function, arch: str | None) -> None:
@@ -261,6 +267,8 @@ def _run_on_cpu(
             value = b.buffer.address.to_bytes(8, "little")
         elif allocation is not None:
             value = allocation.address.to_bytes(8, "little")
+        if b.map is not None:
+            value = b.map.encoded(int.from_bytes(value, "little"))
         allocations.append(allocation)
         params += bytes(-len(params) % p.align) + value
     tracked = "initcheck" in options["checks"]

@@ -10,6 +10,7 @@ from ptxlab import kernels, reference
 from ptxlab.attention import comparison
 
 
+@pytest.mark.long
 def test_compare_shows_what_the_swizzle_is_for():
     q, k, v = reference.random_inputs(1, 1, 1, 64, 64, 64, dtype=np.float16)
     found = pl.compare(q, k, v, kernels=["mma", kernels.get("swizzle").build()], device="cpu")
@@ -43,6 +44,7 @@ def decode_inputs(dtype, dim=64):
     return q[:, :, 0], k, v
 
 
+@pytest.mark.long
 def test_compare_decode_shows_what_reading_keys_once_is_worth():
     found = pl.compare_decode(*decode_inputs(np.float16), [200, 77], splits=2, device="cpu")
     names = [e.kernel for e in found.entries]
@@ -59,6 +61,7 @@ def test_compare_decode_shows_what_reading_keys_once_is_worth():
     assert str(found).splitlines()[0] == "on cpu"
 
 
+@pytest.mark.long
 def test_compare_decode_takes_what_the_cache_allows():
     q, k, v = decode_inputs(np.float32, 40)
     assert [e.kernel.split("_f32")[0] for e in pl.compare_decode(q, k, v, 9, device="cpu").entries] == [
@@ -125,6 +128,7 @@ def test_an_error_that_is_no_number_has_no_bar():
     assert pl.plot_comparison(found).axes[0].get_title() == "warp instr."
 
 
+@pytest.mark.long
 def test_each_decode_kernel_has_a_colour_of_its_own():
     q, k, v = reference.random_inputs(1, 2, 1, 1, 9, 16, dtype=np.float16)
     figure = pl.plot_comparison(pl.compare_decode(q[:, :, 0], k, v, 9, splits=2, device="cpu"))

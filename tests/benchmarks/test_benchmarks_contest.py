@@ -59,6 +59,7 @@ def prepare(inputs, change=lambda step: step):
     return made
 
 
+@pytest.mark.long
 def test_wrong_kernels_are_caught_and_have_no_time(inputs):
     def last_block_missing(step):
         kernel, (x, y, z), *rest = step

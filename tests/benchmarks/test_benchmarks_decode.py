@@ -137,6 +137,7 @@ def main(monkeypatch, *options):
     return decode.main()
 
 
+@pytest.mark.long
 def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     file = tmp_path / "decode.json"
     assert main(monkeypatch, "--json", file, "--seconds", 0) == UNFINISHED

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.long  # each test is a campaign in processes of its own
 
 
 @pytest.fixture(autouse=True)

@@ -67,6 +67,7 @@ def test_questions_may_follow_from_answers() -> None:
 # -- CUDA programs -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_programs_have_rows_and_what_stops_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = Record("programs", tmp_path / "found.json")
     asked = [{"program": "warp_votes", "mode": "O3", "device": device} for device in ("step", "cpu")]

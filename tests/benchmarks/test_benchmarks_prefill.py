@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch_stand_in
+from longer import slow
 
 from benchmarks.gpu import ladder, prefill, timing
 from benchmarks.gpu.contest import Problem
@@ -60,27 +61,21 @@ def test_the_table_of_registers_has_every_build_and_nothing_spills(table):
     assert len(rows) == len(cells(table)) == wanted == 800
 
 
-def fresh(table, row):
-    """Whether a row is what the assembler says now."""
-    name, dtype, dim = row["kernel"].split("_")
-    spec = kernels.get(name)
-    case = table.Case(*(spec.build(head_dim=int(dim[1:]), causal=c, dtype=dtype, arch=row["target"])
-                        for c in (False, True)))  # fmt: skip
-    assert case.row().strip("| ").split(" | ") == list(row.values())
-
-
 @pytest.mark.assembler
-@pytest.mark.parametrize("name", ["tiled2d", "wmma", "mma", "swizzle", "pipelined"])
-def test_the_table_of_registers_is_fresh(table, name):
-    rows = [row for row in cells(table) if row["kernel"].startswith(f"{name}_") and row["kernel"].endswith("_d64")]
-    fresh(table, rows[-1])
-
-
-@pytest.mark.slow
-@pytest.mark.assembler
-def test_the_table_of_registers_is_fresh_elsewhere(table):
-    for row in random.Random(0).sample(cells(table), 60):
-        fresh(table, row)
+@pytest.mark.parametrize("chosen", ["tiled2d", "wmma", "mma", "swizzle", "pipelined", *slow(["any"])])
+def test_the_table_of_registers_is_fresh(table, chosen):
+    """A row of each kernel, or 60 of any, are what the assembler says now."""
+    rows = cells(table)
+    if chosen == "any":
+        rows = random.Random(0).sample(rows, 60)
+    else:
+        rows = [r for r in rows if r["kernel"].startswith(f"{chosen}_") and r["kernel"].endswith("_d64")][-1:]
+    for row in rows:
+        name, dtype, dim = row["kernel"].split("_")
+        spec = kernels.get(name)
+        case = table.Case(*(spec.build(head_dim=int(dim[1:]), causal=c, dtype=dtype, arch=row["target"])
+                            for c in (False, True)))  # fmt: skip
+        assert case.row().strip("| ").split(" | ") == list(row.values())
 
 
 # -- the times ---------------------------------------------------------------------------------------------------------
@@ -109,6 +104,7 @@ def main(monkeypatch, *options, write=None):
     return prefill.main(write)
 
 
+@pytest.mark.long
 def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     file = tmp_path / "prefill.json"
     (tmp_path / "facts.json").write_text('{"rows": [{"what": "bf16 product", "tflops": 600.0}]}')
@@ -135,6 +131,7 @@ def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     assert written.endswith(prefill.table(json.loads(file.read_text(encoding="utf-8"))))
 
 
+@pytest.mark.long
 def test_it_stops_when_the_time_is_up_and_goes_on_later(monkeypatch, capsys, tmp_path):
     file = tmp_path / "prefill.json"
     one_problem(monkeypatch)
@@ -198,6 +195,7 @@ def test_beside_torch(monkeypatch):
     assert "- no torch cuDNN (1 problems, the first bf16 D 64 S 64): RuntimeError: No available kernel." in text
 
 
+@pytest.mark.long
 def test_a_rival_is_checked_as_we_are(monkeypatch):
     torch = torch_stand_in.Torch()
     torch.answer = lambda q, k, v, causal: 1.1 * reference.attention(q, k, v, causal=causal).o
@@ -270,6 +268,7 @@ def test_the_table():
 # -- the ladder --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_ladder(monkeypatch, capsys, tmp_path):
     file = tmp_path / "ladder.json"
     monkeypatch.setattr(ladder, "problems", lambda small: [Problem(64, False, 64, "", 64, 64, most=2)])
@@ -327,6 +326,7 @@ def test_the_profile_counts_and_measures(profile):
         profile.main_loop(LISTING.replace("HMMA", "FFMA"))
 
 
+@pytest.mark.long
 @pytest.mark.assembler
 @pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")
 @pytest.mark.parametrize(("dim", "keys", "most"), [(64, 128, 1120), (128, 64, 900)])
@@ -348,6 +348,7 @@ def test_the_main_loop_on_hopper_has_nothing_to_spare(profile, dim, keys, most):
     assert len(found.loop.code) <= most
 
 
+@pytest.mark.long
 @pytest.mark.assembler
 @pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")
 @pytest.mark.parametrize(("name", "dim"), [("pipelined", 128), ("decode_gqa", 128)])

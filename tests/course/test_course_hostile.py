@@ -18,10 +18,11 @@ from pathlib import Path
 
 import hostile
 import pytest
+from longer import slow
 
 from ptxlab.course.sandbox import landlock, namespaces, seccomp
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement is Linux's")
+pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="confinement is Linux's"), pytest.mark.long]
 
 ROOT = Path(__file__).resolve().parents[2]
 USER = 31_337
@@ -140,9 +141,6 @@ class Place:
         return found
 
 
-ORDINARY = pytest.mark.parametrize("ordinary", [False, True], ids=["as oneself", "as an ordinary user"])
-
-
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder that other users can get to, as pytest's own cannot be."""
@@ -202,7 +200,7 @@ raise ValueError(f'seen: {seen}, {processes}')
 """
 
 
-@pytest.mark.parametrize("way", ["namespaces", pytest.param("bubblewrap", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("way", ["namespaces", *slow(["bubblewrap"])])
 def test_names_of_other_files_are_out_of_sight(folder: Path, way: str) -> None:
     needs(way, False)
     place = Place(folder, False)
@@ -212,7 +210,7 @@ def test_names_of_other_files_are_out_of_sight(folder: Path, way: str) -> None:
     assert "seen: [], []" in page
 
 
-@pytest.mark.parametrize("ordinary", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ordinary", [False, *slow([True])])
 def test_less_than_the_documented_confinement_is_refused(folder: Path, ordinary: bool) -> None:
     needs("", ordinary)
     place = Place(folder, ordinary)
@@ -235,9 +233,7 @@ def test_less_than_the_documented_confinement_is_refused(folder: Path, ordinary:
     assert {row["total"] for row in place.rows().values()} == {"2", "1"}
 
 
-@pytest.mark.parametrize(
-    "way", [pytest.param(way, marks=pytest.mark.slow) for way in ("bubblewrap", "namespaces")] + ["layers"]
-)
+@pytest.mark.parametrize("way", ["layers", *slow(["bubblewrap", "namespaces"])])
 def test_more_files_than_a_submission_may_have(folder: Path, way: str) -> None:
     needs(way, False)
     place = Place(folder, False)
@@ -280,17 +276,20 @@ def test_grading_goes_on_where_it_was_killed(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(("way", "ordinary"), [("bubblewrap", False), ("layers", True)])
-def test_hostile_and_honest_submissions(folder: Path, way: str, ordinary: bool) -> None:
-    needs(way, ordinary)
-    attacks = {name: hostile.ATTACKS[name] for name in hostile.FAST}
-    held(Place(folder, ordinary), way, attacks, 2, "--jobs", "2")
+EVERYWHERE = [(way, ordinary) for way in ("bubblewrap", "namespaces", "layers") for ordinary in (False, True)]
 
 
-@pytest.mark.slow
-@ORDINARY
-@pytest.mark.parametrize("way", ["bubblewrap", "namespaces", "layers"])
-def test_all_hostile_submissions(folder: Path, way: str, ordinary: bool) -> None:
+@pytest.mark.parametrize(
+    ("way", "ordinary", "attacks"),
+    [("bubblewrap", False, "fast"), ("layers", True, "fast"), *slow((*place, "all") for place in EVERYWHERE)],
+)
+def test_hostile_and_honest_submissions(folder: Path, way: str, ordinary: bool, attacks: str) -> None:
     needs(way, ordinary)
+    if attacks == "fast":
+        held(Place(folder, ordinary), way, {name: hostile.ATTACKS[name] for name in hostile.FAST}, 2, "--jobs", "2")
+    else:
+        held(Place(folder, ordinary), way, hostile.ATTACKS, 20, "--each", "12", "--jobs", "2")
+
+
+def test_there_are_many_attacks() -> None:
     assert len(hostile.ATTACKS) >= 60
-    held(Place(folder, ordinary), way, hostile.ATTACKS, 20, "--each", "12", "--jobs", "2")

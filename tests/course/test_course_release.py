@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
 from ptxlab.cli.main import main
@@ -39,6 +38,7 @@ def code(notebook: Any) -> list[Any]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+@pytest.mark.long
 def test_the_students_have_no_solution_and_no_hidden_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     students, kept = tmp_path / "class", tmp_path / "teacher"
     assert main(["course", "release", str(students), "--nbgrader", str(kept), "--seed", str(SEED)]) == 0
@@ -60,6 +60,8 @@ def test_the_students_have_no_solution_and_no_hidden_case(tmp_path: Path, capsys
 
 def test_the_cells_have_what_nbgrader_needs(tmp_path: Path) -> None:
     release(tmp_path / "class", notebooks=["01"])
+    import nbformat
+
     notebook = nbformat.read(tmp_path / "class" / "01-scalar.ipynb", as_version=4)
     nbformat.validate(notebook)
     marked = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
@@ -125,6 +127,8 @@ def nbgrader(folder: Path, *arguments: str, status: int = 0) -> str:
 
 def hand_in(course: Path, student: str, answers: dict[str, str]) -> None:
     """What a student hands in: the released notebook with other code in the cells of some exercises."""
+    import nbformat
+
     notebook = nbformat.read(course / "release" / "01-small" / "01-small.ipynb", as_version=4)
     for name, cell in build.exercise_cells(notebook).items():
         if name in answers:

@@ -96,6 +96,7 @@ def test_a_race_of_blocks_depends_on_the_seed(name: str, device: str) -> None:
     assert all(f.second is not None and f.first is not None and f.second.block != f.first.block for f in found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("device", DEVICES)
 def test_seeds_do_not_change_what_clean_kernels_give(device: str) -> None:
     for name in pl.kernels.names("prefill"):
@@ -180,6 +181,7 @@ END:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("device", DEVICES)
 def test_blocks_that_wait_for_each_other_go_on_in_any_order(device: str) -> None:
     for seed in (None, 0, 1, 2):

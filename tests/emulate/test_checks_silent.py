@@ -12,6 +12,7 @@ import pytest
 import test_emulate_cuda as corpus
 import test_triton_programs as triton
 from emulate_programs import ALL_CHECKS, DEVICES, ENGINES
+from longer import slow
 
 import ptxlab as pl
 from ptxlab.findings import Finding
@@ -21,7 +22,7 @@ PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml
 
 @pytest.mark.sweep(4)
 @pytest.mark.parametrize(("name", "causal", "device"), [
-    pytest.param(name, causal, device, marks=[pytest.mark.slow] if device == "step" and (causal or n % 3) else [])
+    pytest.param(name, causal, device, marks=pytest.mark.slow if device == "step" and (causal or n % 3) else ())
     for n, name in enumerate(pl.kernels.names("prefill")) for causal in (False, True) for device in DEVICES
 ])  # fmt: skip
 def test_library_is_silent(name: str, causal: bool, device: str) -> None:
@@ -53,10 +54,14 @@ def test_decode_is_silent(name: str, device: str) -> None:
     assert out.error.ok
 
 
-QUICK = ("reduce", "softmax", "matmul_tiled", "scan", "histogram")
+CORPUS = [f for f in corpus.FILES if f.startswith(("reduce", "softmax", "matmul_tiled", "scan", "histogram"))
+          and "nvrtc" in f]  # fmt: skip
 
 
-def silent_corpus(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("file", [*CORPUS, *slow(f for f in corpus.FILES if f not in CORPUS)])
+def test_corpus_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Finding] = []
 
     def launch(*args: Any, **options: Any) -> None:
@@ -65,20 +70,6 @@ def silent_corpus(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(corpus, "launch", launch)
     corpus.KERNELS[file.partition(".")[0]](engine, (corpus.CORPUS / file).read_text())
     assert [str(f) for f in found] == []
-
-
-@pytest.mark.sweep(4)
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("file", [f for f in corpus.FILES if f.startswith(QUICK) and "nvrtc" in f])
-def test_corpus_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    silent_corpus(file, engine, monkeypatch)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("file", corpus.FILES)
-def test_whole_corpus_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    silent_corpus(file, engine, monkeypatch)
 
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[Finding]:
@@ -99,9 +90,25 @@ TRUE_FINDINGS = {"cas_loops": ("WAW", "its scope is the block (.cta); write .gpu
 """Programs that are wrong, with what is found: here two blocks change one word by atomicAdd_block."""
 
 
-def silent_program(name: str, mode: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+PROGRAMS = [
+    (name, mode)
+    for name in cuda_programs.PROGRAMS
+    for mode in ("O3", "G")
+    if f"{name}.{mode}.sm_80" in cuda_programs.archive()
+]
+SYNCHRONISING = [(name, "O3") for name in (
+    "producer_consumer", "scan_lookback", "threadfence_reduce", "spin_lock", "grid_sync", "cas_loops", "barrier_copy",
+    "pipeline_copy", "warp_reductions", "scan_shuffle", "stack_array", "matmul_mma", "matmul_wmma", "sort_bitonic",
+)]  # fmt: skip
+
+
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize(
+    ("name", "mode"), [*SYNCHRONISING, *slow(program for program in PROGRAMS if program not in SYNCHRONISING)]
+)
+def test_programs_are_silent(name: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = watched(monkeypatch)
-    outcome = cuda_programs.run(name, cuda_programs.ptx_of(name, mode, "sm_80"), device)
+    outcome = cuda_programs.run(name, cuda_programs.ptx_of(name, mode, "sm_80"), DEVICES[-1])
     assert outcome.verdict == "ok", outcome
     found = [f for f in found if f.check != "unwritten"]
     if name in TRUE_FINDINGS:
@@ -111,39 +118,13 @@ def silent_program(name: str, mode: str, device: str, monkeypatch: pytest.Monkey
         assert [str(f) for f in found] == []
 
 
-PROGRAMS = [
-    (name, mode)
-    for name in cuda_programs.PROGRAMS
-    for mode in ("O3", "G")
-    if f"{name}.{mode}.sm_80" in cuda_programs.archive()
-]
-
-
-@pytest.mark.sweep(4)
-@pytest.mark.parametrize("name", [
-    "producer_consumer", "scan_lookback", "threadfence_reduce", "spin_lock", "grid_sync", "cas_loops", "barrier_copy",
-    "pipeline_copy", "warp_reductions", "scan_shuffle", "stack_array", "matmul_mma", "matmul_wmma", "sort_bitonic",
-])  # fmt: skip
-def test_programs_are_silent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    silent_program(name, "O3", DEVICES[-1], monkeypatch)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "mode"), PROGRAMS)
-def test_all_programs_are_silent(name: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    silent_program(name, mode, DEVICES[-1], monkeypatch)
-
-
-def silent_triton(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = watched(monkeypatch)
-    triton.test_kernel(file, engine)
-    assert [str(f) for f in found] == []
+TRITON = [f for f in triton.LAUNCHES if f.endswith("sm_80")]
+SHORT = [f for f in TRITON if f.startswith(("softmax", "scan", "matmul_3", "histogram"))]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("file", [
-    pytest.param(f, marks=[] if f.startswith(("softmax", "scan", "matmul_3", "histogram")) else [pytest.mark.slow])
-    for f in triton.LAUNCHES if f.endswith("sm_80")
-])  # fmt: skip
+@pytest.mark.parametrize("file", [*SHORT, *slow(f for f in TRITON if f not in SHORT)])
 def test_triton_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    silent_triton(file, engine, monkeypatch)
+    found = watched(monkeypatch)
+    triton.test_kernel(file, engine)
+    assert [str(f) for f in found] == []

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from cuda_programs import ARCHS, MODES, PROGRAMS, SOURCES, archive, exists, ptx_of, run
 from emulate_programs import ENGINES
@@ -26,26 +30,21 @@ def test_every_program_has_a_source_and_its_ptx() -> None:
     assert set(archive()) == wanted
 
 
-@pytest.mark.sweep(4)
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_optimised(name: str, engine: str) -> None:
-    check(name, ptx_of(name, "O3", "sm_80"), engine)
+def builds() -> Iterator[Any]:
+    """Every program for every target, optimised or for the debugger, on every engine; most of them are slow."""
+    for name, arch, mode, engine in itertools.product(PROGRAMS, ARCHS, MODES, ENGINES):
+        if (arch, mode) == ("sm_80", "O3"):
+            marks = pytest.mark.sweep(4)
+        elif (arch, mode, engine) == ("sm_80", "G", "step") and name in WITH_DEBUGGER:
+            marks = ()
+        else:
+            marks = pytest.mark.slow
+        if exists(name, arch):
+            yield pytest.param(name, arch, mode, engine, marks=marks)
 
 
-@pytest.mark.parametrize("name", WITH_DEBUGGER)
-def test_for_the_debugger(name: str) -> None:
-    check(name, ptx_of(name, "G", "sm_80"), "step")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("arch", ARCHS)
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_every_target(name: str, arch: str, mode: str, engine: str) -> None:
-    if not exists(name, arch):
-        pytest.skip(f"{name} cannot be compiled for {arch}")
+@pytest.mark.parametrize(("name", "arch", "mode", "engine"), list(builds()))
+def test_program(name: str, arch: str, mode: str, engine: str) -> None:
     check(name, ptx_of(name, mode, arch), engine)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import special_addresses as special
 from emulate_programs import ENGINES, kernel, run
+from longer import slow
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="compares the two engines")
 
@@ -27,16 +28,14 @@ def check(opcodes: list[str], addresses: list[int], shapes: tuple[str, ...]) -> 
                 assert step == jit, f"{name}: {address:#x}"
 
 
+@pytest.mark.parametrize("every", ["some", *slow(["every"])])
 @pytest.mark.parametrize("name", FORMS)
-def test_special_addresses(name: str) -> None:
-    check(FORMS[name][:1], special.FEW, QUICK)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FORMS)
-def test_all_special_addresses(name: str) -> None:
-    check(FORMS[name][:1], special.ADDRESSES, (*special.SHAPES, "in a branch"))
-    check(FORMS[name][1:], special.FEW, (*special.SHAPES, "in a branch", "not executed"))
+def test_special_addresses(name: str, every: str) -> None:
+    if every == "some":
+        check(FORMS[name][:1], special.FEW, QUICK)
+    else:
+        check(FORMS[name][:1], special.ADDRESSES, (*special.SHAPES, "in a branch"))
+        check(FORMS[name][1:], special.FEW, (*special.SHAPES, "in a branch", "not executed"))
 
 
 @pytest.mark.parametrize("engine", ENGINES)

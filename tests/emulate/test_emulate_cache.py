@@ -152,6 +152,7 @@ def test_an_entry_in_a_folder_that_can_only_be_read_serves(folder: Path, monkeyp
     assert native.recall("old") == ({}, b"code")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits on the size of a file")
 def test_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
     code = (
@@ -210,6 +211,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.long
 def test_processes_may_share_it(folder: Path) -> None:
     code = (
         "import numpy as np, ptxlab as pl, sys\n"

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from conformance import canonical, combinations, computed, program
 from emulate_programs import ENGINES, launch
+from longer import slow
 
 FORMS = [opcode for entry in computed() for opcode in combinations(entry, 0)]
-MORE = [opcode for entry in computed() for opcode in combinations(entry, 40) if opcode not in set(FORMS)]
+MIXED = [opcode for entry in computed() for opcode in combinations(entry, 40) if opcode not in set(FORMS)]
+"""Mixtures of modifiers."""
 SIZE = 40
 
 
@@ -17,8 +19,9 @@ def chunks(opcodes: list[str]) -> list[list[str]]:
     return [opcodes[k : k + SIZE] for k in range(0, len(opcodes), SIZE)]
 
 
-def compare(opcodes: list[str]) -> None:
-    """Runs the forms on both engines."""
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("opcodes", [*chunks(FORMS), *slow(chunks(MIXED))], ids=lambda chunk: chunk[0])
+def test_engines_agree(opcodes: list[str]) -> None:
     text, data, cases = program(opcodes)
     outs = {}
     for engine in ENGINES:
@@ -37,18 +40,6 @@ def compare(opcodes: list[str]) -> None:
                 given = [hex(int(x[lane])) for x in c.inputs]
                 wrong.append(f"{c.form.opcode} {given}: step {int(a[lane]):#x}, jit {int(b[lane]):#x}")
     assert not wrong, "\n".join(wrong)
-
-
-@pytest.mark.sweep(4)
-@pytest.mark.parametrize("opcodes", chunks(FORMS), ids=lambda c: c[0])
-def test_engines_agree(opcodes: list[str]) -> None:
-    compare(opcodes)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("opcodes", chunks(MORE), ids=lambda c: c[0])
-def test_engines_agree_on_mixtures_of_modifiers(opcodes: list[str]) -> None:
-    compare(opcodes)
 
 
 def test_most_of_the_table_is_compared() -> None:

@@ -365,6 +365,7 @@ def test_attention_is_counted(device: str) -> None:
     assert c["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 def test_counts_do_not_depend_on_engine_workers_or_other_watchers() -> None:
     """A loop in which the warp diverges in every round: its lanes would not reconverge if turns were taken badly."""

@@ -135,6 +135,7 @@ BUSY:
     assert (out == 7).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_thread_that_gives_up_is_no_deadlock(engine: str) -> None:
     body = START + """

@@ -255,13 +255,6 @@ def test_control_c_ends_an_endless_loop(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_clusters_are_refused(engine: str) -> None:
-    with pytest.raises(LaunchError) as caught:
-        run(engine, kernel(""), blocks=2, cluster=(2, 1, 1))
-    assert str(caught.value) == "cluster: the CPU machine runs clusters of one block only yet, found (2, 1, 1)"
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 def test_unknown_form_is_refused_at_load(engine: str) -> None:
     out = np.zeros(32, np.uint32)
     with pytest.raises(UnsupportedInstruction) as caught:

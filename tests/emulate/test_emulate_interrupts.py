@@ -10,13 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from longer import slow
 
 threads = pytest.importorskip("ptxlab.emulate.jit.threads", reason="needs llvmlite", exc_type=ImportError)
 
 SCRIPT = Path(__file__).parents[1] / "support" / "interrupts.py"
 
 
-def interrupt(count: int, workers: int) -> None:
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="needs setitimer")
+@pytest.mark.parametrize(("count", "workers"), [(60, 4), *slow([(500, 1), (500, 2), (500, 8)])])
+def test_interrupts_leave_no_thread(count: int, workers: int) -> None:
     environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(SCRIPT.parents[2])}
     done = subprocess.run(
         [sys.executable, str(SCRIPT), str(count), str(workers)], capture_output=True, text=True, timeout=300,
@@ -24,18 +28,6 @@ def interrupt(count: int, workers: int) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "threads left: 0" in done.stdout, done.stdout
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs setitimer")
-def test_interrupts_leave_no_thread() -> None:
-    interrupt(60, 4)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="needs setitimer")
-@pytest.mark.parametrize("workers", [1, 2, 8])
-def test_many_interrupts_leave_no_thread(workers: int) -> None:
-    interrupt(500, workers)
 
 
 def test_a_worker_that_comes_after_the_dismissal_goes_home() -> None:

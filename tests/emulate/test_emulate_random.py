@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, run
+from longer import slow
 from random_programs import INTEGERS, WORDS, program
 
 from ptxlab import gpu
 from ptxlab.text import parse
-
-QUICK, LONG = range(12), range(12, 300)
 
 
 def results(engine: str, text: str, seed: int | None = None) -> tuple[list[list[int]], list[list[int]], list[int]]:
@@ -24,7 +23,9 @@ def results(engine: str, text: str, seed: int | None = None) -> tuple[list[list[
     return words[:, : len(INTEGERS)].tolist(), floats.tolist(), x.tolist()
 
 
-def check(seed: int) -> None:
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("seed", [*range(12), *slow(range(12, 300))])
+def test_random_program(seed: int) -> None:
     text = program(seed)
     assert str(parse(text)) == text
     first = results("step", text)
@@ -32,18 +33,6 @@ def check(seed: int) -> None:
     for engine in ENGINES[1:]:
         found = results(engine, text)
         assert found == first, f"seed {seed}: {engine} and step differ"
-
-
-@pytest.mark.sweep(3)
-@pytest.mark.parametrize("seed", QUICK)
-def test_random_program(seed: int) -> None:
-    check(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", LONG)
-def test_random_program_long(seed: int) -> None:
-    check(seed)
 
 
 @pytest.mark.assembler

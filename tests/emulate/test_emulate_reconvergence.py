@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
 from flow_agreement import KERNEL, differences
+from longer import slow
 from random_flow import Flow, kernel_of
 from reconvergence_points import reconvergence_points
 
@@ -27,16 +28,12 @@ needs_both = pytest.mark.skipif(len(ENGINES) == 1, reason="needs llvmlite: there
 
 
 @needs_both
-@pytest.mark.parametrize("first", range(0, 10 * KERNEL, KERNEL))
-def test_engines_agree_on_irregular_flow(first: int) -> None:
-    assert differences(first) == []
-
-
-@needs_both
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 20_000, 50 * KERNEL))
-def test_engines_agree_on_much_irregular_flow(first: int) -> None:
-    assert [text for at in range(first, first + 50 * KERNEL, KERNEL) for text in differences(at)] == []
+@pytest.mark.parametrize(("first", "kernels"), [
+    *((at * KERNEL, 1) for at in range(10)),
+    *slow((at, 50) for at in range(0, 20_000, 50 * KERNEL)),
+])  # fmt: skip
+def test_engines_agree_on_irregular_flow(first: int, kernels: int) -> None:
+    assert [text for at in range(first, first + kernels * KERNEL, KERNEL) for text in differences(at)] == []
 
 
 class Visits:

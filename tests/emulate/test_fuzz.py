@@ -9,27 +9,28 @@ from pathlib import Path
 
 import pytest
 from emulate_programs import ENGINES
+from longer import slow
 
 FUZZ = Path(__file__).parents[1] / "support" / "fuzz.py"
 
 
-def batch(engine: str, first: int, count: int, folder: Path) -> None:
-    """Runs so many damaged programs in a process of their own."""
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("engine", "first", "count"),
+    [*((engine, 0, 250) for engine in ENGINES), *slow((ENGINES[-1], first, 500) for first in range(1000, 5000, 500))],
+)
+def test_damaged_programs(engine: str, first: int, count: int, tmp_path: Path) -> None:
     environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(FUZZ.parents[2])}
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", str(FUZZ), str(count), str(first), engine],
-        capture_output=True, text=True, timeout=60 + count, cwd=folder, env=environment,
+        capture_output=True, text=True, timeout=60 + count, cwd=tmp_path, env=environment,
     )  # fmt: skip
     assert done.returncode == 0, f"the process died: {done.stderr[-2000:]}"
     assert "WRONG" not in done.stdout, done.stdout[-3000:]
     assert f"{count} programs" in done.stdout, done.stdout[-3000:]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_damaged_programs(engine: str, tmp_path: Path) -> None:
-    batch(engine, 0, 250, tmp_path)
-
-
+@pytest.mark.long
 def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     def record(count: int) -> str:
         command = [
@@ -60,9 +61,3 @@ def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     )  # fmt: skip
     assert failed.returncode == 1
     assert "| crashes | 1 |" in failed.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 5000, 500))
-def test_many_damaged_programs(first: int, tmp_path: Path) -> None:
-    batch(ENGINES[-1], first, 500, tmp_path)

@@ -19,6 +19,7 @@ from ptxlab.emulate.runtime.state import (
     GENERIC,
     OUT_OF_MEMORY_RANGE,
     SHARED,
+    Cluster,
     Context,
     Cta,
     MemoryMap,
@@ -120,6 +121,7 @@ class Place:
 
     def __init__(self) -> None:
         self.context, self.cta, self.warp, self.memory = Context.new(), Cta.new(), Warp.new(), MemoryMap.new()
+        self.cta.cluster = Cluster.new()
         self.memory.shared_start, self.memory.shared_size = START, BYTES
         self.context.memory, self.warp.warp_id = self.memory, 3
         self.shared = np.zeros(BYTES, np.uint8)

@@ -23,6 +23,7 @@ from ptxlab.emulate.runtime.state import (
     NEEDS_SLOW,
     STOPPED,
     SUSPENDED,
+    Cluster,
     Context,
     Cta,
     Executions,
@@ -95,6 +96,8 @@ class World:
         for k in range(len(self.script)):
             warp = scheduling.warp_of(context, cta, k)
             warp.first_live, warp.warp_id = 0xFFFFFFFF, k
+        cta.cluster = Cluster.new()
+        cta.cluster.first, cta.cluster.count = context.slot_count, 1
         context.slots[context.slot_count].cta = context.cta = cta
         context.slot, context.slot_count = context.slot_count, context.slot_count + 1
 

@@ -14,8 +14,12 @@ from typing import NamedTuple
 
 import pytest
 import stand_in
+from longer import slow
 
-pytestmark = pytest.mark.skipif(bool(stand_in.unavailable()), reason=stand_in.unavailable())
+pytestmark = [
+    pytest.mark.skipif(bool(stand_in.unavailable()), reason=stand_in.unavailable()),
+    pytest.mark.long,
+]
 
 TESTS = Path(__file__).parents[1]
 HEAD = """
@@ -77,19 +81,13 @@ def gpu_tests(log: Path, *files: str) -> str:
 # -- what runs ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_gpu_tests_of_the_launcher_pass(log: Path) -> None:
-    assert re.match(r"\d+ passed", gpu_tests(log, "gpu/test_gpu_device.py", "launch/test_launch_run.py"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["attention", "decode", "decode_systems", "prefill"])
-def test_the_gpu_tests_of_the_kernels_pass(log: Path, name: str) -> None:
-    assert re.match(r"\d+ passed", gpu_tests(log, f"kernels/test_kernels_{name}.py"))
-
-
-@pytest.mark.slow
-def test_the_gpu_test_of_the_decode_benchmark_passes(log: Path) -> None:
-    assert re.match(r"1 passed", gpu_tests(log, "test_benchmarks_decode.py"))
+@pytest.mark.parametrize("files", [
+    "gpu/test_gpu_device.py launch/test_launch_run.py",
+    *slow(f"kernels/test_kernels_{name}.py" for name in ("attention", "decode", "decode_systems", "prefill")),
+    *slow(["benchmarks/test_benchmarks_decode.py"]),
+])  # fmt: skip
+def test_the_gpu_tests_pass(log: Path, files: str) -> None:
+    assert re.match(r"\d+ passed", gpu_tests(log, *files.split()))
 
 
 def test_arrays_buffers_variables_and_text(log: Path) -> None:

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from longer import slow
 
 import ptxlab as pl
 from ptxlab import kernels, reference
@@ -35,8 +36,8 @@ def check(name, dtype, causal, heads, shape, dim, device="cpu"):
     return out
 
 
-def quick():
-    """A sample in which every value of every parameter meets both kernels, both types, causal and not."""
+def sample():
+    """Cases in which every value of every parameter meets both kernels, both types, causal and not."""
     for at, shape in enumerate(SHAPES):
         for kernel, dtype in itertools.product(KERNELS, ("f32", "f64")):
             yield kernel, dtype, bool(at % 2), (4, 2), shape, 32
@@ -48,24 +49,25 @@ def quick():
     yield "scalar", "f64", True, (1, 1), (33, 129), 80
 
 
+SAMPLE = list(sample())
+EVERY = list(itertools.product(KERNELS, ("f32", "f64"), (False, True), HEADS, SHAPES, DIMS))
+
+
 def label(value):
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize(("name", "dtype", "causal", "heads", "shape", "dim"), list(quick()), ids=label)
+@pytest.mark.parametrize(
+    ("name", "dtype", "causal", "heads", "shape", "dim"),
+    [*SAMPLE, *slow(case for case in EVERY if case not in SAMPLE)],
+    ids=label,
+)
 def test_against_float64(name, dtype, causal, heads, shape, dim):
     check(name, dtype, causal, heads, shape, dim)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
-@pytest.mark.parametrize("name", KERNELS)
-def test_against_float64_everywhere(name, dtype, causal, dim):
-    for heads, shape in itertools.product(HEADS, SHAPES):
-        check(name, dtype, causal, heads, shape, dim)
+FURTHER = [((4, 2), (100, 100), 16), ((1, 1), (64, 64), 32), ((4, 2), (33, 100), 32), ((1, 1), (2, 9), 128)]
 
 
 @pytest.mark.sweep(3)
@@ -79,6 +81,10 @@ def test_against_float64_everywhere(name, dtype, causal, dim):
         ("scalar", "f32", True, (1, 1), (40, 33), 16),
         ("tiled", "f32", True, (1, 1), (40, 33), 16),
         ("tiled", "f32", False, (1, 1), (1, 0), 16),
+        *slow(
+            (name, dtype, causal, *problem)
+            for name, dtype, causal, problem in itertools.product(KERNELS, ("f32", "f64"), (False, True), FURTHER)
+        ),
     ],
     ids=label,
 )
@@ -89,16 +95,6 @@ def test_engines_agree(name, dtype, causal, heads, shape, dim):
     np.testing.assert_array_equal(stepped.o.view(np.uint8), compiled.o.view(np.uint8))
     np.testing.assert_array_equal(stepped.lse.view(np.uint8), compiled.lse.view(np.uint8))
     assert stepped.counters == compiled.counters
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
-@pytest.mark.parametrize("dtype", ["f32", "f64"])
-@pytest.mark.parametrize("name", KERNELS)
-def test_engines_agree_further(name, dtype, causal):
-    cases = [((4, 2), (100, 100), 16), ((1, 1), (64, 64), 32), ((4, 2), (33, 100), 32), ((1, 1), (2, 9), 128)]
-    for heads, shape, dim in cases:
-        test_engines_agree(name, dtype, causal, heads, shape, dim)
 
 
 @pytest.mark.gpu

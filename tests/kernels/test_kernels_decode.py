@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from decode_cases import check, inputs, paged
+from longer import slow
 
 import ptxlab as pl
 from ptxlab import kernels, reference
@@ -25,32 +26,43 @@ def types(name):
     return ("f16", "bf16") if name == "decode_gqa" else ("f32", "f16", "bf16")
 
 
-def quick():
-    """A sample in which every kernel meets each head_dim, each of its types, and every kind of length and heads."""
+def sample():
+    """Cases in which every kernel meets each head_dim, each of its types, and every kind of length and heads."""
     for name in dict.fromkeys((*DENSE, *PAGED)):
         first, *others = types(name)
         splits = (1, 3, 40) if name in SPLITTING else (None,) * 3
         pages = (1, 8, 7) if name == "decode_paged" else (None, 16, None) if name in PAGED else (None,) * 3
-        yield name, first, (8, 2), 64, (17, 0, 127, 1), pages[0], splits[0]
-        yield name, others[0], (16, 1), 96, (70, 16), pages[1], splits[1]
-        yield name, others[-1], (2, 2), 256, (15,), pages[2], splits[2]
-        yield name, first, (6, 2), 48, (33, 2), pages[0], splits[1]
-        yield name, others[0], (3, 1), 112, (21,), pages[1], splits[0]
+        yield name, first, (8, 2), 64, (17, 0, 127, 1), pages[0], splits[0], 1.0
+        yield name, others[0], (16, 1), 96, (70, 16), pages[1], splits[1], 1.0
+        yield name, others[-1], (2, 2), 256, (15,), pages[2], splits[2], 1.0
+        yield name, first, (6, 2), 48, (33, 2), pages[0], splits[1], 1.0
+        yield name, others[0], (3, 1), 112, (21,), pages[1], splits[0], 1.0
+
+
+def every():
+    """Each pair of heads with batches of 1, 3, 3 and 12 in turn; types, page sizes and numbers of splits in turn."""
+    batches = [(1328,), (0, 1, 15), (16, 17, 127), (512, 1328, *LENGTHS[:6], 2, 33, 0, 3)]
+    for name, (at, dim) in itertools.product(dict.fromkeys((*DENSE, *PAGED)), enumerate(DIMS)):
+        pages = itertools.cycle(PAGES if name == "decode_paged" else (None, *PAGES) if name in PAGED else (None,))
+        splits = itertools.cycle((1, 7, 1500) if name in SPLITTING else (None,))
+        for (turn, dtype), (n, heads) in itertools.product(enumerate(types(name), at), enumerate(HEADS)):
+            yield name, dtype, heads, dim, batches[(n + turn) % 4], next(pages), next(splits), 2.0
 
 
 def label(value):
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-CASE = ("name", "dtype", "heads", "dim", "lengths", "page", "splits")
+CASE = ("name", "dtype", "heads", "dim", "lengths", "page", "splits", "sigma")
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize(CASE, list(quick()), ids=label)
-def test_against_float64(name, dtype, heads, dim, lengths, page, splits):
-    check(name, dtype, heads, dim, lengths, page=page, splits=splits)
+@pytest.mark.parametrize(CASE, [*sample(), *slow(every())], ids=label)
+def test_against_float64(name, dtype, heads, dim, lengths, page, splits, sigma):
+    check(name, dtype, heads, dim, lengths, page=page, splits=splits, sigma=sigma)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
 def test_any_multiple_of_8_is_a_head_dim(dtype):
     """Rows that no power of two of lanes divides: some lanes hold one piece less."""
@@ -65,20 +77,6 @@ def test_every_head_dim(name):
     step = kernels.get(name, "decode").parameters["head_dim"].step
     for dtype, dim in itertools.product(types(name), range(step, 257, step)):
         check(name, dtype, (6, 2), dim, (0, 1, 83), page=5 if name == "decode_paged" else None)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dim", DIMS)
-@pytest.mark.parametrize("name", ["decode", "decode_multiwarp", "decode_paged", "decode_split", "decode_gqa"])
-def test_against_float64_everywhere(name, dim):
-    """Each pair of heads with batches of 1, 3, 3 and 12 in turn; types, page sizes and numbers of splits in turn."""
-    batches = [(1328,), (0, 1, 15), (16, 17, 127), (512, 1328, *LENGTHS[:6], 2, 33, 0, 3)]
-    pages = itertools.cycle(PAGES if name == "decode_paged" else (None, *PAGES) if name in PAGED else (None,))
-    splits = itertools.cycle((1, 7, 1500) if name in SPLITTING else (None,))
-    for turn, dtype in enumerate(types(name), DIMS.index(dim)):
-        for n, heads in enumerate(HEADS):
-            lengths = batches[(n + turn) % 4]
-            check(name, dtype, heads, dim, lengths, page=next(pages), splits=next(splits), sigma=2.0)
 
 
 @pytest.mark.gpu
@@ -114,6 +112,7 @@ def test_small_and_large_logits(name):
         check(name, "f16", (4, 2), 32, (60, 7), sigma=sigma)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DENSE)
 def test_scale_is_the_public_one(name):
     q, k, v = inputs((4, 2), 32, "f16", (40,), spare=0)
@@ -123,6 +122,7 @@ def test_scale_is_the_public_one(name):
         assert out.scale == scale
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(("name", "dtype"), [("decode_split", "f32"), ("decode_split", "bf16"), ("decode_gqa", "f16")])
 def test_splits_and_pages_change_little(name, dtype):
@@ -139,11 +139,13 @@ def test_splits_and_pages_change_little(name, dtype):
         np.testing.assert_allclose(more.o.astype(float), one.o.astype(float), atol=near)
 
 
+@pytest.mark.long
 def test_groups_of_more_than_16_heads():
     check("decode_gqa", "f16", (40, 2), 32, (33, 5))
     check("decode_gqa", "bf16", (17, 1), 64, (33,), splits=2)
 
 
+@pytest.mark.long
 def test_a_group_reads_its_keys_once():
     """Four query heads share a key/value head: `decode_gqa` asks for a quarter of the bytes, without bank conflicts."""
     q, k, v = inputs((8, 2), 96, "f16", (256,), spare=0)
@@ -241,19 +243,32 @@ def test_state_of_chosen_rows():
 # -- the assembler -----------------------------------------------------------------------------------------------------
 
 
+SPILLS = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 240, 256)
+
+
 @pytest.mark.assembler
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_120"])
+@pytest.mark.parametrize(
+    ("arch", "every"),
+    [
+        *((arch, False) for arch in ("sm_75", "sm_80", "sm_120")),
+        *slow((arch, True) for arch in ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120")),
+    ],
+)
 @pytest.mark.parametrize("name", kernels.names("decode"))
-def test_nothing_is_spilled(name, arch):
+def test_nothing_is_spilled(name, arch, every):
+    """every: whether all types, head_dims and caches are built, with probes and without; else two of them."""
     spec = kernels.get(name, "decode")
-    for dtype, dim in (("f16", 96), ("bf16", 256)):
-        if dtype not in spec.parameters["dtype"].choices or arch not in spec.parameters["arch"].choices:
+    choices = {key: parameter.choices for key, parameter in spec.parameters.items() if parameter.choices}
+    if arch not in choices["arch"]:
+        return
+    configs = itertools.product(choices["dtype"], SPILLS) if every else (("f16", 96), ("bf16", 256))
+    caches = choices.get("cache", (None,)) if every else ("paged",) if name in PAGED else (None,)
+    probes = (False, True) if every and "probes" in spec.parameters else (None,)
+    for (dtype, dim), cache, probe in itertools.product(configs, caches, probes):
+        if dtype not in choices["dtype"] or (dtype == "bf16" and arch == "sm_75"):
             continue
-        if dtype == "bf16" and arch == "sm_75":
-            continue
-        more = {"cache": "paged"} if name in PAGED else {}
-        made = pl.assemble(spec.build(head_dim=dim, dtype=dtype, arch=arch, **more).ptx)
-        assert made.spill_bytes == 0
+        more = {key: value for key, value in (("cache", cache), ("probes", probe)) if value is not None}
+        assert pl.assemble(spec.build(head_dim=dim, dtype=dtype, arch=arch, **more).ptx).spill_bytes == 0
 
 
 @pytest.mark.parametrize("name", PAGED)
@@ -269,26 +284,7 @@ def test_a_page_of_a_power_of_two_needs_no_division(name, page_size):
         assert (len(divided) >= 1) == divides, divided
 
 
-@pytest.mark.slow
-@pytest.mark.assembler
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120"])
-@pytest.mark.parametrize("name", kernels.names("decode"))
-def test_nothing_is_spilled_anywhere(name, arch):
-    spec = kernels.get(name, "decode")
-    if arch not in spec.parameters["arch"].choices:
-        return
-    caches = spec.parameters["cache"].choices if "cache" in spec.parameters else (None,)
-    dims = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 240, 256)
-    for dtype, dim, cache in itertools.product(spec.parameters["dtype"].choices, dims, caches):
-        if dtype == "bf16" and arch == "sm_75":
-            continue
-        more = {} if cache is None else {"cache": cache}
-        for probes in (False, True) if "probes" in spec.parameters else (None,):
-            if probes is not None:
-                more["probes"] = probes
-            assert pl.assemble(spec.build(head_dim=dim, dtype=dtype, arch=arch, **more).ptx).spill_bytes == 0
-
-
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["decode_split", "decode_gqa"])
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_the_reduce_may_start_early_where_there_is_such_a_thing(name, arch):

@@ -14,6 +14,7 @@ import itertools
 import numpy as np
 import pytest
 from decode_cases import check, inputs, paged
+from longer import slow
 
 import ptxlab as pl
 from ptxlab import kernels, reference
@@ -266,9 +267,8 @@ def test_the_reduction_alone(splits):
 # -- I: pages ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "page", [1, 5, pytest.param(64, marks=pytest.mark.slow), pytest.param(256, marks=pytest.mark.slow)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("page", [1, 5, *slow([64, 256])])
 def test_system_i(page):
     """Page table, lengths, a pooled cache, GQA; the result is that of a dense cache, to the last bit."""
     lengths = (100, 3, 64)

@@ -9,6 +9,7 @@ import random
 import ml_dtypes
 import numpy as np
 import pytest
+from longer import slow
 
 import ptxlab as pl
 from ptxlab import kernels, reference
@@ -22,6 +23,7 @@ HEADS = ((1, 1), (4, 2), (8, 1))
 SIGMAS = (0.1, 1.0, 8.0)
 CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 EVERY = [(name, dtype) for name in KERNELS for dtype in kernels.get(name).dtypes]
+FIRST = [(name, kernels.get(name).dtypes[0]) for name in KERNELS]
 
 
 def check(built, heads, shape, *, batch=1, sigma=1.0, seed=0, **options):
@@ -58,16 +60,12 @@ ARGUMENTS = ("name", "dtype", "dim", "causal", "heads", "shape", "batch", "sigma
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize(ARGUMENTS, list(sampled(3, 1, (1, 15, 17, 64, 65, 127), (64, 16, 80))), ids=label)
+@pytest.mark.parametrize(
+    ARGUMENTS, [*sampled(3, 1, (1, 15, 17, 64, 65, 127), (64, 16, 80)), *slow(sampled(60, 2))], ids=label
+)
 def test_against_float64(name, dtype, dim, causal, heads, shape, batch, sigma):
     built = kernels.get(name).build(head_dim=dim, causal=causal, dtype=dtype)
     check(built, heads, shape, batch=batch, sigma=sigma)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(ARGUMENTS, list(sampled(60, 2)), ids=label)
-def test_against_float64_further(name, dtype, dim, causal, heads, shape, batch, sigma):
-    test_against_float64(name, dtype, dim, causal, heads, shape, batch, sigma)
 
 
 @pytest.mark.slow
@@ -78,9 +76,10 @@ def test_every_head_dim(name, dtype, dim):
         check(kernels.get(name).build(head_dim=dim, causal=causal, dtype=dtype), (2, 1), (70, 100))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "dtype"),
-    [(n, d) if d == kernels.get(n).dtypes[0] else pytest.param(n, d, marks=pytest.mark.slow) for n, d in EVERY],
+    [*FIRST, *slow(case for case in EVERY if case not in FIRST)],
 )
 def test_engines_agree(name, dtype):
     """The stepping engine is right too, to the same bit, and counts the same."""
@@ -187,7 +186,7 @@ def counted(name, dim, **given):
 
 def dims(*quick):
     """Every head_dim there is, of which `quick` are looked at in each run."""
-    return [dim if dim in quick else pytest.param(dim, marks=pytest.mark.slow) for dim in range(16, 257, 16)]
+    return [*quick, *slow(dim for dim in range(16, 257, 16) if dim not in quick)]
 
 
 @pytest.mark.parametrize("dim", dims(64))
@@ -237,9 +236,7 @@ def test_global_accesses_of_full_tiles_are_ideal(name, dim):
 
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
-@pytest.mark.parametrize(
-    ("dim", "stages"), [(32, 2), (48, 3), *(pytest.param(d, 2, marks=pytest.mark.slow) for d in (64, 80, 128, 256))]
-)
+@pytest.mark.parametrize(("dim", "stages"), [(32, 2), (48, 3), *slow((dim, 2) for dim in (64, 80, 128, 256))])
 def test_pipelined_reads_each_byte_of_k_and_v_once_a_block(dim, stages, causal):
     built = kernels.get("pipelined").build(head_dim=dim, tile_q=64, tile_kv=64, stages=stages, causal=causal)
     out = check(built, (1, 1), (256, 256), counters=True, checks=("memcheck",))

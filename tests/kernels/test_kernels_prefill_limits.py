@@ -91,6 +91,7 @@ def test_sm_75_multiplies_in_halves():
     assert counts[0] == 2 * counts[1] > 0
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.assembler
 @pytest.mark.parametrize("name", KERNELS)
@@ -267,6 +268,7 @@ def test_system_c():
     assert out.error.tolerance < 2e-3
 
 
+@pytest.mark.long
 def test_system_h():
     """Tiles by head_dim and target, 4 or 8 warps, 2 or 3 stages, batch, Sq != Sk, LSE; never over a limit."""
     spec = kernels.get("pipelined")

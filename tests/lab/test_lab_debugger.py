@@ -104,6 +104,7 @@ def test_a_paged_cache_and_three_splits() -> None:
     assert str(caught.value) == "splits: decode does not split the keys; write 'decode_split' or 'decode_gqa'"
 
 
+@pytest.mark.long
 def test_results_are_run_again_where_they_carry_no_trace() -> None:
     q, k, v = pl.reference.random_inputs(1, 2, 1, 8, 12, 32)
     plain = pl.attention(q, k, v, kernel="scalar", causal=True, state=True)
@@ -323,6 +324,7 @@ def test_guards_are_named_by_their_register() -> None:
     assert d.info["exchange"]["guards"] == {f"{line}:bra": [d.recording.numbers["%p"], True, False]}
 
 
+@pytest.mark.long
 def test_sixteen_bit_elements_are_shown_as_what_they_are() -> None:
     found = pl.debug("mma", dtype="bf16", seq_len=16, head_dim=16, warps=0).info["exchange"]["fragments"]
     assert {f["type"] for f in found} == {"bf16", "f32"}

@@ -86,6 +86,7 @@ def test_decode_without_keys_says_so() -> None:
     assert state["note"] == "Nothing to sum: there are no keys, so O = 0 and LSE = −∞."
 
 
+@pytest.mark.long
 def test_a_paged_cache_gives_what_a_dense_one_gives() -> None:
     maps = [
         answer(request("decode_split", cache=cache, page_size=8, seq_k=37, batch=2, device="cpu"))[2]["map"]["worst"][0]
@@ -247,6 +248,7 @@ def test_cuda_is_compiled_again_for_another_target_and_with_other_options() -> N
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_an_endless_kernel_is_stopped_and_the_explorer_lives_on() -> None:
     endless = PTX.replace("    ret;\n}", "again:\n    bra again;\n}")
     explorer = pl.explore(endless, 1, 32, np.zeros(32, np.float32), 2.0, 32)

@@ -175,6 +175,7 @@ def test_a_stale_pointer_is_noticed():
     assert "which was freed" in str(caught.value)
 
 
+@pytest.mark.long
 def test_buffers_that_nobody_holds_are_given_back():
     gc.collect()
     before = len(list(buffers.cpu_buffers()))

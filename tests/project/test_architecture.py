@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from package_sources import PACKAGE, tree
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "ptxlab"
+ROOT = PACKAGE.parent
 
 EVERYTHING = {
     "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "targets", "reference",
@@ -69,12 +70,12 @@ def room(path: Path) -> str:
     return first.removesuffix(".py")
 
 
+@functools.cache
 def imports(path: Path) -> list[tuple[int, str, bool]]:
     """(line, dotted name, whether it is loaded with the module) of every import in a file.
 
     `from ptxlab.gpu import device` counts as `ptxlab.gpu.device`. Imports for type checkers alone are left out.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     found: list[tuple[int, str, bool]] = []
 
     def visit(node: ast.AST, top: bool) -> None:
@@ -90,10 +91,10 @@ def imports(path: Path) -> list[tuple[int, str, bool]]:
                     package = path.relative_to(ROOT).parent.parts
                     base = ".".join((*package[: len(package) - child.level + 1], *([base] if base else [])))
                 found.extend((child.lineno, f"{base}.{alias.name}", top) for alias in child.names)
-            else:
-                visit(child, top and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+            elif not isinstance(child, ast.expr):
+                visit(child, top and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
 
-    visit(tree, True)
+    visit(tree(path), True)
     return found
 
 
@@ -134,7 +135,7 @@ def test_the_rooms_of_the_machine_have_their_arrows() -> None:
     wrong = []
     for path in (PACKAGE / "emulate").glob("*/**/*.py"):
         here = path.relative_to(PACKAGE / "emulate").parts[0]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
                 assert not node.level, f"{path.relative_to(ROOT)}:{node.lineno}: a relative import"
@@ -189,7 +190,7 @@ def test_every_file_opens_with_what_it_is() -> None:
     wrong = []
     for path in files():
         text = path.read_text(encoding="utf-8")
-        docstring = ast.get_docstring(ast.parse(text, str(path)))
+        docstring = ast.get_docstring(tree(path))
         if not text.strip():
             wrong.append(f"{path.relative_to(ROOT)}: empty; give it a docstring")
         elif not docstring:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from package_sources import PACKAGE
+from package_sources import tree as parsed
 
 from ptxlab.isa import TABLE, types
 from ptxlab.isa.modifiers import WORDS
 from ptxlab.isa.special import NAMES, SPECIAL, SPECIAL_REGISTERS, VECTORS
 from ptxlab.text.parser import DIRECTIVES
-
-PACKAGE = Path(__file__).resolve().parents[2] / "ptxlab"
 
 TYPES = {*types.WIDTH, *types.SUB_BYTE, *types.OTHERS}
 KINDS = {
@@ -28,6 +27,8 @@ MANY = 8
 ALLOWED = {
     ("builder/__init__.py", "types"): "the classes that a kernel imports",
     ("builder/printer.py", "types"): "the order in which declarations are printed",
+    ("emulate/rules/bulk.py", "types"): "how transfers number the types of reductions",
+    ("emulate/rules/tensor_maps.py", "types"): "how tensor maps number the types of elements",
     ("lab/hover.py", "directives"): "what each one says",
     ("launch/arguments.py", "types"): "the numpy types of arrays",
     ("text/parser.py", "directives"): "the list",
@@ -53,7 +54,7 @@ def found() -> dict[tuple[str, str], list[int]]:
         name = path.relative_to(PACKAGE).as_posix()
         if name.startswith(("isa/", "course/")):
             continue
-        for line, words in lists(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        for line, words in lists(parsed(path)):
             plain = {word.lstrip("%.").partition(".")[0] for word in words}
             for kind, known in KINDS.items():
                 if len(plain & known) >= MANY:

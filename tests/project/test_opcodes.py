@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from package_sources import PACKAGE
+from package_sources import tree as parsed
 
 from ptxlab.isa import TABLE, all_ops
-
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "ptxlab"
 
 OTHER = "another thing of the same name: "
 ALLOWED = {
@@ -76,6 +75,7 @@ def asks(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno if isinstance(node, ast.expr) else 0, text
 
 
+@functools.cache
 def places() -> dict[str, list[str]]:
     """File in ptxlab -> `line: opcode` of what is asked for by name in it."""
     out: dict[str, list[str]] = {}
@@ -83,8 +83,7 @@ def places() -> dict[str, list[str]]:
         name = path.relative_to(PACKAGE).as_posix()
         if name.startswith(("isa/", "course/notebooks/")):
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-        out[name] = [f"{line}: {text}" for line, text in sorted(set(asks(tree)))]
+        out[name] = [f"{line}: {text}" for line, text in sorted(set(asks(parsed(path))))]
     return {name: found for name, found in out.items() if found}
 
 

@@ -26,6 +26,7 @@ def test_the_example_has_five_lines_and_runs(capsys: pytest.CaptureFixture[str])
     assert ".visible .entry scalar_f32_d64_causal(" in out
 
 
+@pytest.mark.long
 def test_the_other_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
     for example in EXAMPLES[1:]:
         exec(compile(example, "README.md", "exec"), {})

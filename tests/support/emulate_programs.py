@@ -65,7 +65,7 @@ def run(
     text: str,
     *,
     threads: int | tuple[int, ...] = 32,
-    blocks: int = 1,
+    blocks: int | tuple[int, ...] = 1,
     out: np.ndarray | None = None,
     x: np.ndarray | None = None,
     shared: int = 0,
@@ -74,14 +74,15 @@ def run(
 ) -> tuple[np.ndarray, Report]:
     """Runs `k(out, x)`; gives `out` (by default one u32 a thread, zeros before) and the report."""
     block = (threads,) if isinstance(threads, int) else threads
+    grid = (blocks,) if isinstance(blocks, int) else blocks
     memory = Memory()
     if out is None:
-        out = np.zeros(blocks * int(np.prod(block)), np.uint32)
+        out = np.zeros(int(np.prod(grid)) * int(np.prod(block)), np.uint32)
     out = out.copy()
     x = np.arange(64, dtype=np.uint32) if x is None else x
     addresses = [memory.allocate(a.nbytes, name, a).address for name, a in (("out", out), ("x", x))]
     report = execute(
-        parse(text), "k", engine=engine, grid=(blocks,), block=block, params=np.array(addresses, np.uint64).tobytes(),
+        parse(text), "k", engine=engine, grid=grid, block=block, params=np.array(addresses, np.uint64).tobytes(),
         memory=memory, shared=shared, budget=budget, **{"workers": 1} | options,
     )  # fmt: skip
     return out, report

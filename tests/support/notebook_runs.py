@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import nbclient
-
 from ptxlab.course import build
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,6 +14,8 @@ FOLDER = ROOT / "notebooks"
 
 def execute(notebook: Any) -> Any:
     """Runs all cells in order in a fresh kernel, in the notebooks' folder; raises what a cell raises."""
+    import nbclient  # a second of imports, which the rest of the tests need not wait for
+
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}

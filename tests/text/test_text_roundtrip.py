@@ -81,6 +81,7 @@ def test_any_words_in_a_row(pieces: list[str], between: str) -> None:
     _identical_or_refused(".entry k {" + between.join(pieces) + "}")
 
 
+@pytest.mark.long
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
     _identical_or_refused(text)

@@ -17,8 +17,7 @@ from ptxlab.launch.run import Run, launch
 
 @kernel
 def _groups(k: Builder, x: Ptr[f32], y: Ptr[f32], *, sizes: tuple[int, ...] = (1,), n: int = 0) -> None:
-    """Starts groups of these numbers of copies, waits until at most n groups are on their way, and reads every "
-    "copy."""
+    """Starts groups of these numbers of copies, waits until at most n groups are on their way, and reads each copy."""
     lane = k.tid.x
     tiles = k.shared(f32, (sum(sizes) + 1, 128))
     copy = 0
@@ -78,7 +77,7 @@ def arrived(sizes, n):
     hints=(
         "n says how many groups may still be on their way. Which ones, the oldest or the youngest?",
         "All groups but the n youngest have arrived, with all of their copies. An empty group counts as a group.",
-        "sum(sizes[: max(0, len(sizes) - n)]).",
+        "Add up the first len(sizes) - n groups, or none if n is larger. Try n = 0: is [:-n] right there?",
     ),
     graded=("the number, for other groups and n, empty groups among them",),
     grade=_arrived,

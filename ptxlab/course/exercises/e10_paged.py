@@ -100,8 +100,7 @@ def attend(
     k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], o: Ptr[f32],
     width: u32, scale: f32, *, P: int = 4, D: int = 32,
 ):
-    """One warp = one sequence; lane d holds element d of every row. P keys a page; `width` entries a row of the "
-    "table."""
+    """One warp = one sequence; lane d holds element d. P keys per page, `width` entries per row of the table."""
     lane, b = k.tid.x, k.ctaid.x
     keys = k.cvt(u32, lengths[b], sat=True)
     pages = table + b * width

@@ -170,8 +170,9 @@ read past the end.
 
 
 def _partial(g: Grading, rows: int, splits: int, dim: int) -> tuple[Any, Any, Any]:
-    """(partial results [rows, splits, D + 2] as `decode_split` stores them, o, lse in float64); some parts are "
-    "empty."""
+    """(partial results [rows, splits, D + 2] as `decode_split` stores them, o, lse in float64).
+
+    Some parts are empty."""
     partial = np.zeros((rows, splits, dim + 2), np.float32)
     partial[..., :dim] = g.rng.standard_normal((rows, splits, dim)) * 3
     partial[..., dim] = 4 * g.rng.standard_normal((rows, splits))
@@ -214,8 +215,7 @@ def _merge(g: Grading, answer: Any) -> None:
 _REDUCE = '''
 @kernel
 def reduce(k: Builder, partial: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], splits: u32, *, D: int = 32):
-    """One block = one row, thread d = element d. partial[row, split] has D sums, a maximum (natural) and a sum of "
-    "weights."""
+    """One block = one row, thread d = element d. A part is D sums, a maximum (natural), a sum of weights."""
     row, d = k.ctaid.x, k.tid.x
     parts = partial + row * splits * (D + 2)
     m = k.var(f32, -math.inf)

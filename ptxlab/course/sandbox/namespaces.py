@@ -45,9 +45,10 @@ def wrapped(bwrap: str, places: Sequence[Path], command: Sequence[str]) -> list[
     if root:  # it becomes a user of its own instead of living in a user namespace
         made += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add", "CAP_DAC_READ_SEARCH"]
     mounted = outermost(places)
+    within = set(mounted)
     above = {folder for place in (*mounted, HOME) for folder in place.parents}
     for folder in sorted(above):  # what bubblewrap makes by itself may be closed to other users
-        if not any(folder.is_relative_to(place) for place in mounted):
+        if not within.intersection((folder, *folder.parents)):
             made += ["--dir", str(folder)]
     for place in mounted:
         made += ["--ro-bind", str(place), str(place)]
@@ -59,8 +60,11 @@ def wrapped(bwrap: str, places: Sequence[Path], command: Sequence[str]) -> list[
 
 def outermost(places: Sequence[Path]) -> list[Path]:
     """The places that lie in no other one, as they are named and as they really are."""
-    named = sorted({q for p in places if p.exists() for q in (p, p.resolve())})
-    return [p for p in named if not any(p != q and p.is_relative_to(q) for q in named)]
+    found: list[Path] = []
+    for place in sorted({q for p in places if p.exists() for q in (p, p.resolve())}):  # a folder, then what lies in it
+        if not found or not place.is_relative_to(found[-1]):
+            found.append(place)
+    return found
 
 
 def enter(places: Sequence[Path], root: Path) -> None:

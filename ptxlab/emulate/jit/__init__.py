@@ -20,6 +20,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ptxlab.emulate.jit.build import Loaded, prepare
+from ptxlab.emulate.jit.bulk import Reductions
 from ptxlab.emulate.jit.compile import Code, Cpu
 from ptxlab.emulate.jit.counting import executions, tally
 from ptxlab.emulate.jit.faults import explain, spinning, who_waits
@@ -31,17 +32,20 @@ from ptxlab.emulate.jit.tracing import Tape, chosen, transcribe
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import address_of, zeroed
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
 from ptxlab.emulate.rules.faults import fault, unravel
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.rules.memory_model import Counted
+from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
-from ptxlab.emulate.runtime.state import Context, Cta, Executions, Resident, Site, Warp
+from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Executions, Resident, Site, Warp
+from ptxlab.emulate.runtime.transfers import Queue
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
@@ -59,7 +63,7 @@ _GRID = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 class Slot:
     """The memory of one resident CTA: its record, its warps' states, shared and local memory."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, mates: Pointer[Mates] | None, rank: int) -> None:
         launch, each = run.launch, 32 * run.program.local_stride
         self.cta = Cta.new()
         states = zeroed(run.built.state_size * launch.warps)
@@ -68,7 +72,7 @@ class Slot:
         self.cta.shared, self.cta.shared_size = Pointer(self.shared), run.shared_size
         self.cta.states = Pointer(states)
         self.cta.local, self.cta.local_size = Pointer(local), local.size
-        self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size)
+        self.checked = None if run.checks is None else run.checks.slot(self.cta, run.shared_size, mates, rank)
         warps = self.warps = states.reshape(launch.warps, -1)[:, : Warp.size].view(Warp.dtype)[:, 0]
         """The warps' states without their registers, a numpy array of records."""
         threads = np.arange(32 * launch.warps, dtype=np.uint32).reshape(-1, 32)
@@ -101,7 +105,7 @@ class Worker:
         self.began = self.ended = 0.0
         self.context = context = Context.new()
         context.next, context.stop, context.budget = Pointer(run.next), Pointer(run.stop), Pointer(run.budget)
-        context.total, context.warps = launch.blocks, launch.warps
+        context.total, context.warps = launch.blocks // launch.cluster_blocks, launch.warps
         context.params, context.memory = Pointer(run.params), run.map
         context.sites, context.site_count = Site.many(self.sites), built.sites
         context.counts, context.rest = (Executions.many(a.view(np.uint8)) for a in (self.counts, self.rest))
@@ -119,18 +123,37 @@ class Worker:
             context.trace, context.traced = self.tape.record, True
         if run.checks is not None:
             context.check, context.checked = Pointer(run.checks.record.buffer), True
+        context.combine = run.reductions.address
+        if run.callback is not None:
+            context.issued, context.completed = (
+                ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (run.callback.issued, run.callback.completed)
+            )
         if run.callback is not None:
             context.phases = run.callback.address
         context.grid_x, context.grid_y, context.grid_z = launch.grid
         context.block_x, context.block_y, context.block_z = launch.block
-        self.add_slot(run)
+        context.cluster_x, context.cluster_y, context.cluster_z = launch.cluster_size
+        context.explicit_cluster = launch.cluster is not None
+        self.add_slots(run)
 
-    def add_slot(self, run: Run) -> None:
-        """Makes one more CTA resident, the next to run."""
-        slot, number, context = Slot(run), len(self.slots), self.context
-        self.slots.append(slot)
-        context.slots[number].cta = context.cta = slot.cta
-        context.slot, context.slot_count = number, number + 1
+    def add_slots(self, run: Run) -> None:
+        """Room for the CTAs of one more cluster, which is the next to run."""
+        first, context, size = len(self.slots), self.context, run.launch.cluster_blocks
+        cluster = Cluster.new()
+        cluster.first, cluster.count = first, size
+        if run.bulk:
+            queue, threads = Queue.many(1), 32 * run.launch.warps
+            queue[0].committed = Pointer(np.zeros(size * threads, np.uint32))
+            queue[0].threads, queue[0].first_rank = threads, first
+            cluster.queue = queue
+        mates = Mates.many(1) if size > 1 else None
+        for rank in range(size):
+            slot = Slot(run, mates, rank)
+            self.slots.append(slot)
+            context.slots[first + rank].cta = slot.cta
+            slot.cta.cluster, slot.cta.rank = cluster, rank
+        context.cta = self.slots[first].cta
+        context.slot, context.slot_count = first, first + size
         self.sites[:] = 0  # no allocation is cached yet
 
     @property
@@ -154,9 +177,11 @@ class Run:
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
         self.checks = Watched(program, launch) if built.instruments.checks else None
         self.callback = Callback(self) if self.checks is not None else None
+        self.bulk = copies_in_bulk(program)
+        self.reductions = Reductions(self)
         alone = launch.seed is not None or self.checks is not None
         count = 1 if alone else launch.workers or os.cpu_count() or 1
-        self.workers_wanted = max(1, min(count, launch.blocks))
+        self.workers_wanted = max(1, min(count, launch.blocks // launch.cluster_blocks))
         budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
         self.quantum = max(1, min(QUANTUM, budget // self.workers_wanted))
         self.budget = np.array([budget], np.int64)
@@ -170,7 +195,8 @@ class Run:
             self.checks.shadow(self.map, live)
         self._live = live  # keeps the buffers alive while compiled code points at them
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
-        self.resident = launch.blocks if launch.cooperative else min(several, launch.blocks)
+        clusters = launch.blocks // launch.cluster_blocks
+        self.resident = (clusters if launch.cooperative else min(several, clusters)) * launch.cluster_blocks
         self.chosen = None if launch.trace is None else chosen(launch.trace, launch.blocks, launch.warps)
         self.errors: list[BaseException] = []
         self.workers: list[Worker] = []
@@ -193,7 +219,7 @@ class Run:
                     grid = _GRID(self.fast.address("grid"))
                     worker.context.slow = 0
                 elif worker.result == S.NEEDS_SLOT:
-                    worker.add_slot(self)
+                    worker.add_slots(self)
                 else:
                     break
             worker.ended = time.perf_counter()
@@ -257,7 +283,7 @@ class Run:
             warp, lane, code, waiting = who_waits(self.program, slot.warps, waits)
         return explain(
             self.program, self.launch, self.memory, kind=noted.kind, code=code, lane=lane, address=noted.address,
-            block=slot.cta.linear, warp=warp, waiting=waiting,
+            block=slot.cta.linear, warp=warp, waiting=waiting, count=noted.count, align=noted.multiple,
         )  # fmt: skip
 
     def found(self, *, stopped: bool = False) -> list[Finding]:

@@ -15,13 +15,14 @@ from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
-from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, local_memory, races, records
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import READS
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.runtime import state as S
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Checks(Part):
     def __init__(self, e: Emitter, checks: frozenset[str]) -> None:
         super().__init__(e)
         self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
-        self._copies = any(map(copies, self.program.codes))
+        self._copies = any(copies(code) or is_bulk(code) for code in self.program.codes)
 
     @functools.cached_property
     def flow(self) -> RegisterFlow:
@@ -48,13 +49,14 @@ class Checks(Part):
 
     def may_be_copied(self, code: Code) -> bool:
         """Whether an access may touch memory to which a cp.async is in flight."""
-        return self.sync and code.space in ("shared", "generic") and self._copies
+        return self.sync and code.space in ("shared", "cluster", "generic") and self._copies
 
     def if_shared(self, code: Code, start: str, lanes: str) -> str:
         """These lanes; none of them where the accesses lie elsewhere: their allocation begins at `start`."""
         if code.space == "shared":
             return lanes
-        inside = self.t.let(f"icmp eq i64 {start}, {SHARED_WINDOW + self.program.shared_start}")
+        window = SHARED_WINDOW if code.space == "generic" else 0
+        inside = self.t.let(f"icmp eq i64 {start}, {window + self.program.shared_start}")
         return self.t.let(f"select i1 {inside}, i32 {lanes}, i32 0")
 
     def touch_copied(self, mask: str, members: str) -> None:
@@ -65,9 +67,10 @@ class Checks(Part):
     def copied(self, code: Code, places: Value, size: int) -> None:
         """Checks accesses to any addresses: those in shared memory against copies in flight."""
         inside = self.active.bits
-        if code.space == "generic":
-            places = self.m.sub(places, self.m.const("i64", SHARED_WINDOW))
-            within = self.m.vector(self.m.ult(places, self.m.const("i64", WINDOW_SIZE)))
+        if code.space in ("generic", "cluster"):
+            if code.space == "generic":
+                places = self.m.sub(places, self.m.const("i64", SHARED_WINDOW))
+            within = self.m.vector(self.m.ult(places, self.m.const("i64", PEER)))
             inside = self.t.let(f"and i32 {inside}, {self.t.let(f'bitcast <{W} x i1> {within} to i32')}")
         offsets = self.m.vector(self.m.trunc("i32", self.m.sub(places, self.m.const("i64", self.program.shared_start))))
         self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")

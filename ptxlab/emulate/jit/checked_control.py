@@ -83,6 +83,15 @@ class CheckedControl(CheckInstrument):
         """A table of the instructions from which lanes may still reach a barrier."""
         return self.e.constant("may.come", "i8", map(int, rules.may_come(self.program, code)))
 
+    def cluster_barrier(self, code: Code) -> None:
+        if not self.checks.race or code.form is None:
+            return
+        if code.form.arrive:
+            releases = str(int(code.form.order != "relaxed"))
+            self.checks.if_any([call(races.cluster_arrived, "%check.block", "%check.warp", releases)])
+        else:
+            self.checks.if_any([call(races.cluster_waited, "%check.block", "%check.warp")])
+
     def barrier_arrives(self, offset: str) -> None:
         if self.checks.race:
             barrier = self.t.let(f"trunc i64 {self.t.let(f'lshr i64 {offset}, 2')} to i32")

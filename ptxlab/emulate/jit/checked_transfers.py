@@ -13,6 +13,7 @@ from ptxlab.emulate.program.model import Code, Literal
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
 
@@ -35,6 +36,8 @@ class CheckedTransfers(CheckInstrument):
             return None
         if form.op.kind == "async" and code.properties.mbarrier:
             self._mbarrier(code)
+        elif is_bulk(code):
+            return None  # the rules of bulk copies call back
         elif copies(code):
             return self._copy(code)
         elif form.op.kind == "async":

@@ -185,22 +185,29 @@ def remember_all(entries: Mapping[str, tuple[dict[str, Any], bytes]]) -> None:
         return
     try:
         for entry, (notes, blob) in entries.items():
+            data = _sealed(entry, json.dumps(notes).encode() + b"\n" + blob)
             with tempfile.NamedTemporaryFile(dir=where, prefix=_NEW, delete=False) as file:
                 unfinished = Path(file.name)
                 try:
-                    file.write(_sealed(entry, json.dumps(notes).encode() + b"\n" + blob))
+                    file.write(data)
                     file.close()
                     os.replace(unfinished, where / entry)
                 except BaseException:  # a full disk, or Ctrl-C
                     unfinished.unlink(missing_ok=True)
                     raise
-        _prune(where)
+            _written[where] = _written.get(where, LIMIT) + len(data)
+        if _written[where] > LIMIT // 64:
+            _prune(where)
+            _written[where] = 0
     except OSError:
         return
 
 
 _NEW = ".new-"
 """The prefix of an entry's name while it is written."""
+_written: dict[Path, int] = {}
+"""Bytes that this process wrote into a folder since it last pruned it: with thousands of entries that takes as long as
+compiling a kernel, so it is done at first and once in a while."""
 ABANDONED = 3600
 """Seconds after which such a file belongs to a process that died."""
 
@@ -213,19 +220,20 @@ def _sealed(entry: str, kept: bytes) -> bytes:
 def _prune(where: Path) -> None:
     """Removes old half-written files, and the entries used longest ago while the cache is too large."""
     entries = []
-    for path in where.iterdir():
-        try:
-            status = path.stat()
-        except FileNotFoundError:
-            continue  # another process pruned it
-        if path.name.startswith(_NEW):
-            if time.time() - status.st_mtime > ABANDONED:
-                path.unlink(missing_ok=True)
-            continue
-        entries.append((status.st_mtime_ns, status.st_size, path))
+    with os.scandir(where) as found:
+        for file in found:
+            try:
+                status = file.stat()
+            except FileNotFoundError:
+                continue  # another process pruned it
+            if file.name.startswith(_NEW):
+                if time.time() - status.st_mtime > ABANDONED:
+                    Path(file).unlink(missing_ok=True)
+                continue
+            entries.append((status.st_mtime_ns, status.st_size, file.path))
     total = sum(size for _, size, _ in entries)
     for _, size, path in sorted(entries):
         if total <= LIMIT:
             break
-        path.unlink(missing_ok=True)
+        Path(path).unlink(missing_ok=True)
         total -= size

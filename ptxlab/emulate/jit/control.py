@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.model import Block, Code
+from ptxlab.emulate.rules.clusters import wait
 from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -58,6 +60,13 @@ class Control(Part):
             return
         if action is Action.TRAP:
             self._trap(block)
+            return
+        if action is Action.CLUSTER_BARRIER:
+            self.e.registers.flush(self.e.alive_after(block))
+            for instrument in self.e.instruments:
+                instrument.cluster_barrier(code)
+            self.t.do(call(wait, "%ws", self.active.bits))
+            self.flow.wait(block)
             return
         if action is Action.BARRIER:
             self.e.registers.flush(self.e.alive_after(block))

@@ -9,12 +9,12 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code, Mem, Reg
 from ptxlab.emulate.rules.copies import copy
 from ptxlab.emulate.runtime import state as S
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import Action, AsyncGroup
 
 
 def copies(code: Code) -> bool:
-    """Whether this is a copy itself, not a commit or a wait."""
-    return code.action is Action.COPY
+    """Whether this is a `cp.async` itself, not a commit or a wait."""
+    return code.action is Action.COPY and code.properties.group is AsyncGroup.CP_ASYNC
 
 
 class Copies(Part):

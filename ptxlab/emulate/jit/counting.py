@@ -116,7 +116,7 @@ class Counting(Instrument):
 
     def accesses(self, seen: Seen) -> None:
         code, space = seen.code, seen.code.space
-        if space == "generic":
+        if space in ("generic", "cluster"):
             self._anywhere(code.index, seen.group.address, seen.offset, seen.size)
         elif space in ("global", "shared"):
             if not self.e.slow and self.leader[code.index] != code.index:

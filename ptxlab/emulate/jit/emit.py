@@ -15,6 +15,7 @@ import numpy as np
 from ptxlab.emulate.jit.access import Memory
 from ptxlab.emulate.jit.active_mask import ActiveMask
 from ptxlab.emulate.jit.atomics import Atomics
+from ptxlab.emulate.jit.bulk import Bulk
 from ptxlab.emulate.jit.copies import Copies
 from ptxlab.emulate.jit.execution import Execution
 from ptxlab.emulate.jit.groups import Group, plan_groups
@@ -66,6 +67,7 @@ class Emitter:
         self.atomics = Atomics(self)
         self.matrices = Matrices(self)
         self.copies = Copies(self)
+        self.bulk = Bulk(self)
         self.mbarriers = Mbarriers(self)
         self.execution = Execution(self)
         self.instruments = instruments(self)

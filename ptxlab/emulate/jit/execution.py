@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
+from ptxlab.emulate.rules.clusters import arrive
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -38,12 +41,20 @@ class Execution(Part):
             self._reduced(code)
             return
         sem, operands = code.form.op.sem, self.e.operands
+        if code.action is Action.CLUSTER_BARRIER:  # its arrival; the wait ends a block
+            for instrument in self.e.instruments:
+                instrument.cluster_barrier(code)
+            self.t.do(call(arrive, "%ws", self.active.bits))
+            return
         if code.form.op.kind in ("none", "flow"):  # no effect on results; `bar.warp.sync` of a warp that has converged
             return
         if code.form.op.kind == "warp":
             self.e.matrices.emit(code)
             return
         if code.form.op.kind == "async":
+            if is_bulk(code):
+                self.e.bulk.emit(code)
+                return
             (self.e.mbarriers if code.properties.mbarrier else self.e.copies).emit(code)
             return
         if sem is None:

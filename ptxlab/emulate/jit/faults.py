@@ -9,6 +9,7 @@ import numpy as np
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplete, lanes_in_words
 from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.memcheck import FINE, judge, memory_map, space_of
@@ -17,6 +18,8 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SHARED, SPACES
+from ptxlab.emulate.step.bulk import refused as refused_bulk
+from ptxlab.emulate.step.bulk import space_of as space_of_bulk
 from ptxlab.emulate.step.copies import copy_size
 from ptxlab.emulate.step.mbarriers import refused
 from ptxlab.errors import DeviceFault
@@ -25,7 +28,7 @@ from ptxlab.isa import fragments, types
 
 def explain(
     program: Program, launch: Launch, memory: Memory, *, kind: int, code: int, lane: int, address: int, block: int,
-    warp: int, waiting: list[str],
+    warp: int, waiting: list[str], count: int = 0, align: int = 0,
 ) -> DeviceFault:  # fmt: skip
     """The error of a fault record. `waiting` says for a deadlock what each warp waits for."""
     thread = warp * 32 + lane
@@ -48,8 +51,18 @@ def explain(
         return fault(program, launch, "budget", message, line=first.line, block=block, thread=thread,
                      hint="look for an endless loop, or give a larger budget=")  # fmt: skip
     if kind == S.DEADLOCK:
-        message = "\n    ".join(["no thread of the block can go on", *waiting])
+        what = "block" if launch.cluster_blocks == 1 else "cluster"
+        message = "\n    ".join([f"no thread of the {what} can go on", *waiting])
         return fault(program, launch, "deadlock", message, line=program.codes[code].line, block=block, thread=thread)
+    if kind == S.BAD_BULK:
+        return refused_bulk(program, launch, program.codes[code], reason=count, found=address, block=block,
+                            thread=thread)  # fmt: skip
+    if kind in (S.COPY_FROM, S.COPY_TO) and is_bulk(program.codes[code]):
+        what = "load" if kind == S.COPY_FROM else "store"
+        return access_fault(
+            program, launch, memory, line=program.codes[code].line, block=block, thread=thread, what=what,
+            space=space_of_bulk(address), address=address, size=count, align=align,
+        )  # fmt: skip
     if kind in (S.COPY_FROM, S.COPY_TO):
         what, space = ("load", "global") if kind == S.COPY_FROM else ("store", "shared")
         return access_fault(
@@ -130,6 +143,8 @@ def who_waits(
                 whole = program.codes[pc // 2].form.op.kind == "warp"
                 what = "the other lanes of its warp" if whole else "the lanes of its mask"
                 groups.setdefault((pc // 2, what), []).append(lane)
+            elif int(warp["cluster_waits"]) >> lane & 1:
+                groups.setdefault((barrier_before(program, pc), "the barrier of the cluster"), []).append(lane)
             elif barriers:
                 groups.setdefault((barrier_before(program, pc), f"barrier {barriers[0]}"), []).append(lane)
         waits = [(code, what, lanes) for at, lanes, code, what in spinning if at == index]

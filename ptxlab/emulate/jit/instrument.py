@@ -81,3 +81,6 @@ class Instrument(Part):
 
     def barrier_arrives(self, offset: str) -> None:
         """Before lanes arrive at a barrier without waiting. offset: four times the barrier's number, an i64."""
+
+    def cluster_barrier(self, code: Code) -> None:
+        """Before lanes arrive or wait at the barrier of the cluster."""

@@ -14,6 +14,8 @@ from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
     barriers,
+    bulk_instructions,
+    clusters,
     copies,
     copies_in_flight,
     diverging,
@@ -41,7 +43,9 @@ Functions = tuple[Function, ...]
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.sync_lanes,
-    diverging.sync_waiting, turns.go_on, mbarriers.operate, copies.copy, matrix_access.find,
+    diverging.sync_waiting, turns.go_on, clusters.arrive, clusters.wait, mbarriers.operate,
+    bulk_instructions.issue_lanes, bulk_instructions.finish_groups,
+    copies.copy, matrix_access.find,
     matrix_access.mark, halves.widened, halves.narrowed,
 )  # fmt: skip
 """Of every build."""
@@ -54,7 +58,8 @@ CHECKS: Functions = (
     barriers.arrived,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
-    races.fence, races.publish, races.acquire, races.sync_warp, races.sync_lanes, races.arrived, races.storing,
+    races.fence, races.publish, races.acquire, races.cluster_arrived,
+    races.cluster_waited, races.sync_warp, races.sync_lanes, races.arrived, races.storing,
     races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses,
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,

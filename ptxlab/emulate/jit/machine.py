@@ -26,6 +26,8 @@ _LANE_MASKS = {
     "%lanemask_eq": 1 << _LANES, "%lanemask_lt": (1 << _LANES) - 1, "%lanemask_le": (2 << _LANES) - 1,
     "%lanemask_ge": (1 << 32) - (1 << _LANES), "%lanemask_gt": (1 << 32) - (2 << _LANES),
 }  # fmt: skip
+_OF_CLUSTERS = {"%nclusterid": "%nctaid", "%clusterid": "%ctaid", "%cluster_ctaid": "%ctaid"}
+"""What is divided by the size of a cluster; of the last the remainder counts."""
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
 
 
@@ -58,11 +60,22 @@ class LaneMachine(Ops):
             return Value(self.t.let(f"load <{W} x i32>, ptr {p}, align 64"), "i32", False)
         fields: dict[str, tuple[type[Record], str]] = {
             "%ntid": (S.Context, "block"), "%nctaid": (S.Context, "grid"), "%ctaid": (S.Cta, "ctaid"),
-            "%nclusterid": (S.Context, "grid"), "%clusterid": (S.Cta, "ctaid"),  # every CTA is a cluster of its own
+            "%cluster_nctaid": (S.Context, "cluster"),
         }  # fmt: skip
         if base in fields and axis in "xyz":
             record, field = fields[base]
             return self.field(record, f"{field}_{axis}", "i32")
+        if base in _OF_CLUSTERS:
+            whole = self.special(f"{_OF_CLUSTERS[base]}.{axis}")
+            size = self.special(f"%cluster_nctaid.{axis}")
+            return self.urem(whole, size) if base == "%cluster_ctaid" else self.udiv(whole, size)
+        if name == "%cluster_ctarank":
+            return self.field(S.Cta, "rank", "i32")
+        if name == "%cluster_nctarank":
+            x, y, z = (self.special(f"%cluster_nctaid.{a}") for a in "xyz")
+            return self.mul(self.mul(x, y), z)
+        if name == "%is_explicit_cluster":
+            return self.ne(self.field(S.Context, "explicit_cluster", "i32"), self.const("i32", 0))
         if name == "%laneid":
             return self.lane_id()
         if name in _LANE_MASKS:
@@ -84,10 +97,10 @@ class LaneMachine(Ops):
             more = {"%total_smem_size": 0, "%aggr_smem_size": program.shared_start, "%dynamic_smem_size": -static}[name]
             size = self.trunc("i32", Value("%shared.size", "i64", True))
             return self.add(size, self.const("i32", more))
-        if name in ("%nsmid", "%cluster_nctarank") or base == "%cluster_nctaid":
+        if name == "%nsmid":
             return self.const("i32", 1)
         lane = types.lane(SPECIAL[name].type)
-        return self.const(lane, 0)  # %smid, %gridid, %cluster_ctaid ...: the first of its kind
+        return self.const(lane, 0)  # %smid, %gridid ...: the first of its kind
 
     def field(self, record: type[Record], path: str, type_: str) -> Value:
         """A field of the worker's context, of the CTA or of the warp."""

@@ -7,11 +7,17 @@ checks are the same for both engines.
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ptxlab.emulate.language.records import address_of
+from ptxlab.emulate.rules.bulk_checks import BulkChecks
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.mbarrier_phases import Phases
+from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.runtime.transfers import Queue, Transfer
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit import Run, Slot
@@ -22,6 +28,8 @@ CALL = ctypes.CFUNCTYPE(
     *[ctypes.c_uint32] * 5,
     *[ctypes.c_void_p] * 4,
 )
+ISSUED = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3)
+COMPLETED = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64)
 _WORDS = ctypes.c_uint64 * 32
 
 
@@ -33,6 +41,7 @@ class Callback:
         self.notes: dict[tuple[int, int, int], Note] = {}
         self.blocks: dict[int, Phases] = {}  # by the address of the CTA's record
         self.function = CALL(self._called)
+        self.issued, self.completed = ISSUED(self._issued), COMPLETED(self._completed)
 
     @property
     def address(self) -> int:
@@ -68,8 +77,53 @@ class Callback:
             assert slot.checked is not None
             race = "racecheck" in self.launch.checks
             found = Phases(self.program, slot.checked, slot.can_run, self.notes, race=race)
+            found.mate = functools.partial(self._mate, slot.cta.cluster.first)
+            queue = slot.cta.cluster.queue
+            if queue is not None:
+                found.in_flight = lambda: queue[0].first != queue[0].behind
             self.blocks[cta] = found
         return found
+
+    def _mate(self, first: int, rank: int) -> Phases:
+        """What is known of the block of a rank; `first`: the slot of rank 0."""
+        return self._phases(address_of(self.run.workers[0].slots[first + rank].cta))
+
+    def _bulk(self, first: int) -> BulkChecks:
+        """What the checks know of the bulk copies of a cluster."""
+        slots = self.run.workers[0].slots
+
+        def block(rank: int) -> Block:
+            found = slots[first + rank].checked
+            assert found is not None
+            return found
+
+        sync = "synccheck" in self.launch.checks
+        return BulkChecks(self.program, block, functools.partial(self._mate, first), sync=sync)
+
+    def _issued(self, _context: int, queue: int, transfer: int) -> int:
+        return self._told(queue, transfer, -1)
+
+    def _completed(self, _context: int, queue: int, transfer: int, before: int) -> int:
+        return self._told(queue, transfer, before)
+
+    def _told(self, queue: int, transfer: int, before: int) -> int:
+        try:
+            held: Queue = next(
+                s.cta.cluster.queue[0] for s in self.run.workers[0].slots
+                if s.cta.cluster.queue is not None and address_of(s.cta.cluster.queue[0]) == queue
+            )  # fmt: skip
+            number = (transfer - address_of(held) - Queue.offset("transfers")) // Transfer.size
+            checks, found = self._bulk(held.first_rank), held.transfers[number]
+            if before < 0:
+                checks.issued(found)
+            else:
+                raw = found.buffer[Transfer.offset("word") :][:8].view(np.uint64)
+                word = ctypes.c_uint64.from_address(int(raw[0])).value if raw[0] else None
+                checks.completed(found, before, word)
+        except BaseException as error:  # compiled code cannot pass it on: the caller's thread raises it
+            self.run.errors.append(error)
+            self.run.stop[0] = 1
+        return 0
 
     def spinning(self, slot: Slot) -> list[tuple[int, list[int], int, str]]:
         """The lanes that wait for an mbarrier in the block of a slot; see `Phases.stuck`."""

@@ -10,7 +10,8 @@ from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.instructions import spins
-from ptxlab.emulate.rules.mbarriers import SPIN, WAIT, operate, operation
+from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
+from ptxlab.emulate.rules.mbarriers import operate, operation
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import mbarrier
 

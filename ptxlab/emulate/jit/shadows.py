@@ -12,7 +12,7 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import launches, notes, races
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.rules.records import Block, Mates
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import Cta, MemoryMap
@@ -39,9 +39,11 @@ class Watched:
                     row, made = memory.allocations[k], self._records(allocation.size)
                     row.accesses, row.stride = made.records, made.stride
 
-    def slot(self, cta: Cta, shared: int) -> Block:
-        """Allocates the records of a resident CTA; returns its `Block`."""
+    def slot(self, cta: Cta, shared: int, mates: Pointer[Mates] | None, rank: int) -> Block:
+        """Allocates the records of a resident CTA, one of this rank in a cluster; returns its `Block`."""
         block = launches.block(self.program, self.launch, shared)
+        if mates is not None:
+            launches.in_cluster(block, mates, rank)
         cta.checks = Pointer(block.buffer)
         if self.init:
             cta.init_shared = block.written

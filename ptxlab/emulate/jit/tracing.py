@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.instrument import After, Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.values import BITS, LLVM
@@ -58,7 +59,7 @@ def layout(program: Program, code: Code) -> Layout:
         lane = program.registers[r].lane
         at += 64 if lane == "i1" else W * BITS[lane] // 8
     form, properties, whole = code.form, code.properties, (1 << W) - 1
-    if code.action is Action.COPY:
+    if copies(code):
         size = next(int(s.value) for s in code.sources if isinstance(s, Literal))
         touches = [("load", "global", size, whole, at), ("store", "shared", size, whole, at + 8 * W)]
     elif properties.touches:
@@ -101,7 +102,7 @@ class Tracing(Instrument):
         count = len(layout(self.program, code).touches)
         places = [s for s in code.sources if isinstance(s, Mem)][:count]
         out = [self.m.zext("i64", self.e.operands.address_in(mem)) for mem in places]
-        if code.action is Action.COPY:  # it reads its second operand, or nothing, and then writes to its first
+        if copies(code):  # it reads its second operand, or nothing, and then writes to its first
             out.reverse()
             given = self.e.operands.read_named(code, "src_size")
             if given is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from ptxlab.emulate.program import layout
@@ -76,6 +77,7 @@ class Lowering(Names):
         dynamic = self.place_extern(codes)
         limits = [self.kernel.directives.get(name, ()) for name in ("reqntid", "maxntid")]
         exact, most = (tuple(map(int, limit)) for limit in limits)
+        directives = self.kernel.directives
         return Program(
             name=self.kernel.name, arch=self.arch, codes=codes, blocks=blocks, registers=self.registers,
             params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),
@@ -84,6 +86,9 @@ class Lowering(Names):
             exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
             entry=entry, exits=exits, file=self.module.file, shared_names=tuple(self.shared_names),
             local_names=tuple(self.local_names), shared_gap=self.shared_gap, system=self.system.finished(),
+            cluster=tuple(map(int, directives.get("reqnctapercluster", ()))),
+            explicit_cluster="explicitcluster" in directives,
+            most_rank=int(directives.get("maxclusterrank", ("0",))[0]),
         )  # fmt: skip
 
     def _entry(self, name: str | None) -> Function:
@@ -255,6 +260,12 @@ class Lowering(Names):
                 f"{found.opcode} takes {needed} operands, found {len(given)}", line=line, source=self.text(line),
                 column=instruction.column, file=self.module.file, syntax=found.op.syntax,
             )  # fmt: skip
+        place: model.Vector | None = None
+        for k, each in enumerate(given):
+            if found.tensor and isinstance(each, model.Address) and each.extra:  # `[map, {x, y}]`
+                vector, given[k] = each.extra[0], replace(each, extra=())
+                assert isinstance(vector, model.Vector)
+                place = vector
         dests: list[Reg | Group | None] = []
         sources: list[Source | None] = []
         second: model.Operand | None = None
@@ -292,6 +303,9 @@ class Lowering(Names):
             else:
                 sources.append(resolved)
                 code.source_types += (type_,)
+        if place is not None:
+            sources.append(Group(tuple(self.operand(e, scope, routine, line) for e in place.elements)))
+            code.source_types += ("any",)
         code.dests, code.sources = tuple(dests), tuple(sources)
         if found.op.does is Action.MOVE and found.b128 and split(self, code):
             return

@@ -247,7 +247,8 @@ class Program:
     bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`. local_size: bytes of
     local memory and function frames a thread. entry: the block where the kernel begins; exits: the blocks that do
     nothing but end threads and that branches with a guard go to. exact_threads, most_threads: the `.reqntid` and
-    `.maxntid` of the kernel, empty where it has none.
+    `.maxntid` of the kernel, empty where it has none; cluster, explicit_cluster, most_rank: its `.reqnctapercluster`,
+    `.explicitcluster` and `.maxclusterrank`.
     """
 
     name: str
@@ -273,6 +274,9 @@ class Program:
     local_names: tuple[tuple[str, int, int], ...] = ()
     shared_gap: int = 0  # bytes between two arrays of shared memory that belong to neither
     system: System = System()
+    cluster: tuple[int, ...] = ()
+    explicit_cluster: bool = False
+    most_rank: int = 0
 
     @functools.cached_property
     def text(self) -> str:

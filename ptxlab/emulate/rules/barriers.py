@@ -27,6 +27,7 @@ from ptxlab.emulate.language import (
 from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.findings import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
+from ptxlab.emulate.rules.races import share_peers
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 from ptxlab.emulate.runtime.state import Warp
 
@@ -120,6 +121,8 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
     time = tick(block)
     arrived = block.came.row(barrier)
     came = load_lanes(arrived)
+    if not overfull and waiting:
+        share_peers(block, waiting | bits(came != 0), waiting)
     if overfull:
         block.simple = 0
     elif everyone and not any_of(came != 0):

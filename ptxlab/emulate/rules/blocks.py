@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import clear, fill_bytes, rule, u64
-from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, TIME, Block
+from ptxlab.emulate.language import clear, fill_bytes, rule, u8, u64
+from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, RANKS, TIME, Block
 
 
 @rule
@@ -12,16 +12,25 @@ def started(block: Block, linear: u64) -> None:
     written, gaps, pending = block.written, block.gaps, block.pending
     records, stride = block.records, block.stride
     local, values, followed, value_count = block.local, block.values, block.followed, block.value_count
+    mates, peers, rank = block.mates, block.peers, block.rank
     shared_size, local_size, local_stride = block.shared_size, block.local_size, block.local_stride
     clear(block)
     block.written, block.gaps, block.pending = written, gaps, pending
     block.records, block.stride = records, stride
     block.local, block.values, block.followed, block.value_count = local, values, followed, value_count
     block.shared_size, block.local_size, block.local_stride = shared_size, local_size, local_stride
+    block.mates, block.peers, block.rank = mates, peers, rank
     block.linear = linear
     block.now = (linear % BLOCKS + 1) << BLOCK | 1 << TIME
     block.full = block.now
     block.simple = (1 << 64) - 1
+    if mates is not None:
+        mates[0].numbers[rank] = block.now >> BLOCK
+        for row in range(2):
+            for warp in range(32):
+                mates[0].came[2 * rank + row, warp] = 0
+    if peers is not None:
+        fill_bytes(peers.cast(u8), 0, 32 * RANKS * 32 * 4)
     if written is not None:
         fill_bytes(written, 0, shared_size)
         if gaps is not None:

@@ -14,10 +14,12 @@ from ptxlab.emulate.language import Pointer, i32, lanes_of, rule, u32, u64
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import PENDING
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, Block, Launch
+from ptxlab.emulate.rules.records import CODE, LAST_CODE, STORES, Block, Launch
 
 COPY_CODE, COPY_THREAD = 42, 32
 """Where the code index and the thread of a copy begin."""
+BEING_READ, BEING_WRITTEN = (1 << 31) - 2, (1 << 31) - 1
+"""Instead of a group: a bulk copy is on its way from there, or to there."""
 THREADS = (1 << COPY_CODE - COPY_THREAD) - 1
 
 
@@ -78,7 +80,7 @@ def touched(
                     thread = u32(copy >> COPY_THREAD) & THREADS
                     if block.finished[thread] >= i32(copy):
                         block.pending[word] = 0
-                    else:
+                    elif u32(copy) != BEING_READ or launch.traits[member[2] >> CODE & LAST_CODE] & STORES != 0:
                         other = block.now | copy >> COPY_CODE << CODE | thread
                         mine = me(block, warp, 0) | member[2] | lane
                         note(launch, block, PENDING, mine, other, start + low, 0)

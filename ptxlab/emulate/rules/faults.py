@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from ptxlab.emulate.program.addresses import PEER
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules.memcheck import MISALIGNED, READ_ONLY, judge, memory_map, space_of
-from ptxlab.emulate.runtime.state import LOCAL, PARAM, SHARED, SPACES, MemoryMap
+from ptxlab.emulate.rules.memcheck import FINE, MISALIGNED, READ_ONLY, judge, memory_map, space_of
+from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES, MemoryMap
 from ptxlab.errors import DeviceFault, UnsupportedInstruction
 
 if TYPE_CHECKING:
@@ -57,29 +58,33 @@ def access_fault(
     address: int,
     size: int,
     fragment: bool = False,
+    align: int = 0,
 ) -> DeviceFault:
     """The memcheck fault of an invalid access; finds out why it is invalid.
 
     what: "load", "store" or "atomic". space: as in `Code.space`. size: bytes of the whole access (16 for `.v4.f32`),
-    which must be a divisor of the address. fragment: the warp accesses one matrix.
+    which must be a divisor of the address, or `align` instead. fragment: the warp accesses one matrix.
     """
     message = f"{what} of {size} {'byte' if size == 1 else 'bytes'} at {address:#x}: "
-    message += _why(program, launch, memory, what, space, address, size, fragment)
+    message += _why(program, launch, memory, what, space, address, size, align or size, fragment)
     return fault(program, launch, "memcheck", message, line=line, block=block, thread=thread, address=address)
 
 
 def _why(
-    program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, fragment: bool
-) -> str:
+    program: Program, launch: Launch, memory: Memory, what: str, space: str, address: int, size: int, align: int,
+    fragment: bool,
+) -> str:  # fmt: skip
     live = memory.live()
     reach = memory_map(program, launch, live)
-    verdict, where, index, _ = judge(reach, SPACES[space], address, size, size, what != "load")
+    verdict, where, index, _ = judge(reach, SPACES[space], address, size, align, what != "load")
     if fragment and where == LOCAL:
         return "each thread has local memory of its own, a matrix must be where all lanes see it"
     if verdict == MISALIGNED:
-        return f"misaligned, the address must be a multiple of {size}"
+        return f"misaligned, the address must be a multiple of {align}"
     if verdict == READ_ONLY:
         return "the kernel's parameters are read-only" if where == PARAM else f"{live[index].name!r} is read-only"
+    if where == CLUSTER:
+        return _outside_cluster(launch, verdict, space_of(SPACES[space], address)[1], reach)
     if where == SHARED:
         return _outside_shared(program, space_of(SPACES[space], address)[1], reach)
     if where == LOCAL:
@@ -89,6 +94,16 @@ def _why(
     if where == PARAM:
         return f"the kernel's parameters take {program.param_size} bytes"
     return memory.describe(address, size)
+
+
+def _outside_cluster(launch: Launch, verdict: int, address: int, reach: MemoryMap) -> str:
+    rank, offset = address // PEER - 1, address % PEER
+    blocks, start, size = launch.cluster_blocks, reach.shared_start, reach.shared_size
+    if rank >= blocks:
+        return f"rank {rank} of the cluster, which has {blocks} {'block' if blocks == 1 else 'blocks'}"
+    if verdict == FINE:
+        return f"the block of rank {rank} in the cluster has exited, and its shared memory is gone with it"
+    return f"offset {offset:#x} in the block of rank {rank}, whose shared memory is {size} bytes at {start:#x}"
 
 
 def _outside_shared(program: Program, address: int, reach: MemoryMap) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.register_flow import register_flow
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.rules.instructions import wide
 from ptxlab.findings import Finding, Party
@@ -107,7 +108,7 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
         second = _party(program, launch, other, note.other_block, note.other_warp, note.other_lane)
     space, where = _where(program, memory, code, note.address)
     return Finding(
-        check, _sentence(program, note, code, other, space), kind, first, second, space,
+        check, _sentence(program, launch, note, code, other, space), kind, first, second, space,
         note.address if space else None, where, note.value if note.kind in (COUNTS, SOURCE, RANGE) else None,
         note.count,
     )  # fmt: skip
@@ -129,6 +130,8 @@ def _did(code: Code) -> str:
     counted = f"{size} byte{'' if size == 1 else 's'}"
     if code.properties.group is AsyncGroup.CP_ASYNC and code.action is not Action.COPIES_ARRIVE:
         return "copies asynchronously"
+    if is_bulk(code) and code.action in (Action.COPY, Action.COPY_REDUCE):
+        return "starts a bulk copy"
     return _DID.get(code.action, f"executes {code.name}").format(counted)
 
 
@@ -156,6 +159,9 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
         return "local", f"local memory, byte {offset}"
     if 0 <= address - SHARED_WINDOW < WINDOW_SIZE or address < WINDOW_SIZE:
         offset = address - SHARED_WINDOW if address >= SHARED_WINDOW else address
+        if offset >= PEER:
+            space, place = _where(program, memory, code, offset % PEER)
+            return space, f"{place}, of the block of rank {offset // PEER - 1} in the cluster"
         before = [v for v in program.shared_names if v[1] <= offset < v[1] + max(v[2], 1)]
         if before:
             name, at, size = max(before, key=lambda v: v[1])
@@ -169,6 +175,10 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
     return "global", f"global memory, {memory.describe(address)}"
 
 
+_ACROSS = (
+    "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread covers what others "
+    "of its block did only if a barrier lies between"
+)
 _HAZARD = {
     RAW: "reads what another thread writes, and nothing makes the read come after the write",
     WAR: "overwrites what another thread reads, and nothing makes the write come after the read",
@@ -207,16 +217,15 @@ _SENTENCES = {
 """What notes of a kind say that need nothing but the memory and the note."""
 
 
-def _sentence(program: Program, note: Note, code: Code, other: Code | None, space: str) -> str:
+def _sentence(
+    program: Program, launch: Launch, note: Note, code: Code, other: Code | None, space: str
+) -> str:  # fmt: skip
     kind, memory = note.kind, f"{space} memory" if space else "memory"
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:
         if note.block != note.other_block:
-            advice = _cause(program, note) or (
-                "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread covers "
-                "what others of its block did only if a barrier lies between"
-            )
+            advice = _cause(program, note) or _in_cluster(program, launch, note) or _ACROSS
         elif note.warp == note.other_warp:
             advice = "they are lanes of one warp: bar.warp.sync between the two would order them"
         else:
@@ -234,6 +243,11 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
         )
     if kind == PENDING:
         touches = "overwrites" if code.properties.stores else "reads"
+        if other is not None and is_bulk(other):
+            first = "a wait for the mbarrier that counts its bytes"
+            if other.properties.group is AsyncGroup.BULK:
+                first = "cp.async.bulk.commit_group and wait_group.read, by the thread that started it"
+            return f"a thread {touches} what a bulk copy is still moving: first comes {first}"
         return (
             f"a thread {touches} memory to which a cp.async is in flight: it must wait first, by "
             "cp.async.wait_group or wait_all, or for the mbarrier that the copies arrive at"
@@ -249,6 +263,18 @@ def _sentence(program: Program, note: Note, code: Code, other: Code | None, spac
             f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
         )
     return _SENTENCES[kind].format(memory=memory, note=note)
+
+
+def _in_cluster(program: Program, launch: Launch, note: Note) -> str:
+    """What would order two threads of one cluster that race; "" where they are of two clusters."""
+    places = (unravel(block, launch.grid) for block in (note.block, note.other_block))
+    one, other = ([n // s for n, s in zip(place, launch.cluster_size, strict=True)] for place in places)
+    if one != other:
+        return ""
+    return (
+        "they are of two blocks of a cluster: barrier.cluster.arrive and barrier.cluster.wait between the two would "
+        "order them"
+    )
 
 
 def _cause(program: Program, note: Note) -> str:

@@ -156,6 +156,7 @@ def barrier_before(program: Program, pc: int) -> int:
     """The code index of the barrier right before a program counter."""
     for b in program.blocks:
         follows = b.next >= 0 and 2 * program.blocks[b.next].first == pc
-        if follows and program.codes[b.last - 1].properties.barrier:
+        last = program.codes[b.last - 1]
+        if follows and (last.properties.barrier or last.action is Action.CLUSTER_BARRIER):
             return b.last - 1
     return 0

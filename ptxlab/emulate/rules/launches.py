@@ -10,7 +10,7 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules import races
-from ptxlab.emulate.rules.records import BLOCKS, Block, Launch, Published
+from ptxlab.emulate.rules.records import BLOCKS, RANKS, Block, Launch, Mates, Published
 from ptxlab.emulate.runtime import report
 
 
@@ -54,6 +54,12 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
         record.followed, record.value_count = len(registers), len(registers) * launch.warps
         record.values = Pointer(np.zeros(record.value_count, np.uint32))
     return record
+
+
+def in_cluster(block: Block, mates: Pointer[Mates], rank: int) -> None:
+    """The blocks of this record are one of several of a cluster."""
+    block.mates, block.rank = mates, rank
+    block.peers = Pointer(np.zeros(32 * RANKS * 32, np.uint32))
 
 
 def gaps_of(program: Program) -> list[int]:

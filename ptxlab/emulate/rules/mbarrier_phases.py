@@ -18,19 +18,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ptxlab.emulate.program.addresses import SHARED_WINDOW
+from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import findings as F
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import spins
-from ptxlab.emulate.rules.mbarriers import INIT, INVAL, UPDATE, Operation, operation
-from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.rules.mbarrier_words import INIT, INVAL, UPDATE
+from ptxlab.emulate.rules.mbarriers import Operation, operation
+from ptxlab.emulate.rules.records import RANKS, Block
 from ptxlab.emulate.rules.spinning import mbarrier_in_words
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import Action
 
 WARPS = 32
+FOREIGN = 16
+"""Where in the number of a thread of another block of the cluster that block's number + 1 begins."""
 PROBLEMS = {
     mbarrier.Problem.NOT_INITIALISED: F.UNMADE,
     mbarrier.Problem.TOO_MANY: F.TOO_MANY,
@@ -70,6 +73,8 @@ class Mbarrier:
     copies: list[tuple[int, int, int]] = field(default_factory=list)  # phase, thread, group
     pending: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
     known: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
+    far_pending: dict[int, np.ndarray] = field(default_factory=dict)  # the same of other blocks of the cluster
+    far_known: dict[int, np.ndarray] = field(default_factory=dict)
 
 
 class Phases:
@@ -82,6 +87,10 @@ class Phases:
     ) -> None:  # fmt: skip
         self.program, self.block, self.can_run, self.notes, self.race = program, block, can_run, notes, race
         self.linear = block.linear
+        self.mate: Callable[[int], Phases] = lambda rank: self
+        """What is known of the block of a rank in the cluster."""
+        self.in_flight: Callable[[], bool] = lambda: False
+        """Whether bulk copies are on their way, which may yet report to an mbarrier."""
         self.all: dict[int, Mbarrier] = {}
         self.gone: dict[int, Party] = {}  # address -> the `mbarrier.inval` that ended it
         self.updates: dict[int, int] = {}  # thread -> its arrivals so far
@@ -105,6 +114,9 @@ class Phases:
         failed = False
         for lane, place, x, old, new in zip(lanes, addresses, asked, before, after, strict=True):
             by, at = (code.index, WARPS * warp + lane), shared_offset(place)
+            if at >= PEER:  # of another block of the cluster: an arrival, or bytes
+                self._far(code, what, by, at, old, new, released)
+                continue
             if what.action == INIT:
                 self._made(by, at, old)
             elif what.action == INVAL:
@@ -116,6 +128,21 @@ class Phases:
             if at in self.all:
                 self.all[at].word = new
         return failed and waits_only and self._nobody_can_run()
+
+    def _far(
+        self, code: Code, what: Operation, by: Party, at: int, old: int, new: int, released: np.ndarray | None
+    ) -> None:  # fmt: skip
+        """An arrival at an mbarrier that an address names by the rank of its block."""
+        home, at = self.mate(at // PEER - 1), at % PEER
+        if home is not self:
+            by = by[0], by[1] | self.linear + 1 << FOREIGN
+        held = home._at(at, by)
+        if home is not self and released is not None:
+            pending = held.far_pending.setdefault(self.block.rank, np.zeros(WARPS, np.int64))
+            np.maximum(pending, released, out=pending)
+            released = None
+        home._arrived(code, what, by, held, old, new, released)
+        held.word = new
 
     def refused(self, code: Code, thread: int, address: int, which: int) -> None:
         """An operation is invalid and stops the launch."""
@@ -172,6 +199,9 @@ class Phases:
             held.phase += 1
             held.latest = None
             np.maximum(held.known, held.pending, out=held.known)
+            for rank, pending in held.far_pending.items():
+                known = held.far_known.setdefault(rank, np.zeros(WARPS, np.int64))
+                np.maximum(known, pending, out=known)
             for past in [p for p in held.arrivals if p < held.phase - 2]:
                 del held.arrivals[past]
 
@@ -206,12 +236,22 @@ class Phases:
         held.passed[thread] = now
         if self.race:
             races.learn(self.block, by[1] // WARPS, held.known)
+            for rank, known in held.far_known.items():
+                self._learn_of(by[1] // WARPS, rank, known)
         if held.copies:
             for arrived, copier, group in held.copies:
                 if arrived <= phase:
                     self.block.finished[copier] = max(group, self.block.finished[copier])
             held.copies = [c for c in held.copies if c[0] > phase]
         return True
+
+    def _learn_of(self, warp: int, rank: int, known: np.ndarray) -> None:
+        """A warp comes after what the warps of another block did before these times."""
+        peers = self.block.peers
+        if peers is not None:
+            first = (warp * RANKS + rank) * WARPS
+            for k in range(WARPS):
+                peers[first + k] = max(peers[first + k], int(known[k]))
 
     def given(self, thread: int) -> tuple[int, int]:
         """Changes when a thread lets others go on: it arrives at an mbarrier, or a barrier of the block completes."""
@@ -243,6 +283,8 @@ class Phases:
 
     def _nobody_can_run(self) -> bool:
         """Whether every lane that could run only waits for an mbarrier, which only another such lane could change."""
+        if self.block.mates is not None or self.in_flight():
+            return False
         spinning: dict[int, int] = {}
         for held in self.all.values():
             for thread, wait in held.waiting.items():
@@ -289,10 +331,14 @@ class Phases:
             self.notes[key].count += not again
             return
         code, thread = other if other is not None else (-1, 0)
+        (block, one), (far, two) = self._whose(by[1]), self._whose(thread)
         self.notes[key] = Note(
-            kind, by[0], self.linear, by[1] // WARPS, by[1] % WARPS, code, self.linear, thread // WARPS, thread % WARPS,
-            at, value,
+            kind, by[0], block, one // WARPS, one % WARPS, code, far, two // WARPS, two % WARPS, at, value,
         )  # fmt: skip
+
+    def _whose(self, thread: int) -> tuple[int, int]:
+        """The block of a thread, and its number there: one of another block carries that block's number."""
+        return (thread >> FOREIGN) - 1 if thread >> FOREIGN else self.linear, thread & (1 << FOREIGN) - 1
 
 
 def shared_offset(address: int) -> int:

@@ -9,10 +9,24 @@ from dataclasses import dataclass
 
 from ptxlab.emulate.language import Pointer, boolean, first, lanes_of, local, rule, u32, u64
 from ptxlab.emulate.program.model import Code
-from ptxlab.emulate.rules.memcheck import in_shared, resolve, stop
+from ptxlab.emulate.rules.bulk import complete_at
+from ptxlab.emulate.rules.mbarrier_words import (
+    DROP,
+    FINE,
+    INIT,
+    INVAL,
+    NO_COMPLETE,
+    SPIN,
+    UPDATE,
+    WAIT,
+    operated,
+    over,
+)
+from ptxlab.emulate.rules.memcheck import in_shared, resolve, space_of, stop
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.state import (
     BAD_MBARRIER,
+    CLUSTER,
     DEADLOCK,
     OUT_OF_MEMORY_RANGE,
     SHARED,
@@ -21,17 +35,9 @@ from ptxlab.emulate.runtime.state import (
     Warp,
 )
 from ptxlab.isa.actions import Action
-from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, PHASE_SHIFT, TAG, TAG_SHIFT, TX, TX_SHIFT, Problem
 
-INIT, INVAL, UPDATE, WAIT = 0, 1, 2, 3
-"""What an operation does."""
-DROP, NO_COMPLETE, SPIN = 1, 2, 4
-"""Flags: later phases do not expect these arrivals; the phase must not end; the thread can only wait again if the wait
-fails (see `ptxlab.emulate.rules.spinning`)."""
-FINE = 0
 TOLD = 256
 """Of as many failing waits in a loop one is reported to the checks."""
-FRESH = TAG << TAG_SHIFT
 
 
 # -- what an instruction does ------------------------------------------------------------------------------------------
@@ -60,6 +66,8 @@ def operation(code: Code) -> Operation:
     form, action = code.form, code.action
     if action is Action.COPIES_ARRIVE:  # without .noinc this arrival has just been added to the pending ones
         return Operation(UPDATE, arrivals=int(bool(form.noinc)))
+    if action in (Action.COPY, Action.COPY_REDUCE):  # a bulk copy reports its bytes
+        return Operation(UPDATE, bytes="-size")
     if action is Action.MBARRIER_INIT:
         return Operation(INIT, arrivals="count")
     if action is Action.MBARRIER_INVALIDATE:
@@ -73,51 +81,6 @@ def operation(code: Code) -> Operation:
         return Operation(UPDATE, arrivals=1, bytes="bytes", drop=drop)
     given = dict(zip(names[len(code.dests) :], code.sources, strict=True)).get("count")
     return Operation(UPDATE, "count" if given is not None else 1, drop=drop, incomplete=bool(form.noComplete))
-
-
-# -- one mbarrier ------------------------------------------------------------------------------------------------------
-
-
-@rule(inline=True)
-def over(word: u64, asked: u64) -> boolean:
-    """Whether the phase of an earlier word is over."""
-    return (word ^ asked) >> PHASE_SHIFT != 0
-
-
-@rule
-def operated(word: u64, action: u32, flags: u32, x: u64, y: u64) -> tuple[u32, u64, u64]:
-    """One operation on the word of an mbarrier: why it is invalid (a `Problem`, or FINE), the word afterwards, and the
-    instruction's result: the word before, or for a wait whether the phase is over.
-
-    x: arrivals; for INIT the count, for WAIT a word with the phase that is tested. y: expected bytes (negative:
-    completed ones).
-    """
-    if action == INIT:
-        if x == 0 or x > COUNT:
-            return Problem.BAD_COUNT, word, word
-        return FINE, FRESH | x << EXPECTED_SHIFT | x, word
-    if word >> TAG_SHIFT & 3 != TAG:
-        return Problem.NOT_INITIALISED, word, word
-    if action == INVAL:
-        return FINE, 0, word
-    if action == WAIT:
-        return FINE, word, u64(over(word, x))
-    pending = word & COUNT
-    expected = word >> EXPECTED_SHIFT & COUNT
-    bytes_pending = u64((word >> TX_SHIFT) + y) & TX
-    parity = word >> PHASE_SHIFT
-    if x > pending:
-        return Problem.TOO_MANY, word, word
-    pending -= x
-    if flags & DROP != 0:
-        expected = u64(expected - x) & COUNT
-    if pending == 0 and bytes_pending == 0:
-        if flags & NO_COMPLETE != 0:
-            return Problem.COMPLETES, word, word
-        pending = expected
-        parity ^= 1
-    fields = expected << EXPECTED_SHIFT | bytes_pending << TX_SHIFT | parity << PHASE_SHIFT
-    return FINE, FRESH | fields | pending, word
 
 
 # -- the compiling engine: all lanes of an instruction -----------------------------------------------------------------
@@ -135,7 +98,11 @@ def operate(
     done = u32(0)
     for lane in lanes_of(mask):
         address = in_shared(space, addresses[lane])
-        place = resolve(context, cta, warp, lane, address, 8, 3, SHARED, 1, None)
+        where, _ = space_of(space, addresses[lane])
+        reached = u32(space if where == CLUSTER and action == UPDATE else SHARED)
+        if action == WAIT and cta.cluster.queue is not None:
+            complete_at(context, cta.cluster.queue[0], cta.rank, u32(address))
+        place = resolve(context, cta, warp, lane, address, 8, 3, reached, 1, None)
         if place is None:
             stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, addresses[lane])
             return True

@@ -14,8 +14,9 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer, boolean, fill_bytes, first, lanes_of, local, rule, u8, u16, u32, u64
 from ptxlab.emulate.language.types import start_of
-from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.runtime.state import (
+    CLUSTER,
     GENERIC,
     GLOBAL,
     LOCAL,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.runtime import memory as device
     from ptxlab.emulate.runtime.report import Launch
 
+LOG_PEER = PEER.bit_length() - 1
 FINE, OUTSIDE, MISALIGNED, READ_ONLY = 0, 1, 2, 3
 """Verdicts of `judge` on an access."""
 
@@ -53,6 +55,7 @@ def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocatio
     memory.shared_size = program.dynamic_start - program.shared_start + launch.shared
     memory.local_size, memory.local_stride = program.local_size, program.local_stride
     memory.param_size = program.param_size
+    memory.cluster = launch.cluster_blocks
     return memory
 
 
@@ -61,21 +64,27 @@ def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocatio
 
 @rule(inline=True)
 def space_of(space: u32, address: u64) -> tuple[u32, u64]:
-    """The space that an address of a space leads to, and the address there: a generic one may lie in a window."""
+    """The space that an address of a space leads to, and the address there: a generic one may lie in a window. CLUSTER
+    stays only of addresses that name a block by its rank."""
     if space == GENERIC:
-        if u64(address - SHARED_WINDOW) < WINDOW_SIZE:
+        if u64(address - SHARED_WINDOW) < PEER:
             return SHARED, u64(address - SHARED_WINDOW)
+        if u64(address - SHARED_WINDOW) < WINDOW_SIZE:
+            return CLUSTER, u64(address - SHARED_WINDOW)
         if u64(address - LOCAL_WINDOW) < WINDOW_SIZE:
             return LOCAL, u64(address - LOCAL_WINDOW)
         if u64(address - PARAM_WINDOW) < WINDOW_SIZE:
             return PARAM, u64(address - PARAM_WINDOW)
         return GLOBAL, address
+    if space == CLUSTER and address < PEER:
+        return SHARED, address
     return space, address
 
 
 @rule(inline=True)
 def in_shared(space: u32, address: u64) -> u64:
-    """The address in shared memory of an operand that must lie there; any other stays as it is, and is then refused."""
+    """The address in the block's own shared memory of an operand that must lie there; any other stays as it is, and is
+    found wrong."""
     where, offset = space_of(space, address)
     return offset if where == SHARED else address
 
@@ -104,14 +113,21 @@ def allocation_before(memory: MemoryMap, address: u64) -> u64:
 def judge(
     memory: MemoryMap, space: u32, address: u64, size: u64, align: u64, write: boolean
 ) -> tuple[u32, u32, u64, u64]:
-    """The verdict on an access of `size` bytes, the space that it leads to, the allocation (by number, for global
-    memory), and the offset in it. `align`: what the address must be a multiple of, a power of two."""
+    """Whether an access of `size` bytes is right, the space that it leads to, the allocation (for global memory its
+    number, for CLUSTER the rank of the block), and the offset from where that begins. `align`: what the address must be
+    a multiple of, a power of two. Whether a block of the cluster has exited the caller finds out."""
     where, offset = space_of(space, address)
     index = u64(0)
     writable = True
     if where == SHARED:
         room = memory.shared_size
         offset = u64(offset - memory.shared_start)
+    elif where == CLUSTER:
+        room = memory.shared_size
+        index = (offset >> LOG_PEER) - 1
+        offset = u64((offset & (PEER - 1)) - memory.shared_start)
+        if index >= memory.cluster:
+            return OUTSIDE, where, index, offset
     elif where == LOCAL:
         room = memory.local_size
     elif where == PARAM:
@@ -163,13 +179,20 @@ def resolve(
         found.written = None
         found.accesses = None
         return context.params + offset if where == PARAM else warp.local + (lane * memory.local_stride + offset)
-    if where == SHARED:
-        base = SHARED_WINDOW + memory.shared_start
+    if where == SHARED or where == CLUSTER:
+        base = u64(address - offset)
+        if space == SHARED:  # sites know shared memory by its generic addresses
+            base = SHARED_WINDOW + memory.shared_start
         room = memory.shared_size
-        host = cta.shared
-        written = cta.init_shared
-        accesses = cta.race_shared
-        stride = cta.race_shared_stride
+        owner = cta
+        if where == CLUSTER:
+            owner = context.slots[cta.cluster.first + index].cta
+            if owner.active == 0:
+                return None
+        host = owner.shared
+        written = owner.init_shared
+        accesses = owner.race_shared
+        stride = owner.race_shared_stride
     else:
         held = memory.allocations[index]
         base = held.base

@@ -42,7 +42,7 @@ from ptxlab.emulate.language import (
     u64,
 )
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, LOCAL, SHARED
+from ptxlab.emulate.runtime.state import CLUSTER, GENERIC, GLOBAL, LOCAL, SHARED
 
 WARP = 32
 LOG_SECTOR = 5
@@ -116,7 +116,7 @@ def in_spaces(at: lanes_u64, mask: u32, space: u32) -> tuple[u32, u32, u32]:
     """The lanes of a mask that access global, shared and local memory, given the space that the instruction names."""
     if space == GLOBAL:
         return mask, u32(0), u32(0)
-    if space == SHARED:
+    if space == SHARED or space == CLUSTER:
         return u32(0), mask, u32(0)
     if space == LOCAL:
         return u32(0), u32(0), mask

@@ -16,7 +16,9 @@ a fence. An access is ordered before another one
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;
 - of the same block, if its warp has arrived at an mbarrier since in a phase that the other warp has waited for;
 - of the same block, if a strong write since has released it, and the other's warp has acquired since that;
-- of another block, likewise: released here, acquired there, neither with the block as its scope (`.cta`).
+- of another block, likewise: released here, acquired there, neither with the block as its scope (`.cta`);
+- of another block of the cluster, if its warp has since arrived at the cluster's barrier, and the other has waited
+  there, or if its warp has arrived at an mbarrier in a phase that the other has waited for.
 
 A strong access acquires. A relaxed compare-and-swap or exchange, with which locks are taken, does so only with a fence
 behind it. (By the memory model this holds for every relaxed access; but much code reads a flag or takes the last ticket
@@ -48,6 +50,7 @@ from ptxlab.emulate.language import (
     extract,
     first,
     insert,
+    lanes_of,
     lanes_u32,
     load_lanes,
     maximum,
@@ -70,6 +73,8 @@ from ptxlab.emulate.rules.records import (
     LAST_TIME,
     MANY,
     NARROW,
+    RANKS,
+    STORES,
     STRONG,
     SWAPS,
     TIME,
@@ -104,6 +109,7 @@ def traits(program: Program) -> list[int]:
     return [
         SWAPS * (code.properties.atomic and code.form.operation == "cas")
         | NARROW * (not wide(code))
+        | STORES * code.properties.stores
         | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
         for code in program.codes
     ]
@@ -263,6 +269,68 @@ def learn(block: Block, warp: u32, known: lanes_u32) -> None:
     store_lanes(block.sync.row(warp), maximum(known, load_lanes(block.sync.row(warp))))
 
 
+# -- what orders the threads of a cluster -----------------------------------------------------------------------------
+
+
+@rule
+def cluster_arrived(block: Block, warp: u32, releases: boolean) -> None:
+    """Lanes of a warp arrive at the barrier of the cluster."""
+    if block.mates is None:
+        return
+    came = block.mates[0].came
+    row = u32(2 * block.rank)
+    phase = block.phases[warp] & 1
+    if releases:
+        came[row + phase, warp] = tick(block)
+    else:  # who waits for it knows no more than before
+        came[row + phase, warp] = came[row + 1 - phase, warp]
+
+
+@rule
+def cluster_waited(block: Block, warp: u32) -> None:
+    """Lanes of a warp wait at the barrier of the cluster; what they do next comes after the arrivals."""
+    block.phases[warp] += 1
+
+
+@rule
+def rank_of(block: Block, number: u64) -> u32:
+    """The rank in the cluster of a block by its number in records; RANKS if it is of another cluster."""
+    if block.mates is not None:
+        for rank in range(RANKS):
+            if block.mates[0].numbers[rank] == number:
+                return u32(rank)
+    return RANKS
+
+
+@rule
+def ordered_in_cluster(block: Block, record: u64, w: u32) -> boolean:
+    """Whether what another block did comes before what warp w does now, by the barrier of their cluster or by an
+    mbarrier in its shared memory."""
+    rank = rank_of(block, record >> BLOCK)
+    if rank == RANKS:
+        return False
+    time = u32(record >> TIME & LAST_TIME)
+    v = u32(record >> WARP & 31)
+    phases = block.phases[w]
+    if phases != 0 and block.mates is not None and block.mates[0].came[2 * rank + (phases - 1 & 1), v] > time:
+        return True
+    return block.peers is not None and block.peers[(w * RANKS + rank) * 32 + v] > time
+
+
+@rule
+def share_peers(block: Block, came: u32, waiting: u32) -> None:
+    """Warps have met: those of `waiting` know of other blocks of the cluster what those of `came` know together."""
+    if block.peers is None:
+        return
+    peers = block.peers
+    for rank in range(RANKS):
+        known = load_lanes(peers + (first(came) * RANKS + rank) * 32)
+        for warp in lanes_of(came):
+            known = maximum(known, load_lanes(peers + (warp * RANKS + rank) * 32))
+        for warp in lanes_of(waiting):
+            store_lanes(peers + (warp * RANKS + rank) * 32, known)
+
+
 # -- one access -------------------------------------------------------------------------------------------------------
 
 
@@ -273,6 +341,8 @@ def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) 
         return True
     time = u32(record >> TIME & LAST_TIME)
     if record >> BLOCK != me >> BLOCK:
+        if ordered_in_cluster(block, record, u32(me >> WARP & 31)):
+            return True
         theirs = published(launch, record)
         return theirs.reached[record >> WARP & 31] > time and theirs.first <= published(launch, me).acquired
     v = u32(record >> WARP & 31)

@@ -16,7 +16,7 @@ BLOCKS = 65535
 
 WRITTEN, GAP = 0xFF, 0x55
 """initcheck's record of a byte that has been written, and of one in a gap between two arrays; 0: not written."""
-SWAPS, NARROW, VOLATILE = 1, 2, 4
+SWAPS, NARROW, VOLATILE, STORES = 1, 2, 4, 8
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
 or store of shared memory."""
 ENTRIES = 1024
@@ -81,6 +81,17 @@ class Launch(Record):
     notes: Array[Entry] = array(ENTRIES, align=64)
 
 
+RANKS = 16
+"""Blocks of a cluster at most."""
+
+
+class Mates(Record):
+    """What the checks know of the blocks of a cluster, by rank."""
+
+    numbers: Array[u64] = array(RANKS)  # their numbers in records, 0: there is none
+    came: Array[u32] = array(2 * RANKS, 32, align=64)  # [2 * rank + parity of the phase, warp]: when it arrived
+
+
 class Block(Record):
     """The checks' record of a block. Warps are numbered within the block, times are those of its clock."""
 
@@ -120,3 +131,7 @@ class Block(Record):
     copies: u64  # whether there was a cp.async
     polled: Array[u64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
     updates: u64  # operations on mbarriers other than waits
+    mates: Pointer[Mates] | None  # of a cluster of several blocks
+    rank: u64
+    phases: Array[u32] = array(32)  # of each warp: how often it has waited at the barrier of the cluster
+    peers: Pointer[u32] | None  # [(w * RANKS + r) * 32 + v]: w comes after what warp v of rank r did before this time

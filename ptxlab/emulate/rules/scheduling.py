@@ -27,8 +27,9 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
-from ptxlab.emulate.rules import barriers, blocks, memcheck, races
+from ptxlab.emulate.rules import barriers, blocks, clusters, memcheck, races
 from ptxlab.emulate.rules.barriers import BARRIERS
+from ptxlab.emulate.rules.bulk import complete_all
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
@@ -46,6 +47,7 @@ from ptxlab.emulate.runtime.state import (
     NEEDS_SLOW,
     STOPPED,
     SUSPENDED,
+    Cluster,
     Context,
     Cta,
     Warp,
@@ -91,11 +93,14 @@ def run_grid(context: Context) -> u32:
             if context.outdated != 0:
                 context.outdated = 0
                 return NEEDS_CODE
-            ticket = atomic("add", context.next, 0, 1)
-            if ticket < context.total:
-                begin(context, context.cta, ticket)
-            elif not next_resident(context):
-                return DONE
+            if context.cta.cluster.busy == 0:
+                ticket = atomic("add", context.next, 0, 1)
+                if ticket < context.total:
+                    begin_cluster(context, context.cta.cluster, ticket)
+                elif not next_resident(context):
+                    return DONE
+            else:
+                next_resident(context)
         outcome = take_turns(context, context.cta)
         if outcome == GO_ON:
             outcome = end_round(context, context.cta)
@@ -126,11 +131,21 @@ def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
 
 
 @rule
-def begin(context: Context, cta: Cta, ticket: u64) -> None:
-    """A CTA begins: the next in order."""
+def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
+    """The CTAs of a cluster begin: the next in order."""
     number = ticket
     if context.block_order is not None:
         number = context.block_order[ticket]
+    cluster.busy = cluster.count
+    cluster.idle = 0
+    for rank in range(cluster.count):
+        linear = number if cluster.count == 1 else clusters.block_of(context, number, rank)
+        begin(context, context.slots[cluster.first + rank].cta, linear)
+
+
+@rule
+def begin(context: Context, cta: Cta, number: u64) -> None:
+    """A CTA begins; `number`: its index in the grid."""
     cta.linear = number
     cta.ctaid_x = u32(number % context.grid_x)
     cta.ctaid_y = u32(number // context.grid_x % context.grid_y)
@@ -161,6 +176,9 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     warp.ended = 0
     forget(warp.turns)
     warp.carry = 0
+    warp.cluster_arrived = 0
+    warp.cluster_passed = 0
+    warp.cluster_waits = 0
     warp.spins = 0
     for barrier in range(BARRIERS):
         warp.bar[barrier] = 0
@@ -248,6 +266,8 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
         return STOPPED
     cta.position += 1
     context.suspensions += 1
+    if cta.cluster.queue is not None:  # others may poll memory for what is on its way
+        complete_all(context, cta.cluster.queue[0])
     patience = u64(PATIENCE)
     if context.random != 0:  # quanta of random length, and other CTAs as soon as there are any
         draw(context)
@@ -255,7 +275,7 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
         context.quantum = context.quantum_size
         patience = 1
     if context.suspensions % patience == 0 and context.next[0] < context.total:
-        if context.slot_count < context.slot_limit:
+        if context.slot_count < context.slot_limit:  # for all CTAs of one more cluster
             return NEEDS_SLOT
     if context.slot_count == 1:
         return GO_ON
@@ -278,21 +298,51 @@ def end_round(context: Context, cta: Cta) -> u32:
                 waiting += 1
             used |= bits(load_row(warp.bar) != 0)
         free = free | warp.live & ~(warp.wait | warp.spins)
+    cluster = cta.cluster
     if alive == 0:
+        if cluster.queue is not None:
+            complete_all(context, cluster.queue[0])
         cta.active = 0
+        cluster.busy -= 1
+        cluster.idle = 0
         context.finished += 1
+        if cluster.busy != 0:  # sites may know its shared memory, which is gone
+            memcheck.forget(context)
         return GO_ON
     opened = False
+    if cluster.count != 1 or used_cluster(context, cta):
+        clusters.try_to_open(context, cluster)
+        opened = clusters.let_go(context, cta)
     if waiting != 0:
         for barrier in lanes_of(used):
             if try_to_open(context, cta, barrier, alive):
                 opened = True
-    if not opened:
-        if waiting == alive or (free == 0 and all_spin(context, cta)):
+    if opened or not (waiting == alive or (free == 0 and all_spin(context, cta))):
+        cluster.idle = 0
+    else:
+        cluster.idle += 1
+        if cluster.idle >= cluster.busy:
+            if cluster.queue is not None and complete_all(context, cluster.queue[0]):
+                cluster.idle = 0
+                begin_round(context, cta)
+                return GO_ON
             stop(context, warp_of(context, cta, 0), DEADLOCK, 0, 0, 0)
             return FAULT
+        begin_round(context, cta)  # another CTA of the cluster may let it go on
+        next_resident(context)
+        return ANOTHER
     begin_round(context, cta)
     return GO_ON
+
+
+@rule
+def used_cluster(context: Context, cta: Cta) -> boolean:
+    """Whether a lane of a CTA is at the barrier of the cluster."""
+    for k in range(context.warps):
+        warp = warp_of(context, cta, k)
+        if (warp.cluster_arrived | warp.cluster_waits) != 0:
+            return True
+    return False
 
 
 @rule

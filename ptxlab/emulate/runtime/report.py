@@ -42,6 +42,17 @@ class Launch:
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
+    def cluster_size(self) -> tuple[int, int, int]:
+        """Blocks of a cluster in x, y, z; without clusters each block is one of its own."""
+        return self.cluster or (1, 1, 1)
+
+    @property
+    def cluster_blocks(self) -> int:
+        """Blocks of a cluster."""
+        x, y, z = self.cluster_size
+        return x * y * z
+
+    @property
     def warps(self) -> int:
         """Warps per block; the last one may be partly empty."""
         return -(-self.threads // 32)

@@ -23,12 +23,14 @@ MIXED = 4
 
 
 def block_order(program: Program, launch: Launch) -> Sequence[int]:
-    """The linear indices of a launch's blocks in the order in which they begin."""
+    """The linear indices of a launch's clusters in the order in which they begin: of its blocks, where there are no
+    clusters."""
+    count = launch.blocks // launch.cluster_blocks
     if launch.seed is None:
-        return range(launch.blocks)
-    order = list(range(launch.blocks))
+        return range(count)
+    order = list(range(count))
     draw = random.Random(f"blocks {launch.seed}")
-    window = RESIDENT if program.may_wait and not launch.cooperative else max(1, launch.blocks)
+    window = RESIDENT if program.may_wait and not launch.cooperative else max(1, count)
     for first in range(0, len(order), window):
         some = order[first : first + window]
         draw.shuffle(some)

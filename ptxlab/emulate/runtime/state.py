@@ -8,11 +8,12 @@ and beside them one scalar for those that are uniform while the warp is converge
 from __future__ import annotations
 
 from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, boolean, i32, i64, u8, u32, u64
+from ptxlab.emulate.runtime.transfers import Queue
 
-GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC = range(6)
+GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC, CLUSTER = range(7)
 SPACES = {
     "global": GLOBAL, "shared": SHARED, "local": LOCAL, "frame": LOCAL, "param": PARAM, "const": CONST,
-    "generic": GENERIC,
+    "generic": GENERIC, "cluster": CLUSTER,
 }  # fmt: skip
 """State spaces by name, numbered as the rules number them."""
 
@@ -26,6 +27,7 @@ OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2
 INCOMPLETE, DISAGREE = 7, 8  # an instruction of the whole warp: not all lanes execute it; their operands differ
 COPY_FROM, COPY_TO = 9, 10  # the source or the destination of a cp.async is wrong
 BAD_MBARRIER = 11
+BAD_BULK = 12  # a bulk copy with a size that is none, or without a tensor map: see `rules.bulk_instructions`
 GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
 
 
@@ -51,6 +53,7 @@ class MemoryMap(Record):
     local_size: u64
     local_stride: u64  # bytes from one lane's local memory to the next's
     param_size: u64
+    cluster: u64  # CTAs of a cluster
 
 
 class Site(Record):
@@ -87,6 +90,8 @@ class Fault(Record):
     lane: u32
     warp: u32
     address: u64
+    count: u64  # of a bulk copy: its bytes, and what its address must be a multiple of
+    multiple: u64
 
 
 class Found(Record):
@@ -96,6 +101,16 @@ class Found(Record):
     accesses: Pointer[u64] | None
     stride: u64
     at: u64  # bytes from the start of the allocation
+
+
+class Cluster(Record):
+    """What the CTAs of a cluster share. A launch without clusters has clusters of one CTA."""
+
+    first: u64  # which of the context's resident CTAs is that of rank 0; the others follow
+    count: u64
+    busy: u64  # CTAs that have not ended
+    queue: Pointer[Queue] | None  # its bulk copies that are on their way; None in a program without any
+    idle: u64  # how many CTAs in a row have had a turn in which nobody could do anything but wait
 
 
 class Cta(Record, align=64):
@@ -112,6 +127,8 @@ class Cta(Record, align=64):
     position: u64  # in the context's `order`: whose turn it is
     local: Pointer[u8]
     local_size: u64  # of all warps together
+    cluster: Ref[Cluster]
+    rank: u32  # in its cluster
     # of each barrier: threads that it waits for if given, warps that have arrived and gone on, votes for, votes
     bar_count: Array[u32] = array(16, align=64)
     bar_arrived: Array[u32] = array(16)
@@ -189,6 +206,10 @@ class Context(Record, align=64):
     block_x: u32
     block_y: u32
     block_z: u32
+    cluster_x: u32  # CTAs of a cluster
+    cluster_y: u32
+    cluster_z: u32
+    explicit_cluster: u32
     cta: Ref[Cta]  # the one that runs now
     slots: Pointer[Resident]
     slot_count: u64
@@ -201,6 +222,9 @@ class Context(Record, align=64):
     tally: Pointer[u8]  # what counted code adds up
     check: Pointer[u8]  # the checks' record of the launch
     phases: u64  # the function that reports operations on mbarriers to the checks
+    combine: u64  # the function that does the reductions of bulk copies
+    issued: u64  # the functions that report bulk copies to the checks, when they are issued and performed
+    completed: u64
     trace: Ref[Reel]  # where recorded warps write their steps
     checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks
     traced: boolean
@@ -232,6 +256,9 @@ class Warp(Record, align=64):
     synced: u32  # lanes that have synchronized and have not yet received their results
     ended: u32  # bits of `Program.exits` that lanes have left by and for which the warp has not been counted
     carry: u32
+    cluster_arrived: u32  # lanes that have arrived at the barrier of the cluster, those whose arrival's phase is over,
+    cluster_passed: u32  # and those that wait there
+    cluster_waits: u32
     spins: u32  # lanes whose wait for an mbarrier failed and that can only wait again (see `rules.spinning`)
     yes: u32  # the result of the last `bar.red`
     asked: u32

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules.faults import access_fault
 from ptxlab.emulate.rules.memcheck import FINE, fits, judge
 from ptxlab.emulate.runtime.memory import POISON, Allocation
-from ptxlab.emulate.runtime.state import LOCAL, PARAM, SHARED, SPACES
+from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES
 from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
 from ptxlab.isa import types
 from ptxlab.isa.machine import Value
@@ -27,6 +27,7 @@ from ptxlab.isa.table import form
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Code
     from ptxlab.emulate.rules.spinning import Spins
+    from ptxlab.emulate.step.clusters import Cluster
     from ptxlab.errors import DeviceFault
     from ptxlab.isa.table import Form
 
@@ -123,6 +124,18 @@ class Spaces:
         data = np.full(-(-(end - start) // 16) * 16, POISON, np.uint8)
         self.shared = Region(start, data, end - start, "shared memory")
         self.shared_window = Region(SHARED_WINDOW + start, data, end - start, "shared memory")
+        self.cluster: Cluster
+        self.rank = 0  # of the block in its cluster
+        self._peers: dict[tuple[int, bool], Region] = {}
+
+    def peer(self, rank: int, *, generic: bool) -> Region:
+        """The shared memory of a block of the cluster, at the addresses that name it by its rank."""
+        found = self._peers.get((rank, generic))
+        if found is None:
+            own = self.cluster.blocks[rank].spaces.shared
+            base = int(own.base) + (rank + 1) * PEER + (SHARED_WINDOW if generic else 0)
+            found = self._peers[rank, generic] = Region(base, own.data, own.size, own.name)
+        return found
 
 
 class Access(Lanes):
@@ -235,7 +248,7 @@ class Access(Lanes):
             lane = int(left.argmax())
             place = int(address[lane])
             verdict, where, index, _ = judge(self.machine.map, space, place, size, size, write)
-            if verdict != FINE:
+            if verdict != FINE or self._gone(where, index):
                 raise access_fault(
                     self.machine.program, self.machine.launch, self.machine.memory, line=site.code.line,
                     block=self.spaces.block, thread=self.warp * LANES + lane, what=what, space=site.space,
@@ -263,7 +276,7 @@ class Access(Lanes):
         verdict, where, index, offset = judge(
             self.machine.map, SPACES[space], address, size, align or size, what != "load"
         )  # fmt: skip
-        if verdict != FINE or (fragment and where == LOCAL):
+        if verdict != FINE or (fragment and where == LOCAL) or self._gone(where, index):
             raise access_fault(
                 self.machine.program, self.machine.launch, self.machine.memory, line=code.line, block=self.spaces.block,
                 thread=self.warp * LANES + lane, what=what, space=space, address=address, size=align or size,
@@ -274,11 +287,17 @@ class Access(Lanes):
     def _region(self, space: str, address: int) -> Region | None:
         """The region that holds this address of a space, or None."""
         verdict, where, index, _ = judge(self.machine.map, SPACES[space], address, 1, 1, False)
-        return self._held(space, where, index) if verdict == FINE else None
+        return self._held(space, where, index) if verdict == FINE and not self._gone(where, index) else None
+
+    def _gone(self, where: int, index: int) -> bool:
+        """Whether an address leads to a block of the cluster that has exited."""
+        return where == CLUSTER and not self.spaces.cluster.blocks[index].running
 
     def _held(self, space: str, where: int, index: int) -> Region:
         """The region of addresses in `space` that lead to the space `where`, and there to the allocation `index`."""
         generic = space == "generic"
+        if where == CLUSTER:
+            return self.spaces.peer(index, generic=generic)
         if where == SHARED:
             return self.spaces.shared_window if generic else self.spaces.shared
         if where == LOCAL:

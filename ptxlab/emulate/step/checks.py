@@ -18,11 +18,13 @@ from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_fl
 from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.blocks import started
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.rules.local_memory import copied
 from ptxlab.emulate.rules.mbarrier_phases import Phases
 from ptxlab.emulate.rules.notes import noted, serial
+from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import mask_bits
@@ -129,10 +131,13 @@ class Checker:
                 look.append(self._at_sync(code))
             if self.race:
                 look.append(self._orders(code))
+        elif code.action is Action.CLUSTER_BARRIER:
+            if self.race:
+                look.append(self._at_cluster_barrier(code))
         elif code.properties.releases and self.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
-        if code.form.op.kind in ("warp", "async") and not code.properties.mbarrier:
+        if code.form.op.kind in ("warp", "async") and not (code.properties.mbarrier or is_bulk(code)):
             step = self._touching(code, step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
@@ -160,6 +165,18 @@ class Checker:
             return step(w)
 
         return run
+
+    def _at_cluster_barrier(self, code: Code) -> Callable[[Warp, np.ndarray], None]:
+        assert code.form is not None
+        arrives, released = bool(code.form.arrive), code.form.order != "relaxed"
+
+        def look(w: Warp, mask: np.ndarray) -> None:
+            if arrives:
+                races.cluster_arrived(w.spaces.check.record, w.warp, released)
+            else:
+                races.cluster_waited(w.spaces.check.record, w.warp)
+
+        return look
 
     def _follow(self, flow: Flow, code: Code) -> Callable[[Warp, np.ndarray], None]:
         """initcheck: what an instruction does to the registers that are followed."""
@@ -307,6 +324,11 @@ class BlockChecks:
         self.record = launches.block(checker.program, checker.launch, shared_size)
         started(self.record, run.index)
         self.phases = Phases(checker.program, self.record, run.can_run, checker.notes, race=checker.race)
+
+    def in_cluster(self, mates: Pointer[Mates], rank: int) -> None:
+        """The block is one of several of a cluster."""
+        launches.in_cluster(self.record, mates, rank)
+        started(self.record, self.block)
 
     # -- mbarriers
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Code, Literal, Reg
+from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.faults import fault, unsupported
+from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import GONE, NONE, LaneGroup, Wait, Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
@@ -21,6 +23,10 @@ from ptxlab.isa.machine import Value
 if TYPE_CHECKING:
     from ptxlab.emulate.step.translate import Read, Step, Translator, Write
     from ptxlab.isa.table import Form
+
+
+CLUSTER_BARRIER = 16
+"""The number of the cluster's barrier, behind those of the block."""
 
 
 def translate(t: Translator, code: Code) -> Step:
@@ -184,9 +190,29 @@ def _reduction(form: Form, write: Write) -> Callable[[Warp, np.ndarray, int, boo
     return finish
 
 
+def _cluster_barrier(t: Translator, code: Code) -> Step:
+    """`barrier.cluster.arrive` and `.wait`; `ptxlab.emulate.step.clusters` lets the lanes go on."""
+    form, following = code.form, t.following[code.index]
+    assert form is not None
+    if form.arrive:
+
+        def arrives(w: Warp) -> int | None:
+            clusters.arrive(w.cluster, mask_bits(w.mask))
+            return following
+
+        return arrives
+
+    def waits(w: Warp) -> int | None:
+        clusters.wait(w.cluster, mask_bits(w.mask))
+        return w.wait(Wait(code, CLUSTER_BARRIER), following)
+
+    return waits
+
+
 _MAKERS: dict[Action, Callable[[Translator, Code], Step]] = {
     Action.BRANCH: _branch, Action.INDEXED_BRANCH: _indexed, Action.CALL: _call, Action.RETURN: _return,
     Action.EXIT: _return, Action.TRAP: _trap, Action.BARRIER: _barrier,
+    Action.CLUSTER_BARRIER: _cluster_barrier,
 }  # fmt: skip
 
 
@@ -278,5 +304,6 @@ def _exchange(w: Warp, sem: Any, form: Form, groups: list[LaneGroup], exchanges:
 def waiting_for(wait: Wait) -> str:
     """What a group waits for, in words."""
     what = "the other lanes of its warp" if wait.code.form.op.kind == "warp" else "the lanes of its mask"
-    what = f"barrier {wait.barrier}" if wait.members is None else what
+    if wait.members is None:
+        what = "the barrier of the cluster" if wait.barrier == CLUSTER_BARRIER else f"barrier {wait.barrier}"
     return f"{what} ({wait.code.form.opcode}, line {wait.code.line})"

@@ -19,6 +19,8 @@ import numpy as np
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Group, Reg
+from ptxlab.emulate.rules.bulk_instructions import copies_in_bulk
+from ptxlab.emulate.rules.clusters import blocks_of
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.rules.memcheck import memory_map
@@ -28,12 +30,14 @@ from ptxlab.emulate.runtime.report import Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.emulate.step.access import Region, Touch, region_of
 from ptxlab.emulate.step.checks import Checker
+from ptxlab.emulate.step.clusters import Cluster
 from ptxlab.emulate.step.counting import Watch
 from ptxlab.emulate.step.schedule import BlockRun
 from ptxlab.emulate.step.translate import Translator
 from ptxlab.emulate.step.warp import GONE, Warp
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.model import Code, Program
@@ -99,6 +103,8 @@ class Machine:
         self.parameters = Region(0, block, size, "parameters", writable=False)
         self.parameters_window = Region(PARAM_WINDOW, block, size, "parameters", writable=False)
         self.slice = SHORT_SLICE if program.may_wait else SLICE
+        self.bulk = copies_in_bulk(program)
+        self.clustered = any(code.action is Action.CLUSTER_BARRIER for code in program.codes)
         self.working: deque[tuple[BlockRun, Callable[[Warp, int], None]]] = deque()
         self.left = launch.budget
         self.done = 0
@@ -127,16 +133,19 @@ class Machine:
         recorder: Recorder | None = launch.trace
         waiting, begun = block_order(self.program, launch), 0
         working = self.working
-        most = launch.blocks if launch.cooperative else RESIDENT
-        rounds, mixed = 0, 1 if order is None else MIXED
+        each = launch.cluster_blocks
+        most = launch.blocks if launch.cooperative else RESIDENT * each
+        rounds, mixed = 0, each if order is None else MIXED * each
         while begun < len(waiting) or working:
             while begun < len(waiting) and (
-                len(working) < mixed or launch.cooperative or (rounds >= PATIENT_ROUNDS and len(working) < most)
+                len(working) <= mixed - each or launch.cooperative or (rounds >= PATIENT_ROUNDS and len(working) < most)
             ):
-                block = BlockRun(self, waiting[begun], self.registers)
+                for index in blocks_of(launch.grid, launch.cluster_size, waiting[begun]):
+                    block = BlockRun(self, index, self.registers)
+                    watched = recorder is not None and any(recorder.wants(block.index, w.warp) for w in block.warps)
+                    working.append((block, self._run_recorded if watched else self._run))
+                Cluster(self, [block for block, _ in list(working)[-each:]])
                 begun += 1
-                watched = recorder is not None and any(recorder.wants(block.index, w.warp) for w in block.warps)
-                working.append((block, self._run_recorded if watched else self._run))
                 rounds = 0
             block, run = working[0]
             ended = block.advance(run, self.slice, order)

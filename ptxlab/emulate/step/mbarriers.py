@@ -8,12 +8,14 @@ import numpy as np
 
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules.bulk import complete_at
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.instructions import spins
-from ptxlab.emulate.rules.mbarriers import FINE, WAIT, operated, operation
-from ptxlab.emulate.rules.memcheck import in_shared
+from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated
+from ptxlab.emulate.rules.mbarriers import operation
+from ptxlab.emulate.rules.memcheck import in_shared, space_of
 from ptxlab.emulate.runtime.report import Launch
-from ptxlab.emulate.runtime.state import SPACES
+from ptxlab.emulate.runtime.state import CLUSTER, SPACES
 from ptxlab.emulate.step.access import Touch
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import mbarrier
@@ -28,6 +30,12 @@ def refused(program: Program, launch: Launch, code: Code, *, which: int, block: 
     """The fault of an invalid operation."""
     message = f"{code.form.opcode}: {mbarrier.Problem(which).words}"
     return fault(program, launch, "trap", message, line=code.line, block=block, thread=thread)
+
+
+def remote_space(space: int, address: int) -> str:
+    """The space of an arrival's mbarrier: "cluster" where it may lie in another block, else "shared"."""
+    generic = space != CLUSTER and space_of(space, address)[0] == CLUSTER
+    return "generic" if generic else "cluster" if space == CLUSTER else "shared"
 
 
 def translate(t: Translator, code: Code) -> Step:
@@ -60,7 +68,10 @@ def translate(t: Translator, code: Code) -> Step:
         failed = False
         for lane in np.flatnonzero(w.mask).tolist():
             address = in_shared(SPACES[code.space], int(addresses[lane]))
-            region, at = w.place(code, "atomic", "shared", address, lane, 8)
+            space = remote_space(SPACES[code.space], int(addresses[lane])) if what.action == UPDATE else "shared"
+            if what.action == WAIT and w.spaces.cluster.queue is not None:
+                complete_at(w.spaces.cluster.context, w.spaces.cluster.queue, w.spaces.rank, address)
+            region, at = w.place(code, "atomic", space, address, lane, 8)
             cell = region.data[at : at + 8].view(np.uint64)
             before, x = int(cell[0]), int(state[lane] if state is not None else arrivals[lane])
             problem, after, out[lane] = operated(before, what.action, what.flags, x, int(bytes_[lane]))
@@ -83,7 +94,7 @@ def translate(t: Translator, code: Code) -> Step:
             write(w, out.astype(np.bool_) if what.action == WAIT else out)
         if check is not None and words:
             check.operated(w, code, addresses, state, words)
-        if spinning and failed and w.spaces.spins.stuck():
+        if spinning and failed and w.spaces.cluster.stuck():
             raise w.spaces.deadlock()
         return None
 

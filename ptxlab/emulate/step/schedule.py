@@ -18,7 +18,8 @@ from ptxlab.emulate.rules.spinning import Spin, Spins, in_words
 from ptxlab.emulate.step.access import Spaces
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.checks import BlockChecks
-from ptxlab.emulate.step.flow import waiting_for
+from ptxlab.emulate.step.clusters import Cluster
+from ptxlab.emulate.step.flow import CLUSTER_BARRIER, waiting_for
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import RUNS, STUCK, LaneGroup, Warp
 from ptxlab.errors import DeviceFault
@@ -36,7 +37,8 @@ class BlockRun:
 
     def __init__(self, machine: Any, index: int, registers: list[Any]) -> None:
         self.machine, self.index = machine, index
-        spaces = Spaces(machine, index)
+        spaces = self.spaces = Spaces(machine, index)
+        self.cluster: Cluster
         checked = machine.checker is not None
         self.check = spaces.check = BlockChecks(machine.checker, self, spaces.shared.size) if checked else None
         make = CheckedWarp if checked else Warp
@@ -63,14 +65,26 @@ class BlockRun:
             moved = True
             if warp.done:
                 self.running.remove(warp)
+                if not self.running:
+                    self.cluster.ended()
                 if self.check is not None and not self.running:
                     self.check.phases.ended()
             else:
                 self._arrive(warp)
             self._open()
-        if self.running and not moved:
-            raise self.deadlock()
+            if self.machine.clustered:
+                self.cluster.open()
+        self._idle(moved=moved)
         return not self.running
+
+    def _idle(self, *, moved: bool) -> None:
+        """A turn is over: has any block of the cluster something else to do than to wait?"""
+        cluster = self.cluster
+        cluster.idle = 0 if moved or not self.running else cluster.idle + 1
+        if cluster.idle and cluster.idle >= cluster.busy:
+            if not cluster.perform():
+                raise self.deadlock()
+            cluster.idle = 0
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The warps that have not exited, each with a mask of the lanes that wait only for their turn."""
@@ -89,6 +103,9 @@ class BlockRun:
             return
         waits = [group.wait for group in warp.others if group.wait is not None]
         barriers = {wait.barrier for wait in waits}
+        if CLUSTER_BARRIER in barriers:  # the cluster lets these lanes go, one by one
+            warp.arrived = STUCK
+            return
         if len(barriers) != 1 or -1 in barriers:
             warp.arrived = STUCK
             return
@@ -151,7 +168,8 @@ class BlockRun:
                     first = group.wait.code, warp, group.mask
         assert first is not None
         code, warp, mask = first
-        message = "no thread of the block can go on"
+        what = "block" if self.machine.launch.cluster_blocks == 1 else "cluster"
+        message = f"no thread of the {what} can go on"
         if ended := [w.warp for w in self.warps if w.done]:
             lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(map(str, ended))}")
         return fault(

@@ -17,8 +17,9 @@ import numpy as np
 
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
+from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.faults import unsupported
-from ptxlab.emulate.step import copies, flow, matrix, mbarriers
+from ptxlab.emulate.step import bulk, copies, flow, matrix, mbarriers
 from ptxlab.emulate.step.access import Site
 from ptxlab.emulate.step.lanes import SIGNED, constant
 from ptxlab.emulate.step.warp import ALL, NONE, Warp
@@ -78,7 +79,8 @@ class Translator:
         elif code.form.op.kind == "warp":
             return matrix.translate(self, code)
         elif code.form.op.kind == "async":
-            step = (mbarriers if code.properties.mbarrier else copies).translate(self, code)
+            room = mbarriers if code.properties.mbarrier else bulk if is_bulk(code) else copies
+            step = room.translate(self, code)
         elif code.form.op.sem is None:
             raise unsupported(self.program, code)
         elif (members := self.members(code)) is not None:

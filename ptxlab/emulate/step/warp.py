@@ -17,6 +17,7 @@ from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.rules.turns import NOWHERE, forget, next_lane, smallest_goes
 from ptxlab.emulate.runtime.state import Turns
+from ptxlab.emulate.runtime.state import Warp as WarpRecord
 from ptxlab.emulate.step.access import Access, Spaces
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.isa.machine import Value
@@ -80,6 +81,7 @@ class Warp(Access):
     regs: one array per register, then the program's constants. Arrays are replaced, never written into. pc: where the
     running group continues. others: the groups that do not run. turns: who goes next. left: code indices of `exit` and
     `ret` instructions that lanes have left by in a branch, without a count for the warp yet. lanes: how many lanes run.
+    cluster: the record in which the rules keep which lanes are at the barrier of the cluster.
     polled: whether the warp has read, since its last turn in the block, what other threads may change. arrived: the
     barrier at which the whole warp waits. stopped: no group can run.
     """
@@ -96,6 +98,7 @@ class Warp(Access):
         self.others: list[LaneGroup] = []
         self.diverged = False
         self.turns = Turns.plain()
+        self.cluster = WarpRecord.new()
         self.left: set[int] = set()
         self.polled = False
         self.arrived = RUNS
@@ -144,9 +147,15 @@ class Warp(Access):
         self.diverged = True
         return GONE
 
+    def lanes_in(self, bits: int) -> np.ndarray:
+        """A bit mask as an array of 32 truth values."""
+        lanes: np.ndarray = (np.uint32(bits) >> self.lane_id() & np.uint32(1)).astype(np.bool_)
+        return lanes
+
     def resume(self) -> None:
         """Continues after a barrier has completed."""
         self.stopped = False
+        self.arrived = RUNS
         self.pc = self.choose(GONE)
 
     def choose(self, pc: int) -> int:
@@ -221,8 +230,12 @@ class Warp(Access):
             if register == "%tid":
                 threads = self.warp * LANES + np.arange(LANES)
                 return unravel(threads, launch.block)[which].astype(np.uint32)
+            size, place = launch.cluster_size, unravel(self.block_index, launch.grid)
             value = {
-                "%ntid": launch.block, "%nctaid": launch.grid, "%ctaid": unravel(self.block_index, launch.grid),
+                "%ntid": launch.block, "%nctaid": launch.grid, "%ctaid": place, "%cluster_nctaid": size,
+                "%nclusterid": tuple(n // s for n, s in zip(launch.grid, size, strict=True)),
+                "%clusterid": tuple(n // s for n, s in zip(place, size, strict=True)),
+                "%cluster_ctaid": tuple(n % s for n, s in zip(place, size, strict=True)),
             }.get(register)  # fmt: skip
             if value is not None:
                 return self.const("i32", value[which])
@@ -237,12 +250,15 @@ class Warp(Access):
         if name == "%laneid":
             return self.lane_id()
         total = program.dynamic_start + launch.shared
+        in_cluster = {
+            "%cluster_nctarank": launch.cluster_blocks, "%cluster_ctarank": self.spaces.rank,
+            "%is_explicit_cluster": launch.cluster is not None,
+        }  # fmt: skip
+        if name in in_cluster:
+            return self.const(SPECIAL[name].lane, in_cluster[name])
         fixed = {
-            "%warpid": self.warp, "%nwarpid": launch.warps, "%nsmid": 1, "%cluster_nctarank": 1,
+            "%warpid": self.warp, "%nwarpid": launch.warps, "%nsmid": 1,
             "%dynamic_smem_size": launch.shared, "%aggr_smem_size": total,
             "%total_smem_size": total - self.machine.program.shared_start,
         }  # fmt: skip
-        if register in ("%nclusterid", "%clusterid"):  # without clusters each block is a cluster of its own
-            return self.special(name.replace("cluster", "cta"))
-        ones = 1 if register == "%cluster_nctaid" else 0
-        return self.const(SPECIAL[name].lane, fixed.get(name, ones))
+        return self.const(SPECIAL[name].lane, fixed.get(name, 0))

@@ -1,0 +1,117 @@
+"""Clusters: which blocks form one, and the barrier of a cluster.
+
+Each thread arrives at the barrier (`barrier.cluster.arrive`), goes on, and waits (`barrier.cluster.wait`) until all
+threads of the cluster that have not exited have arrived. Then the next phase begins. So a lane is in one of three
+states: it has arrived in the phase that lasts; its phase is over and it has not waited yet; or it has done neither.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import boolean, rule, u32, u64
+from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Warp
+
+Index = tuple[int, int, int]
+
+
+def blocks_of(grid: Index, cluster: Index, number: int) -> list[int]:
+    """The linear indices of the blocks of a cluster, by rank."""
+    across, down = grid[0] // cluster[0], grid[1] // cluster[1]
+    x, y, z = number % across * cluster[0], number // across % down * cluster[1], number // (across * down) * cluster[2]
+    return [
+        x + i + grid[0] * (y + j + grid[1] * (z + k))
+        for k in range(cluster[2])
+        for j in range(cluster[1])
+        for i in range(cluster[0])
+    ]
+
+
+@rule
+def block_of(context: Context, number: u64, rank: u64) -> u64:
+    """The linear index of the block of a rank in a cluster; `blocks_of` for the compiling engine."""
+    across = u64(context.grid_x // context.cluster_x)
+    down = u64(context.grid_y // context.cluster_y)
+    x = number % across * context.cluster_x + rank % context.cluster_x
+    y = number // across % down * context.cluster_y + rank // context.cluster_x % context.cluster_y
+    z = number // across // down * context.cluster_z + rank // context.cluster_x // context.cluster_y
+    return x + context.grid_x * (y + context.grid_y * z)
+
+
+# -- one warp ----------------------------------------------------------------------------------------------------------
+
+
+@rule
+def arrive(warp: Warp, mask: u32) -> None:
+    """Lanes of a mask arrive at the barrier of the cluster."""
+    warp.cluster_arrived |= mask
+
+
+@rule
+def wait(warp: Warp, mask: u32) -> None:
+    """Lanes of a mask wait at the barrier of the cluster; `open_for` lets them go."""
+    warp.cluster_waits |= mask
+    warp.wait |= mask
+
+
+@rule
+def arrived_all(warp: Warp) -> boolean:
+    """Whether all lanes of a warp that have not exited have arrived in the phase that lasts."""
+    return warp.live & ~warp.cluster_arrived == 0
+
+
+@rule
+def phase_over(warp: Warp) -> None:
+    """The phase in which the lanes of a warp arrived is over."""
+    warp.cluster_passed |= warp.cluster_arrived
+    warp.cluster_arrived = 0
+
+
+@rule
+def open_for(warp: Warp) -> u32:
+    """Lets those lanes of a warp go on that wait for a phase that is over: which they are."""
+    going = warp.cluster_waits & warp.cluster_passed
+    warp.cluster_passed &= ~going
+    warp.cluster_waits &= ~going
+    warp.wait &= ~going
+    return going
+
+
+# -- the cluster, for the compiling engine -----------------------------------------------------------------------------
+
+
+@rule(inline=True)
+def _warp(context: Context, cta: Cta, number: u64) -> Warp:
+    return (cta.states + number * context.state_size).cast(Warp)[0]
+
+
+@rule
+def try_to_open(context: Context, cluster: Cluster) -> boolean:
+    """Ends the phase of the barrier if all threads of the cluster have arrived that have not exited, one at least.
+    Whether it did."""
+    some = False
+    for rank in range(cluster.count):
+        cta = context.slots[cluster.first + rank].cta
+        if cta.active != 0:
+            for k in range(context.warps):
+                warp = _warp(context, cta, k)
+                if not arrived_all(warp):
+                    return False
+                if warp.cluster_arrived != 0:
+                    some = True
+    if some:
+        for rank in range(cluster.count):
+            cta = context.slots[cluster.first + rank].cta
+            if cta.active != 0:
+                for k in range(context.warps):
+                    phase_over(_warp(context, cta, k))
+    return some
+
+
+@rule
+def let_go(context: Context, cta: Cta) -> boolean:
+    """Lets the lanes of a block go on that wait for a phase of the cluster's barrier that is over. Whether there are
+    any."""
+    some = False
+    for k in range(context.warps):
+        if open_for(_warp(context, cta, k)) != 0:
+            some = True
+    return some

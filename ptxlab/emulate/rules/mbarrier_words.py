@@ -1,0 +1,56 @@
+"""Operations on the word of one mbarrier; what it holds is described in `ptxlab.isa.mbarrier`."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import boolean, rule, u32, u64
+from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, PHASE_SHIFT, TAG, TAG_SHIFT, TX, TX_SHIFT, Problem
+
+INIT, INVAL, UPDATE, WAIT = 0, 1, 2, 3
+"""What an operation does."""
+DROP, NO_COMPLETE, SPIN = 1, 2, 4
+"""Flags: later phases do not expect these arrivals; the phase must not end; the thread can only wait again if the wait
+fails (see `ptxlab.emulate.rules.spinning`)."""
+FINE = 0
+FRESH = TAG << TAG_SHIFT
+
+
+@rule(inline=True)
+def over(word: u64, asked: u64) -> boolean:
+    """Whether the phase of an earlier word is over."""
+    return (word ^ asked) >> PHASE_SHIFT != 0
+
+
+@rule
+def operated(word: u64, action: u32, flags: u32, x: u64, y: u64) -> tuple[u32, u64, u64]:
+    """One operation on the word of an mbarrier: why it is invalid (a `Problem`, or FINE), the word afterwards, and the
+    instruction's result: the word before, or for a wait whether the phase is over.
+
+    x: arrivals; for INIT the count, for WAIT a word with the phase that is tested. y: expected bytes (negative:
+    completed ones).
+    """
+    if action == INIT:
+        if x == 0 or x > COUNT:
+            return Problem.BAD_COUNT, word, word
+        return FINE, FRESH | x << EXPECTED_SHIFT | x, word
+    if word >> TAG_SHIFT & 3 != TAG:
+        return Problem.NOT_INITIALISED, word, word
+    if action == INVAL:
+        return FINE, 0, word
+    if action == WAIT:
+        return FINE, word, u64(over(word, x))
+    pending = word & COUNT
+    expected = word >> EXPECTED_SHIFT & COUNT
+    bytes_pending = u64((word >> TX_SHIFT) + y) & TX
+    parity = word >> PHASE_SHIFT
+    if x > pending:
+        return Problem.TOO_MANY, word, word
+    pending -= x
+    if flags & DROP != 0:
+        expected = u64(expected - x) & COUNT
+    if pending == 0 and bytes_pending == 0:
+        if flags & NO_COMPLETE != 0:
+            return Problem.COMPLETES, word, word
+        pending = expected
+        parity ^= 1
+    fields = expected << EXPECTED_SHIFT | bytes_pending << TX_SHIFT | parity << PHASE_SHIFT
+    return FINE, FRESH | fields | pending, word

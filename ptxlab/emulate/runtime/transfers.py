@@ -1,0 +1,50 @@
+"""Bulk copies that are on their way: what the asynchronous proxy has been asked for and has not done yet."""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import Array, Pointer, Record, array, i32, u8, u32, u64
+
+ROOM = 128
+"""Copies of a cluster that may be on their way; before one more is taken on, the oldest is performed."""
+COPY, REDUCE, WRITE, LOAD_TILE, STORE_TILE, REDUCE_TILE = range(6)
+"""What a transfer does. WRITE: stores a value that came with it."""
+NO_RANK = 255
+
+
+class Transfer(Record):
+    """One bulk copy, or `st.async`, `red.async`. Its addresses were judged when it was issued."""
+
+    kind: u32
+    code: u32  # the instruction, the thread in its block, the rank of the block
+    thread: u32
+    rank: u32
+    group: u32  # its bulk group, counted from 1; 0: it reports to an mbarrier
+    open: u32  # whether it has not been performed yet
+    count: u64  # bytes that are written, and reported to the mbarrier
+    to: Pointer[u8]
+    source: Pointer[u8]
+    written: Pointer[u8] | None  # the record of written bytes of what is written, from the start of its allocation
+    word: Pointer[u64] | None  # the mbarrier; the rank of its block, and its address there
+    owner: u32
+    barrier: u32
+    operation: u32  # of a reduction: the operation and the type, see `ptxlab.emulate.rules.bulk`
+    type: u32
+    at: u64  # where in shared memory the bytes lie, in the block of which rank, whether they are read there
+    at_rank: u32
+    reads: u32
+    value: Array[u64] = array(2)
+    base: u64  # of a tile: the offset from `to` or `source` of the tensor's first element, modulo 2**64
+    place: Array[i32] = array(5)
+    shift: Array[i32] = array(3)
+    map: Array[u64] = array(16)  # the tensor map as it was
+
+
+class Queue(Record):
+    """The transfers of a cluster, oldest first: number n is `transfers[n % ROOM]`."""
+
+    first: u64
+    behind: u64
+    committed: Pointer[u32]  # of each thread of each block, by rank: its bulk groups
+    threads: u64  # of a block
+    first_rank: u64  # which of the context's resident CTAs is that of rank 0
+    transfers: Array[Transfer] = array(ROOM)

@@ -1,0 +1,131 @@
+"""The blocks of one cluster while they run, and the barrier between them, for the stepping engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.rules import clusters
+from ptxlab.emulate.rules.bulk import complete_all
+from ptxlab.emulate.rules.bulk_checks import BulkChecks
+from ptxlab.emulate.rules.records import Mates
+from ptxlab.emulate.runtime.transfers import Queue, Transfer
+from ptxlab.emulate.step.flow import CLUSTER_BARRIER
+from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.warp import LaneGroup
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.step.schedule import BlockRun
+    from ptxlab.emulate.step.warp import Warp
+
+
+@dataclass
+class BulkContext:
+    """What the rules of bulk copies ask of a worker's context."""
+
+    checks: BulkChecks | None = None
+
+    @property
+    def checked(self) -> bool:
+        """Whether the checks are to be told of transfers."""
+        return self.checks is not None
+
+    def issued(self, queue: Queue, transfer: Transfer) -> None:
+        """A transfer has been issued."""
+        if self.checks is not None:
+            self.checks.issued(transfer)
+
+    def completed(self, queue: Queue, transfer: Transfer, before: int) -> None:
+        """A transfer has been performed."""
+        if self.checks is not None:
+            self.checks.completed(transfer, before, None if transfer.word is None else transfer.word[0])
+
+
+class Cluster:
+    """The blocks of a cluster, by rank. idle: how many of them in a row have had a turn and could do nothing but wait.
+    A launch without clusters has clusters of one block."""
+
+    def __init__(self, machine: Any, blocks: list[BlockRun]) -> None:
+        self.machine, self.blocks, self.idle = machine, blocks, 0
+        self.context: Any = BulkContext()
+        if machine.checker is not None:
+            self._checked()
+        self.queue: Queue | None = Queue.new() if machine.bulk else None
+        if self.queue is not None:
+            threads = LANES * machine.launch.warps
+            self.queue.committed = Pointer(np.zeros(threads * len(blocks), np.uint32))
+            self.queue.threads = threads
+        for rank, block in enumerate(blocks):
+            block.cluster = block.spaces.cluster = self
+            block.spaces.rank = rank
+        if len(blocks) > 1 and machine.checker is not None:
+            mates = Mates.many(1)
+            for rank, block in enumerate(blocks):
+                assert block.check is not None
+                block.check.in_cluster(mates, rank)
+
+    def _checked(self) -> None:
+        """What the checks of each block have to know of the others."""
+        checks = [block.check for block in self.blocks if block.check is not None]
+        for check in checks:
+            check.phases.mate = lambda rank: checks[rank].phases
+            check.phases.in_flight = lambda: self.queue is not None and self.queue.first != self.queue.behind
+        self.context.checks = BulkChecks(
+            self.machine.program, lambda rank: checks[rank].record, lambda rank: checks[rank].phases,
+            sync=self.machine.checker.sync,
+        )  # fmt: skip
+
+    @property
+    def busy(self) -> int:
+        """How many blocks have not ended."""
+        return sum(bool(block.running) for block in self.blocks)
+
+    def stuck(self) -> bool:
+        """Whether every thread of the cluster that could run spins on an mbarrier whose phase has not ended, and no
+        bulk copy is on its way."""
+        return (self.queue is None or self.queue.first == self.queue.behind) and all(
+            block.spins.stuck() for block in self.blocks
+        )
+
+    def perform(self) -> bool:
+        """Bulk copies that are still on their way are performed. Whether there were any."""
+        return self.queue is not None and complete_all(self.context, self.queue)
+
+    def ended(self) -> None:
+        """A block has ended, and its shared memory is gone: nobody knows where it is any more."""
+        self.perform()
+        if len(self.blocks) > 1:
+            for block in self.blocks:
+                for warp in block.warps:
+                    warp.near.clear()
+
+    def open(self) -> None:
+        """Ends the phase of the barrier if all threads have arrived that have not exited, and lets those go on that
+        wait for a phase that is over."""
+        warps = [warp for block in self.blocks for warp in block.running]
+        for warp in warps:
+            warp.cluster.live = mask_bits(warp.live)
+        if all(clusters.arrived_all(warp.cluster) for warp in warps):
+            for warp in warps:
+                clusters.phase_over(warp.cluster)
+        for warp in warps:
+            if warp.cluster.cluster_waits and (going := clusters.open_for(warp.cluster)):
+                _go_on(warp, going)
+
+
+def _go_on(warp: Warp, going: int) -> None:
+    """Lanes of a warp wait no longer."""
+    for group in list(warp.others):
+        if group.wait is None or group.wait.barrier != CLUSTER_BARRIER or not mask_bits(group.mask) & going:
+            continue
+        lanes = group.mask & warp.lanes_in(going)
+        if (lanes != group.mask).any():
+            warp.others.append(LaneGroup(group.pc, group.mask & ~lanes, group.wait))
+            group.mask = lanes
+        group.wait = None
+    if warp.stopped:
+        warp.resume()

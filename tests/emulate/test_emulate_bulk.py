@@ -1,0 +1,620 @@
+"""Bulk copies on the CPU machine: bytes, values, reductions and tiles, against numpy; late, so that waits count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emulate_programs import ALL_CHECKS, DEVICES, ENGINES, REGISTERS, kernel, run
+
+import ptxlab as pl
+from ptxlab.errors import DeviceFault, LaunchError
+
+SHARED = """
+    .shared .align 1024 .b8 tile[16384];
+    .shared .align 8 .b64 bar;
+    mov.u32 %r5, tile;
+    mov.u32 %r6, bar;
+    setp.ne.u32 %p1, %r1, 0;
+    @!%p1 mbarrier.init.shared.b64 [bar], 1;
+    bar.sync 0;
+"""
+WAIT = """
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
+    @!%p2 bra WAIT;
+"""
+LOAD = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+STORE = "cp.async.bulk.global.shared::cta.bulk_group"
+DONE = "cp.async.bulk.commit_group;\n    cp.async.bulk.wait_group 0;\n"
+
+
+def program(body: str) -> str:
+    """A kernel `k(out, x)` with a tile and an mbarrier in shared memory; %p1 is true but for the first thread."""
+    return kernel(SHARED + body).replace("sm_80", "sm_90").replace(".version 8.0", ".version 8.6")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_there_and_back(engine: str) -> None:
+    body = f"""
+    @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;
+    @!%p1 {LOAD} [%r5], [%rd2], 256, [%r6];
+    {WAIT}
+    shl.b32 %r7, %r1, 2;
+    add.u32 %r7, %r7, %r5;
+    ld.shared.u32 %r8, [%r7];
+    mul.lo.u32 %r8, %r8, 3;
+    st.shared.u32 [%r7], %r8;
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+    @%p1 bra DONE;
+    {STORE} [%rd1], [%r5], 256;
+    {DONE}
+DONE:
+    """
+    x = np.random.default_rng(1).integers(0, 1 << 30, 64, dtype=np.uint32)
+    out, _ = run(engine, program(body), threads=64, x=x)
+    assert out.tolist() == (3 * x).tolist()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_read_before_the_wait_sees_the_old_bytes(engine: str) -> None:
+    body = f"""
+    @!%p1 st.shared.u32 [%r5], 77;
+    bar.sync 0;
+    @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 16;
+    @!%p1 {LOAD} [%r5], [%rd2], 16, [%r6];
+    bar.sync 0;
+    ld.shared.u32 %r8, [%r5];
+    {WAIT}
+    ld.shared.u32 %r9, [%r5];
+    mad.lo.u32 %r9, %r9, 1000, %r8;
+    st.global.u32 [%rd3], %r9;
+    """
+    out, _ = run(engine, program(body), threads=32, x=np.full(64, 5, np.uint32))
+    assert out.tolist() == [5077] * 32
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_source_that_is_overwritten_too_early(engine: str) -> None:
+    """Without a wait the copy takes what was written after it was issued."""
+    body = f"""
+    @%p1 bra DONE;
+    st.shared.v4.u32 [%r5], {{%r1, %r1, %r1, %r1}};
+    fence.proxy.async;
+    {STORE} [%rd1], [%r5], 16;
+    cp.async.bulk.commit_group;
+    WAIT_READ
+    st.shared.u32 [%r5], 9;
+    cp.async.bulk.wait_group 0;
+DONE:
+    """
+    early, _ = run(engine, program(body.replace("WAIT_READ", "")), threads=32)
+    right, _ = run(engine, program(body.replace("WAIT_READ", "cp.async.bulk.wait_group.read 0;")), threads=32)
+    assert (early[0], right[0]) == (9, 0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_groups_are_waited_for_in_order(engine: str) -> None:
+    """Of three groups, two may stay on their way: only the first is there."""
+    body = f"""
+    @%p1 bra DONE;
+    st.shared.v4.u32 [%r5], {{7, 7, 7, 7}};
+    fence.proxy.async;
+    {STORE} [%rd1], [%r5], 16;
+    cp.async.bulk.commit_group;
+    {STORE} [%rd1+16], [%r5], 16;
+    cp.async.bulk.commit_group;
+    {STORE} [%rd1+32], [%r5], 16;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 2;
+    ld.global.u32 %r10, [%rd1];
+    ld.global.u32 %r11, [%rd1+16];
+    cp.async.bulk.wait_group 0;
+    ld.global.u32 %r12, [%rd1+32];
+    st.global.u32 [%rd1+64], %r10;
+    st.global.u32 [%rd1+68], %r11;
+    st.global.u32 [%rd1+72], %r12;
+DONE:
+    """.replace("{7, 7, 7, 7}", "{%r20, %r20, %r20, %r20}").replace(
+        "@%p1 bra DONE;", "@%p1 bra DONE;\n mov.u32 %r20, 7;"
+    )
+    out, _ = run(engine, program(body), threads=32)
+    assert out[:12].tolist() == [7] * 12
+    assert out[16:19].tolist() == [7, 0, 7]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_block_that_ends_leaves_nothing_behind(engine: str) -> None:
+    body = f"""
+    mov.u32 %r20, 3;
+    @!%p1 st.shared.v4.u32 [%r5], {{%r20, %r20, %r20, %r20}};
+    fence.proxy.async;
+    @!%p1 {STORE} [%rd1], [%r5], 16;
+    """
+    out, _ = run(engine, program(body), threads=32)
+    assert out[:5].tolist() == [3, 3, 3, 3, 0]
+
+
+REDUCTIONS = {
+    "add.u32": (np.uint32, np.add), "min.s32": (np.int32, np.minimum), "max.u64": (np.uint64, np.maximum),
+    "and.b32": (np.uint32, np.bitwise_and), "xor.b64": (np.uint64, np.bitwise_xor), "add.f32": (np.float32, np.add),
+    "add.f64": (np.float64, np.add), "add.noftz.f16": (np.float16, np.add), "max.f16": (np.float16, np.maximum),
+    "min.s64": (np.int64, np.minimum), "inc.u32": (np.uint32, lambda a, b: np.where(a >= b, 0, a + 1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions(engine: str, name: str) -> None:
+    dtype, operation = REDUCTIONS[name]
+    body = f"""
+    @%p1 bra DONE;
+    mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 128;
+    {LOAD} [%r5], [%rd2], 128, [%r6];
+    {WAIT}
+    cp.reduce.async.bulk.global.shared::cta.bulk_group.{name} [%rd1], [%r5], 128;
+    {DONE}
+DONE:
+    """
+    rng = np.random.default_rng(2)
+    a, b = (rng.standard_normal(128 // np.dtype(dtype).itemsize) * 10 for _ in range(2))
+    if np.dtype(dtype).kind != "f":
+        a, b = (rng.integers(0, 1 << 31, x.size) for x in (a, b))
+    a, b = a.astype(dtype), b.astype(dtype)
+    out, _ = run(engine, program(body), threads=32, x=b.view(np.uint32), out=a.view(np.uint32))
+    assert out.view(dtype).tolist() == operation(a, b).astype(dtype).tolist()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_multicast_reaches_every_block_of_the_mask(engine: str) -> None:
+    body = f"""
+    mov.u32 %r20, %cluster_ctarank;
+    @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 128;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    setp.ne.u32 %p3, %r20, 2;
+    or.pred %p3, %p3, %p1;
+    mov.u16 %h1, 13;                      // ranks 0, 2 and 3
+    @!%p3 {LOAD}.multicast::cluster [%r5], [%rd2], 128, [%r6], %h1;
+    setp.eq.u32 %p4, %r20, 1;
+    @%p4 bra DONE;
+    {WAIT}
+    shl.b32 %r7, %r1, 2;
+    add.u32 %r7, %r7, %r5;
+    ld.shared.u32 %r8, [%r7];
+    st.global.u32 [%rd3], %r8;
+DONE:
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    """
+    x = np.arange(100, 164, dtype=np.uint32)
+    out, report = run(engine, program(body), threads=32, blocks=4, x=x, cluster=(4,), checks=ALL_CHECKS)
+    assert not report.findings
+    assert out.reshape(4, 32).tolist() == [x[:32].tolist(), [0] * 32, x[:32].tolist(), x[:32].tolist()]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_values_for_another_block(engine: str) -> None:
+    """st.async and red.async write to the other block of a cluster and count there; so do arrivals."""
+    body = f"""
+    mov.u32 %r20, %cluster_ctarank;
+    xor.b32 %r21, %r20, 1;
+    @!%p1 mbarrier.inval.shared.b64 [bar];
+    @!%p1 mbarrier.init.shared.b64 [bar], 2;
+    mov.u32 %r22, 0;
+    @!%p1 st.shared.u32 [%r5+16], %r22;
+    @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 28;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    mapa.shared::cluster.u32 %r23, %r5, %r21;
+    mapa.shared::cluster.u32 %r24, %r6, %r21;
+    add.u32 %r25, %r20, 40;
+    mov.u32 %r26, 5;
+    @!%p1 st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%r23], {{%r25, %r26, %r26, %r25}}, [%r24];
+    setp.ge.u32 %p3, %r1, 3;
+    @!%p3 red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r23+16], %r26, [%r24];
+    @!%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r24];
+    {WAIT}
+    ld.shared.v4.u32 {{%r30, %r31, %r32, %r33}}, [%r5];
+    ld.shared.u32 %r34, [%r5+16];
+    mad.lo.u32 %r30, %r30, 100, %r34;
+    mad.lo.u32 %r30, %r33, 10000, %r30;
+    st.global.u32 [%rd3], %r30;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    """
+    out, report = run(engine, program(body), threads=32, blocks=2, cluster=(2,), checks=ALL_CHECKS)
+    assert not report.findings
+    wanted = [(41 * 10000 + 4100 + 15)] * 32 + [(40 * 10000 + 4000 + 15)] * 32
+    assert out.tolist() == wanted
+
+
+NEIGHBOUR = {
+    "add.u32": np.add, "min.u32": np.minimum, "and.b32": np.bitwise_and,
+    "inc.u32": lambda a, b: np.where(a >= b, 0, a + 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", NEIGHBOUR)
+def test_copies_and_reductions_into_the_other_block(engine: str, name: str) -> None:
+    """Bytes, reduced bytes, a value and a reduced value, each counted by the other block's mbarrier."""
+    to = "shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
+    body = f"""
+    mov.u32 %r20, %cluster_ctarank;
+    xor.b32 %r21, %r20, 1;
+    @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 264;
+    mad.lo.u32 %r22, %r20, 40, %r1;
+    shl.b32 %r7, %r1, 2;
+    add.u32 %r7, %r7, %r5;
+    st.shared.u32 [%r7], %r22;
+    st.shared.u32 [%r7+1024], %r22;
+    mov.u32 %r23, 33;
+    @!%p1 st.shared.u32 [%r5+2052], %r23;
+    fence.proxy.async;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    mapa.shared::cluster.u32 %r24, %r5, %r21;
+    mapa.shared::cluster.u32 %r25, %r6, %r21;
+    add.u32 %r26, %r24, 512;
+    add.u32 %r27, %r24, 1024;
+    @!%p1 cp.async.bulk.{to} [%r26], [%r5], 128, [%r25];
+    @!%p1 cp.reduce.async.bulk.{to}.{name} [%r27], [%r5], 128, [%r25];
+    @!%p1 st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r24+2048], %r23, [%r25];
+    @!%p1 red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.{name} [%r24+2052], %r20, [%r25];
+    {WAIT}
+    ld.shared.u32 %r30, [%r7+512];
+    ld.shared.u32 %r31, [%r7+1024];
+    st.global.u32 [%rd3], %r30;
+    st.global.u32 [%rd3+256], %r31;
+    ld.shared.u32 %r32, [%r5+2048];
+    ld.shared.u32 %r33, [%r5+2052];
+    st.global.u32 [%rd3+512], %r32;
+    st.global.u32 [%rd3+768], %r33;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    """
+    out = np.zeros(256, np.uint32)
+    out, _ = run(engine, program(body), threads=32, blocks=2, out=out, cluster=(2,))
+    own = np.array([[0], [40]], np.uint32) + np.arange(32, dtype=np.uint32)
+    operation, there = NEIGHBOUR[name], own[::-1]
+    rows = out.reshape(4, 2, 32)
+    assert rows[0].tolist() == there.tolist()
+    assert rows[1].tolist() == operation(own, there).tolist()
+    assert (rows[2] == 33).all()
+    ranks = np.array([[1], [0]], np.uint32)
+    assert (rows[3] == operation(np.full((2, 32), 33, np.uint32), ranks)).all()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("im2col", [False, True])
+def test_tiles_for_two_blocks_and_prefetches(device: str, im2col: bool) -> None:
+    """Each of two blocks gets the tile; a prefetch changes nothing."""
+    x = np.arange(6 * 10 * 8, dtype=np.int32).reshape(6, 10, 8)
+    mode, more = ("im2col", ", {%h1}") if im2col else ("tile", "")
+    opcode = tile_load(3, mode) + ".multicast::cluster"
+    text = tile_kernel(3, opcode, 256, im2col=f"{more}, %h2")
+    head = f"""mov.u16 %h1, 0;
+    mov.u16 %h2, 3;
+    cp.async.bulk.prefetch.L2.global [%rd1], 64;
+    cp.async.bulk.prefetch.tensor.3d.L2.global.{mode} [%rd5, {{%r20, %r21, %r22}}]{more};
+    mov.u32 %r30, %cluster_ctarank;
+    mul.wide.u32 %rd11, %r30, 256;
+    add.u64 %rd1, %rd1, %rd11;
+    @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    setp.ne.u32 %p3, %r30, 0;
+    @%p3 bra WAIT;
+    @%p1 bra WAIT;"""
+    text = text.replace("@%p1 bra WAIT;", head, 1)
+    text = text.replace("    mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;\n    cp", "    cp")
+    text = text.replace("    ret;", "    barrier.cluster.arrive;\n    barrier.cluster.wait;\n    ret;")
+    given = pl.TensorMap(x, (8, 8), lower=(0,), upper=(0,)) if im2col else pl.TensorMap(x, (2, 4, 8))
+    out = np.zeros((2, 64), np.int32)
+    pl.launch(text, 2, 32, given, out, 0, 2, 1, device=device, cluster=2)
+    wanted = x[1].reshape(-1, 8)[2:10] if im2col else x[1:3, 2:6]
+    assert out.tolist() == [wanted.ravel().tolist()] * 2
+
+
+FAULTS = {
+    "size": (f"{LOAD} [%r5], [%rd2], 24, [%r6];",
+             f"{LOAD}: its size must be a multiple of 16 bytes and not 0, found 24"),
+    "source": (f"{LOAD} [%r5], [%rd2+8], 32, [%r6];", "misaligned, the address must be a multiple of 16"),
+    "end": (f"{LOAD} [%r5], [%rd2], 512, [%r6];",
+            "; the access ends 256 bytes past its end"),
+    "mbarrier": (f"{LOAD} [%r5], [%rd2], 32, [%r5];", f"{LOAD}: the mbarrier has not been initialised"),
+    "target": (f"{LOAD} [%r5+16384], [%rd2], 32, [%r6];",
+               "the block's shared memory is 16392 bytes at 0x400"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults(engine: str, name: str) -> None:
+    instruction, message = FAULTS[name]
+    with pytest.raises(DeviceFault) as stopped:
+        run(engine, program(f"@!%p1 {instruction}"), threads=32, x=np.zeros(64, np.uint32))
+    assert stopped.value.message.endswith(message) or message in stopped.value.message
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_deadlock_says_how_many_bytes_are_missing(engine: str) -> None:
+    body = f"""
+    @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;
+    @!%p1 {LOAD} [%r5], [%rd2], 128, [%r6];
+    {WAIT}
+    """
+    with pytest.raises(DeviceFault) as stopped:
+        run(engine, program(body), threads=32)
+    assert "the mbarrier at 'bar', which has not ended: 128 bytes missing" in stopped.value.message
+
+
+# -- what the checks say -----------------------------------------------------------------------------------------------
+
+PIPELINE = f"""
+    @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 128;
+    @!%p1 {LOAD} [%r5], [%rd2], 128, [%r6];
+    {{between}}
+    {WAIT}
+    shl.b32 %r7, %r1, 2;
+    add.u32 %r7, %r7, %r5;
+    ld.shared.u32 %r8, [%r7];
+    st.shared.u32 [%r7], %r8;
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+    @%p1 bra DONE;
+    {STORE} [%rd1], [%r5], 128;
+    cp.async.bulk.commit_group;
+    {{store}}
+    cp.async.bulk.wait_group.read 0;
+    {{behind}}
+    cp.async.bulk.wait_group 0;
+DONE:
+"""
+BULK_READ = "a thread reads what a bulk copy is still moving: first comes a wait for the mbarrier that counts its bytes"
+PLANTED = {
+    "read before the wait": ("between", "ld.shared.u32 %r9, [%r5];", BULK_READ),
+    "written before the wait": ("between", "st.shared.u32 [%r5], %r1;", BULK_READ.replace("reads", "overwrites")),
+    "source overwritten": (
+        "store", "st.shared.u32 [%r5], %r1;",
+        "a thread overwrites what a bulk copy is still moving: first comes cp.async.bulk.commit_group and "
+        "wait_group.read, by the thread that started it"),
+}  # fmt: skip
+SILENT = {
+    "nothing": ("store", ""),
+    "another place": ("between", "mov.u32 %r20, 5;\n    @!%p1 st.shared.u32 [%r5+4096], %r20;"),
+    "source read": ("store", "ld.shared.u32 %r9, [%r5];"),
+    "source overwritten after the wait": ("behind", "st.shared.u32 [%r5], %r1;"),
+}
+
+
+def pipeline(place: str, line: str) -> str:
+    return program(PIPELINE.format(**{"between": "", "store": "", "behind": ""} | {place: line}))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_bugs(engine: str, name: str) -> None:
+    place, line, message = PLANTED[name]
+    checks = ("memcheck", "synccheck")
+    _, report = run(engine, pipeline(place, line), threads=32, x=np.arange(64, dtype=np.uint32), checks=checks)
+    assert [found.message for found in report.findings] == [message]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", SILENT)
+def test_silent_twins(engine: str, name: str) -> None:
+    text = pipeline(*SILENT[name])
+    out, report = run(engine, text, threads=32, x=np.arange(64, dtype=np.uint32), checks=ALL_CHECKS)
+    assert not report.findings
+    assert out.tolist() == list(range(32))
+
+
+# -- tiles -------------------------------------------------------------------------------------------------------------
+
+
+def tile_kernel(rank: int, copy: str, bytes_: int, after: str = "", im2col: str = "") -> str:
+    """A kernel that brings one tile to shared memory, its coordinates are parameters, and writes it out as is."""
+    places = ", ".join(f"%r{20 + k}" for k in range(rank))
+    params = "".join(f", .param .s32 c{k}" for k in range(rank))
+    loads = "\n".join(f"    ld.param.s32 %r{20 + k}, [c{k}];" for k in range(rank))
+    return f"""
+.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128], .param .u64 out{params})
+{{{REGISTERS}
+    ld.param.u64 %rd1, [out];
+    mov.b64 %rd4, map;
+    cvta.param.u64 %rd5, %rd4;
+{loads}
+    mov.u32 %r1, %tid.x;
+    {SHARED}
+    @%p1 bra WAIT;
+    mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], {bytes_};
+    {copy} [%r5], [%rd5, {{{places}}}], [%r6]{im2col};
+    {WAIT}
+    {after}
+    shl.b32 %r7, %r1, 2;
+LOOP:
+    add.u32 %r8, %r7, %r5;
+    ld.shared.u32 %r9, [%r8];
+    cvt.u64.u32 %rd6, %r7;
+    add.u64 %rd7, %rd1, %rd6;
+    st.global.u32 [%rd7], %r9;
+    add.u32 %r7, %r7, 128;
+    setp.lt.u32 %p3, %r7, {bytes_};
+    @%p3 bra LOOP;
+    ret;
+}}
+"""
+
+
+def tile_load(dim: int, mode: str = "tile") -> str:
+    return f"cp.async.bulk.tensor.{dim}d.shared::cluster.global.{mode}.mbarrier::complete_tx::bytes"
+
+
+def cut(x: np.ndarray, place: list[int], box: tuple[int, ...], steps: tuple[int, ...], fill: object) -> np.ndarray:
+    """The tile that a map describes, by numpy. place: the coordinates, the innermost first."""
+    axes = [
+        start + np.arange(0, size, step) for start, size, step in zip(place[::-1], box, (*steps[:-1], 1), strict=True)
+    ]
+    grid = np.meshgrid(*axes, indexing="ij")
+    inside = np.all([(g >= 0) & (g < n) for g, n in zip(grid, x.shape, strict=True)], axis=0)
+    picked = x[tuple(np.clip(g, 0, n - 1) for g, n in zip(grid, x.shape, strict=True))]
+    return np.where(inside, picked, np.asarray(fill, x.dtype))
+
+
+def swizzle(tile: np.ndarray, pattern: int) -> np.ndarray:
+    """Bytes of a tile as they lie in shared memory: chunk c of row r (of 128 bytes) lies where c ^ r says."""
+    flat = np.ascontiguousarray(tile).view(np.uint8).reshape(-1)
+    if not pattern:
+        return flat
+    at = np.arange(flat.size)
+    out = np.empty_like(flat)
+    out[at ^ (at >> 7 & pattern // 16 - 1) << 4] = flat
+    return out
+
+
+TILES = {
+    "1d": ((200,), (64,), 0, [16]),
+    "2d": ((60, 96), (8, 32), 0, [32, 5]),
+    "2d, past the edges": ((60, 96), (16, 32), 0, [80, 50]),
+    "2d, before the edges": ((60, 96), (16, 32), 0, [-8, -3]),
+    "2d, outside": ((60, 96), (8, 32), 0, [200, 0]),
+    "2d, 128 bytes": ((64, 128), (64, 64), 128, [64, 0]),
+    "2d, 64 bytes": ((64, 128), (32, 32), 64, [32, 16]),
+    "2d, 32 bytes": ((64, 128), (32, 16), 32, [16, 8]),
+    "3d": ((6, 20, 64), (2, 8, 64), 128, [0, 6, 3]),
+    "4d": ((3, 4, 10, 32), (2, 2, 5, 16), 0, [16, 5, 3, 1]),
+    "5d": ((3, 2, 4, 5, 16), (2, 2, 2, 2, 8), 0, [8, 1, 1, 0, 1]),
+}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [np.float16, np.uint16])
+@pytest.mark.parametrize("name", TILES)
+def test_tiles(device: str, name: str, dtype: type) -> None:
+    shape, box, pattern, place = TILES[name]
+    x = np.random.default_rng(3).integers(0, 60000, shape).astype(dtype)
+    count = 2 * int(np.prod(box))
+    out = np.zeros(count // 4, np.uint32)
+    text = tile_kernel(len(shape), tile_load(len(shape)), count)
+    pl.launch(text, 1, 32, pl.TensorMap(x, box, swizzle=pattern), out, *place, device=device)
+    wanted = swizzle(cut(x, place, box, (1,) * len(shape), 0), pattern)
+    assert (out.view(np.uint8) == wanted).all()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_steps_and_nans(device: str) -> None:
+    x = np.random.default_rng(4).standard_normal((40, 64)).astype(np.float32)
+    out = np.zeros(8 * 32, np.float32)
+    text = tile_kernel(2, tile_load(2), out.nbytes)
+    given = pl.TensorMap(x, (16, 32), fill="nan", steps=(2, 1))
+    pl.launch(text, 1, 32, given, out, 48, 30, device=device)
+    wanted = cut(x, [48, 30], (16, 32), (2, 1), np.nan)
+    assert np.array_equal(out.reshape(8, 32), wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("operation", ["", "add", "max"])
+def test_tiles_go_back(device: str, operation: str) -> None:
+    """A tile is brought in from one tensor and stored, or added, to another place of it; what lies outside is left."""
+    x = np.random.default_rng(5).integers(0, 1000, (40, 64)).astype(np.int32)
+    opcode = f"cp.reduce.async.bulk.tensor.2d.global.shared::cta.{operation}" if operation else ""
+    opcode = opcode or "cp.async.bulk.tensor.2d.global.shared::cta"
+    after = f"""
+    @%p1 bra SKIP;
+    mov.u32 %r30, 48;
+    mov.u32 %r31, 35;
+    {opcode}.tile.bulk_group [%rd5, {{%r30, %r31}}], [%r5];
+    {DONE}
+SKIP:
+    bar.sync 0;
+    """
+    before, out = x.copy(), np.zeros(8 * 32, np.int32)
+    text = tile_kernel(2, tile_load(2), out.nbytes, after)
+    pl.launch(text, 1, 32, pl.TensorMap(x, (8, 32), swizzle=128), out, 0, 0, device=device)
+    tile, there = before[:5, :16], before[35:, 48:]
+    wanted = before.copy()
+    wanted[35:, 48:] = {"": lambda: tile, "add": lambda: tile + there, "max": lambda: np.maximum(tile, there)}[
+        operation
+    ]()
+    assert (x == wanted).all()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_im2col(device: str) -> None:
+    """The pixels of a 3x3 filter's tap, row by row of the image, zeros at its border."""
+    images, height, width, channels, pixels = 2, 5, 6, 16, 24
+    x = np.random.default_rng(6).integers(1, 1000, (images, height, width, channels)).astype(np.int32)
+    out = np.zeros(pixels * channels, np.int32)
+    for tap in ((0, 0), (2, 1)):
+        offsets = ", {%h1, %h2}"
+        text = tile_kernel(4, tile_load(4, "im2col"), out.nbytes, im2col=offsets)
+        text = text.replace(
+            "    @%p1 bra WAIT;", f"    mov.u16 %h1, {tap[0]};\n    mov.u16 %h2, {tap[1]};\n    @%p1 bra WAIT;", 1
+        )
+        given = pl.TensorMap(x, (pixels, channels), lower=(-1, -1), upper=(-1, -1))
+        start = (2, 1, 0)  # w, h, n of the first pixel
+        pl.launch(text, 1, 32, given, out, 0, *start, device=device)
+        wanted, (w, h, n) = [], start
+        for _ in range(pixels):
+            at_w, at_h = w + tap[0], h + tap[1]
+            inside = 0 <= at_w < width and 0 <= at_h < height and n < images
+            wanted.append(x[n, at_h, at_w] if inside else np.zeros(channels, np.int32))
+            w += 1
+            if w >= width - 1:
+                w, h = -1, h + 1
+            if h >= height - 1:
+                h, n = -1, n + 1
+        assert out.reshape(pixels, channels).tolist() == [row.tolist() for row in wanted]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("reduces", [False, True])
+def test_im2col_goes_back(device: str, reduces: bool) -> None:
+    """Pixels are brought in and stored, or added, some images further on."""
+    x = np.random.default_rng(7).integers(0, 100, (4, 6, 8)).astype(np.int32)
+    opcode = "cp.reduce.async.bulk.tensor.3d.global.shared::cta.add" if reduces else (
+        "cp.async.bulk.tensor.3d.global.shared::cta"
+    )  # fmt: skip
+    after = f"""
+    @%p1 bra SKIP;
+    mov.u32 %r30, 0;
+    mov.u32 %r31, 2;
+    {opcode}.im2col_no_offs.bulk_group [%rd5, {{%r30, %r30, %r31}}], [%r5];
+    {DONE}
+SKIP:
+    bar.sync 0;
+    """
+    text = tile_kernel(3, tile_load(3, "im2col"), 256, after, ", {%h1}")
+    text = text.replace("@%p1 bra WAIT;", "mov.u16 %h1, 0;\n    @%p1 bra WAIT;", 1)
+    wanted, out = x.copy(), np.zeros(64, np.int32)
+    pixels = x.reshape(-1, 8)[:8]
+    wanted.reshape(-1, 8)[12:20] = pixels + (wanted.reshape(-1, 8)[12:20] if reduces else 0)
+    pl.launch(text, 1, 32, pl.TensorMap(x, (8, 8), lower=(0,), upper=(0,)), out, 0, 0, 0, device=device)
+    assert (x == wanted).all()
+
+
+def test_maps_that_cannot_be() -> None:
+    x = np.zeros((8, 64), np.float16)
+    for message, make in {
+        "TensorMap: the box needs 2 sizes, got (8,)": lambda: pl.TensorMap(x, (8,)),
+        "TensorMap: a row of the box must be a multiple of 16 bytes, 8 are asked for": lambda: pl.TensorMap(x, (8, 4)),
+        "TensorMap: swizzle is 0, 32, 64 or 128 bytes, got 16": lambda: pl.TensorMap(x, (8, 8), swizzle=16),
+        "TensorMap: a row of the box has 128 bytes, a swizzle of 64 takes at most as many\n  write:  box=(..., 32)":
+            lambda: pl.TensorMap(x, (8, 64), swizzle=64),
+        "TensorMap: a box has 1 to 256 elements in each dimension, got (512, 64)": lambda: pl.TensorMap(x, (512, 64)),
+    }.items():  # fmt: skip
+        with pytest.raises(LaunchError) as refused:
+            make()
+        assert str(refused.value) == message
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_no_tensor_map(device: str) -> None:
+    text = tile_kernel(2, tile_load(2), 512)
+    with pytest.raises(DeviceFault, match="there is no tensor map at 0x7f7d00000000; make one with"):
+        pl.launch(text, 1, 32, bytes(128), np.zeros(128, np.uint32), 0, 0, device=device)
