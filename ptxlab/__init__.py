@@ -66,49 +66,27 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "DeviceBuffer": "launch.buffers",
-    "TensorMap": "launch.tensor_maps",
-    "const": "launch.buffers",
-    "empty": "launch.buffers",
-    "out": "launch.buffers",
-    "to_device": "launch.buffers",
-    "AssemblyError": "errors",
-    "BuildError": "errors",
-    "CompileError": "errors",
-    "DeviceFault": "errors",
-    "LaunchError": "errors",
-    "PtxError": "errors",
-    "PtxSyntaxError": "errors",
-    "PtxlabError": "errors",
-    "TargetError": "errors",
-    "PagedCache": "attention.paged",
-    "Trace": "emulate.trace.recorder",
-    "TraceError": "errors",
-    "UnavailableError": "errors",
-    "UnsupportedInstruction": "errors",
-    "assemble": "gpu",
-    "compare": "attention.comparison",
-    "compare_decode": "attention.comparison",
-    "cuda": "frontends",
-    "triton": "frontends",
-    "gallery": "course.gallery",
-    "sass": "gpu",
-    "show": "lab",
-    "debug": "lab",
-    "diff": "lab",
-    "editor": "lab",
-    "explore": "lab",
-    "load_ipython_extension": "lab",
-    "inspect": "static",
-    "merge_states": "attention.merge",
-    "occupancy": "static",
-    "open_trace": "emulate.trace.recording",
-    "parse": "text",
-    "plot_comparison": "lab",
-    "plot_error": "lab",
-    "plot_roofline": "lab",
-    "plot_state": "lab",
-}
+    name: home
+    for home, names in {
+        "attention.comparison": "compare compare_decode",
+        "attention.merge": "merge_states",
+        "attention.paged": "PagedCache",
+        "course.gallery": "gallery",
+        "emulate.trace.recorder": "Trace",
+        "emulate.trace.recording": "open_trace",
+        "errors": "AssemblyError BuildError CompileError DeviceFault LaunchError PtxError PtxSyntaxError PtxlabError "
+                  "TargetError TraceError UnavailableError UnsupportedInstruction",
+        "frontends": "cuda triton",
+        "gpu": "assemble sass",
+        "lab": "debug diff editor explore load_ipython_extension plot_comparison plot_error plot_roofline plot_state "
+               "show",
+        "launch.buffers": "DeviceBuffer const empty out to_device",
+        "launch.tensor_maps": "TensorMap",
+        "static": "inspect occupancy",
+        "text": "parse",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
 """Where each public name lives."""
 
 _MODULES = ("build", "builder", "course", "emulate", "frontends", "gpu", "isa", "kernels", "lab", "reference",

@@ -9,8 +9,6 @@ The cache is dense, `[B, Hkv, max_seq, D]`, or with a block table a pool of page
 from __future__ import annotations
 
 import functools
-import html
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,14 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab import options, reference
+from ptxlab import reference
 from ptxlab.attention import caches
+from ptxlab.attention.common import bundle, dtype_of, rows_of, summary
 from ptxlab.attention.heuristics import auto, splits_for, suits_gqa
 from ptxlab.attention.merge import split_states
 from ptxlab.attention.prefill import arch_of, scale_of
 from ptxlab.errors import LaunchError
 from ptxlab.launch.buffers import const, out
-from ptxlab.launch.run import CHECKS, Run, launch, show_seconds
+from ptxlab.launch.run import CHECKS, Run, launch
 from ptxlab.reference import Error
 
 if TYPE_CHECKING:
@@ -139,28 +138,13 @@ class Decoded:
         return split_states(q[0, h, 0], k[0, kv_head], v[0, kv_head], self.scale, self.parts(row))
 
     def _table(self) -> dict[str, str]:
-        e = self.error
-        rows = {
-            "kernel": " + ".join(built.name for built in self.kernels),
-            "device": self.run.device,
-            "time": show_seconds(self.seconds),
-            "splits": str(self.splits),
-            "max error": f"{e.max:.2e}",
-            "mean error": f"{e.mean:.2e}",
-            "ULP": f"{e.ulp:.1f}",
-            "tolerance": f"{e.tolerance:.2e}",
-            "result": "pass" if e.ok else "FAIL",
-        }
-        return rows | {finding.check: finding.message for finding in self.findings}
+        return summary(" + ".join(built.name for built in self.kernels), self, self.findings, splits=str(self.splits))
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<11} {text}" for name, text in self._table().items())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        cells = "".join(
-            f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in self._table().items()
-        )
-        return {"text/plain": repr(self), "text/html": f"<table>{cells}</table>"}
+        return bundle(self, self._table())
 
 
 def decode(
@@ -192,15 +176,20 @@ def decode(
     Raises `LaunchError`, naming the parameter, for shapes, types, lengths and pages that do not fit, `TargetError` for
     a head_dim that there is no kernel for.
     """
+    from ptxlab.kernels.decode_spec import NUMPY
+
     given = {"q": q, "k_cache": k_cache, "v_cache": v_cache}
     q, key, value = (caches.array(name, x) for name, x in given.items())
-    dtype = _dtype(q, key, value)
+    dtype = dtype_of(dict(zip(given, (q, key, value), strict=True)), NUMPY)
     table = None if block_table is None else caches.block_table(block_table)
     heads_kv = caches.check_shapes(q, key, value, table)
     batch, heads_q, dim = q.shape
     counts = caches.lengths_of(lengths, batch, key, table)
     scale = scale_of(scale, dim)
-    rows = _rows(state, batch, heads_q)
+    if isinstance(state, bool):
+        rows: list[Row] = [(b, h) for b in range(batch) for h in range(heads_q)] if state else []
+    else:
+        rows = rows_of(state, (batch, heads_q), "sequence, head")
 
     arch = arch_of(device)
     name = _name(kernel)
@@ -261,39 +250,6 @@ def decode(
         counts,
         (q, key, value, table),
     )
-
-
-# -- what was asked for ------------------------------------------------------------------------------------------------
-
-
-def _dtype(*arrays: Array) -> str:
-    from ptxlab.kernels.decode_spec import NUMPY
-
-    found = [a.dtype.name for a in arrays]
-    for short, long in NUMPY.items():
-        if found == [long] * 3:
-            return short
-    listed = ", ".join(f"{n} {d}" for n, d in zip(("q", "k_cache", "v_cache"), found, strict=True))
-    raise LaunchError(f"q, k_cache and v_cache should all have one type of {', '.join(NUMPY.values())}; got {listed}")
-
-
-def _rows(state: bool | Sequence[Row], batch: int, heads: int) -> list[Row]:
-    """The rows whose state is recorded."""
-    if isinstance(state, bool):
-        return [(b, h) for b in range(batch) for h in range(heads)] if state else []
-    rows: list[Row] = []
-    for item in [state] if (several := options.several(state)) is None else several:
-        try:
-            b, h = map(operator.index, item)
-        except (TypeError, ValueError):
-            raise LaunchError(f"state: True or pairs (sequence, head) are wanted, got {item!r}") from None
-        rows.append((b, h))
-    for n, (b, h) in enumerate(rows):
-        if not (0 <= b < batch and 0 <= h < heads):
-            raise LaunchError(f"state: there is no row {(b, h)}; (sequence, head) are below {(batch, heads)}")
-        if (b, h) in rows[:n]:
-            raise LaunchError(f"state: row {(b, h)} is listed twice")
-    return rows
 
 
 # -- the kernel --------------------------------------------------------------------------------------------------------

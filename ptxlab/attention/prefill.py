@@ -7,8 +7,6 @@ out.o, out.lse, out.state, out.error, out.seconds, out.counters
 from __future__ import annotations
 
 import functools
-import html
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab import options, reference, targets
+from ptxlab.attention.common import bundle, dtype_of, rows_of, summary
 from ptxlab.errors import LaunchError
 from ptxlab.launch.buffers import const, memory_of, out
 from ptxlab.launch.run import CHECKS, Run, launch, show_seconds
@@ -88,20 +87,7 @@ class Result:
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        e = self.error
-        rows = {
-            "kernel": self.kernel.name,
-            "device": self.run.device,
-            "time": show_seconds(self.seconds),
-            "max error": f"{e.max:.2e}",
-            "mean error": f"{e.mean:.2e}",
-            "ULP": f"{e.ulp:.1f}",
-            "tolerance": f"{e.tolerance:.2e}",
-            "result": "pass" if e.ok else "FAIL",
-        }
-        rows |= {finding.check: finding.message for finding in self.run.findings}
-        cells = "".join(f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in rows.items())
-        return {"text/plain": repr(self), "text/html": f"<table>{cells}</table>"}
+        return bundle(self, summary(self.kernel.name, self, self.run.findings))
 
 
 def attention(
@@ -131,6 +117,8 @@ def attention(
 
     Raises `LaunchError` for shapes and types that do not fit, `TargetError` for a head_dim beyond the kernel's limit.
     """
+    from ptxlab import kernels
+
     causal = options.switch("causal", causal)
     q4, k4, v4 = _four_dimensions(q, k, v)
     shape = q.shape
@@ -140,12 +128,13 @@ def attention(
         raise LaunchError(str(error)) from None
     if q4.size == 0:
         raise LaunchError(f"q has shape {q4.shape}: there is no row to compute")
-    dtype = _dtype(q4, k4, v4)
+    dtype = dtype_of({"q": q4, "k": k4, "v": v4}, kernels.DTYPES)
     scale = scale_of(scale, dim)
-    recorded = _rows(state, batch, heads_q, rows)
+    if isinstance(state, bool):
+        recorded: list[Row] = reference.first_rows(batch, heads_q, rows) if state else []
+    else:
+        recorded = rows_of(state, (batch, heads_q, rows), "batch, head, row")
     built = _kernel(kernel, (rows, keys, dim), causal, dtype, bool(recorded), device)
-
-    from ptxlab import kernels
 
     o, lse = np.empty(q4.shape, q4.dtype), np.empty(q4.shape[:3], np.float64 if dtype == "f64" else np.float32)
     extra: tuple[Array, ...] = ()
@@ -180,37 +169,6 @@ def _four_dimensions(q: Array, k: Array, v: Array) -> list[Array]:
         shapes = ", ".join(f"{name} {list(a.shape)}" for name, a in arrays.items())
         raise LaunchError(f"q, k and v should all be [B, H, S, D], all [H, S, D] or all [S, D]; got {shapes}")
     return [np.ascontiguousarray(a).reshape((1,) * (4 - a.ndim) + a.shape) for a in arrays.values()]
-
-
-def _dtype(*arrays: Array) -> str:
-    from ptxlab.kernels import DTYPES
-
-    names = [a.dtype.name for a in arrays]
-    for short, long in DTYPES.items():
-        if names == [long] * 3:
-            return short
-    listed = ", ".join(f"{n} {d}" for n, d in zip("qkv", names, strict=True))
-    known = ", ".join(DTYPES.values())
-    raise LaunchError(f"q, k and v should all have one type of {known}; got {listed}")
-
-
-def _rows(state: bool | Sequence[Row], batch: int, heads: int, rows: int) -> list[Row]:
-    """The rows whose state is recorded."""
-    if isinstance(state, bool):
-        return reference.first_rows(batch, heads, rows) if state else []
-    chosen: list[Row] = []
-    for item in [state] if (several := options.several(state)) is None else several:
-        try:
-            b, h, r = map(operator.index, item)
-        except (TypeError, ValueError):
-            raise LaunchError(f"state: True or triples (batch, head, row) are wanted, got {item!r}") from None
-        if not (0 <= b < batch and 0 <= h < heads and 0 <= r < rows):
-            limits = (batch, heads, rows)
-            raise LaunchError(f"state: there is no row {(b, h, r)}; (batch, head, row) are below {limits}")
-        if (b, h, r) in chosen:
-            raise LaunchError(f"state: row {(b, h, r)} is listed twice")
-        chosen.append((b, h, r))
-    return chosen
 
 
 def _kernel(

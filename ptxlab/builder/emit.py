@@ -20,6 +20,7 @@ from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register, Var
 from ptxlab.builder.source import Names, Site, Source
 from ptxlab.builder.types import IN_REGISTER, TYPES
+from ptxlab.builder.warpgroup import Products, registers_in
 from ptxlab.errors import BuildError
 from ptxlab.isa import Action, FormError
 from ptxlab.isa.examples import fragment_registers
@@ -83,6 +84,7 @@ class Emitter:
         self.plans: set[Plan] = set()
         self._taken: set[str] = set(NAMES)
         self._next: dict[str, int] = {}
+        self.products = Products()
         self._with: Any = None  # a `k.if_(...)` that was not entered yet
 
     # -- the emission point
@@ -123,6 +125,9 @@ class Emitter:
             answer = self._results(p, node, cls, into, hint, temporary, both)
         elif into is not None:
             raise traps.error(site, f"{p.form.op.name} has no result to write into a variable")
+        wrong = self.products.follow(p.form, registers_in(values), node.results, site)
+        if wrong is not None:
+            raise wrong
         self.scope.nodes.append(node)
         return answer
 

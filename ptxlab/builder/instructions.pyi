@@ -1610,24 +1610,6 @@ class Instructions(Flow):
             ones along k and adds c.
         """
 
-    def wgmma(self, *operands: Any, mma_async: bool = ..., sync: bool = ..., aligned: bool = ..., shape: Literal["m64n8k16", "m64n16k16", "m64n24k16", "m64n32k16", "m64n40k16", "m64n48k16", "m64n56k16", "m64n64k16", "m64n72k16", "m64n80k16", "m64n88k16", "m64n96k16", "m64n104k16", "m64n112k16", "m64n120k16", "m64n128k16", "m64n136k16", "m64n144k16", "m64n152k16", "m64n160k16", "m64n168k16", "m64n176k16", "m64n184k16", "m64n192k16", "m64n200k16", "m64n208k16", "m64n216k16", "m64n224k16", "m64n232k16", "m64n240k16", "m64n248k16", "m64n256k16", "m64n8k8", "m64n16k8", "m64n24k8", "m64n32k8", "m64n40k8", "m64n48k8", "m64n56k8", "m64n64k8", "m64n72k8", "m64n80k8", "m64n88k8", "m64n96k8", "m64n104k8", "m64n112k8", "m64n120k8", "m64n128k8", "m64n136k8", "m64n144k8", "m64n152k8", "m64n160k8", "m64n168k8", "m64n176k8", "m64n184k8", "m64n192k8", "m64n200k8", "m64n208k8", "m64n216k8", "m64n224k8", "m64n232k8", "m64n240k8", "m64n248k8", "m64n256k8", "m64n8k32", "m64n16k32", "m64n24k32", "m64n32k32", "m64n40k32", "m64n48k32", "m64n56k32", "m64n64k32", "m64n72k32", "m64n80k32", "m64n88k32", "m64n96k32", "m64n104k32", "m64n112k32", "m64n120k32", "m64n128k32", "m64n136k32", "m64n144k32", "m64n152k32", "m64n160k32", "m64n168k32", "m64n176k32", "m64n184k32", "m64n192k32", "m64n200k32", "m64n208k32", "m64n216k32", "m64n224k32", "m64n232k32", "m64n240k32", "m64n248k32", "m64n256k32"] = ..., dtype: Literal["f16", "f32", "s32"] | type[Any] = ..., atype: Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8"] | type[Any] = ..., btype: Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8"] | type[Any] = ..., fence: bool = ..., commit_group: bool = ..., wait_group: bool = ..., into: Any = ..., both: bool = ...) -> Any:
-        """wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:any, scale_d:any{, imm_scale_a:int}{, imm_scale_b:int}{, imm_trans_a:int}{, imm_trans_b:int}
-            Hopper's matrix product: four warps together, operands straight from shared memory, running while the
-            threads go on. FlashAttention-3 is built on it. The CPU machine does not run it yet.
-
-        wgmma.fence.sync.aligned
-            Hopper's matrix product: four warps together, operands straight from shared memory, running while the
-            threads go on. FlashAttention-3 is built on it. The CPU machine does not run it yet.
-
-        wgmma.commit_group.sync.aligned
-            Hopper's matrix product: four warps together, operands straight from shared memory, running while the
-            threads go on. FlashAttention-3 is built on it. The CPU machine does not run it yet.
-
-        wgmma.wait_group.sync.aligned  n:int
-            Hopper's matrix product: four warps together, operands straight from shared memory, running while the
-            threads go on. FlashAttention-3 is built on it. The CPU machine does not run it yet.
-        """
-
     def ld(self, a: Ptr[Any] | Register[Any], policy: Any = ..., *, weak: bool = ..., space: Literal["const", "global", "local", "param", "param::entry", "param::func", "shared", "shared::cta", "shared::cluster"] | bool = ..., cop: Literal["ca", "cg", "cs", "lu", "cv"] = ..., level1: Literal["L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate"] = ..., L2_cache_hint: bool = ..., prefetch: Literal["L2::64B", "L2::128B", "L2::256B"] = ..., type: Literal["b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., vec: Literal["v2", "v4", "v8"] | bool | int = ..., volatile: bool = ..., order: Literal["relaxed", "acquire"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., global_: bool = ..., nc: bool = ..., level2: Literal["L2::evict_normal", "L2::evict_first", "L2::evict_last"] = ..., mmio: bool = ..., relaxed: bool = ..., sys: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """ld{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}{.prefetch}.type  d, [a]{, policy:b64}
             Loads d from memory. The 32 addresses of a warp are served in 32-byte sectors: neighbours in one sector
@@ -1866,4 +1848,112 @@ class Instructions(Flow):
 
         createpolicy.cvt.L2.b64  d, a:b64
             Makes a cache policy of an access property of CUDA C++; the CPU machine hands out 0.
+        """
+
+    def wgmma(self, *operands: Any, mma_async: bool = ..., sync: bool = ..., aligned: bool = ..., shape: Literal["m64n8k16", "m64n16k16", "m64n24k16", "m64n32k16", "m64n40k16", "m64n48k16", "m64n56k16", "m64n64k16", "m64n72k16", "m64n80k16", "m64n88k16", "m64n96k16", "m64n104k16", "m64n112k16", "m64n120k16", "m64n128k16", "m64n136k16", "m64n144k16", "m64n152k16", "m64n160k16", "m64n168k16", "m64n176k16", "m64n184k16", "m64n192k16", "m64n200k16", "m64n208k16", "m64n216k16", "m64n224k16", "m64n232k16", "m64n240k16", "m64n248k16", "m64n256k16", "m64n8k32", "m64n16k32", "m64n24k32", "m64n32k32", "m64n40k32", "m64n48k32", "m64n56k32", "m64n64k32", "m64n72k32", "m64n80k32", "m64n88k32", "m64n96k32", "m64n104k32", "m64n112k32", "m64n120k32", "m64n128k32", "m64n136k32", "m64n144k32", "m64n152k32", "m64n160k32", "m64n168k32", "m64n176k32", "m64n184k32", "m64n192k32", "m64n200k32", "m64n208k32", "m64n216k32", "m64n224k32", "m64n232k32", "m64n240k32", "m64n248k32", "m64n256k32", "m64n8k8", "m64n16k8", "m64n24k8", "m64n32k8", "m64n40k8", "m64n48k8", "m64n56k8", "m64n64k8", "m64n72k8", "m64n80k8", "m64n88k8", "m64n96k8", "m64n104k8", "m64n112k8", "m64n120k8", "m64n128k8", "m64n136k8", "m64n144k8", "m64n152k8", "m64n160k8", "m64n168k8", "m64n176k8", "m64n184k8", "m64n192k8", "m64n200k8", "m64n208k8", "m64n216k8", "m64n224k8", "m64n232k8", "m64n240k8", "m64n248k8", "m64n256k8", "m64n8k64", "m64n16k64", "m64n24k64", "m64n32k64", "m64n40k64", "m64n48k64", "m64n56k64", "m64n64k64", "m64n72k64", "m64n80k64", "m64n88k64", "m64n96k64", "m64n104k64", "m64n112k64", "m64n120k64", "m64n128k64", "m64n136k64", "m64n144k64", "m64n152k64", "m64n160k64", "m64n168k64", "m64n176k64", "m64n184k64", "m64n192k64", "m64n200k64", "m64n208k64", "m64n216k64", "m64n224k64", "m64n232k64", "m64n240k64", "m64n248k64", "m64n256k64", "m64n8k256", "m64n16k256", "m64n24k256", "m64n32k256", "m64n48k256", "m64n64k256", "m64n80k256", "m64n96k256", "m64n112k256", "m64n128k256", "m64n144k256", "m64n160k256", "m64n176k256", "m64n192k256", "m64n208k256", "m64n224k256", "m64n240k256", "m64n256k256"] = ..., dtype: Literal["f16", "f32", "s32"] | bool | type[Any] = ..., atype: Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8", "b1"] | bool | type[Any] = ..., btype: Literal["f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8", "b1"] | bool | type[Any] = ..., sp: bool = ..., satfinite: bool = ..., and_: bool = ..., popc: bool = ..., fence: bool = ..., commit_group: bool = ..., wait_group: bool = ..., into: Any = ..., both: bool = ...) -> Any:
+        """wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred, imm_scale_a:int, imm_scale_b:int, imm_trans_a:int{, imm_trans_b:int}
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            are their signs. imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not
+            along k; with a in registers there is no imm_trans_a.
+
+        wgmma.mma_async.sp.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred, imm_scale_a:int, imm_scale_b:int, imm_trans_a:int{, imm_trans_b:int}
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            are their signs. imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not
+            along k; with a in registers there is no imm_trans_a. a is without its zeros, and e, the metadata, says
+            where the others stand; f says which lanes hold it.
+
+        wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred, imm_scale_a:int, imm_scale_b:int, imm_trans_a:int{, imm_trans_b:int}
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            are their signs. imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not
+            along k; with a in registers there is no imm_trans_a.
+
+        wgmma.mma_async.sp.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred, imm_scale_a:int, imm_scale_b:int, imm_trans_a:int{, imm_trans_b:int}
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            are their signs. imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not
+            along k; with a in registers there is no imm_trans_a. a is without its zeros, and e, the metadata, says
+            where the others stand; f says which lanes hold it.
+
+        wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred, imm_scale_a:int, imm_scale_b:int
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            are their signs.
+
+        wgmma.mma_async.sp.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred, imm_scale_a:int, imm_scale_b:int
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            are their signs. a is without its zeros, and e, the metadata, says where the others stand; f says which
+            lanes hold it.
+
+        wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred, imm_scale_a:int, imm_scale_b:int
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            are their signs.
+
+        wgmma.mma_async.sp.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred, imm_scale_a:int, imm_scale_b:int
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
+            are their signs. a is without its zeros, and e, the metadata, says where the others stand; f says which
+            lanes hold it.
+
+        wgmma.mma_async.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b.
+
+        wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. a is without its zeros, and e, the
+            metadata, says where the others stand; f says which lanes hold it.
+
+        wgmma.mma_async.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b.
+
+        wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. a is without its zeros, and e, the
+            metadata, says where the others stand; f says which lanes hold it.
+
+        wgmma.mma_async.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b.
+
+        wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. a is without its zeros, and e, the
+            metadata, says where the others stand; f says which lanes hold it.
+
+        wgmma.mma_async.sync.aligned.shape.dtype.atype.btype.and.popc  d:any, a:any, b:b64, scale_d:pred
+            Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
+            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            touched behind `wgmma.wait_group`. If scale_d is false, d = a*b. The product of two bits is their
+            `.and`; d counts the ones.
+
+        wgmma.fence.sync.aligned
+            Orders what a warpgroup does with its registers before the products that follow: it comes before the
+            first one, and wherever d, or a in registers, was written by anything but a product.
+
+        wgmma.commit_group.sync.aligned
+            Closes a group: the products that the warp has begun since the last one.
+
+        wgmma.wait_group.sync.aligned  n:int
+            Waits until at most the n latest groups are in flight. Behind it the results of the others are in their
+            registers, and what they read may be overwritten.
         """

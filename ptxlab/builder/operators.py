@@ -63,68 +63,45 @@ def mask(value: int, cls: type[Any]) -> int:
 
 def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site) -> BuildError:
     """The error of an operator that its type has no instruction for."""
-    ptx, text = r.type.ptx, k.python(r)
-    if op == "/" and r.type.kind in ("signed", "unsigned"):
-        return traps.error(
-            site,
-            f"`/` divides floats, {k.shown(r)} is {ptx}; integer division is `//`",
-            site.text.replace(" / ", " // ") if " / " in site.text else f"{text} // ...",
-        )
-    if op in ("//", "%") and r.type.kind == "float":
-        return traps.error(
-            site,
-            f"`{op}` is for integers, {k.shown(r)} is {ptx}; float division is `/`",
-            site.text.replace(" // ", " / ") if " // " in site.text else f"{text} / ...",
-        )
-    if ptx == "pred" and op in ("+", "-", "*"):
-        return traps.error(
-            site, f"`{op}` needs numbers, {k.shown(r)} is a predicate", f"k.select({text}, 1, 0, type=u32)"
-        )
-    if ptx == "pred" and op in ("==", "!="):
-        return traps.error(
-            site,
-            f"`{op}` has no instruction for predicates; `^` says where they differ",
-            f"~({text} ^ other)" if op == "==" else f"{text} ^ other",
-        )
-    if r.type.kind == "bits":
-        return traps.error(
-            site,
-            f"`{op}` needs a number, {k.shown(r)} is {ptx}: bits without a meaning",
-            f"k.bitcast(u{r.type.bits}, {text})",
-        )
-    if r.type.kind == "float" and op in ("&", "|", "^", "<<", ">>", "~"):
-        return traps.error(site, f"`{op}` works on bits, {k.shown(r)} is {ptx}", f"k.bitcast(u{r.type.bits}, {text})")
-    if ptx in ("f16", "bf16", "f16x2", "bf16x2"):
-        return traps.error(site, f"`{op}` has no instruction for {ptx}", f"k.cvt(f32, {text})")
-    if op == "abs" and r.type.kind == "unsigned":
-        return traps.error(site, f"abs() of an unsigned number is the number; {k.shown(r)} is {ptx}", text)
-    return traps.error(site, f"`{op}` has no instruction for {ptx}")
+    ptx, kind, text, shown = r.type.ptx, r.type.kind, k.python(r), k.shown(r)
+    says, fix = f"`{op}` has no instruction for {ptx}", ""
+    if op == "/" and kind in ("signed", "unsigned"):
+        says = f"`/` divides floats, {shown} is {ptx}; integer division is `//`"
+        fix = site.text.replace(" / ", " // ") if " / " in site.text else f"{text} // ..."
+    elif op in ("//", "%") and kind == "float":
+        says = f"`{op}` is for integers, {shown} is {ptx}; float division is `/`"
+        fix = site.text.replace(" // ", " / ") if " // " in site.text else f"{text} / ..."
+    elif ptx == "pred" and op in ("+", "-", "*"):
+        says, fix = f"`{op}` needs numbers, {shown} is a predicate", f"k.select({text}, 1, 0, type=u32)"
+    elif ptx == "pred" and op in ("==", "!="):
+        says = f"`{op}` has no instruction for predicates; `^` says where they differ"
+        fix = f"~({text} ^ other)" if op == "==" else f"{text} ^ other"
+    elif kind == "bits":
+        says = f"`{op}` needs a number, {shown} is {ptx}: bits without a meaning"
+        fix = f"k.bitcast(u{r.type.bits}, {text})"
+    elif kind == "float" and op in ("&", "|", "^", "<<", ">>", "~"):
+        says, fix = f"`{op}` works on bits, {shown} is {ptx}", f"k.bitcast(u{r.type.bits}, {text})"
+    elif ptx in ("f16", "bf16", "f16x2", "bf16x2"):
+        fix = f"k.cvt(f32, {text})"
+    elif op == "abs" and kind == "unsigned":
+        says, fix = f"abs() of an unsigned number is the number; {shown} is {ptx}", text
+    return traps.error(site, says, fix)
 
 
 def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site) -> BuildError:
     """The error of an operator on two types: names both, and the conversion to write."""
     if not isinstance(other, Register):
-        return traps.error(
-            site,
-            f"`{op}` of {k.shown(r)} ({r.type.ptx}) and {other!r} ({type(other).__name__}): "
-            "a register or a number is wanted",
-        )
-    if op in ("<<", ">>"):
-        return traps.error(
-            site,
-            f"a shift is by a 32-bit number, {k.shown(other)} is {other.type.ptx}",
-            f"{k.python(r)} {op} k.cvt(u32, {k.python(other)})",
-        )
+        given = f"{other!r} ({type(other).__name__})"
+        return traps.error(site, f"`{op}` of {k.shown(r)} ({r.type.ptx}) and {given}: a register or a number is wanted")
     a, b = k.python(r), k.python(other)
+    if op in ("<<", ">>"):
+        says = f"a shift is by a 32-bit number, {k.shown(other)} is {other.type.ptx}"
+        return traps.error(site, says, f"{a} {op} k.cvt(u32, {b})")
     both = f"{k.shown(r)} is {r.type.ptx}, {k.shown(other)} is {other.type.ptx}"
     if "pred" in (r.type.ptx, other.type.ptx):
-        return traps.error(
-            site,
-            f"{both}: a predicate is not a number",
-            f"k.select({a if r.type.ptx == 'pred' else b}, 1, 0, type=u32)",
-        )
-    left = _rank(r.type) < _rank(other.type)
-    if left:
+        fix = f"k.select({a if r.type.ptx == 'pred' else b}, 1, 0, type=u32)"
+        return traps.error(site, f"{both}: a predicate is not a number", fix)
+    if _rank(r.type) < _rank(other.type):
         a = f"k.cvt({other.type.ptx}, {a})"
     else:
         b = f"k.cvt({r.type.ptx}, {b})"

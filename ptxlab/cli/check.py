@@ -67,34 +67,14 @@ def _number(word: str, text: str) -> int | float:
 
 
 def check(
-    path: Path,
-    arguments: Sequence[str],
-    grid: Sequence[int],
-    block: Sequence[int],
-    *,
-    entry: str | None = None,
-    shared: int = 0,
-    checks: Sequence[str] = ALL_CHECKS,
-    seed: int | None = None,
-    device: str = "cpu",
-    budget: int | None = None,
-) -> Run:
+    path: Path, arguments: Sequence[str], grid: Sequence[int], block: Sequence[int], *,
+    checks: Sequence[str] = ALL_CHECKS, device: str = "cpu", **options: Any,
+) -> Run:  # fmt: skip
     """Runs the kernel of a PTX file with the checks; the run's `findings` are what they noticed, or those of the
-    `DeviceFault` that stopped it."""
+    `DeviceFault` that stopped it. options: further ones of `pl.launch`."""
     try:
         text = path.read_text()
     except OSError as error:
         raise LaunchError(f"{path}: {error.strerror}") from None
     values = [argument(word, k) for k, word in enumerate(arguments)]
-    return launch(
-        text,
-        tuple(grid),
-        tuple(block),
-        *values,
-        entry=entry,
-        shared=shared,
-        device=device,
-        checks=tuple(checks),
-        seed=seed,
-        budget=budget,
-    )
+    return launch(text, tuple(grid), tuple(block), *values, checks=tuple(checks), device=device, **options)

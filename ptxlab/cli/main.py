@@ -134,16 +134,8 @@ def _list(options: argparse.Namespace) -> int:
     if options.json:
         print_json(
             [
-                {
-                    "name": s.name,
-                    "rung": s.rung,
-                    "title": s.title,
-                    "question": s.question,
-                    "idea": s.idea,
-                    "teaches": s.teaches,
-                    "phase": s.phase,
-                    "parameters": {p.name: _limits(p) for p in s.parameters.values()},
-                }
+                {name: getattr(s, name) for name in ("name", "rung", "title", "question", "idea", "teaches", "phase")}
+                | {"parameters": {p.name: _limits(p) for p in s.parameters.values()}}
                 for s in specs
             ]
         )
@@ -179,18 +171,10 @@ def _check(options: argparse.Namespace) -> int:
     from ptxlab.launch.run import ALL_CHECKS
 
     try:
-        findings: Sequence[Any] = check(
-            options.file,
-            options.arguments,
-            options.grid,
-            options.block,
-            entry=options.entry,
-            shared=options.shared,
-            checks=options.checks.split(",") if options.checks else ALL_CHECKS,
-            seed=options.seed,
-            device=options.device,
-            budget=options.budget,
-        ).findings
+        where = options.file, options.arguments, options.grid, options.block
+        more = {name: getattr(options, name) for name in ("entry", "shared", "seed", "device", "budget")}
+        checks = options.checks.split(",") if options.checks else ALL_CHECKS
+        findings: Sequence[Any] = check(*where, checks=checks, **more).findings
     except DeviceFault as stopped:
         findings = stopped.findings
     if options.json:

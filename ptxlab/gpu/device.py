@@ -284,24 +284,22 @@ def launch_config(
     config.blockDimX, config.blockDimY, config.blockDimZ = block
     config.sharedMemBytes = shared
     attributes = []
+
+    def value(kind: str) -> Any:
+        """Adds an attribute; what is to be set in it."""
+        attributes.append(driver.CUlaunchAttribute())
+        attributes[-1].id = getattr(driver.CUlaunchAttributeID, f"CU_LAUNCH_ATTRIBUTE_{kind}")
+        return attributes[-1].value
+
     if cluster is not None:
         if any(blocks % size for blocks, size in zip(grid, cluster, strict=True)):
             raise LaunchError(f"cluster: the grid {grid} is not a multiple of the cluster {cluster}")
-        attribute = driver.CUlaunchAttribute()
-        attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-        dimension = attribute.value.clusterDim
+        dimension = value("CLUSTER_DIMENSION").clusterDim
         dimension.x, dimension.y, dimension.z = cluster
-        attributes.append(attribute)
     if cooperative:
-        attribute = driver.CUlaunchAttribute()
-        attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_COOPERATIVE
-        attribute.value.cooperative = 1
-        attributes.append(attribute)
+        value("COOPERATIVE").cooperative = 1
     if dependent:
-        attribute = driver.CUlaunchAttribute()
-        attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-        attribute.value.programmaticStreamSerializationAllowed = 1
-        attributes.append(attribute)
+        value("PROGRAMMATIC_STREAM_SERIALIZATION").programmaticStreamSerializationAllowed = 1
     config.numAttrs, config.attrs = len(attributes), attributes
     return config
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from ptxlab.errors import AssemblyError, PtxSyntaxError, UnavailableError
 from ptxlab.gpu.assembler import Assembly, as_source, assemble
 
 if TYPE_CHECKING:
-    from ptxlab.text import Block, Directive, Module
+    from ptxlab.text import Directive, Module
 
 INSTALL = "pip install 'ptxlab[sass]'"
 
@@ -113,7 +114,7 @@ def mark_lines(module: Module) -> str:
 
     Nothing moves to another line: each `.loc` is on the line of its instruction.
     """
-    from ptxlab.text import Block, Directive, Function, Instruction
+    from ptxlab.text import Directive, Instruction
 
     lines = str(module).split("\n")
     edits: list[tuple[int, int, int, str]] = []  # line, column, characters taken out, text put in
@@ -122,21 +123,13 @@ def mark_lines(module: Module) -> str:
         for token in directive.tokens:
             edits.append((token.line, token.column, len(token.text), " " * len(token.text)))
 
-    def walk(block: Block) -> None:
-        for statement in block.statements:
-            if isinstance(statement, Block):
-                walk(statement)
-            elif isinstance(statement, Instruction):
-                first = statement.tokens[0]
-                edits.append((first.line, first.column, 0, f".loc 1 {statement.line} 0 "))
-            elif isinstance(statement, Directive) and statement.name == "loc":
-                blank(statement)
-
-    for item in module.items:
-        if isinstance(item, Function) and item.body is not None:
-            walk(item.body)
-        elif isinstance(item, Directive) and item.name == "file":
-            blank(item)
+    bodies = [function.body.walk() for function in module.functions if function.body is not None]
+    for statement in chain(module.items, *bodies):
+        if isinstance(statement, Instruction):
+            first = statement.tokens[0]
+            edits.append((first.line, first.column, 0, f".loc 1 {statement.line} 0 "))
+        elif isinstance(statement, Directive) and statement.name in ("file", "loc"):
+            blank(statement)
     for line, column, taken, put in sorted(edits, reverse=True):
         text = lines[line - 1]
         lines[line - 1] = text[: column - 1] + put + text[column - 1 + taken :]

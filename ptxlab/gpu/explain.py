@@ -59,21 +59,8 @@ def assembly_error(source: Source, log: str, target: str, arch: str, status: str
     `target` is the text's `.target`, `arch` what it was assembled for, `status` nvJitLink's own code for the failure.
     """
     complaints = read_complaints(log) or (Complaint(0, _UNREAD.get(status, f"nvJitLink failed with {status}")),)
-    errors = [_explain(source, complaint, target, arch, log) for complaint in complaints]
-    first = errors[0]
-    if len(errors) > 1:
-        first = AssemblyError(
-            first.message,
-            log=log,
-            line=first.line,
-            column=first.column,
-            length=first.length,
-            source=first.source,
-            file=first.file,
-            hint=first.hint,
-            span=first.span,
-            others=tuple(errors[1:]),
-        )
+    first, *others = (_explain(source, complaint, target, arch, log) for complaint in complaints)
+    first.others = tuple(others)
     return first
 
 

@@ -56,6 +56,10 @@ class Action(Enum):
     LOAD_FRAGMENT = "loads a matrix into a layout that is not specified", "warp"
     STORE_FRAGMENT = "stores a matrix from a layout that is not specified", "warp"
     FRAGMENT_PRODUCT = "multiplies matrices in a layout that is not specified", "warp"
+    WARPGROUP_PRODUCT = "begins to multiply matrices, four warps together", "warp"
+    WARPGROUP_FENCE = "orders the registers of a warpgroup before its products", "warp"
+    WARPGROUP_COMMIT = "closes a group of a warpgroup's products", "warp"
+    WARPGROUP_WAIT = "waits for all but some groups of a warpgroup's products", "warp"
     BRANCH = "jumps", "flow"
     INDEXED_BRANCH = "jumps to one of several labels", "flow"
     CALL = "calls a function", "flow"
@@ -92,7 +96,6 @@ class Action(Enum):
 
 A = Action
 ATOMICS = frozenset({A.ATOMIC, A.REDUCTION})
-MATRIX_MEMORY = frozenset({A.LOAD_ROWS, A.STORE_ROWS, A.LOAD_FRAGMENT, A.STORE_FRAGMENT})
 MBARRIER = frozenset(
     {A.COPIES_ARRIVE, A.MBARRIER_INIT, A.MBARRIER_INVALIDATE, A.MBARRIER_ARRIVE, A.MBARRIER_COUNT_BYTES,
      A.MBARRIER_TEST, A.MBARRIER_WAIT}

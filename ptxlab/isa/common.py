@@ -18,7 +18,6 @@ INTEGERS = ("u16", "u32", "u64", "s16", "s32", "s64")
 WIDE_INTEGERS = ("u32", "u64", "s32", "s64")
 PAIRS = ("u16x2", "s16x2")
 HALVES = ("f16", "bf16")
-HALF_PAIRS = ("f16x2", "bf16x2")
 ROUNDING = ("rn", "rz", "rm", "rp")
 
 WHOLE: dict[str, Any] = {"type": "b64", "vec": "v2"}

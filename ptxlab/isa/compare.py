@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ptxlab.isa import types
 from ptxlab.isa.common import element, join, split
 from ptxlab.isa.machine import Machine, Value
@@ -100,31 +102,23 @@ _SETP = """Compares two numbers and sets a predicate, ready to guard an instruct
    check and every causal mask is one. The optional q gets the opposite."""
 _COMBINED = " The answer is combined with the predicate c, so a range test costs two instructions and no branch."
 
-for _words, _operands, _says in (
-    ("{.ftz}", "", _SETP),
-    (".bool{.ftz}", ", {!}c:pred", _SETP + _COMBINED),
-):
-    _ftz_less = _words.replace("{.ftz}", "")
-    for _cmp, _types in ((ORDERED, INTEGER_TYPES), (UNSIGNED, UNSIGNED_TYPES)):
-        op(f"setp.cmp{_ftz_less}.type  p:pred|q, a, b{_operands}", _says, _setp, cmp=_cmp, bool=BOOLEAN, type=_types,
-           notes=_CMP_NOTES)  # fmt: skip
-    op(f"setp.cmp{_ftz_less}.type  p:pred|q, a, b{_operands}", _says, _setp, cmp=("eq", "ne"), bool=BOOLEAN,
-       type=BIT_TYPES, notes=_CMP_NOTES)  # fmt: skip
-    op(f"setp.cmp{_words}.f32  p:pred|q, a, b{_operands}", _says, _setp, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
-       notes=_CMP_NOTES)  # fmt: skip
-    op(f"setp.cmp{_ftz_less}.f64  p:pred|q, a, b{_operands}", _says, _setp, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
-       notes=_CMP_NOTES, version=(1, 4), sm=13)  # fmt: skip
-    op(f"setp.cmp{_words}.f16  p:pred, a, b{_operands}", _says, _setp_one, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
-       notes=_CMP_NOTES, version=(4, 2), sm=53)  # fmt: skip
-    op(f"setp.cmp{_ftz_less}.bf16  p:pred, a, b{_operands}", _says, _setp_one, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
-       notes=_CMP_NOTES, version=(7, 8), sm=90)  # fmt: skip
-    _pair = "Compares two pairs of 16-bit floats: p is the answer for the low halves, q for the high ones."
-    op(f"setp.cmp{_words}.f16x2  p:pred|q, a, b{_operands}", _pair, _setp_pair, cmp=ORDERED + UNORDERED,
-       bool=BOOLEAN,
-       notes=_CMP_NOTES, version=(4, 2), sm=53)  # fmt: skip
-    op(f"setp.cmp{_ftz_less}.bf16x2  p:pred|q, a, b{_operands}", _pair, _setp_pair, cmp=ORDERED + UNORDERED,
-       bool=BOOLEAN,
-       notes=_CMP_NOTES, version=(7, 8), sm=90)  # fmt: skip
+_PAIR = "Compares two pairs of 16-bit floats: p is the answer for the low halves, q for the high ones."
+_FLOATS = ORDERED + UNORDERED
+_COMBINES: Any = {"bool": BOOLEAN, "notes": _CMP_NOTES}
+_Kinds = tuple[tuple[str, tuple[str, ...], str | tuple[str, ...], Any], ...]
+_SETP_KINDS: _Kinds = (  # flushing, comparisons, types, more
+    ("", ORDERED, INTEGER_TYPES, {}), ("", UNSIGNED, UNSIGNED_TYPES, {}), ("", ("eq", "ne"), BIT_TYPES, {}),
+    ("{.ftz}", _FLOATS, "f32", {}), ("", _FLOATS, "f64", {"version": (1, 4), "sm": 13}),
+    ("{.ftz}", _FLOATS, "f16", {"version": (4, 2), "sm": 53}), ("", _FLOATS, "bf16", {"version": (7, 8), "sm": 90}),
+    ("{.ftz}", _FLOATS, "f16x2", {"version": (4, 2), "sm": 53}), ("", _FLOATS, "bf16x2", {"version": (7, 8), "sm": 90}),
+)  # fmt: skip
+_choice: Any
+for _bool, _operand, _says in (("", "", _SETP), (".bool", ", {!}c:pred", _SETP + _COMBINED)):
+    for _ftz, _cmp, _types, _more in _SETP_KINDS:
+        _word, _choice = (_types, {}) if isinstance(_types, str) else ("type", {"type": _types})
+        _sem = _setp_pair if _word.endswith("x2") else _setp_one if _word in HALF_TYPES else _setp
+        op(f"setp.cmp{_bool}{_ftz}.{_word}  p:pred{'' if _sem is _setp_one else '|q'}, a, b{_operand}",
+           _PAIR if _sem is _setp_pair else _says, _sem, cmp=_cmp, **_COMBINES, **_choice, **_more)  # fmt: skip
 
 
 def _set(m: Machine, i: Form, a: Value, b: Value, c: Value | None = None) -> Value:
@@ -152,29 +146,22 @@ _SET = """Compares two numbers and writes the answer into a register: all ones o
    floating-point ones."""
 _RESULTS = ("u32", "s32", "f32", "f16")
 _HALF_NEEDS = dict.fromkeys(("u16", "s16", "u32", "s32"), ((6, 5), 53))
-for _words, _operands in (("", ""), (".bool", ", {!}c:pred")):
-    _line = f".dtype.atype  d:dtype, a:atype, b:atype{_operands}"
-    for _cmp, _types in ((ORDERED, INTEGER_TYPES), (UNSIGNED, UNSIGNED_TYPES)):
-        op(f"set.cmp{_words}{_line}", _SET, _set, cmp=_cmp, bool=BOOLEAN, dtype=_RESULTS, atype=_types,
-           notes=_CMP_NOTES)  # fmt: skip
-    op(f"set.cmp{_words}{_line}", _SET, _set, cmp=("eq", "ne"), bool=BOOLEAN, dtype=_RESULTS, atype=BIT_TYPES,
-       notes=_CMP_NOTES)  # fmt: skip
-    op(f"set.cmp{_words}{{.ftz}}{_line}", _SET, _set, cmp=ORDERED + UNORDERED, bool=BOOLEAN, dtype=_RESULTS,
-       atype=("f32",), notes=_CMP_NOTES)  # fmt: skip
-    op(f"set.cmp{_words}{_line}", _SET, _set, cmp=ORDERED + UNORDERED, bool=BOOLEAN, dtype=_RESULTS, atype=("f64",),
-       notes=_CMP_NOTES)  # fmt: skip
-    op(f"set.cmp{_words}{{.ftz}}{_line}", _SET, _set, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
-       dtype=("f16", "u16", "s16", "u32", "s32"), atype=("f16",), notes=_CMP_NOTES, needs=_HALF_NEEDS,
-       version=(4, 2), sm=53)  # fmt: skip
-    op(f"set.cmp{_words}{_line}", _SET, _set, cmp=ORDERED + UNORDERED, bool=BOOLEAN,
-       dtype=("bf16", "u16", "s16", "u32", "s32"), atype=("bf16",), notes=_CMP_NOTES, version=(7, 8),
-       sm=90)  # fmt: skip
-    op(f"set.cmp{_words}{{.ftz}}{_line}", _SET + " Both 16-bit halves at once.", _set_pair, cmp=ORDERED + UNORDERED,
-       bool=BOOLEAN, dtype=("f16x2", "u32", "s32"), atype=("f16x2",), notes=_CMP_NOTES,
-       needs=_HALF_NEEDS, version=(4, 2), sm=53)  # fmt: skip
-    op(f"set.cmp{_words}{_line}", _SET + " Both 16-bit halves at once.", _set_pair, cmp=ORDERED + UNORDERED,
-       bool=BOOLEAN, dtype=("bf16x2", "u32", "s32"), atype=("bf16x2",), notes=_CMP_NOTES, version=(7, 8),
-       sm=90)  # fmt: skip
+_HALF: Any = {"version": (4, 2), "sm": 53, "needs": _HALF_NEEDS}
+_SET_KINDS: _Kinds = (
+    ("", ORDERED, INTEGER_TYPES, {}), ("", UNSIGNED, UNSIGNED_TYPES, {}), ("", ("eq", "ne"), BIT_TYPES, {}),
+    ("{.ftz}", _FLOATS, "f32", {}), ("", _FLOATS, "f64", {}),
+    ("{.ftz}", _FLOATS, "f16", {"dtype": ("f16", "u16", "s16", "u32", "s32")} | _HALF),
+    ("", _FLOATS, "bf16", {"dtype": ("bf16", "u16", "s16", "u32", "s32"), "version": (7, 8), "sm": 90}),
+    ("{.ftz}", _FLOATS, "f16x2", {"dtype": ("f16x2", "u32", "s32")} | _HALF),
+    ("", _FLOATS, "bf16x2", {"dtype": ("bf16x2", "u32", "s32"), "version": (7, 8), "sm": 90}),
+)  # fmt: skip
+for _bool, _operand in (("", ""), (".bool", ", {!}c:pred")):
+    for _ftz, _cmp, _types, _more in _SET_KINDS:
+        _pair = _types in ("f16x2", "bf16x2")
+        op(f"set.cmp{_bool}{_ftz}.dtype.atype  d:dtype, a:atype, b:atype{_operand}",
+           _SET + (" Both 16-bit halves at once." if _pair else ""), _set_pair if _pair else _set, cmp=_cmp,
+           atype=(_types,) if isinstance(_types, str) else _types,
+           **_COMBINES | {"dtype": _RESULTS} | _more)  # fmt: skip
 
 ANY_TYPES = BIT_TYPES + INTEGER_TYPES + ("f32", "f64")
 

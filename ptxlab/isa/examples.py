@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ptxlab.isa import types
+from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form, FormError, Op, OperandSpec, form
 
@@ -13,9 +13,9 @@ DECLARATIONS = """\
 .reg .pred %p<9>;
 .reg .b8 %b<33>;
 .reg .b16 %h<33>;
-.reg .b32 %r<65>;
+.reg .b32 %r<193>;
 .reg .b64 %rd<33>;
-.reg .f32 %f<65>;
+.reg .f32 %f<193>;
 .reg .f64 %fd<17>;
 .reg .b128 %q<9>;
 .shared .align 128 .b8 tile[1024];
@@ -25,7 +25,9 @@ DECLARATIONS = """\
 
 _BANKS = {8: "b", 16: "h", 32: "r", 64: "rd", 128: "q"}
 _ADDRESS = {"shared": "[tile]", "param": "[input]", "const": "[table]", "local": "[stack]"}
-_INTEGERS = {"lut": 0x96, "size": 16, "n": 0, "count": 64, "a": 1}
+_GIVEN = ("fraction", "imm_trans_b")
+"""Optional operands that examples give."""
+_INTEGERS = {"lut": 0x96, "size": 16, "n": 0, "count": 64, "a": 1, "imm_scale_a": 1, "imm_scale_b": -1}
 
 
 def opcodes(entry: Op) -> Iterator[str]:
@@ -52,7 +54,7 @@ def line(opcode: str) -> str:
     for spec in found.op.operands:
         if spec.second:
             texts[-1] += f"|{_register('pred' if spec.type == 'pred' else found.operand_type(spec), number)}"
-        elif not spec.optional or (spec.name == "policy" and found.L2_cache_hint) or spec.name == "fraction":
+        elif not spec.optional or (spec.name == "policy" and found.L2_cache_hint) or spec.name in _GIVEN:
             texts.append(_operand(found, spec, number))
         number += 1
     return f"{opcode} {', '.join(texts)};".replace(" ;", ";")
@@ -109,6 +111,12 @@ def _fragment(found: Form, spec: OperandSpec, number: int) -> str:
     """The registers of a matrix operand; of a barrier's reduction the predicate."""
     if found.op.name in ("bar", "barrier"):
         return "%p1"
+    if found.op.does is Action.WARPGROUP_PRODUCT:
+        if spec.name == "a":
+            return "%rd1"
+        fragment = fragments.operands(found)[spec.name]
+        kind = "f32" if found.dtype == "f32" else "b32"
+        return "{" + ", ".join(_register(kind, k) for k in range(fragment.registers)) + "}"
     if found.num:
         count, type = int(found.num[1:]), "b32"
     else:

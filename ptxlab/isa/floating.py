@@ -10,8 +10,6 @@ from ptxlab.isa.machine import Machine, Value
 from ptxlab.isa.rounding import flush, from_float, saturate, to_float
 from ptxlab.isa.table import Form, op
 
-SINGLE, DOUBLE = ("f32",), ("f64",)
-
 
 def _arithmetic(nearest: Sem, directed: Sem) -> Sem:
     """The semantics of an f32/f64 operation: one Machine call unless a modifier asks for more."""

@@ -14,6 +14,9 @@ registers there are: on hardware the layout differs from chip to chip. Here a wm
 matrix for `mma.sync`, and where an f16 operand has more registers than elements (A and B always have eight), the rest
 repeats what came before. Loading, multiplying and storing agree on it, and nothing else may rely on it.
 
+`wgmma` splits its 64 rows among four warps, and each holds its 16 as `mma` does: A with 32 bytes of a row, D as wide as
+the product.
+
 `mma.m8n8k4` with f16 is the exception: it multiplies four pairs of 8x4 and 4x8 matrices at once, one for each quad of
 lanes 4*q to 4*q + 3 together with lanes 16 + 4*q to 16 + 4*q + 3. Here matrix q of A has rows 8*q to 8*q + 7, B has
 columns 8*q to 8*q + 7, and C both.
@@ -30,6 +33,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ptxlab.isa import types
+from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form
 
 LANES = 32
@@ -219,9 +223,12 @@ class Product:
 
 @functools.cache
 def product(form: Form) -> Product:
-    """The fragments of an `mma.sync` or `wmma.mma` form."""
+    """The fragments of an `mma.sync` or `wmma.mma` form; of a `wgmma` form those of one warp, as if b were in registers
+    as well."""
     m, n, k = shape(form.shape)
     a, b, c, d = form.atype, form.btype, form.ctype, form.dtype
+    if form.op.does is Action.WARPGROUP_PRODUCT:
+        m, c = m // 4, d
     if form.op.name == "wmma":
         a, b, c, d = (wmma(what, form.shape, type) for what, type in (("a", a), ("b", b), ("c", c), ("d", d)))
         return Product(a, b, c, d, form.bits or "")
@@ -238,6 +245,8 @@ def product(form: Form) -> Product:
 def operands(form: Form) -> dict[str, Fragment]:
     """The fragment behind each register operand of a matrix instruction, by the operand's name in the table."""
     name = form.op.name
+    if form.op.does in (Action.WARPGROUP_FENCE, Action.WARPGROUP_COMMIT, Action.WARPGROUP_WAIT):
+        return {}
     if name == "movmatrix":
         return {"d": rows_of_8(1, True), "a": rows_of_8(1, False)}
     if name in ("ldmatrix", "stmatrix"):
@@ -246,7 +255,10 @@ def operands(form: Form) -> dict[str, Fragment]:
         f = wmma(form.matrix, form.shape, form.type)
         return {"b" if form.matrix == "d" else "d": words(f) if form.type in types.SUB_BYTE else f}
     p = product(form)
-    held = {"d": p.d, "a": p.a, "b": p.b, "c": p.c}
+    if form.op.does is Action.WARPGROUP_PRODUCT:
+        held = {"d": p.d, "a": p.a}  # a may be in shared memory instead
+    else:
+        held = {"d": p.d, "a": p.a, "b": p.b, "c": p.c}
     return held | {"e": each_lane()} if form.sparse else held
 
 

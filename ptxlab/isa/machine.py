@@ -159,12 +159,6 @@ class Machine(Protocol):
 
     def carry_set(self, carry: Value) -> None: ...
 
-    def window(self, space: str) -> Value:
-        """i64: where a space begins in generic addresses (`cvta`): shared, local, param; 0 for global and const."""
-
-    def in_window(self, space: str, address: Value) -> Value:
-        """i1: whether a generic i64 address lies in a space's window (`isspacep`); global is what no window holds."""
-
     def load(self, i: Any, address: Value) -> Any:
         """Memory of the form's space at a 64-bit (generic, global, param, const, local) or 32-bit (shared) byte
         address, checked; a value of the form's type, or a tuple of them for `.v2`, `.v4`, `.v8`."""

@@ -1,4 +1,4 @@
-"""Tensor cores: mma.sync, wmma, and the loads that put matrices into registers; Hopper's instructions by name only.
+"""Tensor cores: mma.sync, wmma, and the loads that put matrices into registers.
 
 A matrix instruction belongs to a whole warp: each lane holds a fragment, and the engines run it out of line
 (kind "warp"). What says `executed=False` is assembled only.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.isa.actions import Action, AsyncGroup
+from ptxlab.isa.actions import Action
 from ptxlab.isa.table import op
 
 _MMA = """Multiplies two small matrices that the 32 lanes of a warp hold in their registers and adds a third: d = a*b
@@ -152,20 +152,3 @@ op("wmma.mma.bits.popc.sync.aligned.row.col.shape.s32.b1.b1.s32  d:any, a:any, b
    does=Action.FRAGMENT_PRODUCT, bits=("xor", "and"), shape=("m8n8k128",),
    fixed={"dtype": "s32", "atype": "b1", "btype": "b1", "ctype": "s32"}, version=(6, 3), sm=75,
    needs={"and": ((7, 1), 80)})  # fmt: skip
-
-# -- Hopper: assembled only --------------------------------------------------------------------------------------------
-
-_WGMMA = """Hopper's matrix product: four warps together, operands straight from shared memory, running while the
-   threads go on. FlashAttention-3 is built on it. The CPU machine does not run it yet."""
-_N = tuple(f"m64n{n}k{k}" for k in (16, 8, 32) for n in range(8, 257, 8))
-op(
-   "wgmma.mma_async.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:any, scale_d:any{, imm_scale_a:int}"
-   "{, imm_scale_b:int}{, imm_trans_a:int}{, imm_trans_b:int}",
-   _WGMMA, shape=_N, dtype=("f16", "f32", "s32"), atype=("f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8"),
-   btype=("f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8"), version=(8, 0), sm=90, does=Action.MATRIX_PRODUCT,
-   group=AsyncGroup.WGMMA, executed=False)  # fmt: skip
-op("wgmma.fence.sync.aligned", _WGMMA, version=(8, 0), sm=90, does=Action.FENCE, group=AsyncGroup.WGMMA, executed=False)
-op("wgmma.commit_group.sync.aligned", _WGMMA, version=(8, 0), sm=90, does=Action.COMMIT, group=AsyncGroup.WGMMA,
-   executed=False)  # fmt: skip
-op("wgmma.wait_group.sync.aligned  n:int", _WGMMA, version=(8, 0), sm=90, does=Action.WAIT_GROUP,
-   group=AsyncGroup.WGMMA, executed=False)  # fmt: skip

@@ -86,5 +86,7 @@ def _products(form: Form) -> int:
     if shape is None or not types.is_float(str(form.dtype)):
         return 0
     m, n, k = map(int, shape.groups())
+    if form.op.does is Action.WARPGROUP_PRODUCT:
+        return 2 * m * n * k // 4  # a quarter of the rows are this warp's
     fourfold = form.shape == "m8n8k4" and form.op.does is Action.MATRIX_PRODUCT and form.atype == "f16"
     return 2 * m * n * k * (4 if fourfold else 1)

@@ -16,17 +16,10 @@ if TYPE_CHECKING:
     from ptxlab.lab.plots import plot_comparison, plot_error, plot_state
     from ptxlab.lab.roofline import plot_roofline
 
-_HOMES = {
-    "debug": "debugger",
-    "editor": "editing",
-    "explore": "explorer",
-    "load_ipython_extension": "magics",
-    "plot_comparison": "plots",
-    "plot_error": "plots",
-    "plot_roofline": "roofline",
-    "plot_state": "plots",
-    "show": "cell",
-}
+_HOMES = dict.fromkeys(("plot_comparison", "plot_error", "plot_state"), "plots") | {
+    "debug": "debugger", "editor": "editing", "explore": "explorer", "load_ipython_extension": "magics",
+    "plot_roofline": "roofline", "show": "cell",
+}  # fmt: skip
 
 __all__ = [
     "debug",

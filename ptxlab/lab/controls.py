@@ -18,9 +18,6 @@ COUNTS = ("seed", "batch", "heads", "kv_heads")
 AUTO = "auto"
 """The choice that leaves a size to the kernel. (None would be no choice at all, which a list shows as blank.)"""
 
-_LABEL = {"description_width": "62px"}
-_WIDTH = {"width": "auto"}
-
 
 def control(p: Parameter) -> Any:
     """The control that suits a parameter: a check box, a list of choices, a slider or, for small counts, a number.
@@ -30,7 +27,7 @@ def control(p: Parameter) -> Any:
     if p.name == "sigma":
         return sigma(p)
     title = TITLES.get(p.name, p.name)
-    look = {"description": title, "tooltip": p.says, "style": _LABEL, "layout": _WIDTH}
+    look = _look(title, p.says)
     if set(p.choices) == {True, False}:
         return widgets.Checkbox(p.default, indent=True, **look)
     if p.choices and p.default is not None:
@@ -58,30 +55,26 @@ def keep(control: Any, value: Any) -> None:
 
 def sigma(p: Parameter) -> Any:
     """A logarithmic slider from 0.1 to 10."""
+    look = _look("sigma σ", p.says)
     return widgets.FloatLogSlider(
-        p.default,
-        min=-1,
-        max=1,
-        step=0.05,
-        readout_format=".2f",
-        continuous_update=False,
-        description="sigma σ",
-        tooltip=p.says,
-        style=_LABEL,
-        layout=_WIDTH,
+        p.default, min=-1, max=1, step=0.05, readout_format=".2f", continuous_update=False, **look
     )
 
 
 def dropdown(title: str, options: Any, value: Any, says: str = "") -> Any:
     """A list of choices."""
-    return widgets.Dropdown(options=options, value=value, description=title, tooltip=says, style=_LABEL, layout=_WIDTH)
+    return widgets.Dropdown(options=options, value=value, **_look(title, says))
+
+
+def _look(title: str, says: str) -> dict[str, Any]:
+    """How every control looks."""
+    return {"description": title, "tooltip": says, "style": {"description_width": "62px"}, "layout": {"width": "auto"}}
 
 
 def value(control: Any) -> Any:
     """What a control says; None for "auto"."""
-    return (
-        None if isinstance(control, widgets.Dropdown) and control.value == AUTO and _sizes(control) else control.value
-    )
+    auto = isinstance(control, widgets.Dropdown) and control.value == AUTO and _sizes(control)
+    return None if auto else control.value
 
 
 def _sizes(control: Any) -> bool:

@@ -75,41 +75,20 @@ def memory(counts: Any) -> list[dict[str, Any]]:
 def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
     """Floating-point operations, bytes, and what a GPU measured."""
     m = counts.metrics
+    flop = "Floating-point operations: an fma is two, a matrix product 2*M*N*K."
     rows = [
-        _row(
-            f"FLOP, {kind}" if kind != "tensor" else "FLOP, tensor cores",
-            n,
-            "FLOP",
-            "counted",
-            "Floating-point operations: an fma is two, a matrix product 2*M*N*K.",
-        )
+        _row("FLOP, tensor cores" if kind == "tensor" else f"FLOP, {kind}", n, "FLOP", "counted", flop)
         for kind, n in counts.flops.items()
     ]
     for space in ("global", "shared", "local"):
         if n := m[f"smsp__sass_data_bytes_mem_{space}.sum"]:
             rows.append(_row(f"bytes, {space}", n, "B", "counted", f"Bytes of {space} memory that threads ask for."))
-    branches = m["smsp__sass_branch_targets.sum"]
-    if branches:
+    if branches := m["smsp__sass_branch_targets.sum"]:
+        says = "Branches after which the lanes of a warp did not all go the same way."
         divergent = m["smsp__sass_branch_targets_threads_divergent.sum"]
-        rows.append(
-            _row(
-                "divergent branches",
-                divergent,
-                f"of {branches:,}",
-                "counted",
-                "Branches after which the lanes of a warp did not all go the same way.",
-            )
-        )
-    off = counts.predicated_off
-    rows.append(
-        _row(
-            "masked by guards",
-            round(100 * off, 2),
-            "%",
-            "counted",
-            "Thread-instructions whose guard predicate did not hold.",
-        )
-    )
+        rows.append(_row("divergent branches", divergent, f"of {branches:,}", "counted", says))
+    off, says = round(100 * counts.predicated_off, 2), "Thread-instructions whose guard predicate did not hold."
+    rows.append(_row("masked by guards", off, "%", "counted", says))
     if run is not None and run.device == "gpu":
         rows.append(_row("time", run.seconds, "s", "measured", "The kernel alone, on the GPU."))
     return rows

@@ -7,7 +7,6 @@ from typing import Any
 
 from IPython.core.magic import Magics, cell_magic, magics_class
 from IPython.core.magic_arguments import MagicArgumentParser
-from IPython.display import display
 
 from ptxlab.errors import PtxlabError
 from ptxlab.lab.cell import STUB, Cell
@@ -37,10 +36,7 @@ class CudaMagics(Magics):
         own, rest = _OWN.parse_known_args(shlex.split(line))
         options = self.ptx.ptx.parser.parse_args(rest)
         result = self._compile(cell, options, own.option)
-        if options.out:
-            value = result.run if result.run is not None else result.module
-            self.ptx.names[options.out] = value if result.ok else None
-        display(result)
+        self.ptx.give(options, result)
 
     def _compile(self, source: str, options: Any, flags: list[str]) -> Cell:
         from ptxlab.frontends import cuda

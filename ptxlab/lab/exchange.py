@@ -68,13 +68,8 @@ def maxima(recording: Recording) -> set[int]:
     """The registers, by number, that an instruction gives the larger of two floats."""
     found = set()
     for code in _codes(recording).values():
-        form, first = code.form, (*code.dests, None)[0]
-        if (
-            code.action is Action.MAXIMUM
-            and form is not None
-            and form.type in ("f32", "f64")
-            and isinstance(first, Reg)
-        ):
+        floats = code.form is not None and code.form.type in ("f32", "f64")
+        if code.action is Action.MAXIMUM and floats and isinstance(first := (*code.dests, None)[0], Reg):
             found.add(first.index)
     return found
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, TargetError, UnavailableError
 from ptxlab.lab import counters_pane, dataflow, highlight, hover, roofline, sass_pane
+from ptxlab.lab.cell import describe_array
 from ptxlab.lab.diff import Diff, Row, compare
 from ptxlab.lab.subject import DEVICES, MACHINES, Ran, Subject, Way, place
 
@@ -256,7 +257,7 @@ def show_run(ran: Ran | None, request: Request, version: Version) -> dict[str, A
         "map": error_map(ran, request),
         "counters": counters_pane.show(counts, launched),
         "roofline": roofline.show(counts, values.get("arch", ""), _least(ran), launched),
-        "arrays": [[name, _described(array)] for name, array in ran.arrays.items()],
+        "arrays": [[name, describe_array(array)] for name, array in ran.arrays.items()],
         "tiles": tiles,
     }
 
@@ -268,12 +269,6 @@ def _error(e: Any) -> dict[str, Any]:
 def _way(way: Way) -> dict[str, Any]:
     shown = {name: None if (x := getattr(way, name)) is None else _figure(x) for name in ("max", "mean", "ulp")}
     return {"label": way.label, "against": way.against, "note": way.note, **shown}
-
-
-def _described(array: Any) -> str:
-    from ptxlab.lab.cell import describe_array
-
-    return describe_array(array)
 
 
 def _least(ran: Ran) -> int | None:

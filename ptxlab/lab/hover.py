@@ -8,7 +8,7 @@ from typing import Any
 
 from ptxlab import isa
 from ptxlab.isa import glossary
-from ptxlab.text.model import Block, Declaration, Function, Module
+from ptxlab.text.model import Declaration, Module
 
 DIRECTIVES = {
     ".version": "The PTX language version that this text needs.",
@@ -75,16 +75,6 @@ def words(module: Module) -> dict[str, str]:
 
 def registers(module: Module) -> dict[str, str]:
     """The type of each declared register by name, or by prefix for `%f<4>`."""
-    out: dict[str, str] = {}
-
-    def walk(block: Block) -> None:
-        for statement in block.statements:
-            if isinstance(statement, Declaration):
-                out.update((v.name, f".{v.type}") for v in statement.variables if v.space == "reg")
-            elif isinstance(statement, Block):
-                walk(statement)
-
-    for item in module.items:
-        if isinstance(item, Function) and item.body is not None:
-            walk(item.body)
-    return out
+    blocks = [f.body for f in module.functions if f.body is not None]
+    declared = (s for block in blocks for s in block.walk() if isinstance(s, Declaration))
+    return {v.name: f".{v.type}" for s in declared for v in s.variables if v.space == "reg"}

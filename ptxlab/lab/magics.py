@@ -69,7 +69,10 @@ class PtxMagics(Magics):
         Example: %%ptx --grid 4 --block 128 --args x,y,2.0,512
         """
         options = parse_argstring(self.ptx, line)
-        result = self.show(options, cell)
+        self.give(options, self.show(options, cell))
+
+    def give(self, options: Any, result: Cell) -> None:
+        """Shows a cell, and puts what it made into the variable that was asked for."""
         if options.out:
             value = result.run if result.run is not None else result.module
             self.names[options.out] = value if result.ok else None

@@ -83,17 +83,13 @@ def _series(axis: Any, which: int, values: list[Any], colour: str, ink: str) -> 
     else:
         axis.bar(at, kernel, width=0.6, color=colour, label="_")
         axis.set_ylim(0, 1.2 * max(*kernel, *exact, 1e-30) if which == 1 else 1.2)
-    axis.plot(
-        at,
-        exact,
-        linestyle="none",
-        marker="o",
-        markerfacecolor="none",
-        markeredgecolor=ink,
-        markersize=7,
-        markeredgewidth=0.9,
-        label="_",
-    )
+    rings(axis, at, exact, ink, 0.9, "_")
+
+
+def rings(axis: Any, at: Any, values: Any, ink: str, width: float, label: str) -> None:
+    """What numpy gives in float64: empty circles around the kernel's dots."""
+    look = {"linestyle": "none", "marker": "o", "markersize": 7, "markerfacecolor": "none"}
+    axis.plot(at, values, **look, markeredgecolor=ink, markeredgewidth=width, label=label)
 
 
 def _shares(axis: Any, share: Any, top: float, title: str, part: str, *, first: bool) -> Any:

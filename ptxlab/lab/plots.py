@@ -53,17 +53,7 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
     for i, (axis, (_, name, colour)) in enumerate(zip(axes, SERIES, strict=True)):
         stored = result.state[row, : len(tiles), i]
         axis.plot(tiles, stored, color=colour, marker=".", markersize=4, label="the kernel's probes")
-        axis.plot(
-            tiles,
-            exact[0, :, i],
-            linestyle="none",
-            marker="o",
-            markerfacecolor="none",
-            markeredgecolor=_ink(),
-            markersize=7,
-            markeredgewidth=0.8,
-            label="numpy float64",
-        )
+        merge_plot.rings(axis, tiles, exact[0, :, i], _ink(), 0.8, "numpy float64")
         axis.set_ylabel(name, fontsize="small")
         axis.grid(alpha=0.25)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")
@@ -96,13 +86,8 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
     figure = new_figure(figure, (6.4, 3.6))
     axis = figure.subplots()
     top = max(result.error.tolerance, 1e-300)
-    image = axis.imshow(
-        np.maximum(shown, top * 1e-4).T,
-        norm=LogNorm(top * 1e-4, top),
-        cmap="Blues",
-        aspect="auto",
-        interpolation="nearest",
-    )
+    norm, pixels = LogNorm(top * 1e-4, top), np.maximum(shown, top * 1e-4).T
+    image = axis.imshow(pixels, norm=norm, cmap="Blues", aspect="auto", interpolation="nearest")
     rows, columns = np.nonzero(~(shown <= top))
     if rows.size:
         axis.plot(rows, columns, "x", color="crimson", markersize=4, label="over the tolerance")

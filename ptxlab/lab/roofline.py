@@ -54,20 +54,13 @@ PEAKS: dict[str, Peaks] = {
         _peaks("T4", "sm_75", 8.1, 0.25, 65, 320, "NVIDIA T4 data sheet; f64 is 1/32 of f32"),
         _peaks("RTX 3090", "sm_86", 35.6, 0.56, 71, 936, "NVIDIA GA102 white paper 2.0, appendix A; f64 is 1/64"),
         _peaks("A10", "sm_86", 31.2, 0.49, 125, 600, "NVIDIA A10 data sheet; f64 is 1/64 of f32"),
-        _peaks(
-            "Jetson AGX Orin",
-            "sm_87",
-            5.3,
-            0.083,
-            42.5,
-            204.8,
-            "NVIDIA Jetson AGX Orin technical brief; f16 is 1/4 of sparse int8, f64 1/64 of f32",
-        ),
+        _peaks("Jetson AGX Orin", "sm_87", 5.3, 0.083, 42.5, 204.8,
+               "NVIDIA Jetson AGX Orin technical brief; f16 is 1/4 of sparse int8, f64 1/64 of f32"),
         _peaks("RTX 4090", "sm_89", 82.6, 1.29, 165.2, 1008, "NVIDIA Ada white paper, appendix A; f64 is 1/64"),
         _peaks("L4", "sm_89", 30.3, 0.47, 121, 300, "NVIDIA L4 data sheet, without sparsity; f64 is 1/64 of f32"),
         _peaks("RTX 5090", "sm_120", 104.8, 1.64, 209.5, 1792, "NVIDIA RTX Blackwell white paper; f64 is 1/64"),
     )
-}
+}  # fmt: skip
 """The GPUs whose peaks are known here, the first of each target being the one that stands for it."""
 
 
@@ -233,6 +226,7 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
     xs = [x for r in roofs for _, _, x, _ in r.points()]
     if not xs:
         raise LaunchError("results: none of them has a floating-point operation and a byte")
+    small: dict[str, Any] = {"fontsize": "x-small", "textcoords": "offset points"}
     for limits in dict.fromkeys(r.peaks for r in roofs):
         used = {kind for r in roofs if r.peaks is limits for kind in r.flops}
         low = min(*xs, min(limits.of(kind) for kind in used) / limits.bandwidth) / 4
@@ -243,23 +237,10 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
             level = limits.of(kind)
             axis.plot([level / limits.bandwidth, high], [level, level], color="0.25", linewidth=1.4)
             name = "tensor cores" if kind == "tensor" else kind if kind == "f64" else "f32"
-            axis.annotate(
-                f"{limits.gpu} {name}: {level / 1e12:.3g} TFLOP/s",
-                (high, level),
-                ha="right",
-                va="bottom",
-                fontsize="x-small",
-                xytext=(0, 2),
-                textcoords="offset points",
-            )
-        axis.annotate(
-            f"{limits.bandwidth / 1e9:.0f} GB/s",
-            (low * 1.3, low * 1.3 * limits.bandwidth),
-            rotation=38,
-            fontsize="x-small",
-            xytext=(0, 6),
-            textcoords="offset points",
-        )
+            says = f"{limits.gpu} {name}: {level / 1e12:.3g} TFLOP/s"
+            axis.annotate(says, (high, level), xytext=(0, 2), ha="right", va="bottom", **small)
+        says, at = f"{limits.bandwidth / 1e9:.0f} GB/s", (low * 1.3, low * 1.3 * limits.bandwidth)
+        axis.annotate(says, at, xytext=(0, 6), rotation=38, **small)
     for n, r in enumerate(roofs):
         style = {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)], "linestyle": "none"}
         modelled = [(x, y) for origin, _, x, y in r.points() if origin == "modelled"]
@@ -269,12 +250,7 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
             bend = [(ridge, max(y for _, y in modelled))] if modelled[0][0] < ridge < modelled[1][0] else []
             axis.plot(*zip(modelled[0], *bend, modelled[1], strict=True), color=style["color"], linestyle=":")
         if modelled:
-            axis.plot(
-                *zip(*modelled, strict=True),
-                **style,
-                markerfacecolor="white",
-                label=f"{r.label}, modelled",
-            )
+            axis.plot(*zip(*modelled, strict=True), **style, markerfacecolor="white", label=f"{r.label}, modelled")
         if measured:
             axis.plot(*zip(*measured, strict=True), **style, label=f"{r.label}, measured")
     axis.set_xscale("log")

@@ -21,6 +21,7 @@ from ptxlab import reference
 from ptxlab.errors import TargetError
 from ptxlab.kernels import DTYPES, Parameter
 from ptxlab.launch.buffers import DEVICES as DEVICES
+from ptxlab.launch.run import cpu_engine
 
 Values = Mapping[str, Any]
 Shape = tuple[tuple[int, int, int], tuple[int, int, int], int]
@@ -161,15 +162,6 @@ def machines(device: str) -> tuple[str, ...]:
     if device == "auto":
         return ("gpu", "cpu") if gpu.available() else (cpu_engine(),)
     return ("gpu", cpu_engine()) if device == "gpu" else (device,)
-
-
-def cpu_engine() -> str:
-    """The compiling engine, or the stepping one where llvmlite is missing."""
-    try:
-        import llvmlite  # noqa: F401
-    except ImportError:
-        return "step"
-    return "cpu"
 
 
 def ways(outputs: Mapping[str, Any], exact: Any, plain: Any, plain_name: str) -> tuple[Way, ...]:

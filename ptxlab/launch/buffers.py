@@ -25,27 +25,23 @@ LARGEST = 1 << 40
 
 
 @dataclass(frozen=True, eq=False)
-class Const:
+class OneWay:
+    """An array that is copied one way only."""
+
+    array: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's shape."""
+        return self.array.shape
+
+
+class Const(OneWay):
     """An array that the kernel reads: copied in, not copied back. Made by `const`."""
 
-    array: Array
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The array's shape."""
-        return self.array.shape
-
-
-@dataclass(frozen=True, eq=False)
-class Out:
+class Out(OneWay):
     """An array that the kernel writes: not copied in. Made by `out`."""
-
-    array: Array
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The array's shape."""
-        return self.array.shape
 
 
 def const(array: Array) -> Const:

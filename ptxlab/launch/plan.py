@@ -105,19 +105,11 @@ def _parameters(kernel: Any, function: Function) -> list[Parameter]:
 def _static_shared(module: Module, function: Function) -> int:
     """Bytes of shared memory that the kernel and the module declare."""
     from ptxlab.emulate.program.layout import Area, align_of, size_of
-    from ptxlab.text.model import Block, Declaration
+    from ptxlab.text.model import Declaration
 
     area = Area()
-
-    def place(statements: Sequence[Any]) -> None:
-        for statement in statements:
-            if isinstance(statement, Block):
-                place(statement.statements)
-            elif isinstance(statement, Declaration):
-                for v in statement.variables:
-                    if v.space == "shared" and v.linkage != "extern":
-                        area.place(size_of(v), align_of(v))
-
-    place(module.items)
-    place(function.body.statements if function.body else ())
+    declared = (s for s in (function.body.walk() if function.body else ()) if isinstance(s, Declaration))
+    for v in (*module.variables, *(v for s in declared for v in s.variables)):
+        if v.space == "shared" and v.linkage != "extern":
+            area.place(size_of(v), align_of(v))
     return area.end

@@ -220,7 +220,7 @@ def _device(device: str, cpu_only: list[str], bound: list[Bound], stepped: str) 
     lying = {b.buffer.device for b in bound if b.buffer is not None}
     if device == "auto":
         wanted = next(iter(lying)) if lying else "cpu" if cpu_only else memory_of("auto")
-        device = wanted if wanted == "gpu" else "step" if stepped else _cpu_engine()
+        device = wanted if wanted == "gpu" else "step" if stepped else cpu_engine()
     memory = memory_of(device)
     if memory == "gpu" and cpu_only:
         verb = "belong" if len(cpu_only) > 1 or cpu_only[0][-1] == "s" else "belongs"
@@ -231,7 +231,7 @@ def _device(device: str, cpu_only: list[str], bound: list[Bound], stepped: str) 
     return device
 
 
-def _cpu_engine() -> str:
+def cpu_engine() -> str:
     """The compiling engine, or the stepping one where llvmlite is missing."""
     try:
         import llvmlite  # noqa: F401

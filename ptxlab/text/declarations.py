@@ -36,17 +36,7 @@ class Declarations(Operands):
 
     def parameters(self) -> tuple[Variable, ...]:
         """`(.param .u64 x, .param .align 4 .b8 y[12])`."""
-        opening = self.tokens[self.at]
-        self.at += 1
-        params: list[Variable] = []
-        if self.text() != ")":
-            params.append(self._parameter())
-            while self.take(","):
-                params.append(self._parameter())
-        if self.text() != ")":
-            raise self.missing(f"',' or ')' for the '(' of {self.place(opening)}", ")")
-        self.at += 1
-        return tuple(params)
+        return self.listed(")", self._parameter)
 
     def _parameter(self) -> Variable:
         token = self.tokens[self.at]
@@ -165,18 +155,7 @@ class Declarations(Operands):
         """A value, or nested braces of values."""
         token = self.tokens[self.at]
         if token.text == "{":
-            self.at += 1
-            self.enter()
-            values: list[Initial] = []
-            if self.text() != "}":
-                values.append(self._initial())
-                while self.take(","):
-                    values.append(self._initial())
-            if self.text() != "}":
-                raise self.missing(f"',' or '}}' for the '{{' of {self.place(token)}", "}")
-            self.at += 1
-            self.depth -= 1
-            return tuple(values)
+            return self.listed("}", self._initial)
         if token.kind == "word" and token.text != "WARP_SZ":
             if self.text(1) == "=":  # a sampler's property: filter_mode = nearest
                 self.at += 2

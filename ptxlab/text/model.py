@@ -312,6 +312,14 @@ class Block:
     tokens: Sequence[Token] = field(default=(), repr=False)
     line: int = 0
 
+    def walk(self) -> Iterator[Statement]:
+        """Every statement in order; a block inside is walked through in its place."""
+        for statement in self.statements:
+            if isinstance(statement, Block):
+                yield from statement.walk()
+            else:
+                yield statement
+
     def __str__(self) -> str:
         opening, closing = self.tokens if self.tokens else ("{", "\n}")
         return f"{opening}{''.join(map(str, self.statements))}{closing}"
@@ -343,16 +351,8 @@ class Function:
 
     def instructions(self) -> Iterator[Instruction]:
         """Every instruction of the body in order, nested blocks included."""
-
-        def walk(block: Block) -> Iterator[Instruction]:
-            for statement in block.statements:
-                if isinstance(statement, Instruction):
-                    yield statement
-                elif isinstance(statement, Block):
-                    yield from walk(statement)
-
         if self.body is not None:
-            yield from walk(self.body)
+            yield from (statement for statement in self.body.walk() if isinstance(statement, Instruction))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
+from typing import TypeVar
 
 from ptxlab.errors import PtxSyntaxError
 from ptxlab.text.lexer import Source, lex
@@ -22,6 +24,7 @@ _ENDS = frozenset({",", ";"})
 _MASK = (1 << 64) - 1
 _DEEPEST = 100  # nesting of braces and parentheses: far above any compiler's output, far below Python's stack
 
+E = TypeVar("E")
 Constant = tuple[int | float, str]  # a value and its type: "s64", "u64" or "f64"
 
 
@@ -135,9 +138,9 @@ class Operands:
         if text == "[":
             return self._address()
         if text == "{":
-            return Vector(self._list("{", "}", call))
+            return Vector(self.listed("}", lambda: self.operand(call)))
         if text == "(" and call:
-            return Parens(self._list("(", ")", call))
+            return Parens(self.listed(")", lambda: self.operand(call)))
         if text in ("!", "-") and following.kind == "word" and following.text != "WARP_SZ":
             self.at += 2
             name = self.name(following.text)
@@ -146,17 +149,18 @@ class Operands:
             return self.number()
         raise self.error(f"expected an operand; found {found(token)}")
 
-    def _list(self, opening: str, closing: str, call: bool) -> tuple[Operand, ...]:
-        start = self.tokens[self.at]
+    def listed(self, closing: str, read: Callable[[], E]) -> tuple[E, ...]:
+        """What stands between two brackets, commas in between: the current token is the opening one."""
+        opening = self.tokens[self.at]
         self.at += 1
         self.enter()
-        elements: list[Operand] = []
+        elements: list[E] = []
         if self.text() != closing:
-            elements.append(self.operand(call))
+            elements.append(read())
             while self.take(","):
-                elements.append(self.operand(call))
+                elements.append(read())
         if self.text() != closing:
-            raise self.missing(f"',' or {closing!r} for the {opening!r} of {self.place(start)}", closing)
+            raise self.missing(f"',' or {closing!r} for the {opening.text!r} of {self.place(opening)}", closing)
         self.at += 1
         self.depth -= 1
         return tuple(elements)

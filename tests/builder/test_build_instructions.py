@@ -77,6 +77,8 @@ def test_every_form_can_be_written(name: str) -> None:
                 continue
 
             def write(k: Builder, found: Form = found) -> None:
+                if found.op.name == "wgmma":
+                    k.op("wgmma.fence.sync.aligned")
                 operands = [operand(k, found, s) for s in found.op.operands if s.role != "dst" and not s.optional]
                 results = [s for s in found.op.operands if s.role == "dst"]
                 into = [k.var(f32, 0.0)] if results and results[0].type == "any" and found.op.name == "wgmma" else None

@@ -140,11 +140,16 @@ def test_kernel(file: str, engine: str) -> None:
     check(file.partition(".")[0], text, 32 * launch["num_warps"], launch["shared"], trailing, engine)
 
 
-def test_wgmma_is_refused_by_name() -> None:
-    with pytest.raises(pl.UnsupportedInstruction) as refused:
-        pl.launch((CORPUS / "matmul.sm_90.ptx").read_text(), 1, 128, *(np.zeros(4096, np.float16),) * 2,
-                  np.zeros(4096, np.float32), 16, 16, 16, None, None, shared=8192, device="cpu")  # fmt: skip
-    assert "wgmma" in refused.value.message
+@pytest.mark.parametrize("engine", ENGINES)
+def test_wgmma(engine: str) -> None:
+    """Triton's matmul for Hopper, as it is: a K-major and an MN-major tile, swizzled by 64 bytes."""
+    rng, launch = np.random.default_rng(3), LAUNCHES["matmul.sm_90"]
+    a, b = rng.integers(-8, 8, (100, 96)).astype(np.float16), rng.integers(-8, 8, (96, 52)).astype(np.float16)
+    c = np.zeros((100, 52), np.float32)
+    text = (CORPUS / "matmul.sm_90.ptx").read_text()
+    pl.launch(text, (2, 2), 32 * launch["num_warps"], a, b, c, 100, 52, 96, None, None, shared=launch["shared"],
+              device=DEVICES[engine], workers=1)  # fmt: skip
+    assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()
 
 
 @pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs Triton: pip install 'ptxlab[triton]'")

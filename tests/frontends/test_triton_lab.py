@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.errors import LaunchError, UnsupportedInstruction
+from ptxlab.errors import LaunchError
 
 pytest.importorskip("triton", reason="needs Triton: pip install 'ptxlab[triton]'")
 pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
@@ -70,14 +70,13 @@ def test_the_explorer_says_what_does_not_fit(compiled: Callable[..., Any]) -> No
     assert faulted["python_line"] is not None
 
 
-def test_tensor_memory_of_hopper_is_refused_at_its_line(compiled: Callable[..., Any]) -> None:
+def test_hoppers_products_run(compiled: Callable[..., Any]) -> None:
     k = compiled("matmul", MATMUL, {"BM": 64, "BN": 32, "BK": 32}, arch="sm_90")
-    arrays = np.zeros((64, 32), np.float16), np.zeros((32, 32), np.float16), np.zeros((64, 32), np.float32)
-    problem = shown(k, 1, None, *arrays, 64, 32, 32).problem
-    assert problem["title"] == "The CPU machine cannot run this"
-    assert "does not execute wgmma" in problem["message"]
-    with pytest.raises(UnsupportedInstruction):
-        pl.debug(k, 1, None, *arrays, 64, 32, 32)
+    rng = np.random.default_rng(9)
+    a, b = rng.integers(-8, 8, (64, 32)).astype(np.float16), rng.integers(-8, 8, (32, 32)).astype(np.float16)
+    c = np.zeros((64, 32), np.float32)
+    pl.launch(k, 1, None, a, b, c, 64, 32, 32, device="cpu")
+    assert (c == a.astype(np.float32) @ b.astype(np.float32)).all()
 
 
 def test_the_debugger_walks_it(compiled: Callable[..., Any]) -> None:

@@ -284,6 +284,7 @@ class Run:
         return explain(
             self.program, self.launch, self.memory, kind=noted.kind, code=code, lane=lane, address=noted.address,
             block=slot.cta.linear, warp=warp, waiting=waiting, count=noted.count, align=noted.multiple,
+            begun=[(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()],
         )  # fmt: skip
 
     def found(self, *, stopped: bool = False) -> list[Finding]:

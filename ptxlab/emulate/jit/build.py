@@ -20,6 +20,7 @@ from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.halves import narrowed, widened
 from ptxlab.emulate.rules.scheduling import clear_registers
+from ptxlab.emulate.rules.warpgroup_products import Products
 from ptxlab.text.collection import resting
 
 _ALWAYS = """!0 = !{!"branch_weights", i32 2000, i32 1}
@@ -180,6 +181,8 @@ def module_text(program: Program, cpu: Cpu, instruments: Instruments, *, slow: b
     at_start += [
         (file.scalar[r], 8) for r in range(len(program.registers)) if alive[program.entry] >> r & 1 and uniform[r]
     ]
+    if file.products:
+        at_start.append((file.products, Products.offset("entries")))
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in e.t.declared if d not in known))
     lines = [_ALWAYS, declared, *e.helpers.values(), function]

@@ -18,8 +18,9 @@ from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.addresses import PEER, SHARED_WINDOW
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
+from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
+from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, races, records
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules import initcheck, local_memory, races, records
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import READS
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
@@ -41,15 +42,22 @@ class Checks(Part):
         super().__init__(e)
         self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
         self._copies = any(copies(code) or is_bulk(code) for code in self.program.codes)
+        self._tiles = follows_tiles(self.program)
 
     @functools.cached_property
     def flow(self) -> RegisterFlow:
         """The registers that initcheck follows."""
         return register_flow(self.program)
 
+    @functools.cached_property
+    def warpgroups(self) -> WarpgroupFlow:
+        """What is followed of registers of `wgmma`, for synccheck."""
+        return warpgroup_flow(self.program)
+
     def may_be_copied(self, code: Code) -> bool:
-        """Whether an access may touch memory to which a cp.async is in flight."""
-        return self.sync and code.space in ("shared", "cluster", "generic") and self._copies
+        """Whether an access may touch memory to which a cp.async is in flight, or that `wgmma` reads."""
+        follows = self._copies or (self._tiles and code.properties.stores)
+        return self.sync and code.space in ("shared", "cluster", "generic") and follows
 
     def if_shared(self, code: Code, start: str, lanes: str) -> str:
         """These lanes; none of them where the accesses lie elsewhere: their allocation begins at `start`."""
@@ -62,7 +70,10 @@ class Checks(Part):
     def touch_copied(self, mask: str, members: str) -> None:
         """Checks accesses to shared memory against copies in flight; %addrs holds the offsets."""
         start = self.program.shared_start + (SHARED_WINDOW if self.e.code.space == "generic" else 0)
-        self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
+        if self._copies:
+            self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
+        if self._tiles and self.e.code.properties.stores:
+            self.t.do(call(async_proxy.stored, *THERE, mask, "%addrs", members, str(start)))
 
     def copied(self, code: Code, places: Value, size: int) -> None:
         """Checks accesses to any addresses: those in shared memory against copies in flight."""

@@ -9,7 +9,8 @@ from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code, Literal
-from ptxlab.emulate.rules import barriers, lane_masks, races
+from ptxlab.emulate.program.warpgroup_flow import orders_proxies
+from ptxlab.emulate.rules import async_proxy, barriers, lane_masks, races
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -21,6 +22,8 @@ class CheckedControl(CheckInstrument):
     def before(self, code: Code) -> None:
         if self.checks.race and code.action is Action.FENCE:
             self.checks.if_any([self.checks.fence(code)])
+        if self.checks.sync and orders_proxies(code):
+            self.checks.if_any([call(async_proxy.fenced, *THERE[1:])])
 
     def arrives(self, code: Code) -> None:
         given = rules.members_of(code)

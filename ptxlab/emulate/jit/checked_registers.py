@@ -6,8 +6,9 @@ from ptxlab.emulate.jit.checked import THERE, CheckInstrument
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.program.register_flow import Flow
-from ptxlab.emulate.rules import register_values
+from ptxlab.emulate.rules import register_values, warpgroup_registers
 from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.actions import Action
 
 
 class CheckedRegisters(CheckInstrument):
@@ -24,6 +25,27 @@ class CheckedRegisters(CheckInstrument):
             self._follow(self.checks.flow.guards[code.index], self.active.block_bits, code)
         if self.checks.init and code.index in self.checks.flow.flows:
             self._follow(self.checks.flow.flows[code.index], self.active.bits, code)
+        if self.checks.sync:
+            self._of_warpgroup(code)
+
+    def _of_warpgroup(self, code: Code) -> None:
+        """What an instruction does to registers of products of `wgmma`."""
+        flow, t = self.checks.warpgroups, self.t
+        if not self.e.file.products:
+            return
+        products = t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+        for rule, table in (
+            (warpgroup_registers.touched, flow.listed(flow.touches.get(code.index, ()))),
+            (warpgroup_registers.unfenced, flow.numbered(code.index) if code.index in flow.unfenced else [0]),
+        ):
+            if table[0]:
+                listed = self.e.constant("listed", "i32", table)
+                t.do(call(rule, *THERE, self.active.bits, products, str(code.index), listed))
+        if code.index in flow.writers:
+            number = str(flow.writers[code.index])
+            t.do(call(warpgroup_registers.wrote, products, self.active.bits, number))
+        if code.action is Action.WARPGROUP_FENCE and flow.writers:
+            t.do(call(warpgroup_registers.fenced, products, str(flow.words)))
 
     def _follow(self, flow: Flow, mask: str, code: Code) -> None:
         table = self.e.constant("followed", "i32", flow.table())

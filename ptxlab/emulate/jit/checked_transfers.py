@@ -10,8 +10,8 @@ from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import Function, call
 from ptxlab.emulate.program.model import Code, Literal
+from ptxlab.emulate.rules import async_proxy, initcheck, race_accesses, warpgroup_faults, warpgroup_tiles
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.isa import fragments
@@ -48,6 +48,10 @@ class CheckedTransfers(CheckInstrument):
             return lambda: self._rows(code, offsets, (1 << f.rows) - 1)
         elif form.op.kind == "warp" and code.properties.touches:
             self._tile(code)
+        elif code.action is Action.WARPGROUP_WAIT:
+            return self._waited
+        elif code.action is Action.WARPGROUP_PRODUCT:
+            return self._tiles_of_product(code)
         return None
 
     def _of_commit(self, code: Code) -> None:
@@ -118,15 +122,50 @@ class CheckedTransfers(CheckInstrument):
         full = self.m.not_(given) if given.type == "i1" else self.m.ule(self.m.const(given.type, size), given)
         return self.active.where(full)
 
+    def _waited(self) -> None:
+        """Behind a wait for products of `wgmma`."""
+        if self.checks.sync and self.e.file.products:
+            products = self.t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+            self.t.do(call(async_proxy.waited, *THERE[1:], products))
+
+    def _tiles_of_product(self, code: Code) -> After:
+        """The tiles that a product of `wgmma` reads; looked at behind it, when they are known to be in memory."""
+        given = warpgroup_faults.given(code)
+        operands, warp = self.e.operands, self.t.let("and i32 %check.warp, 3")
+        tiles = []
+        if given.a is not None:
+            tile = warpgroup_faults.tile_a(code, 0, given.a_mn)
+            first = self.t.let(f"mul i32 {warp}, {2 if given.a_mn else 16}")
+            lines = ("0", first) if given.a_mn else (first, "0")
+            tiles.append((self.m.lane_0(operands.read(given.a, "b64")).text, *lines, tile, given.a_mn))
+        tile = warpgroup_faults.tile_b(code, given.b_mn)
+        tiles.append((self.m.lane_0(operands.read(given.b, "b64")).text, "0", "0", tile, given.b_mn))
+
+        def look() -> None:
+            for descriptor, line, piece, tile, mn_major in tiles:
+                for first in range(0, tile.lines * tile.pieces, W):
+                    count = min(W, tile.lines * tile.pieces - first)
+                    self.t.do(call(
+                        warpgroup_tiles.piece_offsets, descriptor, line, piece, str(tile.pieces),
+                        "true" if mn_major else "false", str(self.program.shared_start), str(first), str(count),
+                        "%addrs",
+                    ))  # fmt: skip
+                    self._placed_rows(code, (1 << count) - 1, str(IN_ONE_ALLOCATION))
+
+        return look
+
     def _rows(self, code: Code, offsets: str, lanes: int) -> None:
         """Rows of 16 bytes in shared memory, one for each of the first lanes."""
+        self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+        self._placed_rows(code, lanes, self.e.memory.pattern(offsets, 16) if lanes >> 31 else str(IN_ONE_ALLOCATION))
+
+    def _placed_rows(self, code: Code, lanes: int, pattern: str) -> None:
+        """The same where %addrs holds the offsets."""
         t, write = self.t, code.properties.stores
         mask = t.let(f"and i32 {self.active.bits}, {lanes - (1 << 32) if lanes >> 31 else lanes}")
-        t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
         members = [(code.index, 0, 16)]
         start, rows = self.program.shared_start, self.checks.members(members)
         if self.checks.race:
-            pattern = self.e.memory.pattern(offsets, 16) if lanes >> 31 else str(IN_ONE_ALLOCATION)
             t.do(
                 call(race_accesses.at_addresses, *THERE, mask, "%race.shared", "%race.stride", "%addrs", pattern,
                      str(start), self.checks.pieces(members), rows, str(int(write)))
@@ -137,8 +176,11 @@ class CheckedTransfers(CheckInstrument):
             good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
             with t.unless(good, cold=True):
                 self.checks.unwritten(mask, "%init.shared", str(start), rows)
-        if self.checks.sync and any(copies(c) for c in self.program.codes):
+        if self.checks.sync:
             self.checks.touch_copied(mask, rows)
+        if self.checks.sync and code.action is Action.WARPGROUP_PRODUCT:
+            products = t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+            t.do(call(async_proxy.product_reads, *THERE, mask, "%addrs", rows, str(start), products))
 
     def _tile(self, code: Code) -> None:
         """The pieces of a matrix that wmma loads or stores."""

@@ -27,6 +27,7 @@ from ptxlab.emulate.jit.operands import Operands
 from ptxlab.emulate.jit.registers import RegisterFile, Registers
 from ptxlab.emulate.jit.stops import Stops
 from ptxlab.emulate.jit.values import BITS
+from ptxlab.emulate.jit.warpgroups import Warpgroups
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Block, Code, Program
@@ -66,6 +67,7 @@ class Emitter:
         self.memory = Memory(self)
         self.atomics = Atomics(self)
         self.matrices = Matrices(self)
+        self.warpgroups = Warpgroups(self)
         self.copies = Copies(self)
         self.bulk = Bulk(self)
         self.mbarriers = Mbarriers(self)

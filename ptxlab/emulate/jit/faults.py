@@ -14,6 +14,7 @@ from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplet
 from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.memcheck import FINE, judge, memory_map, space_of
 from ptxlab.emulate.rules.spinning import Spin, in_words
+from ptxlab.emulate.rules.warpgroup_faults import left_alone, no_warpgroup, outside
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
@@ -28,9 +29,10 @@ from ptxlab.isa import fragments, types
 
 def explain(
     program: Program, launch: Launch, memory: Memory, *, kind: int, code: int, lane: int, address: int, block: int,
-    warp: int, waiting: list[str], count: int = 0, align: int = 0,
+    warp: int, waiting: list[str], begun: Sequence[tuple[int, int]] = (), count: int = 0, align: int = 0,
 ) -> DeviceFault:  # fmt: skip
-    """The error of a fault record. `waiting` says for a deadlock what each warp waits for."""
+    """The error of a fault record. `waiting` says for a deadlock what each warp waits for; `begun` of each warp
+    how many products of wgmma it has begun, and the code index of the last."""
     thread = warp * 32 + lane
     if kind == S.OUT_OF_MEMORY_RANGE:
         where, address = _which(program, launch, memory, code, address)
@@ -76,6 +78,13 @@ def explain(
         return incomplete(program, launch, program.codes[code], there=there, guarded=guarded, block=block, warp=warp)
     if kind == S.DISAGREE:
         return disagree(program, launch, program.codes[code], lane=lane, block=block, warp=warp)
+    if kind == S.BAD_DESCRIPTOR:
+        of_b, at = bool(address & S.DESCRIPTOR_B), address & (S.DESCRIPTOR_B - 1)
+        return outside(program, launch, memory, program.codes[code], of_b=of_b, address=at, block=block, warp=warp)
+    if kind == S.NO_WARPGROUP:
+        return no_warpgroup(program, launch, program.codes[code], block=block, warp=warp)
+    if kind == S.LEFT_ALONE:
+        return left_alone(program, launch, begun, warp, block)
     line = program.codes[code].line
     if kind == S.BAD_INDEX:
         count = len(program.codes[code].targets)

@@ -13,6 +13,7 @@ from ptxlab.emulate.jit.rulecode import GOOD, Function, Part, object_codes
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
+    async_proxy,
     barriers,
     bulk_instructions,
     clusters,
@@ -32,6 +33,9 @@ from ptxlab.emulate.rules import (
     register_values,
     scheduling,
     turns,
+    warpgroup_products,
+    warpgroup_registers,
+    warpgroup_tiles,
 )
 from ptxlab.emulate.rules.launches import known
 
@@ -46,7 +50,9 @@ ALWAYS: Functions = (
     diverging.sync_waiting, turns.go_on, clusters.arrive, clusters.wait, mbarriers.operate,
     bulk_instructions.issue_lanes, bulk_instructions.finish_groups,
     copies.copy, matrix_access.find,
-    matrix_access.mark, halves.widened, halves.narrowed,
+    matrix_access.mark, halves.widened, halves.narrowed, warpgroup_products.is_full, warpgroup_products.begin,
+    warpgroup_products.commit, warpgroup_products.due, warpgroup_products.complete, warpgroup_tiles.first_outside,
+    warpgroup_tiles.fragment_a, warpgroup_tiles.fragment_b,
 )  # fmt: skip
 """Of every build."""
 COUNTERS: Functions = (
@@ -64,7 +70,10 @@ CHECKS: Functions = (
     race_accesses.at_one_address, race_accesses.at_addresses,
     lane_by_lane.each, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.stored, initcheck.overruns,
-    register_values.executed, local_memory.loaded, local_memory.stored, local_memory.copied,
+    register_values.executed, warpgroup_tiles.piece_offsets, warpgroup_registers.touched, warpgroup_registers.wrote,
+    warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
+    async_proxy.product_reads, async_proxy.waited,
+    local_memory.loaded, local_memory.stored, local_memory.copied,
     local_memory.accessed_anywhere,
 )  # fmt: skip
 """Of a build with checks."""

@@ -20,7 +20,7 @@ from ptxlab.emulate.program.model import Code, Literal, Mem, Reg, Source
 from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.table import Form
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ class Matrices(Part):
     def emit(self, code: Code) -> None:
         """An instruction of kind "warp". All 32 lanes must execute it, or, where its guard holds nowhere, none."""
         form, registers = code.form, self.e.registers
+        if code.properties.group is AsyncGroup.WGMMA:
+            self.e.warpgroups.emit(code)
+            return
         held = elements(self.program, code)
         sources, dests = ([n for n in held if (n == "d") == is_dest] for is_dest in (False, True))
         literals: dict[int, int] = {}

@@ -9,14 +9,22 @@ from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.values import BITS, LLVM, Value
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.rules.warpgroup_products import Products
+from ptxlab.emulate.rules.warpgroup_tiles import REGISTER
 from ptxlab.emulate.runtime.state import Warp
+from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
 
 
+FRAGMENTS = (4 + 4 * 256 // 8) * REGISTER
+"""Room for the fragments of one product: A, and B with up to 64 bytes along k and 256 columns."""
+
+
 class RegisterFile:
-    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where not uniform), and its size."""
+    """The offsets of each register in a warp's state: `vector[r]`, `scalar[r]` (0 where not uniform), and its size.
+    Where the program has `wgmma`: those of the products in flight, and of the fragments of the one that is computed."""
 
     def __init__(self, program: Program, uniform: list[bool]) -> None:
         at = Warp.size
@@ -28,6 +36,11 @@ class RegisterFile:
         for register in program.registers:
             self.scalar.append(at if uniform[register.index] else 0)
             at += 8 if uniform[register.index] else 0
+        self.products = self.fragments = 0
+        if any(code.action is Action.WARPGROUP_PRODUCT for code in program.codes):
+            self.products = -(-at // 64) * 64
+            self.fragments = self.products + -(-Products.size // 128) * 128
+            at = self.fragments + FRAGMENTS
         self.size = -(-at // 128) * 128
 
 
@@ -79,7 +92,7 @@ class Registers(Part):
     def flush(self, alive: int) -> None:
         """Stores the changed registers that are in `alive`, a bit set."""
         for r in sorted(self.dirty):
-            if not (self.keeps_all or alive >> r & 1):
+            if not (self.keeps_all or alive >> r & 1 or r in self.e.warpgroups.held):
                 continue
             value, lane = self.values[r], self.program.registers[r].lane
             if self.scalar(r):

@@ -27,6 +27,8 @@ def reads(code: Code) -> list[int]:
         out += [r for d in code.dests for r in registers_of(d)]
     if code.action is Action.RETURN and code.register >= 0:
         out.append(code.register)
+    if code.action is Action.WARPGROUP_PRODUCT:  # what it adds to
+        out += [r for d in code.dests for r in registers_of(d)]
     return out
 
 

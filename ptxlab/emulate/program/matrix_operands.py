@@ -6,6 +6,7 @@ from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.program.model import Code, Group, Literal, Program, Reg, Source
 from ptxlab.errors import PtxError
 from ptxlab.isa import fragments, sparse
+from ptxlab.isa.actions import Action
 
 Elements = tuple[Source | None, ...]
 
@@ -21,6 +22,8 @@ def elements(program: Program, code: Code) -> dict[str, Elements]:
     out: dict[str, Elements] = {}
     for name, fragment in fragments.operands(form).items():
         operand = given[name]
+        if code.action is Action.WARPGROUP_PRODUCT and name == "a" and isinstance(operand, Reg):
+            continue  # a descriptor: a is in shared memory
         found = operand.elements if isinstance(operand, Group) else (operand,)
         widths = {
             8 * DTYPE[program.registers[e.index].lane].itemsize if isinstance(e, Reg) else fragment.width for e in found

@@ -14,7 +14,9 @@ def started(block: Block, linear: u64) -> None:
     local, values, followed, value_count = block.local, block.values, block.followed, block.value_count
     mates, peers, rank = block.mates, block.peers, block.rank
     shared_size, local_size, local_stride = block.shared_size, block.local_size, block.local_stride
+    tile_writes, tile_reads = block.tile_writes, block.tile_reads
     clear(block)
+    block.tile_writes, block.tile_reads = tile_writes, tile_reads
     block.written, block.gaps, block.pending = written, gaps, pending
     block.records, block.stride = records, stride
     block.local, block.values, block.followed, block.value_count = local, values, followed, value_count
@@ -40,6 +42,9 @@ def started(block: Block, linear: u64) -> None:
         fill_bytes(records, 0, stride * 24)
     if pending is not None:
         fill_bytes(pending, 0, shared_size * 2)
+    if tile_writes is not None and tile_reads is not None:
+        fill_bytes(tile_writes, 0, shared_size // 2)
+        fill_bytes(tile_reads, 0, shared_size // 2)
     if local is not None:
         fill_bytes(local, 0, local_size)
     if values is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PEER, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.faults import unravel
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, GONE_LANE, SOURCE, RANGE, PENDING = range(1, 14)
 PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(14, 22)
 NO_VALUE, OVERRUN = range(32, 34)
+TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN = range(40, 44)
 DIVERGENT_BLOCK, LOCKSTEP = 22, 23
 CAUSE = 32
 """In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
@@ -32,7 +34,9 @@ CAUSE = 32
 
 RULES: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
-    OVERRUN: ("initcheck", "array overrun"),
+    OVERRUN: ("initcheck", "array overrun"), TOUCHED_EARLY: ("synccheck", "wgmma in flight"),
+    UNFENCED: ("synccheck", "wgmma without a fence"), NO_PROXY_FENCE: ("synccheck", "async proxy without a fence"),
+    TILE_OVERWRITTEN: ("synccheck", "wgmma in flight"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
     LOCKSTEP: ("racecheck", "relies on lanes in lockstep"),
     DIVERGENT: ("synccheck", "divergent barrier"), DIVERGENT_BLOCK: ("synccheck", "divergent block"),
@@ -143,7 +147,7 @@ _DID = {
     Action.COPIES_ARRIVE: "has its copies arrive at the mbarrier", Action.MBARRIER_INIT: "makes the mbarrier",
     Action.MBARRIER_INVALIDATE: "makes the mbarrier invalid", Action.MBARRIER_ARRIVE: "arrives at the mbarrier",
     Action.MBARRIER_TEST: "asks the mbarrier", Action.MBARRIER_WAIT: "waits for the mbarrier",
-    Action.MBARRIER_COUNT_BYTES: "counts bytes at the mbarrier",
+    Action.MBARRIER_COUNT_BYTES: "counts bytes at the mbarrier", Action.WARPGROUP_PRODUCT: "multiplies matrices",
 }  # fmt: skip
 
 
@@ -208,6 +212,18 @@ _SENTENCES = {
         "the wait does not end: phase {note.value} of the mbarrier has not ended, and no thread can still end it"
     ),
     MADE_AGAIN: "an mbarrier in use is initialized again: mbarrier.inval has to come first, when no thread uses it",
+    UNFENCED: (
+        "a wgmma uses a register that was written since the last wgmma.fence, or before the first one; write "
+        "wgmma.fence.sync.aligned; between the two"
+    ),
+    NO_PROXY_FENCE: (
+        "a wgmma reads what a thread has stored, and no fence makes it seen by the async proxy; write "
+        "fence.proxy.async; behind the stores, before the barrier"
+    ),
+    TILE_OVERWRITTEN: (
+        "a thread overwrites a tile that a wgmma in flight reads; the warps that multiply execute "
+        "wgmma.wait_group.sync.aligned 0; before the barrier in front of the store"
+    ),
     INVALID_IN_USE: "an mbarrier is made invalid while another thread waits for it",
     UNMADE: "a thread uses an mbarrier that is not initialized: mbarrier.init has to come first, and be visible to all",
     TOO_MANY: "more threads arrive in one phase than the mbarrier was initialized for",
@@ -221,6 +237,12 @@ def _sentence(
     program: Program, launch: Launch, note: Note, code: Code, other: Code | None, space: str
 ) -> str:  # fmt: skip
     kind, memory = note.kind, f"{space} memory" if space else "memory"
+    if kind == TOUCHED_EARLY and other is not None:
+        early = set(writes(code)) & {*writes(other), *reads(other)}
+        return (
+            f"a thread {'overwrites' if early else 'reads'} a register of a wgmma that is still in flight; write "
+            "wgmma.wait_group.sync.aligned 0; before it, and wgmma.commit_group.sync.aligned; behind the product"
+        )
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:

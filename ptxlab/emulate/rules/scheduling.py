@@ -17,6 +17,7 @@ from ptxlab.emulate.language import (
     atomic,
     bits,
     boolean,
+    clear,
     fill_bytes,
     first,
     i64,
@@ -34,6 +35,7 @@ from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.rules.turns import count_ends, forget
+from ptxlab.emulate.rules.warpgroup_products import left_alone
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import (
     BUDGET_SPENT,
@@ -42,6 +44,7 @@ from ptxlab.emulate.runtime.state import (
     DIVERGED,
     DONE,
     FAULT,
+    LEFT_ALONE,
     NEEDS_CODE,
     NEEDS_SLOT,
     NEEDS_SLOW,
@@ -180,6 +183,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     warp.cluster_passed = 0
     warp.cluster_waits = 0
     warp.spins = 0
+    clear(warp.products)
     for barrier in range(BARRIERS):
         warp.bar[barrier] = 0
         warp.arrived[barrier] = 0
@@ -303,6 +307,10 @@ def end_round(context: Context, cta: Cta) -> u32:
         if cluster.queue is not None:
             complete_all(context, cluster.queue[0])
         cta.active = 0
+        alone = left_alone(context, cta)
+        if alone != 0:
+            stop(context, warp_of(context, cta, alone - 1), LEFT_ALONE, 0, 0, 0)
+            return FAULT
         cluster.busy -= 1
         cluster.idle = 0
         context.finished += 1

@@ -28,6 +28,10 @@ INCOMPLETE, DISAGREE = 7, 8  # an instruction of the whole warp: not all lanes e
 COPY_FROM, COPY_TO = 9, 10  # the source or the destination of a cp.async is wrong
 BAD_MBARRIER = 11
 BAD_BULK = 12  # a bulk copy with a size that is none, or without a tensor map: see `rules.bulk_instructions`
+BAD_DESCRIPTOR = 40  # of a wgmma; the address is that of the first bytes out of range, with DESCRIPTOR_B added for b
+NO_WARPGROUP = 41  # a wgmma in a warp whose warpgroup is not whole
+LEFT_ALONE = 42  # the warps of a warpgroup have not executed the same products
+DESCRIPTOR_B = 1 << 32
 GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
 
 
@@ -240,6 +244,14 @@ class Turns(Record, align=4):
     lane: u32  # whose turn it is, or was last
 
 
+class Executed(Record, align=4):
+    """Which products of wgmma a warp has executed."""
+
+    count: u32
+    last: u32  # its code index
+    all: u32  # a number that depends on all of them
+
+
 class Warp(Record, align=64):
     """A warp's state, in front of its registers.
 
@@ -265,6 +277,7 @@ class Warp(Record, align=64):
     first_live: u32  # the lanes that a CTA begins with
     warp_id: u32
     traced: u32  # whether its steps are recorded
+    products: Executed
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (see `jit.products`)
     local: Pointer[u8]
     # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come

@@ -11,8 +11,8 @@ from ptxlab.emulate.language import Pointer, bits, lanes_of
 from ptxlab.emulate.language import first as lowest
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code
+from ptxlab.emulate.rules import async_proxy, initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules import initcheck, local_memory, race_accesses, races
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.instructions import acquires, clears, wide
 from ptxlab.emulate.rules.records import CODE
@@ -101,6 +101,12 @@ class CheckedWarp(Warp):
             if block.copies and what != "atomic" and code.action is not Action.COPY and region.name == "shared memory":
                 members, base = checker.members(code, size), int(region.base)
                 in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
+            if block.tile_writes is not None and region.name == "shared memory":
+                given = checker.record, block, self.warp, some, offsets, checker.members(code, size), int(region.base)
+                if what != "load":
+                    async_proxy.stored(*given)
+                elif code.action is Action.WARPGROUP_PRODUCT:
+                    async_proxy.product_reads(*given, self.in_flight)
             if race is not None:
                 self._raced(code, race, region, low, some, size, values, write=what != "load")
         if race is not None and checker.strong[code.index]:

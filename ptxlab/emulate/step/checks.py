@@ -15,7 +15,18 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.model import Code, Literal, Program
 from ptxlab.emulate.program.register_flow import Flow, RegisterFlow, register_flow
-from ptxlab.emulate.rules import barriers, lane_masks, launches, race_accesses, races, records, register_values
+from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
+from ptxlab.emulate.rules import (
+    async_proxy,
+    barriers,
+    lane_masks,
+    launches,
+    race_accesses,
+    races,
+    records,
+    register_values,
+    warpgroup_registers,
+)  # fmt: skip
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
@@ -46,6 +57,7 @@ class Checker:
         self.record = launches.begin(program, launch)
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is checked
         self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
+        self.warpgroups = warpgroup_flow(program)
         self.releases = [code.properties.releases for code in program.codes]
         self.strong = [code.properties.strong and not code.properties.mbarrier for code in program.codes]
         self._values = np.zeros(LANES * 64, np.uint8)
@@ -139,11 +151,15 @@ class Checker:
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
         if code.form.op.kind in ("warp", "async") and not (code.properties.mbarrier or is_bulk(code)):
             step = self._touching(code, step)
+        if code.action is Action.WARPGROUP_WAIT and self.sync:
+            step = self._waited(step)
         if code.properties.group is AsyncGroup.CP_ASYNC and self.sync:
             look.append(self._at_copy(code))
         if code.copy is not None and self.init:
             source, dest, size = code.copy
             look.append(lambda w, mask: copied(w.spaces.check.record, w.warp, mask_bits(mask), source, dest, size))
+        if self.sync:
+            look += self._at_warpgroup(code)
         if code.index in self.flow.flows:
             look.append(self._follow(self.flow.flows[code.index], code))
         guards = self._follow(self.flow.guards[code.index], code) if code.index in self.flow.guards else None
@@ -187,6 +203,41 @@ class Checker:
             register_values.executed(self.record, block, w.warp, mask_bits(mask), code.index, table)
 
         return look
+
+    def _at_warpgroup(self, code: Code) -> list[Callable[[Warp, np.ndarray], None]]:
+        """What an instruction does to registers of products of `wgmma`."""
+        flow, record, look = self.warpgroups, self.record, list[Callable[[Warp, np.ndarray], None]]()
+
+        def watch(rule: Callable[..., None], table: list[int]) -> None:
+            listed = Pointer[int](np.array(table, np.uint32))
+            look.append(
+                lambda w, mask: rule(
+                    record, w.spaces.check.record, w.warp, mask_bits(mask), w.in_flight, code.index, listed
+                )
+            )
+
+        if code.index in flow.touches:
+            watch(warpgroup_registers.touched, flow.listed(flow.touches[code.index]))
+        if code.index in flow.unfenced:
+            watch(warpgroup_registers.unfenced, flow.numbered(code.index))
+        if code.index in flow.writers:
+            number = flow.writers[code.index]
+            look.append(lambda w, mask: warpgroup_registers.wrote(w.in_flight, mask_bits(mask), number))
+        if code.action is Action.WARPGROUP_FENCE and flow.writers:
+            look.append(lambda w, mask: warpgroup_registers.fenced(w.in_flight, flow.words))
+        if orders_proxies(code):
+            look.append(lambda w, mask: async_proxy.fenced(w.spaces.check.record, w.warp))
+        return look
+
+    def _waited(self, step: Step) -> Step:
+        """A wait for products of `wgmma`."""
+
+        def run(w: Warp) -> int | None:
+            result = step(w)
+            async_proxy.waited(w.spaces.check.record, w.warp, w.in_flight)
+            return result
+
+        return run
 
     def _touching(self, code: Code, step: Step) -> Step:
         """A matrix instruction or asynchronous copy: the accesses checked are those that it reports to a recorder."""

@@ -84,7 +84,7 @@ class Machine:
         self.program, self.launch, self.memory = program, launch, memory
         translator = Translator(program)
         translated = translator.translate()
-        self.steps, self.following = translated.steps, translated.following
+        self.steps, self.following, self.products = translated.steps, translated.following, translator.products
         self.checker = Checker(program, launch, translator) if Checker.wanted(launch) else None
         if self.checker is not None:
             self.steps = self.checker.wrap(self.steps)

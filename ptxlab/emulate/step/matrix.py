@@ -47,10 +47,14 @@ _FMA = Lanes().fma
 _HALVES = np.dtype(np.uint16)
 
 
-def translate(t: Translator, code: Code) -> Step:
-    """The step of an instruction of kind "warp". Raises `PtxError` where an operand has the wrong registers."""
+Maker = Callable[["Translator", Code, dict[str, Elements]], Callable[[Warp], None]]
+
+
+def translate(t: Translator, code: Code, make: Maker | None = None) -> Step:
+    """The step of an instruction of kind "warp"; `make` makes what all 32 lanes do, if not this module. Raises
+    `PtxError` where an operand has the wrong registers."""
     held = elements(t.program, code)
-    act = _MAKERS[code.action](t, code, held)
+    act = (make or _MAKERS[code.action])(t, code, held)
     step = _converged(t, code, act)
     return step if code.guard is None else _guarded(t, code, step)
 
@@ -118,7 +122,7 @@ def _incomplete(t: Translator, code: Code, w: Warp, there: np.ndarray, guarded: 
 # -- registers ---------------------------------------------------------------------------------------------------------
 
 
-def _reader(t: Translator, held: Elements, f: Fragment) -> Callable[[Warp], np.ndarray]:
+def reader(t: Translator, held: Elements, f: Fragment) -> Callable[[Warp], np.ndarray]:
     """Reads the elements of a fragment as bits: unsigned integers of shape (registers, packed, 32)."""
     whole = DTYPE[f"i{f.width}"]
     each = [_bits(source, f.width) for source in held]
@@ -143,8 +147,8 @@ def _bits(source: Source | None, width: int) -> Callable[[Warp], Any]:
     return lambda w: w.regs[index].view(whole)
 
 
-def _writer(t: Translator, held: Elements, f: Fragment) -> Callable[[Warp, np.ndarray], None]:
-    """Writes elements as `_reader` reads them."""
+def writer(t: Translator, held: Elements, f: Fragment) -> Callable[[Warp, np.ndarray], None]:
+    """Writes elements as `reader` reads them."""
     whole = DTYPE[f"i{f.width}"]
     lanes = [DTYPE[t.program.registers[e.index].lane] if isinstance(e, Reg) else whole for e in held]
     shifts = (np.arange(f.packed, dtype=whole) * whole.type(f.bits))[:, None]
@@ -206,8 +210,8 @@ def encode(type: str, values: np.ndarray) -> np.ndarray:
 def _multiply(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     form = code.form
     p, packed = fragments.product(form), metadata(t.program, code)
-    reads = {name: _reader(t, held[name], f) for name, f in fragments.operands(form).items() if name != "d"}
-    write = _writer(t, held["d"], p.d)
+    reads = {name: reader(t, held[name], f) for name, f in fragments.operands(form).items() if name != "d"}
+    write = writer(t, held["d"], p.d)
 
     def run(w: Warp) -> None:
         bits = {name: read(w) for name, read in reads.items()}
@@ -237,7 +241,7 @@ def multiply(p: fragments.Product, a: np.ndarray, b: np.ndarray, c: np.ndarray, 
 
 def _movmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     source, dest = fragments.rows_of_8(1, False), fragments.rows_of_8(1, True)
-    read, write = _reader(t, held["a"], source), _writer(t, held["d"], dest)
+    read, write = reader(t, held["a"], source), writer(t, held["d"], dest)
     return lambda w: write(w, read(w).ravel()[source.first][dest.row, dest.column])
 
 
@@ -266,7 +270,7 @@ def _rows(t: Translator, code: Code, count: int, what: str) -> Callable[[Warp], 
 
 def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     f = fragments.operands(code.form)["d"]
-    find, write = _rows(t, code, f.rows, "load"), _writer(t, held["d"], f)
+    find, write = _rows(t, code, f.rows, "load"), writer(t, held["d"], f)
 
     def run(w: Warp) -> None:
         shared, rows = find(w)
@@ -277,7 +281,7 @@ def _ldmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 
 def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     f = fragments.operands(code.form)["b"]
-    find, read = _rows(t, code, f.rows, "store"), _reader(t, held["b"], f)
+    find, read = _rows(t, code, f.rows, "store"), reader(t, held["b"], f)
 
     def run(w: Warp) -> None:
         shared, rows = find(w)
@@ -297,8 +301,8 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
     address: Read = t.read(code.named["a"][0], "addr", code)
     stride: Read = t.read(code.named["stride"][0], "u32", code)
     each, dtype = types.width(form.type), DTYPE[f"i{f.bits}"]
-    read = _reader(t, held["b"], f) if what == "store" else None
-    write = _writer(t, held["d"], f) if what == "load" else None
+    read = reader(t, held["b"], f) if what == "store" else None
+    write = writer(t, held["d"], f) if what == "load" else None
     pieces, space = fragments.pieces(f, layout), code.space or "generic"
 
     def places(w: Warp) -> list[tuple[Region, int]]:
@@ -344,7 +348,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
     return load if what == "load" else store
 
 
-_MAKERS: dict[Action, Callable[[Translator, Code, dict[str, Elements]], Callable[[Warp], None]]] = {
+_MAKERS: dict[Action, Maker] = {
     Action.MATRIX_PRODUCT: _multiply, Action.FRAGMENT_PRODUCT: _multiply, Action.TRANSPOSE: _movmatrix,
     Action.LOAD_ROWS: _ldmatrix, Action.STORE_ROWS: _stmatrix, Action.LOAD_FRAGMENT: _wmma_access,
     Action.STORE_FRAGMENT: _wmma_access,

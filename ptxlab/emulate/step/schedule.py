@@ -15,6 +15,8 @@ import numpy as np
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules.faults import fault, lanes_in_words
 from ptxlab.emulate.rules.spinning import Spin, Spins, in_words
+from ptxlab.emulate.rules.warpgroup_faults import left_alone
+from ptxlab.emulate.rules.warpgroup_products import alike
 from ptxlab.emulate.step.access import Spaces
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.checks import BlockChecks
@@ -75,7 +77,16 @@ class BlockRun:
             if self.machine.clustered:
                 self.cluster.open()
         self._idle(moved=moved)
+        if not self.running:
+            self._warpgroups()
         return not self.running
+
+    def _warpgroups(self) -> None:
+        """The block has ended: the warps of each warpgroup have executed the same products of wgmma."""
+        for number, warp in enumerate(self.warps):
+            if not alike(warp.executed, self.warps[number & ~3].executed):
+                counts = [(w.executed.count, w.executed.last) for w in self.warps]
+                raise left_alone(self.machine.program, self.machine.launch, counts, number & ~3, self.index)
 
     def _idle(self, *, moved: bool) -> None:
         """A turn is over: has any block of the cluster something else to do than to wait?"""

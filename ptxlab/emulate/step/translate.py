@@ -19,7 +19,7 @@ from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.model import Code, Group, Inverted, Literal, Mem, Program, Reg, Source, Special, Symbol
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.faults import unsupported
-from ptxlab.emulate.step import bulk, copies, flow, matrix, mbarriers
+from ptxlab.emulate.step import bulk, copies, flow, matrix, mbarriers, warpgroups
 from ptxlab.emulate.step.access import Site
 from ptxlab.emulate.step.lanes import SIGNED, constant
 from ptxlab.emulate.step.warp import ALL, NONE, Warp
@@ -51,6 +51,7 @@ class Translator:
         self.constants: list[Value] = []
         self.exchanges: dict[int, tuple[list[Read], Write]] = {}
         self.synced: dict[int, Callable[[Warp, np.ndarray], None]] = {}  # checks of lanes that have synchronized
+        self.products: dict[int, Callable[[Warp, int, int, bool], None]] = {}  # what computes each product of wgmma
         self._known: dict[tuple[str, Any], int] = {}
         self.following = [k + 1 for k in range(len(program.codes))]
         for block in program.blocks:
@@ -77,7 +78,7 @@ class Translator:
         elif code.form.op.kind == "none":
             step = _nothing
         elif code.form.op.kind == "warp":
-            return matrix.translate(self, code)
+            return matrix.translate(self, code, warpgroups.MAKERS.get(code.action))
         elif code.form.op.kind == "async":
             room = mbarriers if code.properties.mbarrier else bulk if is_bulk(code) else copies
             step = room.translate(self, code)

@@ -16,7 +16,8 @@ import numpy as np
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules.faults import unravel
 from ptxlab.emulate.rules.turns import NOWHERE, forget, next_lane, smallest_goes
-from ptxlab.emulate.runtime.state import Turns
+from ptxlab.emulate.rules.warpgroup_products import Products
+from ptxlab.emulate.runtime.state import Executed, Turns
 from ptxlab.emulate.runtime.state import Warp as WarpRecord
 from ptxlab.emulate.step.access import Access, Spaces
 from ptxlab.emulate.step.lanes import mask_bits
@@ -83,7 +84,7 @@ class Warp(Access):
     `ret` instructions that lanes have left by in a branch, without a count for the warp yet. lanes: how many lanes run.
     cluster: the record in which the rules keep which lanes are at the barrier of the cluster.
     polled: whether the warp has read, since its last turn in the block, what other threads may change. arrived: the
-    barrier at which the whole warp waits. stopped: no group can run.
+    barrier at which the whole warp waits. in_flight, executed: its products of wgmma. stopped: no group can run.
     """
 
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
@@ -101,6 +102,8 @@ class Warp(Access):
         self.cluster = WarpRecord.new()
         self.left: set[int] = set()
         self.polled = False
+        self.in_flight = Products.new()
+        self.executed = Executed.new()
         self.arrived = RUNS
         self.stopped = False
         self.run_lanes(self.live)

@@ -1,0 +1,268 @@
+"""`wgmma` in compiled code: a product is noted when it begins, and computed by a function when it is waited for.
+
+That function brings the tiles of A and B into registers behind the warp's state, in the form that `mma.sync` wants, and
+calls the product of `mma.sync` (see `jit.products`) for each 8 columns of d. So the numbers are those of `mma.sync`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.jit.fragments import store
+from ptxlab.emulate.jit.irtext import Text, W
+from ptxlab.emulate.jit.matrix import SINK
+from ptxlab.emulate.jit.part import Part
+from ptxlab.emulate.jit.products import has_dots, product_function
+from ptxlab.emulate.jit.rulecode import call
+from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
+from ptxlab.emulate.program.model import Code, Literal, Reg
+from ptxlab.emulate.rules import warpgroup_products as products
+from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, given, tile_a, tile_b
+from ptxlab.emulate.rules.warpgroup_tiles import REGISTER, first_outside, fragment_a, fragment_b
+from ptxlab.emulate.runtime import state as S
+from ptxlab.isa import fragments
+from ptxlab.isa.actions import Action
+from ptxlab.isa.fragments import Product, accumulator, operand_b
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.emit import Emitter
+
+GROUP = 8
+"""Columns of d that one product of `mma.sync` computes."""
+
+
+class Warpgroups(Part):
+    """The instructions of `wgmma`."""
+
+    def __init__(self, e: Emitter) -> None:
+        super().__init__(e)
+        codes = [c for c in self.program.codes if c.action is Action.WARPGROUP_PRODUCT]
+        self.held = frozenset(
+            r.index
+            for c in codes
+            for name, of in elements(self.program, c).items()
+            if name in "ade"
+            for r in of
+            if isinstance(r, Reg)
+        )
+        """Registers of products: they are kept in the warp's state, where products find them late."""
+        self.codes = codes
+
+    def emit(self, code: Code) -> None:
+        """An instruction of `wgmma`, executed by all 32 lanes, or, where its guard holds nowhere, by none."""
+        registers = self.e.registers
+        if code.action is Action.WARPGROUP_FENCE:
+            self._all_lanes(code, "" if code.guard is None else self.active.block_bits)
+            return
+        for r in sorted(self.held):
+            if r in registers.dirty or (registers.scalar(r) and code.action is Action.WARPGROUP_PRODUCT):
+                registers.settle(r)
+        if code.guard is None:
+            self._all_lanes(code, "")
+            self._execute(code)
+        else:
+            with self.t.unless(self.active.none()), self.m.own_splats():
+                self._all_lanes(code, self.active.block_bits)
+                self._execute(code)
+        if code.action is not Action.WARPGROUP_COMMIT:
+            for r in sorted(self.held):
+                if not registers.scalar(r):
+                    registers.forget(r)
+
+    def _all_lanes(self, code: Code, came: str) -> None:
+        with_guard = self.t.let(f"icmp eq i32 {self.active.bits}, 0") if came else ""
+        if with_guard:
+            with self.t.unless(with_guard):
+                self.e.stops.unless_all_lanes(code, came)
+        else:
+            self.e.stops.unless_all_lanes(code, "")
+
+    def _execute(self, code: Code) -> None:
+        t, queue = self.t, self._queue(self.t)
+        if code.action is Action.WARPGROUP_COMMIT:
+            t.do(call(products.commit, queue))
+        elif code.action is Action.WARPGROUP_WAIT:
+            left = next(int(s.value) for s in code.sources if isinstance(s, Literal))
+            self._wait(t, str(left))
+        else:
+            self._begin(code, queue)
+
+    def _queue(self, t: Text) -> str:
+        return t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.products}")
+
+    # -- a product begins ----------------------------------------------------------------------------------------------
+
+    def _begin(self, code: Code, queue: str) -> None:
+        t, operands, of = self.t, self.e.operands, given(code)
+        number = t.let(f"load i32, ptr {t.field(S.Warp, 'warp_id')}")
+        first = t.let(f"and i32 {number}, {-WARPS}")
+        behind = t.let(f"zext i32 {t.let(f'add i32 {first}, {WARPS}')} to i64")
+        with t.unless(t.let(f"icmp ule i64 {behind}, %warps"), cold=True, to="fault"):
+            self.e.stops.record(S.NO_WARPGROUP, str(code.index), "0", "0")
+        descriptors = {False: "0", True: "0"}
+        for source, of_b, mn_major in ((of.a, False, of.a_mn), (of.b, True, of.b_mn)):
+            if source is None:
+                continue
+            value = operands.read(source, "b64")
+            self.e.stops.unless_same(code, value)
+            descriptors[of_b] = self.m.lane_0(value).text
+            tile = tile_b(code, mn_major) if of_b else tile_a(code, 0, mn_major)
+            self._reaches(code, descriptors[of_b], tile, of_b, mn_major, number)
+        full = t.let(call(products.is_full, queue))
+        with t.if_then(full):
+            self._wait(t, str(products.ALL - (1 << 32)))
+        adds = self.m.lane_0(operands.read(of.adds, "pred")).text
+        executed = t.field(S.Warp, "products")
+        t.do(call(products.begin, queue, executed, str(code.index), descriptors[False], descriptors[True], adds))
+
+    def _reaches(self, code: Code, descriptor: str, tile: Tile, of_b: bool, mn_major: bool, number: str) -> None:
+        """A fault where shared memory does not have all of a tile."""
+        t, program = self.t, self.program
+        line, piece = str(tile.first_line), str(tile.first_piece)
+        if not of_b:  # the tile is that of the first warp of four
+            warp = t.let(f"and i32 {number}, {WARPS - 1}")
+            if mn_major:
+                piece = t.let(f"mul i32 {warp}, 2")
+            else:
+                line = t.let(f"mul i32 {warp}, 16")
+        size = t.let("trunc i64 %shared.size to i32")
+        bad = t.let(call(
+            first_outside, descriptor, line, str(tile.lines), piece, str(tile.pieces), _boolean(mn_major),
+            str(program.shared_start), size,
+        ))  # fmt: skip
+        with t.unless(t.let(f"icmp eq i64 {bad}, 0"), cold=True, to="fault"):
+            at = t.let(f"add i64 {bad}, {(S.DESCRIPTOR_B if of_b else 0) - 1}")
+            self.e.stops.record(S.BAD_DESCRIPTOR, str(code.index), "0", at)
+
+    # -- products are computed -----------------------------------------------------------------------------------------
+
+    def _wait(self, t: Text, left: str) -> None:
+        name = "wgmma_complete"
+        if name not in self.e.helpers:
+            self.e.helpers[name] = ""
+            for code in self.codes:
+                self.e.helpers[f"wgmma_compute_{code.index}"] = self._compute(code)
+            self.e.helpers[name] = self._complete(name)
+        t.do(f"call void @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {left})")
+
+    def _complete(self, name: str) -> str:
+        """The function that computes what a wait for all but some groups completes."""
+        t = Text()
+        queue = self._queue(t)
+        t.go("next")
+        t.at("next")
+        code = t.let(call(products.due, queue, "%left"))
+        cases = " ".join(f"i32 {c.index}, label %code{c.index}" for c in self.codes)
+        t.do(f"switch i32 {code}, label %end [{cases}]")
+        for c in self.codes:
+            t.at(f"code{c.index}")
+            t.do(f"call void @wgmma_compute_{c.index}(ptr %ctx, ptr %cta, ptr %ws)")
+            t.go("done")
+        t.at("done")
+        t.do(call(products.complete, queue))
+        t.go("next")
+        t.at("end")
+        head = f"define internal void @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 %left) noinline nounwind {{"
+        return "\n".join([head, "entry:", *t.lines, "  ret void", "}"]) + "\n"
+
+    def _compute(self, code: Code) -> str:
+        """The function of one instruction: computes the oldest product in flight, which is one of it."""
+        form, of = code.form, given(code)
+        held, whole = elements(self.program, code), fragments.product(form)
+        t, packed = Text(), metadata(self.program, code)
+        t.declared = self.t.declared
+        part = Product(
+            whole.a, operand_b(whole.b.rows, GROUP, whole.b.type), accumulator(16, GROUP, whole.c.type),
+            accumulator(16, GROUP, whole.d.type), whole.bits, whole.packed,
+        )  # fmt: skip
+        rows, table = self._tables(held, whole, part)
+        queue = self._queue(t)
+        done = t.let(f"load i32, ptr {t.field(products.Products, 'done', queue)}")
+        at = t.let(f"zext i32 {t.let(f'urem i32 {done}, {products.IN_FLIGHT}')} to i64")
+        entries = t.field(products.Products, "entries", queue)
+        scaled = t.let(f"mul i64 {at}, {products.Begun.size}")
+        entry = t.let(f"getelementptr i8, ptr {entries}, i64 {scaled}")
+        shared = t.let(f"load ptr, ptr {t.field(S.Cta, 'shared')}")
+        start = str(self.program.shared_start)
+        room = t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.fragments}")
+        behind = t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.fragments + 4 * REGISTER}")
+        of_b = t.let(f"load i64, ptr {t.field(products.Begun, 'b', entry)}")
+        tile = tile_b(code, of.b_mn)
+        columns, pieces = (8 * tile.pieces, tile.lines // 8) if of.b_mn else (tile.lines, tile.pieces)
+        t.do(call(fragment_b, shared, start, of_b, _boolean(of.b_mn), str(columns), str(pieces), behind))
+        if of.a is not None:
+            number = t.let(f"load i32, ptr {t.field(S.Warp, 'warp_id')}")
+            warp = t.let(f"and i32 {number}, {WARPS - 1}")
+            row = t.let(f"mul i32 {warp}, 16")
+            of_a = t.let(f"load i64, ptr {t.field(products.Begun, 'a', entry)}")
+            t.do(call(fragment_a, shared, start, of_a, _boolean(of.a_mn), row, str(whole.a.columns), room))
+        sign = SIGNS[whole.a.type] if of.negative else 0
+        for k in range(whole.a.registers):
+            if of.a is not None and not sign:
+                break
+            at_k = t.let(f"getelementptr i8, ptr {room}, i64 {k * REGISTER}")
+            if of.a is None:
+                (e,) = held["a"][k : k + 1]
+                assert isinstance(e, Reg)
+                source = t.let(f"getelementptr i8, ptr %ws, i64 {self.e.file.vector[e.index]}")
+            else:
+                source = at_k
+            value = t.let(f"load <{W} x i32>, ptr {source}, align 64")
+            if sign:
+                value = t.let(f"xor <{W} x i32> {value}, splat (i32 {sign - (1 << 32)})")
+            t.do(f"store <{W} x i32> {value}, ptr {at_k}, align 64")
+        scale = t.let(f"load i32, ptr {t.field(products.Begun, 'adds', entry)}")
+        adds = t.let(f"icmp ne i32 {scale}, 0")
+        name = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
+        name += "_satfinite" if form.satfinite else ""
+        name += f"_sparse{packed.selector}" if packed is not None else ""
+        if name not in self.e.helpers:
+            self.e.helpers[name] = product_function(
+                name, part, self.t.declared, bool(form.satfinite), self.e.features, packed
+            )
+        more = ", i32 4" if has_dots(part, self.e.features) else ""
+        t.do("%group = alloca i64")
+        t.do("store i64 0, ptr %group")
+        t.go("next")
+        t.at("next")
+        number = t.let("load i64, ptr %group")
+        part_of = t.let(f"getelementptr i8, ptr {table}, i64 {t.let(f'mul i64 {number}, {4 * rows}')}")
+        with t.unless(adds):
+            t.do(f"call void @wgmma_zero_{part.d.registers}(ptr %ws, ptr {part_of})")
+        t.do(f"call void @{name}(ptr %ws, ptr {part_of}{more})")
+        following = t.let(f"add i64 {number}, 1")
+        t.do(f"store i64 {following}, ptr %group")
+        t.do(f"br i1 {t.let(f'icmp ult i64 {following}, {whole.d.columns // GROUP}')}, label %next, label %end")
+        t.at("end")
+        zero = f"wgmma_zero_{part.d.registers}"
+        self.e.helpers.setdefault(zero, _zero(zero, part.d.registers))
+        head = f"define internal void @wgmma_compute_{code.index}(ptr %ctx, ptr %cta, ptr %ws) noinline nounwind"
+        return "\n".join([f"{head} alignstack(64) {{", "entry:", *t.lines, "  ret void", "}"]) + "\n"
+
+    def _tables(self, held: dict[str, Elements], whole: Product, part: Product) -> tuple[int, str]:
+        """How many registers each product of 8 columns has, and the table of their offsets for all of them."""
+        vector, room = self.e.file.vector, self.e.file.fragments
+        d = [vector[e.index] if isinstance(e, Reg) else SINK for e in held["d"]]
+        e = [vector[r.index] for r in held.get("e", ()) if isinstance(r, Reg)]
+        a = [room + k * REGISTER for k in range(part.a.registers)]
+        rows: list[int] = []
+        for group in range(whole.d.columns // GROUP):
+            own = d[group * part.d.registers : (group + 1) * part.d.registers]
+            first = 4 + group * part.b.registers
+            b = [room + (first + k) * REGISTER for k in range(part.b.registers)]
+            rows += [*own, *a, *b, *own, *e]
+        each = 2 * part.d.registers + part.a.registers + part.b.registers + len(e)
+        return each, self.e.constant("registers", "i32", rows, shared=True)
+
+
+def _zero(name: str, registers: int) -> str:
+    """A function that makes registers zero."""
+    t = Text()
+    for k in range(registers):
+        store(t, k, "i32", W, "zeroinitializer")
+    head = f"define internal void @{name}(ptr %ws, ptr %table) nounwind {{"
+    return "\n".join([head, "entry:", *t.lines, "  ret void", "}"]) + "\n"
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"

@@ -1,0 +1,124 @@
+"""What the CPU machine says when it stops a kernel at a product of `wgmma`, and what a product is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.program.model import Code, Literal, Reg, Source
+from ptxlab.emulate.rules.faults import access_fault, fault
+from ptxlab.errors import DeviceFault
+from ptxlab.isa import fragments
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.program.model import Program
+    from ptxlab.emulate.runtime.memory import Memory
+    from ptxlab.emulate.runtime.report import Launch
+
+WARPS = 4
+"""Warps of a warpgroup."""
+SIGNS = {"tf32": 0x80000000, "f16": 0x80008000, "bf16": 0x80008000, "e4m3": 0x80808080, "e5m2": 0x80808080}
+"""The sign bits in a register of elements."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """The operands of a product that are no registers of a fragment.
+
+    a, b: descriptors; a is None where A is in registers. adds: the predicate. negative: whether the product of the two
+    signs is -1. a_mn, b_mn: whether neighbours in memory lie along m or n.
+    """
+
+    a: Source | None
+    b: Source
+    adds: Source
+    negative: bool
+    a_mn: bool
+    b_mn: bool
+
+
+def given(code: Code) -> Given:
+    """The operands of a product of `wgmma`."""
+    named = {name: source for name, (source, _) in code.named.items()}
+
+    def number(name: str) -> int:
+        found = named.get(name)
+        return int(found.value) if isinstance(found, Literal) else 0
+
+    a = named["a"] if isinstance(named["a"], Reg) else None
+    a_mn = a is not None and number("imm_trans_a") == 1
+    b_mn = number("imm_trans_a" if a is None else "imm_trans_b") == 1  # it follows the signs where a has no order
+    b, adds = named["b"], named["scale_d"]
+    assert b is not None
+    assert adds is not None
+    negative = (number("imm_scale_a") or 1) * (number("imm_scale_b") or 1) < 0
+    return Given(a, b, adds, negative, a_mn, b_mn)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Which part of a matrix in shared memory a warp reads: lines and 16-byte pieces of them."""
+
+    first_line: int
+    lines: int
+    first_piece: int
+    pieces: int
+
+
+def tile_a(code: Code, warp: int, mn_major: bool) -> Tile:
+    """The 16 rows of A that are those of a warp."""
+    row = 16 * (warp % WARPS)
+    return Tile(0, fragments.product(code.form).a.columns, row // 8, 2) if mn_major else Tile(row, 16, 0, 2)
+
+
+def tile_b(code: Code, mn_major: bool) -> Tile:
+    """All of B."""
+    b = fragments.product(code.form).b
+    bytes_along_k = b.rows * b.bits // 8
+    return Tile(0, b.rows, 0, b.columns // 8) if mn_major else Tile(0, b.columns, 0, bytes_along_k // 16)
+
+
+def outside(
+    program: Program, launch: Launch, memory: Memory, code: Code, *, of_b: bool, address: int, block: int, warp: int
+) -> DeviceFault:
+    """The fault of a descriptor whose tile leaves shared memory."""
+    found = access_fault(
+        program, launch, memory, line=code.line, block=block, thread=32 * warp, what="load", space="shared",
+        address=address, size=16,
+    )  # fmt: skip
+    message = f"the descriptor of {'b' if of_b else 'a'} describes a tile that leaves shared memory: {found.message}"
+    hint = "look at its start address, its leading and stride byte offsets, and the swizzle"
+    return fault(
+        program, launch, "memcheck", message, line=code.line, block=block, thread=32 * warp, address=address, hint=hint
+    )
+
+
+def no_warpgroup(program: Program, launch: Launch, code: Code, *, block: int, warp: int) -> DeviceFault:
+    """The fault of a product in a warp that is not one of four."""
+    message = (
+        f"{code.form.opcode} needs a warpgroup, four warps in a row of which the first is a multiple of 4; warp {warp} "
+        f"is in none, since the block has {launch.warps} warp{'' if launch.warps == 1 else 's'}"
+    )
+    hint = "launch it with a multiple of 128 threads per block"
+    return fault(program, launch, "trap", message, line=code.line, block=block, thread=32 * warp, hint=hint)
+
+
+def left_alone(
+    program: Program, launch: Launch, begun: Sequence[tuple[int, int]], first: int, block: int
+) -> DeviceFault:
+    """The fault of a block that has ended, of which a warpgroup has not executed its products together. begun: for each
+    warp how many it has executed, and the code index of the last."""
+    group = range(first, min(first + WARPS, len(begun)))
+    most = max(group, key=lambda w: begun[w][0])
+    code = program.codes[begun[most][1]]
+    lines = []
+    for w in group:
+        count, last = begun[w]
+        behind = f", the last in line {program.codes[last].line}" if count else ""
+        lines.append(f"warp {w}: {count} product{'' if count == 1 else 's'}{behind}")
+    message = "\n    ".join(
+        ["the four warps of a warpgroup execute each wgmma.mma_async together, or wait for each other for ever; these "
+         "have not:", *lines]
+    )  # fmt: skip
+    return fault(program, launch, "deadlock", message, line=code.line, block=block, thread=32 * most)

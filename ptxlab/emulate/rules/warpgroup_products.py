@@ -1,0 +1,101 @@
+"""Products of `wgmma` that are in flight: what each warp has begun, in order, and what a wait for a group completes.
+
+A product is computed when its warp waits for the group that it belongs to: until then d, a in registers and the tiles
+in shared memory are as the program leaves them, and who reads too early sees the old contents. That is the latest of
+the times at which a GPU may do it. A warp keeps 64 products; to begin one more it completes all of them first.
+"""
+
+from __future__ import annotations
+
+from ptxlab.emulate.language import Array, Record, array, boolean, rule, u32, u64
+from ptxlab.emulate.runtime.state import Context, Cta, Executed, Warp
+
+IN_FLIGHT = 64
+"""Products that a warp can have in flight."""
+NOTHING_DUE = 0xFFFFFFFF
+ALL = 0xFFFFFFFF
+"""Instead of how many groups may stay in flight: complete every product, its group closed or not."""
+
+
+class Begun(Record):
+    """A product in flight."""
+
+    a: u64  # the descriptor, if a is in shared memory
+    b: u64
+    code: u32
+    group: u32  # how many groups the warp had closed before
+    adds: u32  # scale-d
+
+
+class Products(Record, align=64):
+    """What a warp has begun: how many products, how many of them are done, and how many groups it has closed."""
+
+    begun: u32
+    done: u32
+    groups: u32
+    unfenced: Array[u64] = array(16)  # of synccheck: instructions that it has executed since its last fence
+    entries: Array[Begun] = array(IN_FLIGHT)
+
+
+@rule
+def is_full(products: Products) -> boolean:
+    """Whether there is no room for one more."""
+    return u32(products.begun - products.done) == IN_FLIGHT
+
+
+@rule
+def begin(products: Products, executed: Executed, code: u32, a: u64, b: u64, adds: boolean) -> None:
+    """A warp begins a product."""
+    entry = products.entries[products.begun % IN_FLIGHT]
+    entry.code = code
+    entry.a = a
+    entry.b = b
+    entry.adds = u32(adds)
+    entry.group = products.groups
+    products.begun = u32(products.begun + 1)
+    executed.count += 1
+    executed.last = code
+    executed.all = u32((executed.all ^ (code + 1)) * 0x01000193)
+
+
+@rule
+def commit(products: Products) -> None:
+    """What was begun so far is a group."""
+    products.groups = u32(products.groups + 1)
+
+
+@rule
+def due(products: Products, left: u32) -> u32:
+    """The code index of the oldest product in flight if a wait for all but `left` groups completes it."""
+    if products.begun == products.done:
+        return NOTHING_DUE
+    entry = products.entries[products.done % IN_FLIGHT]
+    if left != ALL and u64(entry.group) + left >= products.groups:
+        return NOTHING_DUE
+    return entry.code
+
+
+@rule
+def complete(products: Products) -> None:
+    """The oldest product is done."""
+    products.done = u32(products.done + 1)
+
+
+# -- four warps together -----------------------------------------------------------------------------------------------
+
+
+@rule(inline=True)
+def alike(one: Executed, other: Executed) -> boolean:
+    """Whether two warps have executed the same products."""
+    return one.count == other.count and one.all == other.all
+
+
+@rule
+def left_alone(context: Context, cta: Cta) -> u32:
+    """Of a CTA that has ended: the first warp of a warpgroup whose warps have not begun the same products, plus 1; 0:
+    there is none."""
+    for number in range(context.warps):
+        first = (cta.states + (number & ~3) * context.state_size).cast(Warp)[0]
+        if not alike((cta.states + number * context.state_size).cast(Warp)[0].products, first.products):
+            return u32(number & ~3) + 1
+    return 0

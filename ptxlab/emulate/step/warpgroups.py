@@ -1,0 +1,180 @@
+"""`wgmma` in the stepping engine: products begin, and are computed when their warp waits for them.
+
+Which that is says `ptxlab.emulate.rules.warpgroup_products`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.program.matrix_operands import Elements, metadata
+from ptxlab.emulate.program.model import Code, Literal
+from ptxlab.emulate.rules.faults import disagree
+from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, given, no_warpgroup, outside, tile_a, tile_b
+from ptxlab.emulate.rules.warpgroup_products import (
+    ALL,
+    IN_FLIGHT,
+    NOTHING_DUE,
+    begin,
+    commit,
+    complete,
+    due,
+    is_full,
+)
+from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, first_outside, piece_address
+from ptxlab.emulate.step.access import Touch
+from ptxlab.emulate.step.matrix import Maker, multiply, reader, writer
+from ptxlab.emulate.step.warp import Warp
+from ptxlab.isa import fragments
+from ptxlab.isa.actions import Action
+from ptxlab.isa.fragments import Fragment
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.step.translate import Translator
+
+
+def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+    operands = given(code)
+    read_a = None if operands.a is None else t.read(operands.a, "b64", code)
+    read_b, read_adds = t.read(operands.b, "b64", code), t.read(operands.adds, "pred", code)
+
+    def run(w: Warp) -> None:
+        launch, program, shared = w.machine.launch, w.machine.program, w.spaces.shared
+        if w.warp // WARPS * WARPS + WARPS > launch.warps:
+            raise no_warpgroup(program, launch, code, block=w.block_index, warp=w.warp)
+        read = [(read_b, tile_b(code, operands.b_mn), operands.b_mn, True)]
+        if read_a is not None:
+            read.insert(0, (read_a, tile_a(code, w.warp, operands.a_mn), operands.a_mn, False))
+        descriptors = {False: 0}
+        for descriptor, tile, mn_major, of_b in read:
+            values = descriptor(w)
+            other = values != values[0]
+            if other.any():
+                raise disagree(program, launch, code, lane=int(other.argmax()), block=w.block_index, warp=w.warp)
+            descriptors[of_b] = int(values[0])
+            bad = _outside(int(values[0]), tile, mn_major, int(shared.base), int(shared.size))
+            if bad:
+                raise outside(program, launch, w.machine.memory, code, of_b=of_b, address=bad - 1,
+                              block=w.block_index, warp=w.warp)  # fmt: skip
+            if w.touches is not None:
+                places = _places(int(values[0]), tile, mn_major).astype(np.uint64).ravel()
+                for first in range(0, places.size, LANES):
+                    some = np.resize(places[first : first + LANES], LANES)
+                    there = np.arange(first, first + LANES) < places.size
+                    w.touches.append(Touch("load", "shared", some, PIECE, there))
+        if is_full(w.in_flight):
+            _complete(w, ALL)
+        begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
+
+    t.products[code.index] = _computed(t, code, held)
+    return run
+
+
+@functools.lru_cache(maxsize=4096)
+def _outside(descriptor: int, tile: Tile, mn_major: bool, start: int, size: int) -> int:
+    return first_outside(descriptor, tile.first_line, tile.lines, tile.first_piece, tile.pieces, mn_major, start, size)
+
+
+def _computed(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp, int, int, bool], None]:
+    """What computes a product of a warp: `compute(warp, descriptor of a, of b, scale-d)`."""
+    form, operands = code.form, given(code)
+    p, packed = fragments.product(form), metadata(t.program, code)
+    a = reader(t, held["a"], p.a) if "a" in held else None
+    c, write = reader(t, held["d"], p.d), writer(t, held["d"], p.d)
+    e = reader(t, held["e"], fragments.operands(form)["e"]) if packed is not None else None
+
+    def compute(w: Warp, of_a: int, of_b: int, adds: bool) -> None:
+        if a is None:
+            left = _fragment_a(w, of_a, tile_a(code, w.warp, operands.a_mn), operands.a_mn, p.a)
+        else:
+            left = a(w)
+        if operands.negative:
+            left = left ^ left.dtype.type(SIGNS[p.a.type] & (1 << p.a.bits) - 1)
+        right = _fragment_b(w, of_b, tile_b(code, operands.b_mn), operands.b_mn, p.b)
+        total = c(w) if adds else np.zeros_like(c(w))
+        columns = None if packed is None or e is None else packed.columns(e(w).ravel())
+        write(w, multiply(p, left, right, total, bool(form.satfinite), columns))
+
+    return compute
+
+
+@functools.lru_cache(maxsize=4096)
+def _places(descriptor: int, tile: Tile, mn_major: bool) -> np.ndarray:
+    """The address of each piece of a tile, shape (lines, pieces)."""
+    found = [
+        [piece_address(descriptor, tile.first_line + line, tile.first_piece + piece, mn_major)
+         for piece in range(tile.pieces)]
+        for line in range(tile.lines)
+    ]  # fmt: skip
+    return np.array(found, np.int64)
+
+
+def _read(w: Warp, descriptor: int, tile: Tile, mn_major: bool) -> np.ndarray:
+    """The bytes of a tile, shape (lines, pieces, 16)."""
+    shared = w.spaces.shared
+    return shared.data[(_places(descriptor, tile, mn_major) - int(shared.base))[:, :, None] + np.arange(PIECE)]
+
+
+def _fragment_a(w: Warp, descriptor: int, tile: Tile, mn_major: bool, f: Fragment) -> np.ndarray:
+    """16 rows of A as elements of its fragment, shape (registers, packed, 32)."""
+    data = _read(w, descriptor, tile, mn_major)
+    if mn_major:  # (k block, k, half, row) of halves
+        data = data.view(np.uint16).reshape(-1, CORE_LINES, 2, 8).transpose(0, 2, 3, 1)
+    else:  # (half, row, piece, byte)
+        data = data.reshape(2, CORE_LINES, -1, PIECE).transpose(2, 0, 1, 3)
+    return _elements(data, f)
+
+
+def _fragment_b(w: Warp, descriptor: int, tile: Tile, mn_major: bool, f: Fragment) -> np.ndarray:
+    """B as elements of its fragment."""
+    data = _read(w, descriptor, tile, mn_major)
+    if mn_major:  # (k block, k, left, column)
+        data = data.view(np.uint16).reshape(-1, CORE_LINES, tile.pieces, 8).transpose(2, 0, 3, 1)
+    else:  # (left, column, piece, byte)
+        data = data.reshape(-1, CORE_LINES, tile.pieces, PIECE).transpose(0, 2, 1, 3)
+    return _elements(data, f)
+
+
+def _elements(data: np.ndarray, f: Fragment) -> np.ndarray:
+    """Registers of 128 bytes, taken apart into elements."""
+    words = np.ascontiguousarray(data).view(np.uint8).reshape(-1, REGISTER).view(np.uint32)[:, None, :]
+    shifts = (np.arange(f.packed, dtype=np.uint32) * np.uint32(f.bits))[:, None]
+    return (words >> shifts) & np.uint32((1 << f.bits) - 1) if f.packed > 1 else words
+
+
+def _complete(w: Warp, left: int) -> None:
+    """Computes all products that a wait for all but `left` groups completes."""
+    while (code := due(w.in_flight, left)) != NOTHING_DUE:
+        entry = w.in_flight.entries[w.in_flight.done % IN_FLIGHT]
+        w.machine.products[code](w, entry.a, entry.b, bool(entry.adds))
+        complete(w.in_flight)
+
+
+def _fence(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+    return lambda w: None
+
+
+def _commit(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+    return lambda w: commit(w.in_flight)
+
+
+def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
+    left = groups_left(code)
+    return lambda w: _complete(w, left)
+
+
+def groups_left(code: Code) -> int:
+    """How many groups may be in flight behind a wait."""
+    return next(int(s.value) for s in code.sources if isinstance(s, Literal))
+
+
+MAKERS: dict[Action, Maker] = {
+    Action.WARPGROUP_PRODUCT: _product, Action.WARPGROUP_FENCE: _fence, Action.WARPGROUP_COMMIT: _commit,
+    Action.WARPGROUP_WAIT: _wait,
+}  # fmt: skip
+"""What all 32 lanes of a warp do."""
