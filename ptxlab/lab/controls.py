@@ -9,9 +9,8 @@ import ipywidgets as widgets
 
 from ptxlab.errors import TargetError
 from ptxlab.kernels import Parameter
+from ptxlab.lab.subject import TITLES
 
-TITLES = {"seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV tile", "head_dim": "head dim",
-          "page_size": "page size", "fast_math": "fast math"}  # fmt: skip
 COUNTS = ("seed", "batch", "heads", "kv_heads")
 """Parameters that are typed as a number instead of moved with a slider."""
 

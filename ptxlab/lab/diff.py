@@ -34,6 +34,19 @@ _WORD = re.compile(
       | (?P<punct>[^\s\w])""",
     re.VERBOSE | re.DOTALL,
 )
+_PYTHON = re.compile(r"(?P<word>[A-Za-z_]\w*)|(?P<number>\d[\w.]*)|(?P<punct>[^\s\w])")
+_SASS = re.compile(
+    r"""(?P<comment>^[0-9a-f]{4,}\b)
+      | (?P<register>\b(?:UR|R|UP|P|B)\d+\b)
+      | (?P<label>`\([^)]*\))
+      | (?P<word>[A-Za-z_][\w$]*(?:\.[\w$]+)*)
+      | (?P<number>0x[0-9a-f]+|\d[\w.]*)
+      | (?P<punct>[^\s\w])""",
+    re.VERBOSE,
+)
+_PATTERNS = {"ptx": _WORD, "python": _PYTHON, "sass": _SASS}
+_WRITE_NOTHING = ("ST", "RED", "BRA", "BRX", "BAR", "BSYNC", "WARPSYNC", "EXIT", "RET", "CALL", "MEMBAR", "NOP")
+"""What opcodes of machine code begin with whose first register is read; all others write it."""
 _BLOCK = 400_000  # cells of an alignment table that difflib may take (about 60 ms)
 
 
@@ -190,9 +203,10 @@ def _name(thing: Any, otherwise: str) -> str:
 # -- alignment ---------------------------------------------------------------------------------------------------------
 
 
-def compare(old: list[str], new: list[str]) -> list[Row]:
-    """Aligns two texts line by line; every line of both appears in exactly one row, in order."""
-    read = [_read(line) for line in old], [_read(line) for line in new]
+def compare(old: list[str], new: list[str], language: str = "ptx") -> list[Row]:
+    """Aligns two texts line by line; every line of both appears in exactly one row, in order. language: "ptx", "sass"
+    (its addresses are no words) or "python" (no word of it is a register)."""
+    read = [_read(line, language) for line in old], [_read(line, language) for line in new]
     words = [r[0] for r in read[0]], [r[0] for r in read[1]]
     pairs = _align([r[1] for r in read[0]], [r[1] for r in read[1]])
     pairs = _fill_gaps(pairs, [r[2] for r in read[0]], [r[2] for r in read[1]])
@@ -210,20 +224,26 @@ def compare(old: list[str], new: list[str]) -> list[Row]:
     return rows
 
 
-Word = tuple[str, str, int]  # kind (a group of `_WORD`, or special), text, column
+def declares(line: str) -> bool:
+    """Whether a line of PTX holds no instruction: it declares something, or opens or closes a block."""
+    words = _read(line, "ptx")[0]
+    return bool(words) and (words[0][1].startswith(".") or words[0][1] in "(){},;")
+
+
+Word = tuple[str, str, int]  # kind (a group of a pattern, or special), text, column
 
 
 @functools.lru_cache(maxsize=1 << 14)  # the lines of one kernel come again in the next
-def _read(line: str) -> tuple[tuple[Word, ...], str, str]:
+def _read(line: str, language: str) -> tuple[tuple[Word, ...], str, str]:
     """The words, the shape and the opcode of a line."""
-    words = _words(line)
+    words = _words(line, _PATTERNS[language])
     return words, _shape(words), _opcode(words)
 
 
-def _words(line: str) -> tuple[Word, ...]:
+def _words(line: str, pattern: re.Pattern[str]) -> tuple[Word, ...]:
     """The words of a line without its comments: comments are no instructions, and changes in them are no changes."""
     out = []
-    for found in _WORD.finditer(line):
+    for found in pattern.finditer(line):
         kind, text = str(found.lastgroup), found.group()
         if kind != "comment":
             out.append(("special" if kind == "register" and text in SPECIAL_REGISTERS else kind, text, found.start()))
@@ -372,9 +392,11 @@ class _Renaming:
 def _destination(words: tuple[Word, ...]) -> int:
     """The position of the register that a line writes, or -1: stores and branches write none."""
     at = _start(words)
-    if at + 1 >= len(words) or words[at][0] != "word" or not writes_first(words[at][1]):
+    if at + 1 >= len(words) or words[at][0] != "word":
         return -1
-    return at + 1
+    opcode = words[at][1]
+    writes = not opcode.startswith(_WRITE_NOTHING) if opcode[0].isupper() else writes_first(opcode)
+    return at + 1 if writes else -1
 
 
 def _marks(

@@ -49,6 +49,7 @@ class View(anywidget.AnyWidget):
     run = traitlets.Any(None, allow_none=True).tag(sync=True)
     state = traitlets.Any(None, allow_none=True).tag(sync=True)
     sass = traitlets.Any(None, allow_none=True).tag(sync=True)
+    sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     problem = traitlets.Any(None, allow_none=True).tag(sync=True)
     status = traitlets.Dict({"text": "", "busy": False, "seq": 0}).tag(sync=True)
     row = traitlets.Int(-1).tag(sync=True)

@@ -6,6 +6,8 @@ each docstring). Nothing here knows of widgets or threads, so all of it can be c
 
 from __future__ import annotations
 
+import html
+import re
 import time
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,8 +17,8 @@ import numpy as np
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, TargetError, UnavailableError
 from ptxlab.lab import counters_pane, dataflow, highlight, hover, roofline, sass_pane
 from ptxlab.lab.cell import describe_array
-from ptxlab.lab.diff import Diff, Row, compare
-from ptxlab.lab.subject import DEVICES, MACHINES, Ran, Subject, Way, place
+from ptxlab.lab.diff import Row, compare, declares
+from ptxlab.lab.subject import DEVICES, MACHINES, TITLES, Ran, Subject, Way, place
 
 MAP_ROWS, MAP_COLUMNS = 512, 128
 WORST = 20
@@ -80,9 +82,10 @@ def request(
 
 @dataclass
 class Version:
-    """A built kernel and its code pane: `code` is what the page gets, `lines` the PTX as text for the diff, `error` why
-    the text could not be read, where it could not."""
+    """A built kernel and its code pane: `request` is what it was built for, `code` what the page gets, `lines` the PTX
+    as text for the diff, `error` why the text could not be read, where it could not."""
 
+    request: Request
     built: Any
     code: dict[str, Any]
     lines: list[str] = field(default_factory=list)
@@ -129,7 +132,7 @@ def build(request: Request) -> Version:
         accesses = dataflow.accesses(module)
         code["touched"] = [[line, what] for line, what in sorted(dataflow.touched(accesses).items())]
         code["stores"] = dataflow.stores_of(accesses, "o")
-    return Version(built, code, ptx.splitlines(), error)
+    return Version(request, built, code, ptx.splitlines(), error)
 
 
 def label(version: Version) -> str:
@@ -138,22 +141,74 @@ def label(version: Version) -> str:
 
 
 _SHORT = {"same": "s", "renamed": "r", "changed": "c", "added": "+", "removed": "-", "note": "n"}
+CHANGES = ("added", "removed", "changed")
 
 
 def diff(pinned: Version, version: Version) -> dict[str, Any]:
-    """{summary, against, renamed, rows: [[kind, old line, new line, old ranges, new ranges]]}, lines counted from 0."""
-    change = Diff(pinned.lines, version.lines, compare(pinned.lines, version.lines))
+    """{title, summary, against, renamed, declarations, rows, python: {summary, rows} | None}: what became of the pinned
+    version. `title` names the parameters that differ, `summary` counts instructions, `declarations` the other lines
+    that changed. rows: [[kind, old line, new line, old ranges, new ranges]], lines counted from 0; the kind of a
+    changed line without an instruction begins with a dot."""
+    rows = compare(pinned.lines, version.lines)
+    quiet = [r.kind in CHANGES and declares(_line(r, pinned, version)) for r in rows]
     return {
-        "summary": change.summary.replace("-", "−"),
+        "title": difference(pinned, version),
+        "summary": _summary([r for r, declared in zip(rows, quiet, strict=True) if not declared], "instruction"),
         "against": label(pinned),
-        "renamed": change.count("renamed"),
-        "rows": [_row(r) for r in change.rows],
+        "renamed": sum(r.kind == "renamed" for r in rows),
+        "declarations": sum(quiet),
+        "rows": [_row(r, "." if declared else "") for r, declared in zip(rows, quiet, strict=True)],
+        "python": _source_diff(pinned.code["python"], version.code["python"]),
     }
 
 
-def _row(row: Row) -> list[Any]:
+def _line(row: Row, old: Version, new: Version) -> str:
+    """The line of a row: the new one where there is one."""
+    return new.lines[row.b] if row.b is not None else "" if row.a is None else old.lines[row.a]
+
+
+def difference(a: Version, b: Version) -> str:
+    """The parameters of the PTX in which two versions differ, as in `KV tile 32 → 16, causal off → on`; "" if none."""
+    if a.request.subject.name != b.request.subject.name:
+        return f"{a.request.subject.name} → {b.request.subject.name}"
+    before, after = ({name: _setting(v, name) for name, _ in v.request.version_key[1]} for v in (a, b))
+    return ", ".join(
+        f"{TITLES.get(name, name)} {before.get(name, 'none')} → {value}"
+        for name, value in after.items()
+        if before.get(name) != value
+    )
+
+
+def _setting(version: Version, name: str) -> str:
+    """A parameter's value; what was left to the kernel is what it chose."""
+    value = version.request.given[name]
+    if value is None:
+        chosen = getattr(version.built, name, None) or getattr(getattr(version.built, "config", None), name, None)
+        return "auto" if chosen is None else str(chosen)
+    return ("off", "on")[value] if isinstance(value, bool) else str(value)
+
+
+def _summary(rows: list[Row], what: str) -> str:
+    added, removed, changed = (sum(r.kind == k for r in rows) for k in CHANGES)
+    return f"+{added} −{removed} ~{changed}" if added or removed or changed else f"no {what} changed"
+
+
+def _source_diff(old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The Python of two versions, where both have it."""
+    if old is None or new is None:
+        return None
+    rows = compare(_plain(old["lines"]), _plain(new["lines"]), "python")
+    return {"summary": _summary(rows, "line"), "rows": [_row(r) for r in rows]}
+
+
+def _plain(lines: list[str]) -> list[str]:
+    """Lines of a pane without their markup."""
+    return [html.unescape(re.sub("<[^>]*>", "", line)) for line in lines]
+
+
+def _row(row: Row, mark: str = "") -> list[Any]:
     ranges = [[list(r) for r in row.left], [list(r) for r in row.right]] if row.kind == "changed" else []
-    return [_SHORT[row.kind], row.a, row.b, *ranges]
+    return [mark + _SHORT[row.kind], row.a, row.b, *ranges]
 
 
 # -- the assembler -----------------------------------------------------------------------------------------------------
@@ -228,6 +283,18 @@ def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int
 def sass(version: Version, request: Request) -> dict[str, Any]:
     """The machine code; see `sass_pane.pane`."""
     return sass_pane.pane(version.built, _other_arch(version, request.given), version.built.name)
+
+
+def sass_diff(pinned: Version, version: Version, request: Request) -> dict[str, Any] | None:
+    """{summary, renamed, old, rows}: the machine code of both versions compared, registers renamed as the assembler
+    happens to number them; `old` are the lines of the pinned one. None where there is no machine code to compare."""
+    before, after = sass(pinned, pinned.request), sass(version, request)
+    if before["state"] != "ok" or after["state"] != "ok":
+        return None
+    rows = compare(_plain(before["lines"]), _plain(after["lines"]), "sass")
+    renamed = sum(r.kind == "renamed" for r in rows)
+    return {"summary": _summary(rows, "machine instruction"), "renamed": renamed, "old": before["lines"],
+            "rows": [_row(r) for r in rows]}  # fmt: skip
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------

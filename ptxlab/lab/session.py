@@ -31,8 +31,8 @@ Publish = Callable[[dict[str, Any]], None]
 
 class Session:
     """Answers requests. `publish(parts)` is called from the worker thread with what is ready: values of "code", "diff",
-    "pinned", "assembly", "run", "state", "sass", "problem" and "status"; each holds the `seq` of the request it
-    answers. What is ready together is published together, before the next piece of work begins."""
+    "pinned", "assembly", "run", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of the
+    request it answers. What is ready together is published together, before the next piece of work begins."""
 
     def __init__(self, publish: Publish) -> None:
         self._publish = publish
@@ -170,6 +170,7 @@ class Session:
         if request.sass:
             yield "status", {"text": "disassembling", "busy": True}
             yield "sass", explorer_views.sass(version, request)
+            yield "sass_diff", explorer_views.sass_diff(self.pinned, version, request)
         if fault is not None:
             raise fault
 
@@ -184,4 +185,9 @@ class Session:
 
 
 def _pinned(version: Version) -> dict[str, Any]:
-    return {"label": explorer_views.label(version), "ptx": version.code["ptx"]}
+    python = version.code["python"]
+    return {
+        "label": explorer_views.label(version),
+        "ptx": version.code["ptx"],
+        "python": python and python["lines"],
+    }

@@ -27,6 +27,9 @@ Values = Mapping[str, Any]
 Shape = tuple[tuple[int, int, int], tuple[int, int, int], int]
 """Grid, block and bytes of dynamic shared memory."""
 
+TITLES = {"seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV tile", "tile_q": "Q tile",
+          "head_dim": "head dim", "page_size": "page size", "fast_math": "fast math"}  # fmt: skip
+"""What parameters are called on the page, where not by their names."""
 MACHINES = {"cpu": "CPU machine", "step": "CPU, stepping", "gpu": "GPU"}
 
 

@@ -69,8 +69,8 @@ def test_a_parameter_changes_code_diff_plot_and_error(lab: Any) -> None:
     plot = lab.inner_html(f"{EXPLORER} .pl-plot")
     tick(lab, "causal")
     assert text(lab, ".pl-entry") == "scalar_f32_d32_causal"
-    assert "against scalar_f32_d32 · sm_80" in text(lab, ".pl-diff-note")
-    assert not text(lab, ".pl-diff-note").startswith("no instruction")
+    assert text(lab, ".pl-diff-note").startswith("causal off → on · +")
+    assert text(lab, ".pl-diff-note").endswith(" · against scalar_f32_d32 · sm_80")
     after = figures(lab)
     assert after["max error"] != before["max error"]
     assert after["executed"] != before["executed"]
@@ -78,10 +78,44 @@ def test_a_parameter_changes_code_diff_plot_and_error(lab: Any) -> None:
     assert lab.inner_html(f"{EXPLORER} .pl-plot") != plot
     lab.click(f"{EXPLORER} button:has-text('Diff ⇄')")
     assert lab.locator(f"{EXPLORER} .pl-sides-2 tr.pl-add").count() > 0
+    halves = lab.eval_on_selector_all(
+        f"{EXPLORER} .pl-sides-2 tr.pl-same:not(.pl-left):not(.pl-right) .pl-src",
+        "all => all.slice(0, 2).map(e => e.getBoundingClientRect().width)",
+    )
+    assert abs(halves[0] - halves[1]) < 2
+    assert halves[0] > 300, "a fold in the first row must not make the columns of numbers wide"
+    assert not lab.is_visible(f"{EXPLORER} button:has-text('heat')")
     shot(lab, "explorer-split")
     lab.click(f"{EXPLORER} button:has-text('Diff ↕')")
     assert lab.locator(f"{EXPLORER} .pl-sides-1 tr.pl-add").count() > 0
     lab.click(f"{EXPLORER} button:has-text('Code')")
+
+
+def test_the_diff_opens_at_the_first_instruction_and_keys_go_on_from_there(lab: Any) -> None:
+    lab.click(f"{EXPLORER} button:has-text('Diff ⇄')")
+    assert text(lab, ".pl-diff-place").startswith("change 1 of ")
+    shown = lab.evaluate(
+        "() => { const b = document.querySelector('.pl-diff-holder'), t = b.querySelector('tr.pl-here');"
+        " const at = t.getBoundingClientRect(), frame = b.getBoundingClientRect();"
+        " return [at.top >= frame.top && at.bottom <= frame.bottom, t.innerText] }"
+    )
+    assert shown[0]
+    assert ".reg" not in shown[1]
+    assert ".entry" not in shown[1]
+    lab.focus(f"{EXPLORER} .pl-diff-holder")
+    lab.keyboard.press("n")
+    assert text(lab, ".pl-diff-place").startswith("change 2 of ")
+    lab.keyboard.press("Shift+F7")
+    assert text(lab, ".pl-diff-place").startswith("change 1 of ")
+    lab.click(f"{EXPLORER} [aria-label=compare] button:has-text('Python')")
+    assert (
+        text(lab, ".pl-diff-holder .pl-blank")
+        == "The same Python wrote both. Only the parameters differ: causal off → on."
+    )
+    lab.click(f"{EXPLORER} [aria-label=compare] button:has-text('PTX')")
+    assert text(lab, ".pl-diff-place").startswith("change 1 of ")
+    lab.click(f"{EXPLORER} button:has-text('Code')")
+    assert not lab.is_visible(f"{EXPLORER} [aria-label=compare]")
 
 
 def test_pin_compares_with_this_version_from_now_on(lab: Any) -> None:

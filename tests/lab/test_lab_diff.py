@@ -10,7 +10,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.lab import diff
-from ptxlab.lab.diff import Row, compare, ptx_of
+from ptxlab.lab.diff import Row, compare, declares, ptx_of
 
 OLD = """\
 .reg .f32 %f<4>;
@@ -175,3 +175,44 @@ def test_side_by_side_shows_both_texts_with_signs_and_numbers() -> None:
     assert "   2 + " in html
     assert "   1 - " not in html  # a renumbered register is no change
     assert repr(sides).startswith("+0 -0 ~1")
+
+
+# -- other languages ---------------------------------------------------------------------------------------------------
+
+
+def test_machine_code_is_compared_without_addresses_and_register_numbers() -> None:
+    old = [
+        "0000      S2R R0, SR_TID.X",
+        "0010      IADD3 R2, R0, 0x20, RZ",
+        "0020 @P0  STS [R2+0x1000], R0",
+        "0030      EXIT",
+    ]
+    new = [
+        "0000      S2R R4, SR_TID.X",
+        "0010      NOP",
+        "0020      IADD3 R3, R4, 0x20, RZ",
+        "0030 @P0  STS [R3+0x800], R4",
+        "0040      EXIT",
+    ]
+    rows = compare(old, new, "sass")
+    assert [(r.kind, r.a, r.b) for r in rows] == [
+        ("renamed", 0, 0), ("added", None, 1), ("renamed", 1, 2), ("changed", 2, 3), ("same", 3, 4),
+    ]  # fmt: skip
+    (changed,) = (r for r in rows if r.kind == "changed")
+    assert [old[2][a:b] for a, b in changed.left] == ["0x1000"]
+    assert [new[3][a:b] for a, b in changed.right] == ["0x800"]
+
+
+def test_python_is_compared_word_by_word() -> None:
+    old, new = ["    half = n // 2", "    return half"], ["    half = n // 4", "    return half"]
+    rows = compare(old, new, "python")
+    assert [r.kind for r in rows] == ["changed", "same"]
+    assert [new[0][a:b] for a, b in rows[0].right] == ["4"]
+
+
+DECLARED = ("    .reg .b32 %r<5>;", ".visible .entry k(", "    .param .u64 q", "{", ")")
+OTHERS = ("    add.s32 %a, %b, %c;", "loop:", "@%p bra loop;", "", "// a comment")
+
+
+def test_what_is_no_instruction() -> None:
+    assert [line for line in (*DECLARED, *OTHERS) if declares(line)] == [*DECLARED]

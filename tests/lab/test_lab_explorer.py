@@ -220,6 +220,7 @@ def test_pin_changes_what_is_compared(session: Session, page: Page) -> None:
     session.ask(request(**CAUSAL, seq_q=2, seq_k=2, device="step"))
     assert session.wait()
     assert page.now["diff"]["against"] == "scalar_f32_d16 · sm_80"
+    assert page.now["diff"]["title"] == "causal off → on"
     assert any(row[0] == "+" for row in page.now["diff"]["rows"])
     session.pin()
     assert session.wait()
@@ -328,3 +329,19 @@ def test_figures_for_papers() -> None:
     with pytest.raises(pl.LaunchError) as caught:
         pl.plot_state(plain)
     assert str(caught.value) == "this result has no state; write pl.attention(..., state=True)"
+
+
+def test_the_diff_is_named_after_what_changed(session: Session, page: Page) -> None:
+    small = {"head_dim": 16, "seq_q": 2, "seq_k": 2, "device": "step"}
+    session.ask(request("tiled", **small))
+    assert session.wait()
+    session.ask(request("tiled", **small, tile_kv=16))
+    assert session.wait()
+    shown = page.now["diff"]
+    assert shown["title"] == "KV tile 32 → 16"
+    assert shown["declarations"] == sum(row[0][0] == "." for row in shown["rows"]) > 0
+    assert shown["python"]["summary"] == "no line changed"
+    session.ask(request("scalar", **small))
+    assert session.wait()
+    assert page.now["diff"]["title"] == "tiled → scalar"
+    assert page.now["diff"]["python"]["summary"] != "no line changed"

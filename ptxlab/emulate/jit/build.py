@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from ptxlab.emulate.jit import compile as native
+from ptxlab.emulate.jit import llvm_thread
 from ptxlab.emulate.jit.analysis import uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.instruments import Instruments
@@ -61,7 +62,8 @@ class Loaded:
         self.program, self.cpu, self.instruments, self.entry = program, cpu, instruments, entry
         self._halves: dict[str, Half] = {}
         self._slow: native.Code | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # held for a moment only: LLVM's thread takes it too
+        self._making = threading.Lock()
         self._seconds = 0.0
         half, self.fast, rules = self._made("fast", QUICK, QUICK)
         self.cached = half.recalled
@@ -76,11 +78,13 @@ class Loaded:
         if half is None or half.quality < quality:
             with resting():
                 module = module_text(self.program, self.cpu, self.instruments, slow=which == "slow")
-            blob = native.build(module.text, self.cpu, quality)
-            half = Half(blob, module.state_size, module.sites, quality, module.rules)
+            blob = llvm_thread.begin(native.build, module.text, self.cpu, quality)
+            blobs, lowest = self._rules(which, module.rules, rules)  # translated, in Python, while LLVM builds
+            half = Half(blob(), module.state_size, module.sites, quality, module.rules)
             notes = {"state_size": half.state_size, "sites": half.sites, "quality": quality, "rules": half.rules}
             native.remember(self._name(which), notes, half.blob)
-        blobs, lowest = self._rules(which, half.rules, rules)
+        else:
+            blobs, lowest = self._rules(which, half.rules, rules)
         self._halves[which] = half
         return half, native.load([half.blob, *blobs], self.cpu), lowest
 
@@ -105,11 +109,14 @@ class Loaded:
 
     def slow(self) -> native.Code:
         """The function for diverged warps, compiled now if it has not been."""
-        with self._lock:
-            if self._slow is None:
-                _, self._slow, rules = self._made("slow", QUICK, QUICK)
-                self._good = self._good and rules == GOOD
-            return self._slow
+        with self._making:
+            slow = self._slow
+            if slow is None:
+                _, slow, rules = self._made("slow", QUICK, QUICK)
+                with self._lock:
+                    self._slow = slow
+                    self._good = self._good and rules == GOOD
+            return slow
 
     def spent(self, seconds: float) -> None:
         """Notes that the code ran for so long; hot QUICK code is built again while the caller goes on."""
@@ -119,7 +126,7 @@ class Loaded:
             if hot:
                 self._good = True
         if hot:
-            threading.Thread(target=self.improve, name="ptxlab-build").start()
+            llvm_thread.later(self.improve)
 
     def improve(self) -> None:
         """Builds GOOD code now, for later launches, and for one that runs from its next block on. Diverged warps keep
@@ -128,7 +135,7 @@ class Loaded:
         _, fast, _ = self._made("fast", GOOD, GOOD)
         slow = None if self._slow is None else self._made("slow", QUICK, GOOD)[1]
         with self._lock:
-            self.fast, self._slow = fast, slow
+            self.fast, self._slow = fast, slow or self._slow
 
 
 _recent: OrderedDict[str, Loaded] = OrderedDict()

@@ -26,6 +26,8 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from ptxlab.emulate.jit.llvm_thread import soon, uninterrupted
+
 LIMIT = 256 << 20
 """Bytes that the cache may take on disk; the entries used longest ago go first."""
 
@@ -49,6 +51,7 @@ class Cpu:
 
 
 @functools.cache
+@uninterrupted
 def host() -> Cpu:
     """The CPU this runs on."""
     _initialize()
@@ -71,12 +74,23 @@ class Code:
             engine.add_object_file(llvm.ObjectFileRef.from_data(blob))
         engine.finalize_object()
         self._engine = engine
-        # The engine must be freed before the context of its module, whatever the order of a garbage collection.
-        weakref.finalize(self, _dispose, engine, context).atexit = False
+        # Held here, so that neither a garbage collection nor an interrupt in one frees them in the main thread.
+        _loaded[id(engine)] = engine, context
+        weakref.finalize(self, soon, functools.partial(_unload, id(engine))).atexit = False
 
+    @uninterrupted
     def address(self, name: str) -> int:
         """The address of an exported function."""
         return int(self._engine.get_function_address(name))
+
+
+_loaded: dict[int, tuple[Any, Any]] = {}
+"""The engine of each loaded code by its id, and the context that its module lives in."""
+
+
+def _unload(engine: int) -> None:
+    """Frees an engine, and then its context."""
+    _dispose(*_loaded.pop(engine))
 
 
 def _dispose(*parts: Any) -> None:
@@ -92,6 +106,7 @@ def machine_for(cpu: Cpu, level: int = 0) -> Any:
     return target.create_target_machine(opt=level, cpu=cpu.name, features=cpu.features, jit=True)
 
 
+@uninterrupted
 def build(text: str, cpu: Cpu, level: int) -> bytes:
     """Object code of an LLVM module's text. May run in several threads: each module has a context of its own."""
     context, machine = llvm.create_context(), machine_for(cpu, level)
@@ -101,6 +116,7 @@ def build(text: str, cpu: Cpu, level: int) -> bytes:
     return blob
 
 
+@uninterrupted
 def load(blobs: Sequence[bytes], cpu: Cpu) -> Code:
     """Object code whose parts call each other, ready to be called."""
     return Code(blobs, machine_for(cpu))

@@ -18,6 +18,7 @@ import numpy as np
 
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit.compile import Cpu
+from ptxlab.emulate.jit.llvm_thread import uninterrupted
 from ptxlab.emulate.jit.translation.kinds import llvm_type
 from ptxlab.emulate.jit.translator import SLOT, Translator, signature
 from ptxlab.emulate.language.records import Record, address_of, zeroed
@@ -56,6 +57,7 @@ QUICK, GOOD = 0, 1
 """How hard the compiler tries."""
 
 
+@uninterrupted
 def build(text: str, cpu: Cpu, quality: int = GOOD) -> bytes:
     """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done."""
     level = 2 if quality == GOOD else 0

@@ -20,7 +20,7 @@ function render({ model, el }) {
   const problem = h("div.pl-problem", { role: "alert", hidden: true });
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
   const diffNote = h("span.pl-note.pl-diff-note", { "aria-live": "polite" });
-  const diffPane = h("div.pl-lines.pl-diff-holder", { hidden: true, tabIndex: 0, role: "region", "aria-label": "difference from the pinned version" });
+  const diffPane = makeDiffPane();
   const picked = h("p.pl-picked-line", { "aria-live": "polite" });
 
   const python = makePane("Python", (line) => link("py", line));
@@ -33,7 +33,7 @@ function render({ model, el }) {
   const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
   const data = (part) => unpacked(model.get(part));
   const code = () => data("code");
-  let view = "code", kernel = "", results = "error", chosen = "";
+  let view = "code", compared = "ptx", kernel = "", results = "error", chosen = "";
 
   const views = choice("view", [["code", "Code"], ["split", "Diff ⇄", "side by side with the pinned version"], ["unified", "Diff ↕", "unified with the pinned version"]],
     view, (key) => { view = key; showView(); });
@@ -43,12 +43,19 @@ function render({ model, el }) {
     return button;
   };
   const showPython = toggle("Python", "the source that wrote the PTX", true, () => showView());
-  const showSass = toggle("SASS", "the machine code that the assembler made of the PTX", model.get("wants_sass"), (on) => {
+  const wantSass = (on) => {
     model.set("wants_sass", on);
     model.save_changes();
     showView();
+  };
+  const showSass = toggle("SASS", "the machine code that the assembler made of the PTX", model.get("wants_sass"), wantSass);
+  const languages = choice("compare", [["ptx", "PTX"], ["python", "Python", "the source that wrote the PTX"], ["sass", "SASS", "the machine code"]], compared, (key) => {
+    compared = key;
+    if (key === "sass" && showSass.getAttribute("aria-pressed") !== "true") showSass.click();
+    else showView();
   });
   const heat = h("label.pl-check", null, h("input", { type: "checkbox", checked: true, onchange: paintHeat }), "heat");
+  const pair = h("span.pl-pair", null, showPython, showSass);
   const panes = h("div.pl-panes", null, python.el, ptx.el, sass.el);
   const pages = { error: [h("div.pl-cards.pl-three", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
   const showResults = (key) => {
@@ -60,8 +67,8 @@ function render({ model, el }) {
   root.append(
     h("header.pl-head", null, title, entry, h("span.pl-spring"), status),
     problem, strip,
-    h("div.pl-tools", null, views, h("span.pl-pair", null, showPython, showSass), pin, diffNote, h("span.pl-spring"), heat),
-    panes, diffPane,
+    h("div.pl-tools", null, views, languages, pair, pin, diffPane.tools, diffNote, h("span.pl-spring"), heat),
+    panes, diffPane.el,
     h("div.pl-tools.pl-results", null, tabs, picked),
     ...Object.values(pages).flat());
   showResults(results);
@@ -122,16 +129,29 @@ function render({ model, el }) {
 
   function showView() {
     const wide = view === "code", source = !!code()?.python && showPython.getAttribute("aria-pressed") === "true", machine = showSass.getAttribute("aria-pressed") === "true";
-    panes.hidden = !wide;
-    diffPane.hidden = wide;
+    panes.hidden = pair.hidden = heat.hidden = !wide;
+    diffPane.el.hidden = languages.hidden = wide;
+    diffPane.tools.hidden = true;
     python.el.hidden = !source;
     showPython.hidden = !code()?.python;
     sass.el.hidden = !machine;
     panes.dataset.count = 1 + source + machine;
-    const diff = data("diff"), pinned = data("pinned");
-    if (!wide && diff && pinned && code())
-      diffPane.replaceChildren(diff.rows.some((r) => "c+-".includes(r[0])) ? diffTable(diff.rows, pinned.ptx, code().ptx, view === "split" ? 2 : 1)
-        : h("p.pl-blank", null, "The pinned version and this one are the same, instruction by instruction. Change a parameter, or pin another version."));
+    if (!wide) showDiff(view === "split" ? 2 : 1);
+  }
+
+  /** The comparison with the pinned version in the language that is chosen. */
+  function showDiff(sides) {
+    const d = data("diff"), pinned = data("pinned"), c = code();
+    if (!d || !pinned || !c) return;
+    const same = d.title ? ` Only the parameters differ: ${d.title}.` : " Change a parameter, or pin another version.";
+    if (compared === "ptx") diffPane.show(d.rows, pinned.ptx, c.ptx, sides, `The pinned version and this one are the same, instruction by instruction.${same}`);
+    else if (compared === "python") diffPane.show(d.python?.rows, pinned.python, c.python?.lines, sides, d.python ? `The same Python wrote both.${same}` : "There is no Python to compare.");
+    else {
+      const value = fresh("sass_diff"), now = fresh("sass");
+      const why = now && now.state !== "ok" ? now.note : fresh("sass_diff") === null && now ? "There is no machine code to compare." : "Being disassembled …";
+      diffPane.show(value?.rows, value?.old, now?.lines, sides, value ? `The assembler made the same machine code of both.${same}` : why);
+    }
+    paintDiffNote();
   }
 
   function paintCode() {
@@ -160,9 +180,17 @@ function render({ model, el }) {
   }
 
   function paintDiff() {
-    const d = data("diff");
-    diffNote.replaceChildren(...(d ? [h("b", null, d.summary), ` against ${d.against}`, d.renamed ? `, ${d.renamed} only renumbered` : ""] : []));
+    paintDiffNote();
     showView();
+  }
+
+  /** What became of the pinned version, in figures. */
+  function paintDiffNote() {
+    const d = data("diff");
+    if (!d) return diffNote.replaceChildren();
+    const machine = fresh("sass_diff"), part = view === "code" || compared === "ptx" ? d : compared === "python" ? d.python : machine;
+    const says = [part?.renamed ? `${part.renamed} only renumbered` : "", part === d && d.declarations ? `${d.declarations} declaration${d.declarations > 1 ? "s" : ""}` : ""];
+    diffNote.replaceChildren(...[d.title ? h("b", null, d.title) : "", d.title && part ? " · " : "", part ? part.summary : "", ...says.filter(Boolean).map((t) => `, ${t}`), ` · against ${d.against}`].filter(Boolean));
   }
 
   function paintSass() {
@@ -266,7 +294,7 @@ function render({ model, el }) {
   hoverSass(sass, tip, () => data("sass")?.docs || {});
 
   const followers = [["code", () => { paintCode(); markStale(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintResults],
-    ["run", paintRun], ["state", paintState], ["sass", paintSass], ["problem", paintProblem], ["status", paintStatus]];
+    ["run", paintRun], ["state", paintState], ["sass", paintSass], ["sass_diff", paintDiff], ["problem", paintProblem], ["status", paintStatus]];
   // Parts of an answer that arrive together are painted together, once a frame.
   const due = new Map();
   let frame = 0;

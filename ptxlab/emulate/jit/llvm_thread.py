@@ -1,0 +1,133 @@
+"""One thread for LLVM, which Ctrl-C cannot interrupt half-way.
+
+Python raises `KeyboardInterrupt` between any two bytecodes of the main thread. llvmlite takes a lock around every call
+of LLVM, in Python: an interrupt between taking it and giving it back would lock LLVM for good, and every launch after
+it would wait for ever. So the main thread never calls LLVM. It hands the work to this thread, and an interrupt ends its
+waiting, not the work.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import collections
+import functools
+import os
+import queue
+import threading
+import traceback
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Job = Callable[[], None]
+
+
+class _Jobs:
+    """What the thread has to do: `urgent` jobs, for which somebody waits, before those that can wait."""
+
+    def __init__(self) -> None:
+        self.urgent: queue.SimpleQueue[Job] = queue.SimpleQueue()  # its methods are whole: no interrupt splits them
+        self.later: collections.deque[Job] = collections.deque()
+        self.started = False
+        self.ended = False
+
+    def put(self, job: Job) -> None:
+        """Hands over an urgent job; the thread begins with the first."""
+        self.urgent.put(job)
+        if not self.started:
+            self.started = True
+            _thread.start_new_thread(self._run, ())
+
+    def _next(self) -> Job:
+        try:
+            return self.urgent.get_nowait()
+        except queue.Empty:
+            return self.later.popleft() if self.later else self.urgent.get()
+
+    def _run(self) -> None:
+        while not self.ended:
+            try:
+                self._next()()
+            except Exception:  # of a job that nobody waits for: told, as of any thread
+                traceback.print_exc()
+
+
+_jobs = _Jobs()
+
+
+def _forget() -> None:
+    """After a fork: the child has no such thread yet."""
+    global _jobs
+    _jobs = _Jobs()
+
+
+def _end() -> None:
+    """At exit: waits for the job in work and lets go of those that can wait."""
+    if _jobs.started and not _jobs.ended:
+        _jobs.later.clear()
+        done: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+        def end() -> None:
+            _jobs.ended = True
+            done.put(None)
+
+        _jobs.put(end)
+        done.get()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+atexit.register(_end)
+
+
+def begin(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
+    """Begins with work that calls LLVM; what is given back waits for its result. In the main thread the caller goes on
+    meanwhile. Other threads, which are never interrupted, do the work themselves, at once."""
+    answer: queue.SimpleQueue[list[R] | BaseException] = queue.SimpleQueue()
+
+    def job() -> None:
+        try:
+            answer.put([function(*args, **kwargs)])
+        except BaseException as error:
+            answer.put(error)
+
+    if threading.current_thread() is threading.main_thread() and not _jobs.ended:
+        _jobs.put(job)
+    else:
+        job()
+
+    def result() -> R:
+        found = answer.get()
+        if isinstance(found, BaseException):
+            raise found
+        return found[0]
+
+    return result
+
+
+def uninterrupted(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that calls LLVM, made safe for the main thread."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        return begin(function, *args, **kwargs)()
+
+    return run
+
+
+def soon(job: Job) -> None:
+    """Has a short job done in LLVM's thread, and does not wait for it."""
+    _jobs.put(job)
+
+
+def later(job: Job) -> None:
+    """Has a job done in LLVM's thread when nobody waits for another."""
+    _jobs.later.append(job)
+    _jobs.put(_nothing)
+
+
+def _nothing() -> None:
+    """Wakes the thread, so that it sees what can wait."""

@@ -1,0 +1,107 @@
+"""LLVM's thread: the main thread's calls of LLVM run there, and an interrupt in any of them locks nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+thread = pytest.importorskip("ptxlab.emulate.jit.llvm_thread")
+
+
+@thread.uninterrupted
+def where() -> str:
+    return threading.current_thread().name
+
+
+def test_the_main_threads_calls_run_elsewhere() -> None:
+    assert where() != threading.main_thread().name
+
+
+def test_other_threads_make_their_own_calls() -> None:
+    names: list[str] = []
+    worker = threading.Thread(target=lambda: names.append(where()), name="worker")
+    worker.start()
+    worker.join()
+    assert names == ["worker"]
+
+
+def test_what_a_call_raises_comes_back() -> None:
+    @thread.uninterrupted
+    def fails() -> None:
+        raise ValueError("no such target")
+
+    with pytest.raises(ValueError, match=r"^no such target$"):
+        fails()
+    assert where()
+
+
+def test_what_somebody_waits_for_comes_first() -> None:
+    order: list[str] = []
+    gate = threading.Event()
+    thread.soon(gate.wait)
+    thread.later(lambda: order.append("later"))
+    answers = [thread.begin(order.append, f"urgent {n}") for n in range(3)]
+    gate.set()
+    for answer in answers:
+        answer()
+    thread.begin(int)()
+    thread.begin(int)()
+    deadline = time.monotonic() + 60
+    while len(order) < 4 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert order == ["urgent 0", "urgent 1", "urgent 2", "later"]
+
+
+def test_a_job_that_fails_does_not_end_the_thread(capfd: pytest.CaptureFixture[str]) -> None:
+    def fails() -> None:
+        raise ValueError("of a job that nobody waits for")
+
+    thread.soon(fails)
+    assert where()
+    assert "ValueError: of a job that nobody waits for" in capfd.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
+def test_an_interrupt_ends_the_waiting_and_not_the_work() -> None:
+    done = threading.Event()
+
+    @thread.uninterrupted
+    def slow() -> None:
+        time.sleep(0.2)
+        done.set()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            slow()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert done.wait(60)
+    assert where()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_a_thread_of_its_own() -> None:
+    program = """
+import os
+from ptxlab.emulate.jit import compile as native
+native.host()
+child = os.fork()
+if child == 0:
+    native.host.cache_clear()
+    os._exit(0 if native.host().name else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (ran.stdout, ran.returncode) == ("0\n", 0), ran.stderr
