@@ -173,6 +173,9 @@ case("wmma.load", """wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r5, %r6
 case("wmma.load, rows of 128 bytes", """mov.u32 %r13, 64;
     wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r5, %r6, %r7, %r8, %r9, %r10, %r11, %r12}, [tile], %r13;""",
      "wmma.load", wavefronts=16, ideal_wavefronts=4)  # fmt: skip
+case("wmma.load of 4-bit elements, rows of 16 bytes",
+     "wmma.load.a.sync.aligned.row.m8n8k32.global.s4 {%r5}, [%rd2], 32;", "wmma.load", requests=1, sectors=4,
+     bytes=128)  # fmt: skip
 COPY = """
     cvt.u64.u32 %rd5, %r5;
     add.u64 %rd6, %rd2, %rd5;

@@ -10,11 +10,12 @@ from emulate_programs import ENGINES, kernel, run
 from flow_agreement import KERNEL, differences
 from longer import slow
 from random_flow import Flow, kernel_of
+from reconvergence_points import reconvergence_points
 
 from ptxlab.emulate import lower
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.program.reconvergence import onward, reconvergence_points
+from ptxlab.emulate.program.reconvergence import onward
 from ptxlab.emulate.rules import turns
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.machine import Step

@@ -295,26 +295,16 @@ class Run:
         return findings(self.program, self.launch, self.memory, notes)
 
     def report(self, seconds: float) -> Report:
-        """The counts by PTX line. What lowering added (the copies around a call) does not count."""
+        """The counts by PTX line."""
         counts, rest = (
             functools.reduce(np.add, [array.view(np.int64).reshape(-1, 2) for array in arrays])
             for arrays in ([w.counts for w in self.workers], [w.rest for w in self.workers])
         )
-        executed = executions(self.program, counts, rest)
-        lines: dict[int, tuple[int, int]] = {}
-        for code, (warps, threads) in zip(self.program.codes, executed, strict=True):
-            if warps and code.instruction is not None:
-                a, b = lines.get(code.line, (0, 0))
-                lines[code.line] = a + warps, b + threads
-        counters = None
+        executed, counters = executions(self.program, counts, rest), None
         if self.launch.counters:
             records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
             counters = collect(self.program, tally(self.program, executed, records))
-            lines = counters.lines
-        return Report(
-            seconds=seconds, warp_instructions=sum(a for a, _ in lines.values()),
-            thread_instructions=sum(b for _, b in lines.values()), lines=lines, counters=counters,
-        )  # fmt: skip
+        return Report.of(self.program, executed, seconds, counters)
 
 
 def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None) -> Report:

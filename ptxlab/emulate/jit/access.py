@@ -8,6 +8,7 @@ vector access, and anything else a gather or scatter.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,9 @@ from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.transfer import Seen, Transfers
 from ptxlab.emulate.jit.values import LLVM, Address, Value, constant
 from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.runtime import state as S
+from ptxlab.isa import fragments, types
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -35,34 +38,31 @@ class Memory(Part):
     # -- what the Machine offers ---------------------------------------------------------------------------------------
 
     def load(self, address: Address) -> Value | tuple[Value, ...]:
-        lane, count, size = access_shape(self.e.code)
-        if self.e.code.space == "param" and address.base.lanes is not None:
-            values = self._load_param(address, lane, count, size)
-        elif self.e.code.space in ("local", "frame"):
-            values = self._local(address, lane, count, size, None)
-            for i in reversed(self.e.instruments):
-                i.accessed_local(address, size, False)
-        else:
-            values = self._grouped(address, lane, count, size, None)
-        return values[0] if count == 1 else values
+        values = self._moved(address, None)
+        return values[0] if len(values) == 1 else values
 
     def store(self, address: Address, value: Value | tuple[Value, ...]) -> None:
-        lane, count, size = access_shape(self.e.code)
-        values = value if isinstance(value, tuple) else (value,)
-        if self.e.code.space in ("local", "frame"):
-            self._local(address, lane, count, size, values)
+        self._moved(address, value if isinstance(value, tuple) else (value,))
+
+    def _moved(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
+        """The access of the instruction; `stored`: the values of a store, None for a load, which gives its own."""
+        space = self.e.code.space
+        if space in ("local", "frame"):
+            values = self._local(address, stored)
             for i in reversed(self.e.instruments):
-                i.accessed_local(address, size, True)
-        elif self.e.code.space == "param" and address.base.lanes is not None:
-            self.e.stops.always(address.offset + int(address.base.text))  # a kernel's parameters are only read
-        else:
-            self._grouped(address, lane, count, size, values)
+                i.accessed_local(address, access_shape(self.e.code)[2], stored is not None)
+            return values
+        if space == "param" and address.base.lanes is not None:
+            return self._param(address, stored)
+        return self._grouped(address, stored)
 
     # -- parameters ----------------------------------------------------------------------------------------------------
 
-    def _load_param(self, address: Address, lane: str, count: int, size: int) -> tuple[Value, ...]:
+    def _param(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
+        lane, count, size = access_shape(self.e.code)
         at = address.offset + int(address.base.text)
-        if at < 0 or at + size > self.program.param_size or at % size:
+        inside = at >= 0 and at + size <= self.program.param_size and at % size == 0
+        if stored is not None or not inside:  # a kernel's parameters are only read
             self.e.stops.always(at)
             return tuple(self.m.const(lane, 0) for _ in range(count))
         out = []
@@ -73,17 +73,15 @@ class Memory(Part):
 
     # -- local memory: 32 separate stretches ---------------------------------------------------------------------------
 
-    def _local(
-        self, address: Address, lane: str, count: int, size: int, values: tuple[Value, ...] | None
-    ) -> tuple[Value, ...]:
+    def _local(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
+        lane, count, size = access_shape(self.e.code)
         each, limit = self.program.local_stride, self.program.local_size - size
-        step = size // count
         at = self.m.wide(address)
         if at.lanes is not None and at.uniform:
             where = int(at.lanes[0])
             if where > limit or where % size:
                 self.e.stops.always(where)
-                return tuple(self.m.const(lane, 0) for _ in range(count)) if values is None else ()
+                return tuple(self.m.const(lane, 0) for _ in range(count)) if stored is None else ()
         else:
             inside = self.m.ule(at, self.m.const("i64", max(limit, 0)))
             low = self.m.and_(at, self.m.const("i64", size - 1))
@@ -93,31 +91,29 @@ class Memory(Part):
         offsets = self.m.add(constant(np.arange(W, dtype=np.uint64) * np.uint64(each), "i64"), at)
         out = []
         for k in range(count):
-            spot = self.m.add(offsets, self.m.const("i64", k * step))
+            spot = self.m.add(offsets, self.m.const("i64", k * size // count))
             pointers = self.t.let(f"getelementptr i8, ptr %local, <{W} x i64> {self.m.vector(spot)}")
-            if values is None:
+            if stored is None:
                 out.append(self.transfers.gather(lane, pointers))
             else:
-                self.transfers.scatter(lane, pointers, self.m.vector(values[k]))
+                self.transfers.scatter(lane, pointers, self.m.vector(stored[k]))
         return tuple(out)
 
     # -- shared, global, const, generic --------------------------------------------------------------------------------
 
-    def _grouped(
-        self, address: Address, lane: str, count: int, size: int, values: tuple[Value, ...] | None
-    ) -> tuple[Value, ...]:
-        code, group, t = self.e.code, self.e.groups[self.e.code.index], self.t
+    def _grouped(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
+        code, t = self.e.code, self.t
         base = address.base
         if base.type == "i32" and code.space != "shared":
             base = self.m.zext("i64", base)
         if code.guard is None:
-            return self._access(group, base, address.offset, lane, count, size, values)
+            return self._access(base, address.offset, stored)
         run, skip = t.label("run"), t.label("skip")  # without an active lane there is no address to check
         before = t.here
         t.do(f"br i1 {self.active.any()}, label %{run}, label %{skip}")
         t.at(run)
         with self.m.own_splats():
-            out = self._access(group, base, address.offset, lane, count, size, values)
+            out = self._access(base, address.offset, stored)
             end = t.here
             t.go(skip)
             t.at(skip)
@@ -127,35 +123,24 @@ class Memory(Part):
             merged.append(Value(t.let(f"phi {v.llvm} [{v.text}, %{end}], [{zero}, %{before}]"), v.type, v.uniform))
         return tuple(merged)
 
-    def _access(
-        self, group: Group, base: Value, offset: int, lane: str, count: int, size: int,
-        values: tuple[Value, ...] | None,
-    ) -> tuple[Value, ...]:  # fmt: skip
+    def _access(self, base: Value, offset: int, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
         """An access by at least one lane: the check of its group, if it is the first of the group, and the data."""
-        code = self.e.code
+        code, group = self.e.code, self.e.groups[self.e.code.index]
         uniform = base.uniform and code.space not in ("generic", "param")
-        if not group.pointer:
-            if uniform:
-                self._check_uniform(group, base, offset)
-                for i in reversed(self.e.instruments):
-                    i.located(group, True)
-            elif self._lane_by_lane():
-                self._note_lanes(group, base, offset)
-            else:
-                self._check_lanes(group, base, offset)
-                for i in reversed(self.e.instruments):
-                    i.located(group, False)
-        within = offset_of(code) - group.low
-        seen = Seen(code, group, within, size, uniform, values)
+        if not group.pointer and not uniform and self._lane_by_lane():
+            self._note_lanes(group, base, offset)
+        elif not group.pointer:
+            (self._check_uniform if uniform else self._check_lanes)(group, base, offset)
+            for i in reversed(self.e.instruments):
+                i.located(group, uniform)
+        seen = Seen(code, group, offset_of(code) - group.low, *access_shape(code), uniform, stored)
         for i in reversed(self.e.instruments):
             i.accesses(seen)
         if uniform:
-            return self.transfers.scalar(group, within, lane, count, size, values)
+            return self.transfers.scalar(seen)
         if self._lane_by_lane():
-            stored = None if values is None else [self.m.vector(v) for v in values]
-            found = self.transfers.each_lane(group, within, lane, count, size // count, stored)
-            return tuple(Value(text, lane, False) for text in found)
-        return self.transfers.lanes(group, within, lane, count, size, values)
+            return tuple(Value(text, seen.lane, False) for text in self.transfers.each_lane(seen))
+        return self.transfers.lanes(seen)
 
     def _lane_by_lane(self) -> bool:
         """Whether generic accesses are made lane by lane at once: debug builds have hundreds of them, for which the
@@ -305,6 +290,27 @@ class Memory(Part):
             for name, ty in (("base", "i64"), ("places", "i64"), ("host", "ptr"), ("written", "i64"))
         )
         return site, (base, places, host, written)
+
+    # -- matrices
+
+    def pieces(self, code: Code, address: Value, stride: Value | None) -> Iterator[tuple[Value, int, int]]:
+        """The addresses of the pieces of a matrix that wmma loads or stores, 32 at a time, the mask of the lanes that
+        have one, and the bytes of each. stride: elements from one row or column to the next, if given."""
+        ((_, f),) = fragments.operands(code.form).items()
+        layout, first = str(code.form.layout), self.m.lane_0(address)
+        if stride is None:
+            step = self.m.const("i64", (f.columns if layout == "row" else f.rows) * f.bits // 8)
+        else:  # of elements, of which a fragment may hold several as one
+            bits = self.m.mul(self.m.lane_0(stride), self.m.const("i64", types.width(code.form.type)))
+            step = self.m.lshr(bits, self.m.const("i64", 3))
+        pieces = fragments.pieces(f, layout)
+        for k in range(0, len(pieces), W):
+            some = pieces[k : k + W]
+            none = [some[0]] * (W - len(some))
+            lines = constant(np.array([p.line for p in some + none], np.uint64), "i64")
+            starts = constant(np.array([p.start for p in some + none], np.uint64), "i64")
+            places = self.m.add(self.m.add(self.m.mul(lines, step), starts), first)
+            yield places, -1 if len(some) == W else (1 << len(some)) - 1, some[0].size
 
     # -- addresses of shared memory, for instructions that know no other
 

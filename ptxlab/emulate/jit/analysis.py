@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.program.liveness import live_in, reads, registers_of, successors, writes
+from ptxlab.emulate.program.liveness import registers_of
 from ptxlab.emulate.program.model import Group, Inverted, Literal, Mem, Program, Reg, Source, Special
 from ptxlab.isa.actions import Action
 from ptxlab.isa.special import SPECIAL
-
-__all__ = ["live_in", "reads", "registers_of", "successors", "uniform_registers", "writes"]
 
 
 class Uniform:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ptxlab.emulate.jit import compile as native
 from ptxlab.emulate.jit import llvm_thread
-from ptxlab.emulate.jit.analysis import live_in, uniform_registers
+from ptxlab.emulate.jit.analysis import uniform_registers
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.instruments import Instruments
 from ptxlab.emulate.jit.instruments import function as emit_function
@@ -17,6 +17,7 @@ from ptxlab.emulate.jit.registers import RegisterFile
 from ptxlab.emulate.jit.rulecode import GOOD, QUICK, call, declaration, object_codes
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.language.rules import rule_of
+from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules.halves import narrowed, widened
 from ptxlab.emulate.rules.scheduling import clear_registers

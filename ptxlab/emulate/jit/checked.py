@@ -126,7 +126,7 @@ class Checks(Part):
         if self.init and looks and code.space == "generic" and self.program.local_size:
             given = *THERE, self.active.bits, "%addrs", str(extra), str(size), str(code.index), str(kind)
             self.t.do(call(local_memory.accessed_anywhere, *given))
-        flags = rules.strong(code) << records.STRONG
+        flags = code.properties.strong << records.STRONG
         places = "%addrs", str(extra), str(size), str(size.bit_length() - 1), str(S.SPACES[space or code.space])
         access = str(code.index << records.CODE | flags)
         self.t.do(call(lane_by_lane.each, "%ctx", "%cta", "%ws", self.active.bits, *places, str(kind), access))
@@ -137,7 +137,7 @@ class Checks(Part):
         return self.e.constant("checked", "i64", rows, align=", align 64")
 
     def flags(self, index: int) -> int:
-        return index << records.CODE | rules.strong(self.program.codes[index]) << records.STRONG
+        return index << records.CODE | self.program.codes[index].properties.strong << records.STRONG
 
     def members(self, members: Members) -> str:
         rows = [len(members)]

@@ -79,7 +79,7 @@ class CheckedAccesses(CheckInstrument):
     def accesses(self, seen: Seen) -> None:
         if seen.code.space == "const":
             return
-        if self.checks.race and rules.releases(seen.code):
+        if self.checks.race and seen.code.properties.releases:
             self.checks.if_any([self.checks.fence(seen.code)])
         if self.checks.race and seen.stored is not None:
             self._spill(seen, seen.stored)
@@ -89,7 +89,7 @@ class CheckedAccesses(CheckInstrument):
             self._observe_lanes(seen)
         if self.checks.race and seen.write:
             self.t.do(call(races.stored, "%check.launch"))
-        if self.checks.race and rules.strong(seen.code):
+        if self.checks.race and seen.code.properties.strong:
             self.checks.if_any([self.checks.publish(seen.code)] * seen.write + [self.checks.acquire(seen.code)])
 
     def _spill(self, seen: Seen, stored: tuple[Value, ...]) -> None:
@@ -230,7 +230,7 @@ class CheckedAccesses(CheckInstrument):
 
     def atomic(self, address: Address) -> After | None:
         code = self.e.code
-        if self.checks.race and rules.releases(code):
+        if self.checks.race and code.properties.releases:
             self.checks.if_any([self.checks.fence(code)])
         at = self.m.vector(self.m.wide(address))
         self.t.do(f"store <{W} x i64> {at}, ptr %addrs, align 64")
@@ -249,10 +249,10 @@ class CheckedAccesses(CheckInstrument):
         if code.index in covered:
             return []
         found = [(code.index, seen.offset, seen.size)]
-        if not seen.write and not rules.strong(code) and code.guard is None:
+        if not seen.write and not code.properties.strong and code.guard is None:
             mine = {index for index, _, _ in group.members}
             for other in self.program.codes[code.index + 1 : self.program.blocks[code.block].last]:
-                if other.index in mine and not other.properties.stores and not rules.strong(other):
+                if other.index in mine and not other.properties.stores and not other.properties.strong:
                     found.append((other.index, offset_of(other) - group.low, access_shape(other)[2]))
                 elif rules.cuts(other):
                     break

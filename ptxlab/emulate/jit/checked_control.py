@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.jit.barrier_checks import arrived
 from ptxlab.emulate.jit.checked import THERE, CheckInstrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies
-from ptxlab.emulate.rules import async_proxy, lane_masks, races
+from ptxlab.emulate.rules import async_proxy, barriers, lane_masks, races
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -77,8 +76,9 @@ class CheckedControl(CheckInstrument):
             skips = self.t.let(f"xor i32 {self.active.bits}, {self.active.block_bits}")
             self.t.do(
                 call(
-                    arrived, *THERE[:2], "%ws", self.active.bits, skips, numbers[0], count,
-                    str(int(rules.aligned(code))), str(self.e.pc(block.next)), self._may_come(code), str(code.index),
+                    barriers.arrived, *THERE[:2], "%ws", self.active.bits, skips, numbers[0], count,
+                    str(int(code.properties.aligned)), str(self.e.pc(block.next)), self._may_come(code),
+                    str(code.index),
                 )
             )  # fmt: skip
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ptxlab.emulate.jit.checked import THERE, CheckInstrument, Checks
 from ptxlab.emulate.jit.copies import copies
 from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import Function, call
-from ptxlab.emulate.jit.values import constant
 from ptxlab.emulate.program.model import Code, Literal
 from ptxlab.emulate.rules import async_proxy, initcheck, race_accesses, warpgroup_faults, warpgroup_tiles
 from ptxlab.emulate.rules import copies_in_flight as in_flight
@@ -187,26 +184,13 @@ class CheckedTransfers(CheckInstrument):
 
     def _tile(self, code: Code) -> None:
         """The pieces of a matrix that wmma loads or stores."""
-        t, form = self.t, code.form
-        ((_, f),) = fragments.operands(form).items()
-        layout = str(form.layout)
-        wide = self.m.zext("i64", self.m.lane_0(self.e.operands.address(code, "a")))
+        address = self.m.zext("i64", self.e.operands.address(code, "a"))
         given = self.e.operands.read_named(code, "stride", "u32")
-        if given is None:
-            step = self.m.const("i64", (f.columns if layout == "row" else f.rows) * f.bits // 8)
-        else:
-            step = self.m.mul(self.m.zext("i64", self.m.lane_0(given)), self.m.const("i64", f.bits // 8))
-        pieces = fragments.pieces(f, layout)
-        for first in range(0, len(pieces), W):
-            some = pieces[first : first + W]
-            some_and_none = [*some, *[some[0]] * (W - len(some))]
-            line = constant(np.array([p.line for p in some_and_none], np.uint64), "i64")
-            start = constant(np.array([p.start for p in some_and_none], np.uint64), "i64")
-            places = self.m.add(self.m.add(self.m.mul(line, step), start), wide)
-            t.do(f"store <{W} x i64> {self.m.vector(places)}, ptr %addrs, align 64")
+        stride = None if given is None else self.m.zext("i64", given)
+        for places, lanes, size in self.e.memory.pieces(code, address, stride):
+            self.t.do(f"store <{W} x i64> {self.m.vector(places)}, ptr %addrs, align 64")
             there = self.active.any()
-            lanes = -1 if len(some) == W else (1 << len(some)) - 1
-            with self.active.only(t.let(f"select i1 {there}, i32 {lanes}, i32 0")):
-                self.checks.each(0, some[0].size, code, int(code.properties.stores))
+            with self.active.only(self.t.let(f"select i1 {there}, i32 {lanes}, i32 0")):
+                self.checks.each(0, size, code, int(code.properties.stores))
                 if self.checks.may_be_copied(code):
-                    self.checks.copied(code, places, some[0].size)
+                    self.checks.copied(code, places, size)

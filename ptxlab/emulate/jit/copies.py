@@ -1,4 +1,4 @@
-"""`cp.async` in the compiling engine: a call of one rule for each size (`ptxlab.emulate.rules.copies`)."""
+"""`cp.async` in the compiling engine: a call of one rule (`ptxlab.emulate.rules.copies`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import Value
 from ptxlab.emulate.program.model import Code, Mem, Reg
-from ptxlab.emulate.rules.copies import COPY
+from ptxlab.emulate.rules.copies import copy
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action, AsyncGroup
 
@@ -34,8 +34,8 @@ class Copies(Part):
         sizes = self._sizes(operands.read_named(code, "src_size"), count)
         site = t.let(f"getelementptr i8, ptr %sites, i64 {self.e.new_site() * S.Site.size}")
         stops = t.let(call(
-            COPY[count], "%ctx", "%cta", "%ws", self.active.bits, to_at, str(to_add), from_at, str(from_add), sizes,
-            site, str(code.index),
+            copy, "%ctx", "%cta", "%ws", self.active.bits, to_at, str(to_add), from_at, str(from_add), sizes,
+            site, str(code.index), str(count),
         ))  # fmt: skip
         if whole is None:
             t.fault_if(stops)

@@ -20,7 +20,7 @@ from ptxlab.emulate.jit.instrument import Instrument
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.transfer import Seen
-from ptxlab.emulate.jit.values import Address, Value, constant
+from ptxlab.emulate.jit.values import Address, Value
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules.memory_model import (
     SECTOR,
@@ -34,9 +34,8 @@ from ptxlab.emulate.rules.memory_model import (
     wavefronts,
 )  # fmt: skip
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.counting import NEEDED, TALLY, moves_pairs
+from ptxlab.emulate.runtime.counters import NEEDED, TALLY, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
-from ptxlab.isa import fragments
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -204,18 +203,8 @@ class Counting(Instrument):
             self._anywhere(code.index, self._place(code, "a"), 0, size, "shared")
 
     def tile(self, code: Code, address: Value, stride: Value | None) -> None:
-        ((_, f),) = fragments.operands(code.form).items()
-        pieces = fragments.pieces(f, str(code.form.layout))
-        along = self.m.const("i64", f.columns if code.form.layout == "row" else f.rows)
-        step = self.m.mul(along if stride is None else stride, self.m.const("i64", f.bits // 8))
-        first = self.m.lane_0(address)
-        for at in range(0, len(pieces), W):
-            some = pieces[at : at + W]
-            lines = np.array([p.line for p in some] + [0] * (W - len(some)), np.uint64)
-            starts = np.array([p.start for p in some] + [0] * (W - len(some)), np.uint64)
-            lanes = self.m.add(self.m.mul(constant(lines, "i64"), step), constant(starts, "i64"))
-            there = (1 << len(some)) - 1 if len(some) < W else -1
-            self._anywhere(code.index, self.m.vector(self.m.add(first, lanes)), 0, some[0].size, mask=str(there))
+        for places, lanes, size in self.e.memory.pieces(code, address, stride):
+            self._anywhere(code.index, self.m.vector(places), 0, size, mask=str(lanes))
 
     def atomic(self, address: Address) -> None:
         at = self.m.vector(self.m.wide(address))

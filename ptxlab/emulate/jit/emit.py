@@ -14,7 +14,6 @@ import numpy as np
 
 from ptxlab.emulate.jit.access import Memory
 from ptxlab.emulate.jit.active_mask import ActiveMask
-from ptxlab.emulate.jit.analysis import successors
 from ptxlab.emulate.jit.atomics import Atomics
 from ptxlab.emulate.jit.bulk import Bulk
 from ptxlab.emulate.jit.copies import Copies
@@ -30,6 +29,7 @@ from ptxlab.emulate.jit.stops import Stops
 from ptxlab.emulate.jit.values import BITS
 from ptxlab.emulate.jit.warpgroups import Warpgroups
 from ptxlab.emulate.language import Record
+from ptxlab.emulate.program.liveness import successors
 from ptxlab.emulate.program.model import Block, Code, Program
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.state import UniformRegister

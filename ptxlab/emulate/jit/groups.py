@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ptxlab.emulate.jit.analysis import writes
 from ptxlab.emulate.jit.values import BITS
+from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.model import Code, Literal, Mem, Program, Reg, Symbol
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types

@@ -59,24 +59,28 @@ class Text:
         self.lines.append(f"  br label %{label}")
 
     @contextmanager
+    def _arm(self, condition: str, *, holds: bool, cold: bool = False) -> Iterator[str]:
+        """Code that runs where an i1 holds, or where it does not; gives the label behind it, where the others go."""
+        then, on = self.label("then"), self.label("on")
+        ways = (then, on) if holds else (on, then)
+        self.do(f"br i1 {condition}, label %{ways[0]}, label %{ways[1]}{COLD if cold else ''}")
+        self.at(then)
+        yield on
+        self.at(on)
+
+    @contextmanager
     def if_then(self, condition: str, to: str = "") -> Iterator[None]:
         """Code that runs where an i1 holds. It goes on behind, or at the label `to`."""
-        then, end = self.label("then"), self.label("on")
-        self.do(f"br i1 {condition}, label %{then}, label %{end}")
-        self.at(then)
-        yield
-        self.go(to or end)
-        self.at(end)
+        with self._arm(condition, holds=True) as on:
+            yield
+            self.go(to or on)
 
     @contextmanager
     def unless(self, condition: str, *, cold: bool = False, to: str = "") -> Iterator[None]:
         """As `if_then`, where an i1 does not hold. cold: it hardly ever runs."""
-        then, end = self.label("then"), self.label("on")
-        self.do(f"br i1 {condition}, label %{end}, label %{then}{COLD if cold else ''}")
-        self.at(then)
-        yield
-        self.go(to or end)
-        self.at(end)
+        with self._arm(condition, holds=False, cold=cold) as on:
+            yield
+            self.go(to or on)
 
     @contextmanager
     def if_else(self, condition: str) -> Iterator[tuple[AbstractContextManager[None], AbstractContextManager[None]]]:
@@ -92,23 +96,13 @@ class Text:
         yield
         self.go(end)
 
-    @contextmanager
-    def ends_if(self, condition: str) -> Iterator[None]:
+    def ends_if(self, condition: str) -> AbstractContextManager[str]:
         """Code that runs where an i1 holds, and that ends by a return or a branch of its own."""
-        then, on = self.label("then"), self.label("on")
-        self.do(f"br i1 {condition}, label %{then}, label %{on}")
-        self.at(then)
-        yield
-        self.at(on)
+        return self._arm(condition, holds=True)
 
-    @contextmanager
-    def ends_unless(self, condition: str) -> Iterator[None]:
+    def ends_unless(self, condition: str) -> AbstractContextManager[str]:
         """As `ends_if`, where an i1 does not hold."""
-        then, on = self.label("then"), self.label("on")
-        self.do(f"br i1 {condition}, label %{on}, label %{then}")
-        self.at(then)
-        yield
-        self.at(on)
+        return self._arm(condition, holds=False)
 
     def fault_unless(self, condition: str) -> None:
         """Goes on where an i1 holds; else a fault has been noted, and the function ends."""

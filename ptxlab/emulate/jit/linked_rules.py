@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit import barrier_checks, lane_by_lane
+from ptxlab.emulate.jit import lane_by_lane
 from ptxlab.emulate.jit.compile import Cpu
 from ptxlab.emulate.jit.rulecode import GOOD, Function, Part, object_codes
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.model import Program
 from ptxlab.emulate.rules import (
     async_proxy,
+    barriers,
     bulk_instructions,
     clusters,
     copies,
@@ -48,7 +49,7 @@ ALWAYS: Functions = (
     memcheck.find_lanes, memcheck.forget, diverging.spread, diverging.gather_up, diverging.sync_lanes,
     diverging.sync_waiting, turns.go_on, clusters.arrive, clusters.wait, mbarriers.operate,
     bulk_instructions.issue_lanes, bulk_instructions.finish_groups,
-    *copies.COPY.values(), matrix_access.find,
+    copies.copy, matrix_access.find,
     matrix_access.mark, halves.widened, halves.narrowed, warpgroup_products.is_full, warpgroup_products.begin,
     warpgroup_products.commit, warpgroup_products.due, warpgroup_products.complete, warpgroup_tiles.first_outside,
     warpgroup_tiles.fragment_a, warpgroup_tiles.fragment_b,
@@ -60,7 +61,7 @@ COUNTERS: Functions = (
 )  # fmt: skip
 """Of a build with counters."""
 CHECKS: Functions = (
-    barrier_checks.arrived,
+    barriers.arrived,
     copies_in_flight.start, copies_in_flight.commit, copies_in_flight.wait_group, copies_in_flight.wait_all,
     copies_in_flight.touched, lane_masks.named, lane_masks.shuffled,
     races.fence, races.publish, races.acquire, races.cluster_arrived,

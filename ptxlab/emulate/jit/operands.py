@@ -24,7 +24,7 @@ class Operands(Part):
         if isinstance(source, Mem):
             return Address(self.base(source), source.offset)
         if isinstance(source, Group):
-            element = self._element_type(type_, len(source.elements))
+            element = self.e.code.element_type(type_, len(source.elements))
             return tuple(self.read(e, element) for e in source.elements)
         if isinstance(source, Literal):
             if type_ == "int":
@@ -47,15 +47,6 @@ class Operands(Part):
             bits = np.uint32(source.bits) if lane == "f32" else np.uint64(source.bits)
             return constant(np.full(W, bits).view(np.float32 if lane == "f32" else np.float64), lane)
         return self.m.const(lane, source.as_type(type_))
-
-    def _element_type(self, type_: str, count: int) -> str:
-        """The type of one of `count` elements: `.v4.f32` holds f32, `{a, b}` of a b64 holds b32."""
-        form = self.e.code.form
-        if form.op.kind == "warp" or type_ == "any":
-            return "any"
-        if type_ == "vec" or form.vec:
-            return str(form.type)
-        return f"b{types.width(type_) // count}"
 
     def base(self, mem: Mem) -> Value:
         """The base of an address: a register's value, or a constant."""
@@ -85,7 +76,7 @@ class Operands(Part):
         if isinstance(dest, Group):
             if not isinstance(result, tuple):  # `mov.b64 {a, b}, c`
                 result = unpack(self.m, type_, len(dest.elements), result)
-            element_type = self._element_type(type_, len(dest.elements))
+            element_type = self.e.code.element_type(type_, len(dest.elements))
             for element, part in zip(dest.elements, result, strict=True):
                 if isinstance(element, Reg):
                     self.write(element, element_type, part)

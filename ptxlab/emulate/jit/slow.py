@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ptxlab.emulate.jit.analysis import reads
 from ptxlab.emulate.jit.control import Control
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.part import Part
 from ptxlab.emulate.jit.rulecode import call
 from ptxlab.emulate.jit.values import BITS, Value
 from ptxlab.emulate.program.basic_blocks import waits_for_others
+from ptxlab.emulate.program.liveness import reads
 from ptxlab.emulate.program.model import Block, Code, Literal
 from ptxlab.emulate.rules.diverging import sync_lanes, sync_waiting
 from ptxlab.emulate.rules.instructions import is_members, members_of
@@ -27,11 +27,6 @@ from ptxlab.isa import types
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
-
-
-def exchanges(code: Code) -> bool:
-    """Whether an instruction makes the lanes of its member mask, or of its warp, wait for each other."""
-    return code.properties.converges
 
 
 class Slow(Part):
@@ -50,7 +45,7 @@ class Slow(Part):
     def dispatch(self) -> None:
         cases = [f"i32 {self.e.pc(b.index)}, label %b{b.index}" for b in self.program.blocks]
         for code in self.program.codes:
-            if exchanges(code):
+            if code.properties.converges:
                 cases += [f"i32 {2 * code.index + 1}, label %given{code.index}"]
                 if self.program.blocks[code.block].last > code.index + 1:
                     cases += [f"i32 {2 * code.index + 2}, label %after{code.index}"]
@@ -120,7 +115,7 @@ d.go:
             if Control.is_control(code):
                 self.control.emit(block, code)
                 return
-            if exchanges(code):
+            if code.properties.converges:
                 self._offer(block, code)
                 self._given(block, code)
                 if code.index + 1 < block.last:
@@ -148,10 +143,14 @@ d.go:
 
     def _set_pc(self, bits: str, target: str) -> None:
         """Program counters of the lanes in `bits`; `target` is a vector."""
-        mask = self.t.let(f"bitcast i32 {bits} to <{W} x i1>")
-        old = self.t.let(f"load <{W} x i32>, ptr %pcs.at, align 64")
-        pcs = self.t.let(f"select <{W} x i1> {mask}, <{W} x i32> {target}, <{W} x i32> {old}")
-        self.t.do(f"store <{W} x i32> {pcs}, ptr %pcs.at, align 64")
+        self._put("%pcs.at", "i32", self.active.lanes(bits), target)
+
+    def _put(self, pointer: str, type_: str, mask: str, values: str) -> None:
+        """Lanes of a mask (vectors) get other values in memory."""
+        vec = f"<{W} x {type_}>"
+        old = self.t.let(f"load {vec}, ptr {pointer}, align 64")
+        new = self.t.let(f"select <{W} x i1> {mask}, {vec} {values}, {vec} {old}")
+        self.t.do(f"store {vec} {new}, ptr {pointer}, align 64")
 
     def go(self, block: int) -> None:
         self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block)})")
@@ -173,7 +172,7 @@ d.go:
         t.bump("%live.at", "and i32", others)
         if self.e.code.guard is not None and block.next >= 0:
             self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
-        if any(exchanges(code) for code in self.program.codes):
+        if any(code.properties.converges for code in self.program.codes):
             t.do(call(sync_waiting, "%ws"))  # other lanes no longer wait for exited ones
         t.do("br label %dispatch")
 
@@ -212,18 +211,13 @@ d.go:
                 value = self.m.zext("i64", value)
             wide = value if value.type == "i64" else self.m.zext("i64", self._as_int(value))
             p = self.t.field(S.Warp, f"offered.{slot}")
-            old = t.let(f"load <{W} x i64>, ptr {p}, align 64")
-            new = t.let(f"select <{W} x i1> {self.active.vector}, <{W} x i64> {self.m.vector(wide)}, <{W} x i64> {old}")
-            t.do(f"store <{W} x i64> {new}, ptr {p}, align 64")
+            self._put(p, "i64", self.active.vector, self.m.vector(wide))
         if warpwide:
             members = self.m.const("i32", -1)
         else:
             members = self.e.operands.read(members_of(code), "b32")
         for name, vector in (("members", self.m.vector(members)), ("sync_kind", f"splat (i32 {self._kind(code)})")):
-            p = t.field(S.Warp, name)
-            old = t.let(f"load <{W} x i32>, ptr {p}, align 64")
-            new = t.let(f"select <{W} x i1> {self.active.vector}, <{W} x i32> {vector}, <{W} x i32> {old}")
-            t.do(f"store <{W} x i32> {new}, ptr {p}, align 64")
+            self._put(t.field(S.Warp, name), "i32", self.active.vector, vector)
         self.e.registers.flush(self._all_alive(block, code.index + (0 if warpwide else 1)))
         self._count_rest(block, code.index, -1, self.active.block_bits)
         if code.guard is not None:
@@ -243,7 +237,7 @@ d.go:
         it is one of the whole warp."""
         if code.form.op.kind == "warp":
             return len(self.program.codes) + code.index
-        names = sorted({c.form.opcode for c in self.program.codes if exchanges(c)})
+        names = sorted({c.form.opcode for c in self.program.codes if c.properties.converges})
         return names.index(code.form.opcode) + 1
 
     def _agreed(self, code: Code) -> None:

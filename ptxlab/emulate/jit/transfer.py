@@ -19,18 +19,25 @@ LARGE = 1500
 class Seen:
     """An access for instruments, its addresses checked.
 
-    The active lanes access `size` bytes each at `group.address + offset`: an i64 where `uniform` (all lanes the same
-    address), else a vector of 32 i64. Addresses are device addresses, offsets for shared. `group.pattern` (an i32,
-    lanes only): 0 in a row, 1 all the same, 2 anywhere in one allocation, 3 anywhere at all, 4 each half of the warp in
-    a row, 5 each half the same. `stored`: the values of a store.
+    The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`: an i64
+    where `uniform` (all lanes the same address), else a vector of 32 i64. Addresses are device addresses, offsets for
+    shared. `group.pattern` (an i32, lanes only): 0 in a row, 1 all the same, 2 anywhere in one allocation, 3 anywhere
+    at all, 4 each half of the warp in a row, 5 each half the same. `stored`: the values of a store.
     """
 
     code: Code
     group: Group
     offset: int
+    lane: str
+    count: int
     size: int
     uniform: bool
     stored: tuple[Value, ...] | None
+
+    @property
+    def step(self) -> int:
+        """Bytes of an element."""
+        return self.size // self.count
 
     @property
     def write(self) -> bool:
@@ -43,20 +50,19 @@ class Transfers(Part):
 
     # -- the access itself ---------------------------------------------------------------------------------------------
 
-    def scalar(
-        self, group: Group, offset: int, lane: str, count: int, size: int, values: tuple[Value, ...] | None
-    ) -> tuple[Value, ...]:
-        out, step, ty = [], size // count, LLVM[lane]
-        for k in range(count):
+    def scalar(self, seen: Seen) -> tuple[Value, ...]:
+        """One address for all lanes."""
+        group, offset, step, ty, out = seen.group, seen.offset, seen.step, LLVM[seen.lane], []
+        for k in range(seen.count):
             p = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {offset + k * step}")
-            if values is None:
-                out.append(Value(self.t.let(f"load {self._volatile()}{ty}, ptr {p}, align {step}"), lane, True))
+            if seen.stored is None:
+                out.append(Value(self.t.let(f"load {self._volatile()}{ty}, ptr {p}, align {step}"), seen.lane, True))
             else:
-                self.t.do(f"store {self._volatile()}{ty} {self._last_lane(values[k])}, ptr {p}, align {step}")
-        if values is not None and self.e.code.space != "shared":
+                self.t.do(f"store {self._volatile()}{ty} {self._last_lane(seen.stored[k])}, ptr {p}, align {step}")
+        if seen.write and seen.code.space != "shared":
             with self.t.if_then(self.t.let(f"icmp ne i64 {group.shadow}, 0")):
                 spot = self.t.let(f"inttoptr i64 {self.t.let(f'add i64 {group.shadow}, {offset}')} to ptr")
-                self.t.do(f"call void @llvm.memset.p0.i64(ptr {spot}, i8 -1, i64 {size}, i1 false)")
+                self.t.do(f"call void @llvm.memset.p0.i64(ptr {spot}, i8 -1, i64 {seen.size}, i1 false)")
         return tuple(out)
 
     def _last_lane(self, value: Value) -> str:
@@ -70,114 +76,114 @@ class Transfers(Part):
     def _volatile(self) -> str:
         return "volatile " if self.e.code.properties.strong else ""
 
-    def lanes(
-        self, group: Group, offset: int, lane: str, count: int, size: int, values: tuple[Value, ...] | None
-    ) -> tuple[Value, ...]:
+    def lanes(self, seen: Seen) -> tuple[Value, ...]:
         """32 addresses; an arm of code for each pattern."""
-        t, step, mask = self.t, size // count, self.active.vector
-        stored = [self.m.vector(v) for v in values] if values is not None else None
+        t, group, lane, mask = self.t, seen.group, seen.lane, self.active.vector
+        stored = self._vectors(seen)
         arms: dict[str, tuple[int, ...]] = {"row": (0, 4)}
-        if stored is None:
+        if not seen.write:
             arms["one"] = (1, 5)
         arms["any"] = ()
         if group.site in self.e.memory.mixed:
             arms["each"] = (3,)
         switch = t.switch(group.pattern, arms)
         with switch.arm("row") as results:
-            if stored is not None:
-                self._store_rows(group, offset, lane, step, stored)
-            else:
-                results += self._load_rows(group, offset, lane, count, step)
-        if stored is None:
+            results += self._store_rows(seen, stored) if seen.write else self._load_rows(seen)
+        if not seen.write:
             with switch.arm("one") as results:
-                results += self._load_ones(group, offset, lane, count, step)
+                results += self._load_ones(seen)
         with switch.arm("any") as results:
-            for k in range(count):
-                base = t.let(f"getelementptr i8, ptr {group.pointer}, i64 {offset + k * step}")
+            for k in range(seen.count):
+                base = t.let(f"getelementptr i8, ptr {group.pointer}, i64 {seen.offset + k * seen.step}")
                 pointers = t.let(f"getelementptr i8, ptr {base}, <{W} x i32> {group.offsets}")
-                if stored is not None:
+                if seen.write:
                     self.scatter(lane, pointers, stored[k], mask)
                 else:
                     results.append(self.gather(lane, pointers, mask).text)
         if "each" in arms:
             with switch.arm("each") as results:
-                results += self.each_lane(group, offset, lane, count, step, stored)
+                results += self._each_lane(seen, stored)
         switch.end()
-        if stored is not None:
-            if self.e.code.space != "shared":
-                self._mark_lanes(group, offset, size)
+        if seen.write:
+            if seen.code.space != "shared":
+                self._mark_lanes(seen)
             return ()
-        return tuple(Value(switch.phi(f"<{W} x {LLVM[lane]}>"), lane, False) for _ in range(count))
+        return tuple(Value(switch.phi(f"<{W} x {LLVM[lane]}>"), lane, False) for _ in range(seen.count))
 
-    def _store_rows(self, group: Group, offset: int, lane: str, step: int, stored: list[str]) -> None:
+    def _vectors(self, seen: Seen) -> list[str]:
+        """What is stored, as vectors."""
+        return [self.m.vector(v) for v in seen.stored or ()]
+
+    def _store_rows(self, seen: Seen, stored: list[str]) -> list[str]:
         """Each half of the warp has one range of memory, elements of a vector access interleaved."""
-        t, ty, count = self.t, LLVM[lane], len(stored)
-        halves = self._halves(group, offset)
+        t, ty, count = self.t, LLVM[seen.lane], seen.count
+        halves = self._halves(seen)
         half, wide = f"<{W * count // 2} x {ty}>", f"<{W * count} x {ty}>"
         block = self._interleave(ty, stored)
         for k, spot in enumerate(halves):
             part = ", ".join(f"i32 {k * W * count // 2 + n}" for n in range(W * count // 2))
             cut = t.let(f"shufflevector {wide} {block}, {wide} poison, <{W * count // 2} x i32> <{part}>")
-            t.do(f"store {half} {cut}, ptr {spot}, align {step}")
+            t.do(f"store {half} {cut}, ptr {spot}, align {seen.step}")
+        return []
 
-    def _load_rows(self, group: Group, offset: int, lane: str, count: int, step: int) -> list[str]:
-        t, ty = self.t, LLVM[lane]
+    def _load_rows(self, seen: Seen) -> list[str]:
+        t, ty, count = self.t, LLVM[seen.lane], seen.count
         half = f"<{W * count // 2} x {ty}>"
-        parts = [t.let(f"load {half}, ptr {spot}, align {step}") for spot in self._halves(group, offset)]
+        parts = [t.let(f"load {half}, ptr {spot}, align {seen.step}") for spot in self._halves(seen)]
         both = ", ".join(f"i32 {n}" for n in range(W * count))
         block = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
         return self._deinterleave(ty, block, count)
 
-    def _load_ones(self, group: Group, offset: int, lane: str, count: int, step: int) -> list[str]:
+    def _load_ones(self, seen: Seen) -> list[str]:
         """Each half of the warp has one address."""
-        t, ty = self.t, LLVM[lane]
-        halves, row = self._halves(group, offset), []
+        t, ty = self.t, LLVM[seen.lane]
+        halves, row = self._halves(seen), []
         order = ", ".join(f"i32 {n // (W // 2)}" for n in range(W))
-        for k in range(count):
+        for k in range(seen.count):
             two = "poison"
             for n, spot in enumerate(halves):
-                p = t.let(f"getelementptr i8, ptr {spot}, i64 {k * step}")
-                one = t.let(f"load {ty}, ptr {p}, align {step}")
+                p = t.let(f"getelementptr i8, ptr {spot}, i64 {k * seen.step}")
+                one = t.let(f"load {ty}, ptr {p}, align {seen.step}")
                 two = t.let(f"insertelement <2 x {ty}> {two}, {ty} {one}, i64 {n}")
             row.append(t.let(f"shufflevector <2 x {ty}> {two}, <2 x {ty}> poison, <{W} x i32> <{order}>"))
         return row
 
-    def _halves(self, group: Group, offset: int) -> list[str]:
+    def _halves(self, seen: Seen) -> list[str]:
         """The address of the first lane of each half-warp."""
         spots = []
         for lane in (0, W // 2):
-            at = self.t.let(f"extractelement <{W} x i32> {group.offsets}, i64 {lane}")
-            spot = self.t.let(f"getelementptr i8, ptr {group.pointer}, i64 {self.t.let(f'zext i32 {at} to i64')}")
-            spots.append(self.t.let(f"getelementptr i8, ptr {spot}, i64 {offset}"))
+            at = self.t.let(f"extractelement <{W} x i32> {seen.group.offsets}, i64 {lane}")
+            spot = self.t.let(f"getelementptr i8, ptr {seen.group.pointer}, i64 {self.t.let(f'zext i32 {at} to i64')}")
+            spots.append(self.t.let(f"getelementptr i8, ptr {spot}, i64 {seen.offset}"))
         return spots
 
-    def each_lane(
-        self, group: Group, offset: int, lane: str, count: int, step: int, stored: list[str] | None
-    ) -> list[str]:
+    def each_lane(self, seen: Seen) -> list[str]:
         """Lane by lane through `@slow.access`, the data passed in the function's buffer."""
-        ty = LLVM[lane]
-        vec = f"<{W} x {ty}>"
-        self.t.do(f"store <{W} x i64> {self.e.memory.mixed[group.site]}, ptr %addrs, align 64")
-        cells = [self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}") for k in range(count)]
-        for k, text in enumerate(stored or []):
-            self.t.do(f"store {vec} {text}, ptr {cells[k]}, align 32")
-        size = step * count
+        return self._each_lane(seen, self._vectors(seen))
+
+    def _each_lane(self, seen: Seen, stored: list[str]) -> list[str]:
+        vec, step, size = f"<{W} x {LLVM[seen.lane]}>", seen.step, seen.size
+        self.t.do(f"store <{W} x i64> {self.e.memory.mixed[seen.group.site]}, ptr %addrs, align 64")
+        cells = [self.t.let(f"getelementptr i8, ptr %data, i64 {k * W * step}") for k in range(seen.count)]
+        for cell, text in zip(cells, stored, strict=False):
+            self.t.do(f"store {vec} {text}, ptr {cell}, align 32")
         code = self.t.let(
-            f"call i32 @slow.access(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, i64 {offset}, "
-            f"ptr %data, i64 {step}, i64 {count}, i64 {(size & -size).bit_length() - 1}, "
-            f"i32 {S.SPACES[self.e.code.space]}, i32 {int(stored is not None)}, i32 {self.e.code.index})"
+            f"call i32 @slow.access(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, "
+            f"i64 {seen.offset}, ptr %data, i64 {step}, i64 {seen.count}, i64 {(size & -size).bit_length() - 1}, "
+            f"i32 {S.SPACES[seen.code.space]}, i32 {int(seen.write)}, i32 {seen.code.index})"
         )
         self.e.stops.if_called(code)
-        return [] if stored is not None else [self.t.let(f"load {vec}, ptr {c}, align 32") for c in cells]
+        return [] if seen.write else [self.t.let(f"load {vec}, ptr {c}, align 32") for c in cells]
 
-    def _mark_lanes(self, group: Group, offset: int, size: int) -> None:
+    def _mark_lanes(self, seen: Seen) -> None:
+        group = seen.group
         has = self.t.let(f"icmp ne i64 {group.shadow}, 0")
         whole = self.t.let(f"icmp ne i32 {group.pattern}, 3")
         with self.t.if_then(self.t.let(f"and i1 {has}, {whole}")):
             self.t.do(f"store <{W} x i32> {group.offsets}, ptr %addrs, align 64")
             self.t.do(
-                f"call void @mark.lanes(i64 {group.shadow}, ptr %addrs, i64 {offset}, i32 {self.active.bits}, "
-                f"i64 {size})"
+                f"call void @mark.lanes(i64 {group.shadow}, ptr %addrs, i64 {seen.offset}, i32 {self.active.bits}, "
+                f"i64 {seen.size})"
             )
 
     def _interleave(self, ty: str, parts: list[str]) -> str:

@@ -189,10 +189,6 @@ class Ops:
         base = address.base if address.base.type == "i64" else self.zext("i64", address.base)
         return self.add(base, self.const("i64", address.offset))
 
-    def as_i64(self, value: Value) -> Value:
-        """A number without its sign in 64 bits."""
-        return value if value.type == "i64" else self.zext("i64", value)
-
     def lane_0(self, value: Value) -> Value:
         """The value of lane 0 in all lanes."""
         if value.uniform:

@@ -6,19 +6,25 @@ import ast
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@dataclass(eq=False)
 class Rule:
-    """A function of the rules' language: what the translator reads."""
+    """A function of the rules' language: what the translator reads. See `rule`."""
 
-    def __init__(
-        self, function: Callable[..., Any], symbol: str, inline: bool, cold: bool, external: bool, pointer: str
-    ) -> None:
-        self.function, self.inline, self.cold, self.external, self.pointer = function, inline, cold, external, pointer
-        self.symbol = symbol or f"{function.__module__.rsplit('.', 1)[-1]}.{function.__name__}"
+    function: Callable[..., Any]
+    symbol: str = ""
+    inline: bool = False
+    cold: bool = False
+    external: bool = False
+    pointer: str = ""
+
+    def __post_init__(self) -> None:
+        self.symbol = self.symbol or f"{self.function.__module__.rsplit('.', 1)[-1]}.{self.function.__name__}"
 
     @functools.cached_property
     def tree(self) -> ast.FunctionDef:
@@ -69,15 +75,7 @@ def rule(
 ) -> Callable[[F], F]: ...
 
 
-def rule(
-    function: F | None = None,
-    *,
-    symbol: str = "",
-    inline: bool = False,
-    cold: bool = False,
-    external: bool = False,
-    pointer: str = "",
-) -> F | Callable[[F], F]:
+def rule(function: F | None = None, **options: Any) -> F | Callable[[F], F]:
     """Marks a function as a rule and returns it unchanged.
 
     symbol: the name of the compiled function, otherwise "module.function". inline: it is inlined where it is called.
@@ -87,7 +85,7 @@ def rule(
     """
 
     def mark(function: F) -> F:
-        _rules[function] = Rule(function, symbol, inline, cold, external, pointer)
+        _rules[function] = Rule(function, **options)
         return function
 
     return mark if function is None else mark(function)

@@ -97,11 +97,6 @@ def row_ids() -> np.ndarray:
     return _ROW_IDS
 
 
-def row_of(mask: int) -> np.ndarray:
-    """row_bool: which of the lowest 16 lanes a mask has."""
-    return lanes(mask & 0xFFFFFFFF)[:ROW]
-
-
 def splat(value: int) -> np.ndarray:
     """lanes_u64: the same number in all lanes. Seldom needed: in `v + x` a number stands for 32 of them."""
     return np.full(W, value, np.uint64)

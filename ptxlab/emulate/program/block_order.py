@@ -9,7 +9,22 @@ its immediate post-dominator in it, and any topological order puts that block be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+def reachable(starts: Iterable[Node], onward: Callable[[Node], Iterable[Node]]) -> set[Node]:
+    """The nodes of a graph that can be reached from some, those included; `onward`: where the edges of one lead."""
+    found: set[Node] = set()
+    todo = list(starts)
+    while todo:
+        at = todo.pop()
+        if at not in found:
+            found.add(at)
+            todo += onward(at)
+    return found
 
 
 def running_order(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ptxlab.emulate.program.block_order import reachable
 from ptxlab.isa import Action, action_of
 from ptxlab.text import model
 from ptxlab.text.model import Instruction, Module
@@ -44,7 +45,7 @@ class CallGraph:
         self.taken = {name: FIRST_ADDRESS + EACH * k for k, name in enumerate(known)}
         for name in through_pointer:
             calls[name] |= set(known)
-        reach = {name: _reach(calls, name) for name in calls}
+        reach = {name: reachable(calls[name], lambda at: calls.get(at, ())) for name in calls}
         again = {name for name in bodies if name in reach[name]}
         below = set().union(*(reach[name] for name in again)) if again else set()
         self.stacked = again | {name for name in below if reach[name] & again}
@@ -77,15 +78,3 @@ def _initial_names(initial: object) -> Iterator[str]:
             yield from _initial_names(element)
     else:
         yield from operand_names(initial)
-
-
-def _reach(calls: dict[str, set[str]], start: str) -> set[str]:
-    """Every function that a chain of one or more calls from `start` may enter."""
-    found: set[str] = set()
-    queue = [start]
-    while queue:
-        for name in calls.get(queue.pop(), ()):
-            if name not in found:
-                found.add(name)
-                queue.append(name)
-    return found

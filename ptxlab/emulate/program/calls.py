@@ -180,12 +180,8 @@ def _size_of(low: Lowering, operand: model.Operand, source: Source | None, scope
     """Bytes of an argument or a result."""
     if isinstance(source, Reg):
         return max(1, types.width(low.registers[source.index].type) // 8)
-    where: Scope | None = scope
-    while where is not None:
-        if str(operand) in where.variables:
-            return layout.size_of(where.variables[str(operand)])
-        where = where.parent
-    return 4
+    declared = (where.variables[str(operand)] for where in scope if str(operand) in where.variables)
+    return next(map(layout.size_of, declared), 4)
 
 
 def _above(place: Source | None, frame: Reg, above: int) -> Source | None:

@@ -327,12 +327,10 @@ class Lowering(Names):
 
     def _label(self, name: str, scope: Scope, line: int) -> int:
         """A number for this use of the label; `_link` turns it into a code index, since labels may lie ahead."""
-        where: Scope | None = scope
-        while where is not None:
+        for where in scope:
             if name in where.labels:
                 self.label_uses.append((where, name))
                 return len(self.label_uses) - 1
-            where = where.parent
         raise self.error(f"there is no label {name!r} in this function", line, hint=f"{name}:")
 
     # -- calls and blocks ----------------------------------------------------------------------------------------------

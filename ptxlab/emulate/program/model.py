@@ -150,15 +150,18 @@ class Code:
         names = [spec.name for spec in self.form.op.operands if spec.role != "dst"]
         return dict(zip(names, zip(self.sources, self.source_types, strict=True), strict=False))
 
+    def element_type(self, type_: str, count: int) -> str:
+        """The type of one of `count` elements of an operand: `.v4.f32` holds f32, `{a, b}` of a b64 holds b32."""
+        if self.form.op.kind == "warp" or type_ == "any":
+            return "any"
+        if type_ == "vec" or self.form.vec:
+            return str(self.form.type)
+        return f"b{types.width(type_) // count}"
+
     @property
     def ends_thread(self) -> bool:
         """Whether threads exit here, and do not return to a caller."""
         return self.action in (Action.RETURN, Action.EXIT) and self.register < 0
-
-    @property
-    def guard_reg(self) -> int:
-        """The guard's register, or -1."""
-        return self.guard[0] if self.guard else -1
 
 
 COPY = Form(Op("%copy", "%copy", (), (), "", None, Action.PASS_ARGUMENTS, (1, 0), 0), "%copy", {})

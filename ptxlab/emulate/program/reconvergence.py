@@ -8,6 +8,7 @@ between the two (`ptxlab.emulate.program.block_order`). So no lane goes on from 
 
 from __future__ import annotations
 
+from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.model import Block, Code
 from ptxlab.isa.actions import Action
 
@@ -38,7 +39,7 @@ def _polling_blocks(codes: list[Code], blocks: list[Block]) -> list[bool]:
     """For each block whether it reads what other threads may change, or calls a function that does."""
     polling = [any(c.properties.polls for c in codes[b.first : b.last]) for b in blocks]
     calls = {b.index: codes[b.last - 1].target for b in blocks if codes[b.last - 1].action is Action.CALL}
-    bodies = {start: _body(codes, blocks, start) for start in set(calls.values())}
+    bodies = {start: body(codes, blocks, start) for start in set(calls.values())}
     changed = True
     while changed:
         changed = False
@@ -48,62 +49,12 @@ def _polling_blocks(codes: list[Code], blocks: list[Block]) -> list[bool]:
     return polling
 
 
-def _body(codes: list[Code], blocks: list[Block], start: int) -> set[int]:
+def body(codes: list[Code], blocks: list[Block], start: int) -> set[int]:
     """The blocks of a function."""
-    found: set[int] = set()
-    todo = [start]
-    while todo:
-        at = todo.pop()
-        if at not in found:
-            found.add(at)
-            todo += onward(codes, blocks[at])
-    return found
+    return reachable([start], lambda at: onward(codes, blocks[at]))
 
 
 def onward(codes: list[Code], block: Block) -> list[int]:
     """The blocks of its own function that may follow a block; behind a call, the one it returns to."""
     jumps = () if codes[block.last - 1].action in (Action.CALL, Action.RETURN) else block.targets
     return [*jumps, *([block.next] if block.next >= 0 else [])]
-
-
-def reconvergence_points(codes: list[Code], blocks: list[Block]) -> list[int]:
-    """For each block the one where lanes that diverge at its end reconverge: its immediate post-dominator, within one
-    round of the loops around it. -1: they do not reconverge before they exit or return.
-
-    A block that ends threads, returns or stops the kernel has none. From the end of a loop lanes may go wherever the
-    loop leads to; from that of an endless one, nowhere.
-    """
-    count = len(blocks)
-    after: list[set[int]] = []
-    for block in blocks:
-        ways = set(onward(codes, block))
-        heads = {way for way in ways if way <= block.index}
-        ways -= heads
-        last = codes[block.last - 1]
-        if last.leaves >= 0:
-            ways.discard(last.target)
-        for head in heads:
-            ways |= _exits(codes, blocks, head, block.index)
-        after.append(ways)
-    # The graph has no cycle and its edges go upward, so one pass from the end finds all post-dominators.
-    points = [count] * count
-
-    def common(a: int, b: int) -> int:
-        while a != b:
-            if a < b:
-                a = points[a]
-            else:
-                b = points[b]
-        return a
-
-    for at in reversed(range(count)):
-        found: int | None = None
-        for way in after[at]:
-            found = way if found is None else common(found, way)
-        points[at] = count if found is None else found
-    return [-1 if found == count else found for found in points]
-
-
-def _exits(codes: list[Code], blocks: list[Block], head: int, last: int) -> set[int]:
-    """Where a loop leads to: the blocks behind its last that any of it may go to."""
-    return {way for b in range(head, last + 1) for way in onward(codes, blocks[b]) if way > last}

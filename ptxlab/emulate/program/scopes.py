@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ptxlab.emulate.program import layout
@@ -34,6 +35,13 @@ class Scope:
     symbols: dict[str, Symbol] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Scope]:
+        """This scope, then those around it."""
+        where: Scope | None = self
+        while where is not None:
+            yield where
+            where = where.parent
 
 
 @dataclass
@@ -137,8 +145,7 @@ class Names:
 
     def _lookup(self, name: str, scope: Scope, routine: Routine, line: int = 0) -> Source | None:
         """What a name means here: a register or a symbol; None when it is not declared."""
-        where: Scope | None = scope
-        while where is not None:
+        for where in scope:
             if name in where.registers:
                 return where.registers[name]
             if name in where.symbols:
@@ -151,7 +158,6 @@ class Names:
                 return where.registers[plain]
             if variable is not None and variable.space == "reg":
                 return self._make_register(plain, variable, where, routine, line)
-            where = where.parent
         return None
 
     def _make_register(self, name: str, variable: Variable, where: Scope, routine: Routine, line: int) -> Source:
@@ -209,9 +215,7 @@ class Names:
     def _element(self, operand: model.Element, scope: Scope, routine: Routine, line: int) -> Symbol:
         """`table[3]`: the address of an element."""
         array = self.operand(operand.base, scope, routine, line)
-        where: Scope | None = scope
-        while where is not None and str(operand.base) not in where.variables:
-            where = where.parent
+        where = next((each for each in scope if str(operand.base) in each.variables), None)
         if not isinstance(array, Symbol) or where is None or not isinstance(operand.index, model.Number):
             raise self.error(f"the CPU machine cannot read {operand}: the index must be a number", line)
         variable = where.variables[str(operand.base)]
@@ -239,11 +243,9 @@ class Names:
 
     def table(self, name: str, scope: Scope, line: int) -> tuple[str, ...]:
         """The labels of a `.branchtargets` list."""
-        where: Scope | None = scope
-        while where is not None:
+        for where in scope:
             if name in where.tables:
                 return where.tables[name]
-            where = where.parent
         raise self.error(f"there is no .branchtargets list {name!r}", line)
 
     def provided(self, name: str) -> int | None:

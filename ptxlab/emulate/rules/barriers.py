@@ -29,6 +29,7 @@ from ptxlab.emulate.rules.findings import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EX
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.races import share_peers
 from ptxlab.emulate.rules.records import CODE, Block, Launch
+from ptxlab.emulate.runtime.state import Warp
 
 BARRIERS = 16
 """Barriers of a block."""
@@ -136,3 +137,23 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
             row = block.sync.row(warp)
             store_lanes(row, maximum(load_lanes(row), known))
         store_lanes(arrived, came ^ came)
+
+
+# -- for compiled code -------------------------------------------------------------------------------------------------
+
+
+@rule
+def arrived(
+    launch: Launch, block: Block, warp: Warp, mask: u32, skipping: u32, barrier: u32, count: u32, aligned: boolean,
+    behind: u32, may_come: Pointer[u8], code: u32,
+) -> None:  # fmt: skip
+    """Lanes of `mask` have arrived at a barrier; its guard excludes those of `skipping`, which go on at the program
+    counter `behind`."""
+    if mask == 0:
+        return
+    arrive(launch, block, warp.warp_id, mask, barrier, count, aligned, code)
+    away = warp.live & ~mask
+    if aligned and away and barrier < BARRIERS:
+        waiting = warp.wait & ~bits(load_lanes(warp.sync_kind) != 0)
+        here = waiting & warp.bar[barrier] & bits(load_lanes(warp.pc) == behind)
+        diverged(launch, block, warp.warp_id, mask, away & ~here, skipping, waiting, warp.pc, behind, may_come, code)

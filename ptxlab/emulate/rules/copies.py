@@ -39,38 +39,20 @@ def move(to: Pointer[u8], source: Pointer[u8] | None, count: u64, size: u64) -> 
 
 
 @rule
-def copy4(
+def copy(
     context: Context, cta: Cta, warp: Warp, mask: u32, to: Pointer[u32], to_start: u32, source: Pointer[u64],
-    source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32,
+    source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32, size: u32,
 ) -> boolean:  # fmt: skip
-    """`copy` of 4 bytes per lane."""
-    return copy(context, cta, warp, mask, to, to_start, source, source_start, counts, site, code, 4, 2)
-
-
-@rule
-def copy8(
-    context: Context, cta: Cta, warp: Warp, mask: u32, to: Pointer[u32], to_start: u32, source: Pointer[u64],
-    source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32,
-) -> boolean:  # fmt: skip
-    """`copy` of 8 bytes per lane."""
-    return copy(context, cta, warp, mask, to, to_start, source, source_start, counts, site, code, 8, 3)
-
-
-@rule
-def copy16(
-    context: Context, cta: Cta, warp: Warp, mask: u32, to: Pointer[u32], to_start: u32, source: Pointer[u64],
-    source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32,
-) -> boolean:  # fmt: skip
-    """`copy` of 16 bytes per lane."""
-    return copy(context, cta, warp, mask, to, to_start, source, source_start, counts, site, code, 16, 4)
-
-
-COPY = {4: copy4, 8: copy8, 16: copy16}
-"""The rule for each size."""
+    """`copy_lanes` of 4, 8 or 16 bytes per lane: a way for each, so that bytes are copied as one number."""
+    if size == 4:
+        return copy_lanes(context, cta, warp, mask, to, to_start, source, source_start, counts, site, code, 4, 2)
+    if size == 8:
+        return copy_lanes(context, cta, warp, mask, to, to_start, source, source_start, counts, site, code, 8, 3)
+    return copy_lanes(context, cta, warp, mask, to, to_start, source, source_start, counts, site, code, 16, 4)
 
 
 @rule(inline=True)
-def copy(
+def copy_lanes(
     context: Context, cta: Cta, warp: Warp, mask: u32, to: Pointer[u32], to_start: u32, source: Pointer[u64],
     source_start: u64, counts: Pointer[u32] | None, site: Site, code: u32, size: u64, log2: u64,
 ) -> boolean:  # fmt: skip

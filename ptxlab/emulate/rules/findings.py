@@ -190,45 +190,58 @@ _HAZARD = {
 }
 
 
-_MBARRIERS = {
-    ENDLESS: "the wait does not end: phase {phase} of the mbarrier has not ended, and no thread can still end it",
+_SENTENCES = {
+    UNINITIALISED: "a thread reads {memory} that has not been written",
+    OVERRUN: "a thread leaves the arrays of shared memory: it accesses bytes between two of them",
+    SAME: "WAW hazard in {memory}: two lanes of one store write different values to the same place",
+    LOCKSTEP: (
+        "two lanes of one warp touch the same place in {memory} with volatile accesses, and nothing but lockstep "
+        "puts these in order, which lanes do not keep since sm_70; write bar.warp.sync 0xffffffff; between the two"
+    ),
+    DIVERGENT: "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere",
+    DIVERGENT_BLOCK: (
+        "the warps of a block have arrived at two different barrier instructions: all threads of a block must "
+        "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
+        "bar.sync 1, 64"
+    ),
+    EXITED: "a warp arrives at a barrier for all its lanes after some of them have exited",
+    OMITTED: "lane {note.lane} executes this instruction, and the mask {note.value:#010x} does not name it",
+    GONE_LANE: "the mask names lane {note.value}, which has exited",
+    SOURCE: "lane {note.lane} reads the register of lane {note.value}, which does not take part",
+    ENDLESS: (
+        "the wait does not end: phase {note.value} of the mbarrier has not ended, and no thread can still end it"
+    ),
     MADE_AGAIN: "an mbarrier in use is initialized again: mbarrier.inval has to come first, when no thread uses it",
+    UNFENCED: (
+        "a wgmma uses a register that was written since the last wgmma.fence, or before the first one; write "
+        "wgmma.fence.sync.aligned; between the two"
+    ),
+    NO_PROXY_FENCE: (
+        "a wgmma reads what a thread has stored, and no fence makes it seen by the async proxy; write "
+        "fence.proxy.async; behind the stores, before the barrier"
+    ),
+    TILE_OVERWRITTEN: (
+        "a thread overwrites a tile that a wgmma in flight reads; the warps that multiply execute "
+        "wgmma.wait_group.sync.aligned 0; before the barrier in front of the store"
+    ),
     INVALID_IN_USE: "an mbarrier is made invalid while another thread waits for it",
     UNMADE: "a thread uses an mbarrier that is not initialized: mbarrier.init has to come first, and be visible to all",
     TOO_MANY: "more threads arrive in one phase than the mbarrier was initialized for",
     COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
 }
+"""What notes of a kind say that need nothing but the memory and the note."""
 
 
 def _sentence(
     program: Program, launch: Launch, note: Note, code: Code, other: Code | None, space: str
 ) -> str:  # fmt: skip
     kind, memory = note.kind, f"{space} memory" if space else "memory"
-    if kind == UNINITIALISED:
-        return f"a thread reads {memory} that has not been written"
-    if kind == OVERRUN:
-        return "a thread leaves the arrays of shared memory: it accesses bytes between two of them"
     if kind == TOUCHED_EARLY and other is not None:
         early = set(writes(code)) & {*writes(other), *reads(other)}
         return (
             f"a thread {'overwrites' if early else 'reads'} a register of a wgmma that is still in flight; write "
             "wgmma.wait_group.sync.aligned 0; before it, and wgmma.commit_group.sync.aligned; behind the product"
-        )
-    if kind == UNFENCED:
-        return (
-            "a wgmma uses a register that was written since the last wgmma.fence, or before the first one; write "
-            "wgmma.fence.sync.aligned; between the two"
-        )
-    if kind == NO_PROXY_FENCE:
-        return (
-            "a wgmma reads what a thread has stored, and no fence makes it seen by the async proxy; write "
-            "fence.proxy.async; behind the stores, before the barrier"
-        )
-    if kind == TILE_OVERWRITTEN:
-        return (
-            "a thread overwrites a tile that a wgmma in flight reads; the warps that multiply execute "
-            "wgmma.wait_group.sync.aligned 0; before the barrier in front of the store"
         )
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"
@@ -240,33 +253,10 @@ def _sentence(
         else:
             advice = _cause(program, note) or "a barrier between the two would order them"
         return f"{RULES[kind][1]} hazard in {memory}: a thread {_HAZARD[kind]}; {advice}"
-    if kind == SAME:
-        return f"WAW hazard in {memory}: two lanes of one store write different values to the same place"
-    if kind == LOCKSTEP:
-        return (
-            f"two lanes of one warp touch the same place in {memory} with volatile accesses, and nothing but lockstep "
-            "puts these in order, which lanes do not keep since sm_70; write bar.warp.sync 0xffffffff; between the two"
-        )
-    if kind == DIVERGENT:
-        return "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere"
-    if kind == DIVERGENT_BLOCK:
-        return (
-            "the warps of a block have arrived at two different barrier instructions: all threads of a block must "
-            "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
-            "bar.sync 1, 64"
-        )
-    if kind == EXITED:
-        return "a warp arrives at a barrier for all its lanes after some of them have exited"
     if kind == COUNTS:
         now, before = note.value & 0xFFFF, note.value >> 16
         said = [f"{n} threads" if n else "all threads" for n in (now, before)]
         return f"warps disagree how many threads a barrier waits for: {said[0]} here, {said[1]} there"
-    if kind == OMITTED:
-        return f"lane {note.lane} executes this instruction, and the mask {note.value:#010x} does not name it"
-    if kind == GONE_LANE:
-        return f"the mask names lane {note.value}, which has exited"
-    if kind == SOURCE:
-        return f"lane {note.lane} reads the register of lane {note.value}, which does not take part"
     if kind == RANGE:
         source, last = note.value & 0xFFFF, note.value >> 16
         return (
@@ -294,7 +284,7 @@ def _sentence(
             f"the wait passes at once: it asks for phase {note.value}, which this thread has waited for before, and so "
             f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
         )
-    return _MBARRIERS[kind].format(phase=note.value)
+    return _SENTENCES[kind].format(memory=memory, note=note)
 
 
 def _in_cluster(program: Program, launch: Launch, note: Note) -> str:

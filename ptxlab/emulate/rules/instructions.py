@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg, Source
+from ptxlab.emulate.program.block_order import reachable
+from ptxlab.emulate.program.liveness import reads
+from ptxlab.emulate.program.model import Code, Group, Literal, Program, Reg, Source
+from ptxlab.emulate.program.reconvergence import body, onward
 from ptxlab.isa.actions import Action
-
-
-def strong(code: Code) -> bool:
-    """Whether an access is strong: two strong accesses do not race."""
-    return code.properties.strong
-
-
-def releases(code: Code) -> bool:
-    """Whether what its thread did before is visible before this instruction's effect."""
-    return code.properties.releases
 
 
 def acquires(code: Code) -> bool:
@@ -44,11 +37,6 @@ def members_of(code: Code) -> Source | None:
 def is_members(code: Code, k: int) -> bool:
     """Whether a source operand is the member mask."""
     return [*code.named][k] == "membermask"
-
-
-def aligned(code: Code) -> bool:
-    """Whether a barrier of the block needs converged warps."""
-    return code.properties.aligned
 
 
 def cuts(code: Code) -> bool:
@@ -95,14 +83,8 @@ def spins(program: Program, wait: Code) -> bool:
         else:
             return False
         if at == wait.index:
-            return not written & _read(wait)
+            return written.isdisjoint(reads(wait))
     return False
-
-
-def _read(code: Code) -> set[int]:
-    """The registers that an instruction reads."""
-    inner = [source.base if isinstance(source, Mem) else source for source in code.sources]
-    return {source.index for source in inner if isinstance(source, Reg)}
 
 
 def _computes(code: Code, given: list[Any], known: dict[int, Any], written: set[int]) -> bool:
@@ -134,15 +116,8 @@ def routines(program: Program) -> list[int]:
     """For each instruction the first block of the function that it belongs to."""
     home = [-1] * len(program.blocks)
     for start in {program.entry, *(code.target for code in program.codes if code.action is Action.CALL)}:
-        todo = [start]
-        while todo:
-            at = todo.pop()
-            if at < 0 or home[at] >= 0:
-                continue
-            home[at] = start
-            block = program.blocks[at]
-            called = program.codes[block.last - 1].action in (Action.CALL, Action.RETURN)
-            todo += [block.next] if called else [block.next, *block.targets]
+        for block in body(program.codes, program.blocks, start):
+            home[block] = start
     return [home[code.block] for code in program.codes]
 
 
@@ -151,36 +126,28 @@ def may_come(program: Program, barrier: Code) -> list[bool]:
     there leads through the barrier, or paths lead to it or out of a loop, but never round the loop without it."""
     homes, codes = routines(program), program.codes
     own, there = homes[barrier.index], barrier.block
-    onward: dict[int, list[int]] = {}
-    before: dict[int, list[int]] = {}
+    after = [onward(codes, block) for block in program.blocks]
+    before: list[list[int]] = [[] for _ in after]
     ends = []
-    for block in program.blocks:
+    for block, ways in zip(program.blocks, after, strict=True):
         last = codes[block.last - 1]
         if last.action in (Action.RETURN, Action.EXIT, Action.TRAP) or (block.next < 0 and not block.targets):
             ends.append(block.index)
-        ways = [block.next] if last.action in (Action.CALL, Action.RETURN) else [block.next, *block.targets]
-        onward[block.index] = [way for way in ways if way >= 0]
-        for way in onward[block.index]:
-            before.setdefault(way, []).append(block.index)
+        for way in ways:
+            before[way].append(block.index)
 
-    def reach(starts: list[int], edges: dict[int, list[int]], without: int) -> set[int]:
-        found: set[int] = set()
-        todo = [start for start in starts if start != without]
-        while todo:
-            at = todo.pop()
-            if at not in found:
-                found.add(at)
-                todo += [way for way in edges.get(at, []) if way != without]
-        return found
+    def reach(starts: list[int], edges: list[list[int]], without: int) -> set[int]:
+        others = [[way for way in ways if way != without] for ways in edges]
+        return reachable([start for start in starts if start != without], others.__getitem__)
 
     avoids = reach(ends, before, there)
-    loop = reach(onward[there], onward, -1) & reach(before.get(there, []), before, -1)
+    loop = reach(after[there], after, -1) & reach(before[there], before, -1)
     comes = {
         block.index
         for block in program.blocks
         if homes[block.first] != own
         or block.index not in avoids
-        or (block.index in loop and block.index not in reach(onward[block.index], onward, there))
+        or (block.index in loop and block.index not in reach(after[block.index], after, there))
     }
     return [code.block in comes for code in codes]
 

@@ -8,8 +8,10 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.model import Program
+from ptxlab.emulate.program.register_flow import register_flow
+from ptxlab.emulate.program.warpgroup_flow import follows_tiles
 from ptxlab.emulate.rules import races
-from ptxlab.emulate.rules.records import BLOCKS, Launch, Published
+from ptxlab.emulate.rules.records import BLOCKS, RANKS, Block, Launch, Mates, Published
 from ptxlab.emulate.runtime import report
 
 
@@ -31,6 +33,38 @@ def begin(program: Program, launch: report.Launch) -> Launch:
     for name, value in known(program, frozenset(launch.checks)).items():
         setattr(record, name.partition(".")[2], value)
     return record
+
+
+def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
+    """The record of the blocks that run in one place, with the memory that the checks need beside it: what is known of
+    one of them is cleared when the next begins (`blocks.started`)."""
+    record = Block.new()
+    record.shared_size = shared_size
+    if "synccheck" in launch.checks:  # for each 4 bytes the copy in flight to them
+        record.pending = Pointer(np.zeros(shared_size // 4 + 16, np.uint64))
+        if follows_tiles(program):
+            record.tile_writes, record.tile_reads = (
+                Pointer(np.zeros(shared_size // 16 + 2, np.uint64)) for _ in range(2)
+            )
+    if "initcheck" not in launch.checks:
+        return record
+    record.written = Pointer(np.zeros(shared_size + 64, np.uint8))
+    if program.shared_gap:
+        record.gaps = Pointer(np.array(gaps_of(program), np.uint64))
+    if program.local_size:
+        record.local_stride = program.local_stride
+        record.local_size = 32 * launch.warps * record.local_stride
+        record.local = Pointer(np.zeros(record.local_size, np.uint8))
+    if registers := register_flow(program).registers:
+        record.followed, record.value_count = len(registers), len(registers) * launch.warps
+        record.values = Pointer(np.zeros(record.value_count, np.uint32))
+    return record
+
+
+def in_cluster(block: Block, mates: Pointer[Mates], rank: int) -> None:
+    """The blocks of this record are one of several of a cluster."""
+    block.mates, block.rank = mates, rank
+    block.peers = Pointer(np.zeros(32 * RANKS * 32, np.uint32))
 
 
 def gaps_of(program: Program) -> list[int]:

@@ -61,11 +61,6 @@ class Operation:
         return (DROP if self.drop else 0) | (NO_COMPLETE if self.incomplete else 0)
 
 
-def is_mbarrier(code: Code) -> bool:
-    """Whether an instruction operates on an mbarrier."""
-    return code.properties.mbarrier
-
-
 def operation(code: Code) -> Operation:
     """What an instruction does to an mbarrier."""
     form, action = code.form, code.action

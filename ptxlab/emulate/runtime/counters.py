@@ -8,18 +8,44 @@ number counts, and whether it is counted or modelled.
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.emulate.runtime.counting import TALLY, is_branch
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.model import Program
+    from ptxlab.emulate.program.model import Code, Program
+
+
+FIELDS = (
+    "warps", "threads",  # that executed the instruction, whether its guard held or not
+    "on_warps", "on_threads",  # those of which at least one lane, and those whose own, guard held
+    "divergent",  # executions of a branch after which the lanes did not all go the same way
+    "global_requests", "global_sectors", "global_ideal", "global_bytes",
+    "shared_requests", "shared_wavefronts", "shared_ideal", "shared_bytes",
+    "local_requests", "local_bytes",
+)  # fmt: skip
+"""What is counted for each instruction of a program."""
+
+TALLY = np.dtype([(name, np.int64) for name in FIELDS])
+"""One element an instruction (`Program.codes`) is what both engines give to `ptxlab.emulate.runtime.counters`."""
+
+
+NEEDED = {"global": "sectors", "shared": "wavefronts"}
+"""What accesses to a space need, by its name in the fields."""
+
+
+def moves_pairs(code: Code) -> bool:
+    """Whether an access to shared memory is one whose groups may grow: an ordinary load."""
+    return code.action is Action.LOAD
+
+
+def is_branch(code: Code) -> bool:
+    """Whether a warp may diverge here. The `ret` of a kernel ends its threads, and is none."""
+    return code.properties.jumps and (code.action is not Action.RETURN or code.register >= 0)
 
 
 @dataclass(frozen=True)
@@ -146,7 +172,8 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
         )  # fmt: skip
         by_line[code.line] = new if at is None else _sum(at, new)
     lines = {line: (c.warps, c.threads) for line, c in by_line.items()}
-    metrics = {name: metric.value(totals, pipes) for name, metric in METRICS.items()}
+    totals |= {f"pipe_{name}": count for name, count in pipes.items()}
+    metrics = {name: metric.value(totals) for name, metric in METRICS.items()}
     return Counters(
         sum(a for a, _ in lines.values()), sum(b for _, b in lines.values()), opcodes, lines, by_line, pipes, flops,
         metrics,
@@ -173,35 +200,28 @@ def _direction(properties: Properties) -> str:
 @dataclass(frozen=True)
 class Metric:
     """A metric of Nsight Compute: what it counts in one sentence; `modelled` where that follows from a model of the
-    hardware and is not a count of what happened here."""
+    hardware and is not a count of what happened here. Its value is the total `of` a name, `less` another."""
 
     says: str
-    value: Callable[[dict[str, int], dict[str, int]], int] = field(repr=False)
+    of: str
+    less: str = ""
     modelled: bool = False
+
+    def value(self, totals: dict[str, int]) -> int:
+        """Its value in a launch with these totals."""
+        return totals.get(self.of, 0) - totals.get(self.less, 0)
 
 
 METRICS: dict[str, Metric] = {}
 """Every metric by its name, in the order in which they are shown."""
 
 
-def _total(name: str) -> Callable[[dict[str, int], dict[str, int]], int]:
-    return lambda totals, pipes: totals.get(name, 0)
-
-
-def _difference(a: str, b: str) -> Callable[[dict[str, int], dict[str, int]], int]:
-    return lambda totals, pipes: totals.get(a, 0) - totals.get(b, 0)
-
-
-def _pipe(name: str) -> Callable[[dict[str, int], dict[str, int]], int]:
-    return lambda totals, pipes: pipes.get(name, 0)
-
-
 def _define() -> None:
     def counted(name: str, of: str, says: str) -> None:
-        METRICS[name] = Metric(says, _total(of))
+        METRICS[name] = Metric(says, of)
 
     def modelled(name: str, of: str, says: str) -> None:
-        METRICS[name] = Metric(says, _total(of), True)
+        METRICS[name] = Metric(says, of, modelled=True)
 
     counted("smsp__inst_executed.sum", "warps", "PTX instructions executed, each once for every warp that issued it.")
     counted("smsp__thread_inst_executed.sum", "threads", "The same, once for every active thread of the warp.")
@@ -209,17 +229,15 @@ def _define() -> None:
             "The same, once for every active thread whose guard predicate held.")  # fmt: skip
     for pipe, does in PIPES.items():
         unit = "sm" if pipe == "tensor" else "smsp"
-        METRICS[f"{unit}__inst_executed_pipe_{pipe}.sum"] = Metric(
-            f"Warp-instructions of the {pipe} pipe ({does}), by what each PTX instruction mostly becomes.",
-            _pipe(pipe), True,
-        )  # fmt: skip
+        says = f"Warp-instructions of the {pipe} pipe ({does}), by what each PTX instruction mostly becomes."
+        modelled(f"{unit}__inst_executed_pipe_{pipe}.sum", f"pipe_{pipe}", says)
     counted(
         "smsp__sass_branch_targets.sum", "branches", "Branches, calls and returns from functions, executed by warps."
     )
     counted("smsp__sass_branch_targets_threads_divergent.sum", "divergent",
             "Those after which the active threads of the warp did not all go the same way.")  # fmt: skip
     METRICS["smsp__sass_branch_targets_threads_uniform.sum"] = Metric(
-        "Those after which they did.", _difference("branches", "divergent")
+        "Those after which they did.", "branches", "divergent"
     )
     for op, word in (("ld", "loads"), ("st", "stores"), ("atom", "atomics with a result"), ("red", "reductions")):
         counted(f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum", f"global_requests_{op}",
@@ -236,7 +254,7 @@ def _define() -> None:
                  f"Wavefronts that the {word} of shared memory take: turns of up to 128 bytes.")  # fmt: skip
         METRICS[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared{suffix}.sum"] = Metric(
             f"Wavefronts of shared-memory {word} beyond those needed without bank conflicts.",
-            _difference(f"shared_wavefronts{part}", f"shared_ideal{part}"), True,
+            f"shared_wavefronts{part}", f"shared_ideal{part}", modelled=True,
         )  # fmt: skip
     modelled("memory_l1_wavefronts_shared_ideal", "shared_ideal",
              "Wavefronts of shared memory that there would be without bank conflicts.")  # fmt: skip

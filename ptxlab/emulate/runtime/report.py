@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ptxlab.emulate.program.model import Program
     from ptxlab.emulate.runtime.counters import Counters
 
 from ptxlab.emulate.program.printf import Message
@@ -71,6 +73,22 @@ class Report:
     build_seconds: float = 0.0
     cached: bool = False
     messages: list[Message] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls, program: Program, executed: Iterable[tuple[int, int]], seconds: float, counters: Counters | None
+    ) -> Report:
+        """The report of how many warps and threads executed each instruction. What lowering added (the copies around a
+        call) does not count."""
+        lines: dict[int, tuple[int, int]] = {}
+        for code, (warps, threads) in zip(program.codes, executed, strict=True):
+            if warps and code.instruction is not None:
+                a, b = lines.get(code.line, (0, 0))
+                lines[code.line] = a + warps, b + threads
+        return cls(
+            seconds=seconds, warp_instructions=sum(a for a, _ in lines.values()),
+            thread_instructions=sum(b for _, b in lines.values()), lines=lines, counters=counters,
+        )  # fmt: skip
 
     @property
     def printed(self) -> str:

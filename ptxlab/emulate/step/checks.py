@@ -1,6 +1,6 @@
 """The checks of the stepping engine: which instructions are checked, and with which arguments the rules are called.
 
-`Checker` belongs to a launch; `block_checks` has the record of a block, `checked_warp` the warp whose loads, stores and
+`Checker` belongs to a launch, `BlockChecks` to one of its blocks; `checked_warp` has the warp whose loads, stores and
 atomics are checked. The rules are in `emulate/rules`; their notes become findings there (`findings.py`).
 """
 
@@ -28,13 +28,15 @@ from ptxlab.emulate.rules import (
     warpgroup_registers,
 )  # fmt: skip
 from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules.blocks import started
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.instructions import aligned, may_come, members_of, releases, strong, wide
+from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.rules.local_memory import copied
-from ptxlab.emulate.rules.mbarriers import is_mbarrier
+from ptxlab.emulate.rules.mbarrier_phases import Phases
 from ptxlab.emulate.rules.notes import noted, serial
-from ptxlab.emulate.step.access import Region
+from ptxlab.emulate.rules.records import Mates
+from ptxlab.emulate.step.access import Region, Touch
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import Warp
@@ -56,8 +58,8 @@ class Checker:
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is checked
         self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
         self.warpgroups = warpgroup_flow(program)
-        self.releases = [releases(code) for code in program.codes]
-        self.strong = [strong(code) and not is_mbarrier(code) for code in program.codes]
+        self.releases = [code.properties.releases for code in program.codes]
+        self.strong = [code.properties.strong and not code.properties.mbarrier for code in program.codes]
         self._values = np.zeros(LANES * 64, np.uint8)
         self._stored: Region | None = None  # where a store went last
         self.record.store.values, self.record.store.narrow = Pointer(self._values), self.offsets
@@ -144,10 +146,10 @@ class Checker:
         elif code.action is Action.CLUSTER_BARRIER:
             if self.race:
                 look.append(self._at_cluster_barrier(code))
-        elif releases(code) and self.race:
+        elif code.properties.releases and self.race:
             at = code.index, wide(code)
             look.append(lambda w, mask: races.fence(self.record, w.spaces.check.record, w.warp, *at))
-        if code.form.op.kind in ("warp", "async") and not (is_mbarrier(code) or is_bulk(code)):
+        if code.form.op.kind in ("warp", "async") and not (code.properties.mbarrier or is_bulk(code)):
             step = self._touching(code, step)
         if code.action is Action.WARPGROUP_WAIT and self.sync:
             step = self._waited(step)
@@ -276,7 +278,7 @@ class Checker:
         if code.form.red:
             sources = sources[:-1]
         numbers = [self.translator.read(s, "u32", code) for s in sources]
-        whole, behind = aligned(code), 2 * self.translator.following[code.index]
+        whole, behind = code.properties.aligned, 2 * self.translator.following[code.index]
         comes = Pointer[int](np.array(may_come(self.program, code), np.uint8))
 
         def look(w: Warp, mask: np.ndarray) -> None:
@@ -365,9 +367,42 @@ class Checker:
         return look
 
 
+class BlockChecks:
+    """The checks' record of one block."""
+
+    def __init__(self, checker: Checker, run: Any, shared_size: int) -> None:
+        self.run, self.block = run, run.index
+        self.record = launches.block(checker.program, checker.launch, shared_size)
+        started(self.record, run.index)
+        self.phases = Phases(checker.program, self.record, run.can_run, checker.notes, race=checker.race)
+
+    def in_cluster(self, mates: Pointer[Mates], rank: int) -> None:
+        """The block is one of several of a cluster."""
+        launches.in_cluster(self.record, mates, rank)
+        started(self.record, self.block)
+
+    # -- mbarriers
+
+    def touched(self, w: CheckedWarp, code: Code, touch: Touch) -> None:
+        """A warp operates on mbarriers, if the addresses are valid."""
+        w.machine.checker.begin()
+        w.look(code, touch, "store" if code.action is Action.MBARRIER_INIT else touch.what)
+
+    def operated(
+        self, w: Warp, code: Code, addresses: np.ndarray, state: np.ndarray | None, words: list[tuple[int, int]]
+    ) -> None:
+        """A warp has operated on mbarriers; `words`: the contents of each lane's before and after."""
+        lanes = np.flatnonzero(w.mask).tolist()[: len(words)]
+        asked = addresses if state is None else state
+        before, after = [word for word, _ in words], [word for _, word in words]
+        places, wanted = addresses[lanes].tolist(), asked[lanes].tolist()
+        if self.phases.operated(code, w.warp, lanes, places, wanted, before, after) and w.machine.checker.sync:
+            raise self.run.deadlock()
+
+
 def _flags(code: Code) -> int:
     """The fields of an access's record that describe its instruction."""
-    return code.index << records.CODE | strong(code) << records.STRONG
+    return code.index << records.CODE | code.properties.strong << records.STRONG
 
 
 def _standing(w: Warp, code: Code) -> tuple[Pointer[int], int, int]:

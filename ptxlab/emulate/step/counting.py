@@ -13,7 +13,7 @@ import numpy as np
 from ptxlab.emulate.language import bits, count, first, lanes, narrow
 from ptxlab.emulate.program.model import Code, Literal, Program, Reg
 from ptxlab.emulate.rules.memory_model import SECTOR, in_spaces, sectors, wavefronts
-from ptxlab.emulate.runtime.counting import FIELDS, TALLY, is_branch, moves_pairs
+from ptxlab.emulate.runtime.counters import FIELDS, TALLY, is_branch, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.isa.actions import Action
 

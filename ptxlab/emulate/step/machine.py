@@ -229,20 +229,13 @@ class Machine:
         return findings(self.program, self.launch, self.memory, self.checker.found())
 
     def report(self, seconds: float) -> Report:
-        """The counts, by PTX line. What lowering added (the copies around a call) does not count."""
-        lines: dict[int, tuple[int, int]] = {}
-        for code, issued, threads in zip(self.program.codes, self.issued, self.threads, strict=True):
-            if issued and code.instruction is not None:
-                a, b = lines.get(code.line, (0, 0))
-                lines[code.line] = a + issued, b + threads
+        """The counts, by PTX line."""
         counters = None
         if self.watch is not None:
             counters = collect(self.program, self.watch.tally(self.issued, self.threads))
-        return Report(
-            seconds=seconds, warp_instructions=sum(a for a, _ in lines.values()),
-            thread_instructions=sum(b for _, b in lines.values()), lines=lines, trace=self.launch.trace,
-            counters=counters,
-        )  # fmt: skip
+        report = Report.of(self.program, zip(self.issued, self.threads, strict=True), seconds, counters)
+        report.trace = self.launch.trace
+        return report
 
 
 def _destinations(code: Code) -> list[int]:

@@ -180,17 +180,9 @@ class Translator:
         return read
 
     def _group(self, group: Group, type_: str, code: Code) -> Read:
-        element = self.element_type(type_, len(group.elements), code)
+        element = code.element_type(type_, len(group.elements))
         readers = [self.read(e, element, code) for e in group.elements]
         return lambda w: tuple([r(w) for r in readers])
-
-    def element_type(self, type_: str, count: int, code: Code) -> str:
-        """The type of one of `count` elements of an operand: `.v4.f32` holds f32, `{a, b}` of a b64 holds b32."""
-        if code.form.op.kind == "warp" or type_ == "any":
-            return "any"
-        if type_ == "vec" or code.form.vec:
-            return str(code.form.type)
-        return f"b{types.width(type_) // count}"
 
     def _address(self, mem: Mem) -> Read:
         if not isinstance(mem.base, Reg):
@@ -219,7 +211,7 @@ class Translator:
         writers: list[Write | None] = []
         for dest, type_ in zip(code.dests, code.dest_types, strict=True):
             if isinstance(dest, Group):
-                element = self.element_type(type_, len(dest.elements), code)
+                element = code.element_type(type_, len(dest.elements))
                 inner = [e if e is None else self._register_writer(e, element, code) for e in dest.elements]
                 writers.append(_each(inner) if element in ("any", type_) or type_ == "vec" else _taken(inner, type_))
             elif dest is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import llvmlite.ir as ir
@@ -73,11 +74,8 @@ class Intrinsics(Expressions):
         leading = self.b.call(zeros, [self.mask(node.args[0]), ir.Constant(I1, 0)])
         return Val(U32, self.b.sub(ir.Constant(I32, 31), leading))
 
-    def _population(self, node: ast.Call) -> Val:
-        return Val(U32, self.b.call(self.named("llvm.ctpop.i32", I32, [I32]), [self.mask(node.args[0])]))
-
-    def _reversed_bits(self, node: ast.Call) -> Val:
-        return Val(U32, self.b.call(self.named("llvm.bitreverse.i32", I32, [I32]), [self.mask(node.args[0])]))
+    def _of_bits(self, node: ast.Call, name: str) -> Val:
+        return Val(U32, self.b.call(self.named(name, I32, [I32]), [self.mask(node.args[0])]))
 
     def _lanes(self, node: ast.Call) -> Val:
         kind = VECTORS["boolean", W]
@@ -101,23 +99,15 @@ class Intrinsics(Expressions):
 
     # -- lanes
 
-    def _lane_ids(self, node: ast.Call) -> Val:
-        kind = VECTORS["u32", W]
-        return Val(kind, ir.Constant(llvm_type(kind), list(range(W))))
-
-    def _row_ids(self, node: ast.Call) -> Val:
-        kind = VECTORS["u64", ROW]
-        return Val(kind, ir.Constant(llvm_type(kind), list(range(ROW))))
+    def _ids(self, node: ast.Call, kind: Any) -> Val:
+        return Val(kind, ir.Constant(llvm_type(kind), list(range(kind.width))))
 
     def _splat(self, node: ast.Call) -> Val:
         kind = VECTORS["u64", W]
         return Val(kind, self.broadcast(self.number(node.args[0]).ir, kind))
 
-    def _widen(self, node: ast.Call) -> Val:
-        return self.cast(self.vector(node.args[0]), U64, node)
-
-    def _narrow(self, node: ast.Call) -> Val:
-        return self.cast(self.vector(node.args[0]), U32, node)
+    def _cast_lanes(self, node: ast.Call, kind: Any) -> Val:
+        return self.cast(self.vector(node.args[0]), kind, node)
 
     def _select(self, node: ast.Call) -> Val:
         chosen, a, c = self.vector(node.args[0]), self.value(node.args[1]), self.value(node.args[2])
@@ -130,9 +120,6 @@ class Intrinsics(Expressions):
         x, y, kind = self.unified(self.value(node.args[0]), self.value(node.args[1]), node)
         less = self.b.icmp_unsigned("<", x, y)
         return Val(kind, self.b.select(less, *((y, x) if larger else (x, y))))
-
-    def _larger(self, node: ast.Call) -> Val:
-        return self._smaller(node, larger=True)
 
     def _least(self, node: ast.Call) -> Val:
         values = self.vector(node.args[0])
@@ -197,23 +184,11 @@ class Intrinsics(Expressions):
             self.fail(node, f"there are no lanes of {words.kind.target}; cast the pointer to u32 or u64")
         return kind
 
-    def _load_lanes(self, node: ast.Call) -> Val:
-        return self._loaded(node, W)
-
-    def _load_row(self, node: ast.Call) -> Val:
-        return self._loaded(node, ROW)
-
     def _stored(self, node: ast.Call, width: int) -> Val:
         words = self.words(node.args[0])
         kind = self._lanes_of(words, width, node)
         self.b.store(self.to(self.value(node.args[1]), kind, node), words.ir, align=1)
         return Val(None)
-
-    def _store_lanes(self, node: ast.Call) -> Val:
-        return self._stored(node, W)
-
-    def _store_row(self, node: ast.Call) -> Val:
-        return self._stored(node, ROW)
 
     def _places(self, node: ast.Call) -> tuple[Val, Any, Val]:
         """The words of a gather or scatter, the addresses of its lanes, and which lanes take part."""
@@ -293,30 +268,30 @@ class Intrinsics(Expressions):
 _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
     L.first: Intrinsics._trailing,
     L.last: Intrinsics._highest,
-    L.count: Intrinsics._population,
-    L.reversed_bits: Intrinsics._reversed_bits,
+    L.count: partial(Intrinsics._of_bits, name="llvm.ctpop.i32"),
+    L.reversed_bits: partial(Intrinsics._of_bits, name="llvm.bitreverse.i32"),
     L.lanes: Intrinsics._lanes,
     L.bits: Intrinsics._as_bits,
     L.any_of: Intrinsics._any,
     L.all_of: Intrinsics._all,
-    L.lane_ids: Intrinsics._lane_ids,
-    L.row_ids: Intrinsics._row_ids,
+    L.lane_ids: partial(Intrinsics._ids, kind=VECTORS["u32", W]),
+    L.row_ids: partial(Intrinsics._ids, kind=VECTORS["u64", ROW]),
     L.splat: Intrinsics._splat,
-    L.widen: Intrinsics._widen,
-    L.narrow: Intrinsics._narrow,
+    L.widen: partial(Intrinsics._cast_lanes, kind=U64),
+    L.narrow: partial(Intrinsics._cast_lanes, kind=U32),
     L.select: Intrinsics._select,
     L.minimum: Intrinsics._smaller,
-    L.maximum: Intrinsics._larger,
+    L.maximum: partial(Intrinsics._smaller, larger=True),
     L.least: Intrinsics._least,
     L.extract: Intrinsics._extract,
     L.insert: Intrinsics._insert,
     L.distinct: Intrinsics._distinct,
     L.exchanged: Intrinsics._exchanged,
     L.reversed_lanes: Intrinsics._reversed,
-    L.load_lanes: Intrinsics._load_lanes,
-    L.load_row: Intrinsics._load_row,
-    L.store_lanes: Intrinsics._store_lanes,
-    L.store_row: Intrinsics._store_row,
+    L.load_lanes: partial(Intrinsics._loaded, width=W),
+    L.load_row: partial(Intrinsics._loaded, width=ROW),
+    L.store_lanes: partial(Intrinsics._stored, width=W),
+    L.store_row: partial(Intrinsics._stored, width=ROW),
     L.gather: Intrinsics._gather,
     L.scatter: Intrinsics._scatter,
     L.copy_bytes: Intrinsics._copy_bytes,
