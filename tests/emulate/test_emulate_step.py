@@ -111,17 +111,18 @@ def test_atomics_on_packed_halves() -> None:
     assert found.view(np.float16).reshape(-1, 2)[0].tolist() == [16.0, 32.0]
 
 
-def test_refuses_what_needs_clusters() -> None:
-    text = kernel("barrier.cluster.arrive;").replace("sm_80", "sm_90")
+def test_refuses_what_it_cannot_run() -> None:
+    instruction = "tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 2;"
+    text = kernel(instruction).replace("sm_80", "sm_90a").replace(".version 8.0", ".version 8.3")
     with pytest.raises(UnsupportedInstruction) as caught:
         run("step", text)
-    line = 1 + text.splitlines().index("barrier.cluster.arrive;")
+    line = 1 + text.splitlines().index(instruction)
     assert str(caught.value) == (
-        f"<ptx>:{line}:1: the CPU machine does not execute barrier.cluster.arrive yet: it can be assembled and run on "
-        "a GPU only\n"
-        "    barrier.cluster.arrive;\n"
-        "    ^~~~~~~~~~~~~~~~~~~~~~\n"
-        "  syntax: barrier.cluster.arrive{.order}{.aligned}"
+        f"<ptx>:{line}:1: the CPU machine does not execute tensormap.replace.tile.rank.global.b1024.b32 yet: it can be "
+        "assembled and run on a GPU only\n"
+        f"    {instruction}\n"
+        "    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+        "  syntax: tensormap.replace.mode.field{.space}.b1024.type  [a]{, b:any}{, c:any}"
     )
 
 
