@@ -34,6 +34,7 @@ Real = TypeVar("Real", f16, f32)
 PAD16, PAD32 = 8, 4
 """Elements after each row of 16-bit and of f32 elements in shared memory: 16 bytes turn a row four banks further."""
 SHAPE = "m16n16k16"
+LOAD_P = f"wmma.load.a.sync.aligned.row.{SHAPE}.shared.f16"
 
 
 @dataclass(frozen=True)
@@ -160,10 +161,7 @@ def make(config: Config) -> Kernel:
             _shrink(k, my_output, rescale, D)
             k.op("bar.warp.sync", ALL_LANES)  # P and O are complete
 
-            p = [
-                k.op(f"wmma.load.a.sync.aligned.row.{SHAPE}.shared.f16", weights_of + step, p_wide)
-                for step in range(0, T, 16)
-            ]
+            p = [k.op(LOAD_P, weights_of + step, p_wide) for step in range(0, T, 16)]
             with k.loop(D, step=16) as column:  # O += P V
                 out_part, v_part = output_of + column, v_tile + column
                 c = k.op(f"wmma.load.c.sync.aligned.row.{SHAPE}.shared.f32", out_part, o_wide)

@@ -134,7 +134,7 @@ def launch(
         cluster_size = None if cluster is None else _size("cluster", cluster)
         if device == "cpu" and (says := _stepped(trace)):
             raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
-        _check_limits(plan, *sizes, shared, arch, cluster_size)
+        _check_limits(plan, *sizes, shared, arch, cluster_size if device != "gpu" else None)  # a driver knows its GPU
         if device == "gpu" and any(b.map is not None for b in bound):
             raise LaunchError("TensorMap: only the CPU machine takes tensor maps yet; write device='cpu'")
         if device != "gpu":

@@ -11,6 +11,8 @@ import special_addresses as special
 from emulate_programs import ENGINES, kernel, run
 from longer import slow
 
+from ptxlab.isa.convert import PEER
+
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="compares the two engines")
 
 FORMS = special.forms()
@@ -86,9 +88,10 @@ def test_which_space_an_address_is_in(space: str, engine: str) -> None:
     offset = given if space == "param" else given - window
     assert (out[:, 0] == offset).all()
     assert (out[:, 1] == offset + window).all()
-    size = special.WINDOW_SIZE
-    inside = {name: (given >= base) & (given - np.uint64(base) < size) for name, base in WINDOWS.items()}
+    sizes = dict.fromkeys(WINDOWS, special.WINDOW_SIZE) | {"shared": PEER}  # the block's own shared memory
+    inside = {name: (given >= base) & (given - np.uint64(base) < sizes[name]) for name, base in WINDOWS.items()}
     if space in WINDOWS:
         assert (out[:, 2] == inside[space]).all()
     else:
-        assert not (out[:, 2].astype(bool) & (inside["shared"] | inside["local"] | inside["param"])).any()
+        in_windows = (given >= min(WINDOWS.values())) & (given < max(WINDOWS.values()) + special.WINDOW_SIZE)
+        assert not (out[:, 2].astype(bool) & in_windows).any()

@@ -78,7 +78,7 @@ def stragglers(program: Program, visits: list[tuple[int, int, int]]) -> list[str
 def plain(seed: int) -> bool:
     """Whether lanes of a random program wait for each other in no other way than by the order of its blocks."""
     flow = Flow(seed, "")
-    return not (flow.waits or flow.locks or flow.recursive)
+    return not (flow.waits or flow.arrives or flow.locks or flow.recursive)
 
 
 @pytest.mark.parametrize("seed", [seed for seed in range(60) if plain(seed)])
