@@ -161,6 +161,7 @@ def test_a_name_that_another_file_has_by_chance(tmp_path: Path) -> None:
     assert found.marks["01-predict"].score == 1.0, found.marks["01-predict"]
 
 
+@pytest.mark.slow
 def test_answers_that_are_far_too_large(tmp_path: Path) -> None:
     long = "def shrinks(scores):\n    return list(range(2_000_000))\n"
     deep = "def shrinks(scores):\n    x = []\n    for i in range(99): x = [x]\n    return x\n"

@@ -138,6 +138,7 @@ def hand_in(course: Path, student: str, answers: dict[str, str]) -> None:
     nbformat.write(notebook, path)
 
 
+@pytest.mark.slow
 @pytest.mark.notebook
 @pytest.mark.skipif(importlib.util.find_spec("nbgrader") is None, reason="nbgrader is not installed")
 def test_nbgrader_takes_it_from_release_to_feedback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
