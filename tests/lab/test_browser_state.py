@@ -36,12 +36,15 @@ def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator
 
 def dimmed(page: Any, selector: str) -> bool:
     """Whether a part of the explorer is shown as not being of the controls' setting."""
-    return float(
-        page.eval_on_selector(
-            f"{EXPLORER} {selector}",
-            "e => { let o = 1; for (let p = e; p; p = p.parentElement) o *= getComputedStyle(p).opacity; return o }",
+    return (
+        float(
+            page.eval_on_selector(
+                f"{EXPLORER} {selector}",
+                "e => { let o = 1; for (let p = e; p; p = p.parentElement) o *= getComputedStyle(p).opacity; return o }",
+            )
         )
-    ) <= 0.5
+        <= 0.5
+    )
 
 
 def on_screen(page: Any) -> tuple[str, float]:
