@@ -1,8 +1,8 @@
 """The explorer's engine room: one request at a time on a worker thread, the newest only, results as they are ready.
 
-Every request has a sequence number. When a newer one arrives, or it is cancelled, a launch in work is stopped, any other
-work stops at its next stage, and what it computed is not published. Results are kept, so that a setting seen before
-comes back at once.
+Every request has a sequence number. When a newer one arrives, or it is cancelled, a launch in work is stopped, any
+other work stops at its next stage, and what it computed is not published. Results are kept, so that a setting seen
+before comes back at once.
 """
 
 from __future__ import annotations

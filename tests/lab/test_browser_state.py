@@ -64,7 +64,8 @@ def test_lines_stay_where_they_are_when_a_result_arrives(lab: Any) -> None:
         "() => { const code = document.querySelector('.ptxlab-explorer section[aria-label=PTX] .pl-line code');"
         " const body = code.closest('.pl-lines'); window.lefts = new Set();"
         " const look = () => { const c = body.querySelector('.pl-line code');"
-        "  if (c) window.lefts.add(Math.round(c.getBoundingClientRect().left)); window.looking = requestAnimationFrame(look) };"
+        "  if (c) window.lefts.add(Math.round(c.getBoundingClientRect().left));"
+        "  window.looking = requestAnimationFrame(look) };"
         " look() }"
     )
     before = number(lab)

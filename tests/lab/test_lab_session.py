@@ -1,4 +1,4 @@
-"""Requests of the explorer while they run: cancelled, outrun by a newer one, how far they are, how long they will take."""
+"""Requests of the explorer while they run: cancelled, outrun by a newer one, how far they are, how long they take."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_newer_request_ends_a_run(asked: Session, page: Page) -> None:
 
 
 def test_a_run_says_how_far_it_is(asked: Session, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    def long(version: Any, one: Request) -> None:
+    def long(version: Any, one: Any) -> None:
         watch = asked._watch(asked.seq, None, 20.0)
         watch(0, 64, 10)
         watch(16, 64, 1000)
