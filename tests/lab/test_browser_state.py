@@ -40,7 +40,7 @@ def dimmed(page: Any, selector: str) -> bool:
         float(
             page.eval_on_selector(
                 f"{EXPLORER} {selector}",
-                "e => { let o = 1; for (let p = e; p; p = p.parentElement) o *= getComputedStyle(p).opacity; return o }",
+                "e => { let o = 1; for (; e; e = e.parentElement) o *= getComputedStyle(e).opacity; return o }",
             )
         )
         <= 0.5
