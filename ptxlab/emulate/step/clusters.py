@@ -75,8 +75,8 @@ class Cluster:
             check.phases.mate = lambda rank: checks[rank].phases
             check.phases.in_flight = lambda: self.queue is not None and self.queue.first != self.queue.behind
         self.context.checks = BulkChecks(
-            self.machine.program, lambda rank: checks[rank].record, lambda rank: checks[rank].phases,
-            sync=self.machine.checker.sync,
+            self.machine.program, self.machine.checker.record, lambda rank: checks[rank].record,
+            lambda rank: checks[rank].phases, sync=self.machine.checker.sync,
         )  # fmt: skip
 
     @property
