@@ -85,6 +85,8 @@ class BulkChecks:
     def _spans(self, transfer: Transfer) -> Iterator[Span]:
         start = self.program.shared_start
         yield Span(transfer.at_rank, transfer.at - start, transfer.count, not transfer.reads)
+        if transfer.held:
+            yield Span(transfer.rank, transfer.held - start, transfer.count, False)
 
     def _record(self, transfer: Transfer) -> int:
         """The record of what a transfer does, as an access of the thread that issued it."""

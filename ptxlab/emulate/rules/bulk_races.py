@@ -1,8 +1,8 @@
 """racecheck of bulk copies: each is an access of the thread that issued it, from its issue until it is performed.
 
 When a copy is issued it must be ordered behind what threads, and other copies, have done where it reads and writes.
-When it is performed it is recorded as an access of that moment: who has waited for its mbarrier, or comes after the wait
-of the issuing thread for its bulk group, is ordered behind it, and nobody else. (A read by the issuing thread itself
+When it is performed it is recorded as an access of that moment: who has waited for its mbarrier, or comes after the
+wait of the issuing thread for its bulk group, is ordered behind it, and nobody else. (A read by the issuing thread itself
 comes after its issue in any case; `bulk_checks` notices it while the copy is on its way.)
 """
 
