@@ -56,13 +56,13 @@ class BulkChecks:
 
     def completed(self, transfer: Transfer, before: int, word: int | None) -> None:
         """A transfer has been performed; what its mbarrier held before, and what it holds now."""
+        serial(self.launch, 1 << transfer.thread % LANES)
         for span in self._spans(transfer):
             if self.launch.racecheck:
                 self.races.ends(span, self._record(transfer))
             if self.sync:
                 self._mark(transfer, span, on_way=False)
                 if self.phases(span.rank).has_ended():
-                    serial(self.launch, 1 << transfer.thread % LANES)
                     note(self.launch, self.block(transfer.rank), F.BLOCK_ENDED, self._record(transfer), 0, NOWHERE,
                          int(span.writes))  # fmt: skip
                 if span.writes:

@@ -2,8 +2,8 @@
 
 When a copy is issued it must be ordered behind what threads, and other copies, have done where it reads and writes.
 When it is performed it is recorded as an access of that moment: who has waited for its mbarrier, or comes after the
-wait of the issuing thread for its bulk group, is ordered behind it, and nobody else. (A read by the issuing thread itself
-comes after its issue in any case; `bulk_checks` notices it while the copy is on its way.)
+wait of the issuing thread for its bulk group, is ordered behind it, and nobody else. (Who touches the bytes between the
+two has a finding of synccheck, see `bulk_checks`; that may be the issuing thread itself.)
 """
 
 from __future__ import annotations

@@ -314,8 +314,8 @@ def _asynchronous(program: Program, note: Note, code: Code, other: Code | None) 
         if note.value:
             wait, parity = program.codes[(note.value & 0xFFFFFFFF) - 1], note.value >> 32
             said += (
-                f"; the wait in line {wait.line} passed at once, since it asks for parity {parity}, and the copy "
-                f"belongs to the phase of parity {parity ^ 1}: the parity has to change after each phase"
+                f"; the wait in line {wait.line} passed at once: it asks for parity {parity}, and the copy belongs to "
+                f"the phase of parity {parity ^ 1}; the parity has to change after each phase"
             )
         return said
     return (

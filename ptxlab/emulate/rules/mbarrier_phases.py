@@ -82,6 +82,7 @@ class Mbarrier:
     known: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
     bytes: list[tuple[Party, int]] = field(default_factory=list)  # announced in this phase; negative: reported
     on_way: list[tuple[Party, int, int]] = field(default_factory=list)  # bulk copies: by whom, bytes, phase when issued
+    short: bool = False  # a phase has ended before a copy was there
     far_pending: dict[int, np.ndarray] = field(default_factory=dict)  # the same of other blocks of the cluster
     far_known: dict[int, np.ndarray] = field(default_factory=dict)
 
@@ -223,7 +224,11 @@ class Phases:
         held.used = by
         arrives = code.action is Action.COPIES_ARRIVE or what.arrivals != 0
         if arrives or (isinstance(what.bytes, str) and what.bytes[0] != "-"):
-            held.arrivals.setdefault(phase, by)
+            if phase not in held.arrivals:
+                held.arrivals[phase] = by
+                for wait in held.passed.values():
+                    if wait.phase == phase - 1 and wait.arrival is None:
+                        wait.arrival = by
         if arrives:
             held.arrived[thread], held.latest = (phase, by[0]), by
         self.updates[thread] = self.updates.get(thread, 0) + 1
@@ -237,6 +242,7 @@ class Phases:
             for copy, _, issued in held.on_way:
                 if issued == phase:
                     self._note(F.TOO_FEW_BYTES, copy, next((p for p, n in held.bytes if n > 0), None), at)
+                    held.short = True
                     break
             held.bytes.clear()
             held.phase += 1
@@ -303,11 +309,12 @@ class Phases:
         """Changes when a thread lets others go on: it arrives at an mbarrier, or a barrier of the block completes."""
         return self.updates.get(thread, 0), self.block.full
 
-    def _judge(self, at: int, held: Mbarrier, last: Wait, phase: int) -> None:
-        """A thread goes on to wait for `phase` (or exits): was its last wait that passed one for an old phase?"""
+    def _judge(self, at: int, held: Mbarrier, last: Wait, phase: int, stuck: Party | None = None) -> None:
+        """A thread goes on to wait for `phase` (or exits): was its last wait that passed one for an old phase? stuck:
+        the last arrival, in a deadlock, where that is certain."""
         if last.before is None or phase == last.phase + 1:
             return
-        arrival = last.arrival or held.arrivals.get(last.phase + 1)
+        arrival = last.arrival or held.arrivals.get(last.phase + 1) or stuck
         if arrival is not None:
             self._note(F.PHASE, last.by, arrival, at, last.phase)
 
@@ -323,7 +330,7 @@ class Phases:
         """Bytes that came and were not announced. (Those that were announced and never came are waited for in vain, or
         by nobody.)"""
         left = mbarrier.bytes_pending(held.word)
-        if left < 0:
+        if left < 0 and not held.short:
             came = next((by for by, n in held.bytes[::-1] if n < 0), held.made)
             self._note(F.BYTES_LEFT, came, None, at, -left)
 
@@ -383,15 +390,18 @@ class Phases:
         running = dict(self.can_run())
         for at, held in self.all.items():
             for passed in held.passed.values():
-                self._judge(at, held, passed, -2)
+                self._judge(at, held, passed, -2, self._last_arrival(held))
             for wait in sorted(held.waiting.values(), key=lambda w: w.by[1]):
                 if not running.get(wait.by[1] // WARPS, 0) >> wait.by[1] % WARPS & 1:
                     continue
-                last = held.latest
-                if last is None and held.arrived:
-                    thread, (_, code) = max(held.arrived.items(), key=lambda item: item[1][0])
-                    last = code, thread
-                self._note(F.ENDLESS, wait.by, last or held.made, at, held.phase)
+                self._note(F.ENDLESS, wait.by, self._last_arrival(held) or held.made, at, held.phase)
+
+    @staticmethod
+    def _last_arrival(held: Mbarrier) -> Party | None:
+        if held.latest is None and held.arrived:
+            thread, (_, code) = max(held.arrived.items(), key=lambda item: item[1][0])
+            return code, thread
+        return held.latest
 
     # -- notes ---------------------------------------------------------------------------------------------------------
 

@@ -67,10 +67,8 @@ class Cluster:
 
     def stuck(self) -> bool:
         """Whether every thread of the cluster that could run spins on an mbarrier whose phase has not ended, and no
-        bulk copy is on its way."""
-        return (self.queue is None or self.queue.first == self.queue.behind) and all(
-            block.spins.stuck() for block in self.blocks
-        )
+        bulk copy was on its way: those that were are performed."""
+        return all(block.spins.stuck() for block in self.blocks) and not self.perform()
 
     def perform(self) -> bool:
         """Bulk copies that are still on their way are performed. Whether there were any."""
