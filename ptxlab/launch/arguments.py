@@ -89,6 +89,11 @@ def bind(kernel: str, parameters: Sequence[Parameter], args: Sequence[Any], adde
     return bound
 
 
+def on_gpu(b: Bound, address: int) -> bytes:
+    """What a parameter holds of an array or buffer at an address of the GPU."""
+    return address.to_bytes(8, "little") if b.map is None else b.map.on_gpu(address)
+
+
 class Where(NamedTuple):
     """Which argument an error is about; put into words only when there is an error."""
 
