@@ -113,14 +113,17 @@ _REPLACE = """Changes a field of a tensor map in memory, {}. The map is read by 
 _IN_MAP: dict[str, Any] = {
     "mode": ("tile",), "space": ("global", "shared::cta"), "version": (8, 3), "sm": 90, "does": Action.REPLACE_FIELD,
 }  # fmt: skip
-for _fields, _type in ((("global_address",), "b64"), (("rank",), "b32")):
+for _field, _type in (("global_address", "b64"), ("rank", "b32")):
     op(f"tensormap.replace.mode.field{{.space}}.b1024.type  [a], b:{_type}",
-       _REPLACE.format("the address of the tensor, or its rank less one"), field=_fields, type=(_type,),
+       _REPLACE.format("the address of the tensor, or its rank less one"), field=(_field,), type=(_type,),
        **_IN_MAP)  # fmt: skip
-for _fields, _type in ((("box_dim", "global_dim", "element_stride"), "b32"), (("global_stride",), "b64")):
+_BY_DIM: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("box_dim", "global_dim", "element_stride"), "b32"), (("global_stride",), "b64"),
+)  # fmt: skip
+for _by_dim, _type in _BY_DIM:
     op(f"tensormap.replace.mode.field{{.space}}.b1024.type  [a], ord:int, b:{_type}",
        _REPLACE.format("that of one dimension, the innermost first; strides begin with the next, and are bytes"),
-       field=_fields, type=(_type,), **_IN_MAP)  # fmt: skip
+       field=_by_dim, type=(_type,), **_IN_MAP)  # fmt: skip
 op("tensormap.replace.mode.field{.space}.b1024.type  [a], b:int",
    _REPLACE.format("a number that the manual's tables list"),
    field=("elemtype", "interleave_layout", "swizzle_mode", "fill_mode"), type=("b32",), **_IN_MAP)  # fmt: skip

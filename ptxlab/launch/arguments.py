@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from ptxlab import options
 from ptxlab.errors import LaunchError
+from ptxlab.isa.tensor_map import BYTES
 from ptxlab.launch.buffers import DEVICES, Array, Const, DeviceBuffer, Out, as_numbers, check_device, is_number
-from ptxlab.launch.tensor_maps import BYTES, TensorMap
+from ptxlab.launch.tensor_maps import TensorMap
 
 ELEMENTS: dict[str, tuple[str, ...]] = {
     "bf16": ("bfloat16", "uint16"),
