@@ -104,13 +104,15 @@ except PtxlabError as error:
 def test_a_driver_makes_the_maps(tmp_path: Path) -> None:
     """The driver's functions get what the array and the box say; those of the stand-in write the bits down anew."""
     tests = Path(__file__).parents[1]
-    environment = stand_in.environment(log=tmp_path / "calls", refuse="cuTensorMapEncodeTiled=CUDA_ERROR_INVALID_VALUE@32")
+    environment = stand_in.environment(
+        log=tmp_path / "calls", refuse="cuTensorMapEncodeTiled=CUDA_ERROR_INVALID_VALUE@32"
+    )
     environment["PYTHONPATH"] = os.pathsep.join([str(tests), str(tests.parent)])
     done = subprocess.run([sys.executable, "-c", DRIVER], capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
-        "TensorMap: the driver refuses it (CUDA_ERROR_INVALID_VALUE): Described(type='u8', dims=(64, 20), strides=[64], "
-        "box=(16, 8), steps=[1, 1], swizzle=0, promotion=0, nan=False, lower=None, upper=None)\n"
+        "TensorMap: the driver refuses it (CUDA_ERROR_INVALID_VALUE): Described(type='u8', dims=(64, 20), "
+        "strides=[64], box=(16, 8), steps=[1, 1], swizzle=0, promotion=0, nan=False, lower=None, upper=None)\n"
     )
     calls = (tmp_path / "calls").read_text()
     assert "cuTensorMapEncodeIm2col" in calls
