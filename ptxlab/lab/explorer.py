@@ -104,10 +104,11 @@ class Explorer(Copied, widgets.Box):
                 self.subject = self.subject.other(parameters.pop("kernel"))
                 self._fixed["kernel"].value = self.subject.name
                 self._offer(self.subject)
-            called = {}
+            called: dict[str, str] = {}
             length = parameters.pop("seq_len", None)
             if length is not None:
-                called = {n: "seq_len" for n in ("seq_q", "seq_k") if n in self._own and n not in parameters}
+                both = [n for n in ("seq_q", "seq_k") if n in self._own and n not in parameters]
+                called = dict.fromkeys(both, "seq_len")
                 parameters = {**dict.fromkeys(called, length), **parameters}
             row, sass = parameters.pop("row", None), parameters.pop("sass", None)
             if row is not None and (not isinstance(row, Integral) or row < -1):
