@@ -17,8 +17,8 @@
             turn.release()                     # once for each of the `arrivals`
             turn.next()
 
-An mbarrier's phase is one bit, and a wait names the phase that it waits for. Without `next` a second wait names one that
-has ended already, and passes at once: that is caught here, when the kernel is written.
+An mbarrier's phase is one bit, and a wait names the phase that it waits for. Without `next` a second wait names one
+that has ended already, and passes at once: that is caught here, when the kernel is written.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 class Pipeline:
-    """A ring of `stages` places in shared memory. `full[n]` ends a phase when the bytes of stage n have come, `empty[n]`
-    when it was released as often as `arrivals` says; without arrivals each stage is filled once."""
+    """A ring of `stages` places in shared memory. `full[n]` ends a phase when the bytes of stage n have come,
+    `empty[n]` when it was released as often as `arrivals` says; without arrivals each stage is filled once."""
 
     def __init__(self, k: Builder, stages: int, arrivals: int, site: Site, name: str) -> None:
         self.k, self.stages = k, stages
@@ -114,8 +114,8 @@ class Turn:
             )  # fmt: skip
         if self.waited is not None:
             raise traps.error(
-                site, f"this turn has waited already, on line {self.waited.span.line}; that phase is over, and a second "
-                "wait for it passes at once",
+                site, f"this turn has waited already, on line {self.waited.span.line}; that phase is over, and a "
+                "second wait for it passes at once",
                 "turn.next()\nturn.wait()",
             )  # fmt: skip
         self.waited = site
@@ -132,9 +132,8 @@ class Producer(Turn):
         """Until the stage is empty. The first time round it is: the wait names the phase before the first one."""
         site = self.k.source.here(sys._getframe(1))
         if self.pipeline.empty is None:
-            self.waited, self.waits = site, self.waits + 1
-        else:
-            self._wait(self.pipeline.empty + self.stage, site)
+            raise traps.error(site, "nobody releases a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
+        self._wait(self.pipeline.empty + self.stage, site)
 
     def expect(self, nbytes: int) -> None:
         """Announces the bytes of the copies that fill the stage: without this the phase would never end."""
@@ -181,7 +180,7 @@ def check_loop(turns: list[tuple[Turn, int, int]]) -> None:
     for turn, waits, steps in turns:
         if turn.waits > waits and turn.steps == steps and turn.waited is not None:
             raise traps.error(
-                turn.waited, "this wait is in a loop that does not go on to the next stage: from the second round on it "
-                "names a phase that is over, and passes at once",
+                turn.waited, "this wait is in a loop that does not go on to the next stage: from the second round on "
+                "it names a phase that is over, and passes at once",
                 "turn.next()",
             )  # fmt: skip

@@ -85,7 +85,7 @@ class Roles:
         total = sum(self.asked.get(n, start) for n in range(self.threads // WARPGROUP)) * WARPGROUP
         if len(self.asked) * WARPGROUP == self.threads and total > REGISTERS:
             raise traps.error(
-                site, f"the roles ask for {total} registers, a multiprocessor has {REGISTERS}; the last to ask waits for "
-                "ever",
+                site, f"the roles ask for {total} registers, a multiprocessor has {REGISTERS}; the last to ask waits "
+                "for ever",
             )  # fmt: skip
         return f"setmaxnreg.{'inc' if registers > start else 'dec'}.sync.aligned.u32"

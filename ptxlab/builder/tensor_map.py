@@ -44,9 +44,9 @@ class Coordinates:
 class TensorMap:
     """A tensor in global memory as the tensor memory accelerator knows it: its shape, and the box that is a tile.
 
-    `q.box(1, 1, 64, 64, swizzle=128)` says how much of each dimension one copy moves; `q.load(to, mbarrier, batch, head,
-    row, column)` starts the copy of the tile at these coordinates, `q.store(source, ...)` one to global memory. Both
-    are for one thread.
+    `q.box(1, 1, 64, 64, swizzle=128)` says how much of each dimension one copy moves; `q.load(to, mbarrier, batch,
+    head, row, column)` starts the copy of the tile at these coordinates, `q.store(source, ...)` one to global memory.
+    Both are for one thread.
     """
 
     def __init__(self, k: Builder, base: Register[Any], kind: TensorMapType, name: str) -> None:
@@ -80,7 +80,9 @@ class TensorMap:
         site = self.k.source.here(sys._getframe(2))
         box = self.kind.box
         if not box:
-            raise traps.error(site, f"what a tile of {self.name} is was not said", f"{self.name}.box(64, 64, swizzle=128)")
+            raise traps.error(
+                site, f"what a tile of {self.name} is was not said", f"{self.name}.box(64, 64, swizzle=128)"
+            )
         if len(place) != len(box):
             raise traps.error(site, f"the box of {self.name} has {len(box)} dimensions, the place has {len(place)}")
         registers = []

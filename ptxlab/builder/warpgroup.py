@@ -75,8 +75,8 @@ class SharedStores:
         elif action in (Action.COPY, Action.COPY_REDUCE) and form.op.group is AsyncGroup.BULK:
             if self.stored and not self.fenced:
                 return traps.error(
-                    site, "threads have stored to shared memory, and this copy reads it by another path, the async proxy; "
-                    "no fence stands between",
+                    site, "threads have stored to shared memory, and this copy reads it by another path, the async "
+                    "proxy; no fence stands between",
                     'k.op("fence.proxy.async.shared::cta")  # by the threads that stored, before the barrier',
                 )  # fmt: skip
         return None

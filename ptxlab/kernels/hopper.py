@@ -21,9 +21,9 @@ How the exponentials are hidden, which at head_dim 128 take half as long as the 
 
 The producer needs few registers and the consumers many: `setmaxnreg` moves them, when the roles begin.
 
-Tiles come through tensor maps: a copy is told the coordinates of a box in a tensor of four dimensions, writes it swizzled
-as `wgmma` wants to read it, and fills with zeros what lies outside. So no thread computes an address, and ragged lengths
-need nothing more than the mask. O goes the same way back.
+Tiles come through tensor maps: a copy is told the coordinates of a box in a tensor of four dimensions, writes it
+swizzled as `wgmma` wants to read it, and fills with zeros what lies outside. So no thread computes an address, and
+ragged lengths need nothing more than the mask. O goes the same way back.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ptxlab.kernels.fragments import across, pair
 from ptxlab.kernels.rung import Parameter
 from ptxlab.kernels.softmax import LN2, RowState, advance, factor_of, mask, shrink, sign_of, weigh
 from ptxlab.kernels.spec import NOWHERE, Slots, Spec, entry_name
-from ptxlab.kernels.warpgroup import PANEL, Panels, finish, product
+from ptxlab.kernels.warpgroup import PANEL, Panels, product
 
 Half = TypeVar("Half", f16, bf16)
 """The type of every element: f16 or bf16."""
@@ -83,14 +83,13 @@ def make(config: Config) -> Kernel:
 
         with k.warpgroup(0, registers=few), k.if_((k.tid.x == 0) & (needed > 0)):
             kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
-            q_turn, k_turn, v_turn = queries.producer(), keys.producer(), values.producer()
-            q_turn.wait()
-            q_turn.expect(consumers * query_bytes)
+            query_free, key_free, value_free = queries.producer(), keys.producer(), values.producer()
+            query_free.expect(consumers * query_bytes)
             for n in range(consumers):
                 panels = Panels(query_tile + n * query_bytes // 4, ROWS, D)
-                fetch(q, panels, q_turn.full, batch, head, first_row + ROWS * n)
+                fetch(q, panels, query_free.full, batch, head, first_row + ROWS * n)
             with k.loop(needed, step=T) as first:
-                for turn, tensor, stage_0 in ((k_turn, key, key_tile), (v_turn, value, value_tile)):
+                for turn, tensor, stage_0 in ((key_free, key, key_tile), (value_free, value, value_tile)):
                     turn.wait()
                     turn.expect(tile_bytes)
                     panels = Panels(stage_0 + turn.stage * (tile_bytes // 4), T, D)
@@ -127,12 +126,12 @@ def make(config: Config) -> Kernel:
                     slot = slots[head_row + k.min(row + below, Sq - 1)]
                     recorded.append((slot, (slot != NOWHERE) & (row + below < Sq) & (in_group == 0)))
                 tiles = (Sk + (T - 1)) // T
-            q_turn, k_turn, v_turn = queries.consumer(), keys.consumer(), values.consumer()
+            query_turn, key_turn, value_turn = queries.consumer(), keys.consumer(), values.consumer()
 
             def begin_scores() -> None:
                 """S = Q K', 16 elements of a row at a time."""
                 k.op("wgmma.fence.sync.aligned")
-                stage = of_keys + k.mul(k_turn.stage, tile_bytes // 16, wide=True)
+                stage = of_keys + k.mul(key_turn.stage, tile_bytes // 16, wide=True)
                 for step in range(D // 16):
                     a, b = of_query + query.along_row(step), stage + key_panels.along_row(step)
                     product(k, scores, a, b, config.dtype, adds=adds if step else replaces)
@@ -141,7 +140,7 @@ def make(config: Config) -> Kernel:
             def begin_output() -> None:
                 """O += P V, 16 keys at a time."""
                 k.op("wgmma.fence.sync.aligned")
-                stage = of_values + k.mul(v_turn.stage, tile_bytes // 16, wide=True)
+                stage = of_values + k.mul(value_turn.stage, tile_bytes // 16, wide=True)
                 for step, p in enumerate(weights):
                     product(k, acc, p, stage + value_panels.down(step), config.dtype, adds=adds, transposed=True)
                 k.op("wgmma.commit_group.sync.aligned")
@@ -184,39 +183,39 @@ def make(config: Config) -> Kernel:
                     k.op("bar.arrive", after, 2 * THREADS)  # the first consumer begins
 
             with k.if_(needed > 0):
-                q_turn.wait()
+                query_turn.wait()
                 with k.if_(scale < 0.0):  # the maximum of the scaled scores is that of the scores of -Q
                     negate(k, query, thread, sign_of(k, scale))
                     k.op("fence.proxy.async.shared::cta")
                     k.op("bar.sync", warpgroup + consumers, THREADS)
-                k_turn.wait()
+                key_turn.wait()
                 begin_scores()
                 wait(0)
-                release(k_turn)
+                release(key_turn)
                 exponentiate(k.mov(0, u32))  # O is empty: nothing shrinks
                 round_weights()
 
                 with k.loop(needed, start=T, step=T) as first:
-                    k_turn.wait()
+                    key_turn.wait()
                     if consumers > 1:
                         k.op("bar.sync", mine, 2 * THREADS)
                     begin_scores()  # of this tile
-                    v_turn.wait()
+                    value_turn.wait()
                     begin_output()  # of the one before
                     if consumers > 1:
                         k.op("bar.arrive", after, 2 * THREADS)
                     wait(1)  # S is there, O on its way
-                    release(k_turn)
+                    release(key_turn)
                     shrinks = exponentiate(first)
                     wait(0)  # and O
-                    release(v_turn)
+                    release(value_turn)
                     shrink(k, acc, shrinks)
                     round_weights()
 
-                v_turn.wait()
+                value_turn.wait()
                 begin_output()  # of the last tile
                 wait(0)
-                release(v_turn)
+                release(value_turn)
 
             # O goes to where this warpgroup's rows of Q were, and from there by TMA.
             out_at = query.layout.spot(k, query.tile + in_group, row_here, k.mov(0, u32))

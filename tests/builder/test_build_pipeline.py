@@ -26,7 +26,9 @@ def refused(write: Callable[[Builder, Any], None]) -> str:
     with pytest.raises(BuildError) as raised:
         built(write)
     first, *others = str(raised.value).splitlines()
-    return "\n".join([first.split(": ", 1)[1], *(line for line in others if line.startswith(("  write:", "          ")))])
+    return "\n".join(
+        [first.split(": ", 1)[1], *(line for line in others if line.startswith(("  write:", "          ")))]
+    )
 
 
 def both(k: Builder, x: TensorMap) -> None:
@@ -128,9 +130,7 @@ def test_a_stage_that_is_not_released() -> None:
         turn.wait()
         turn.next()
 
-    assert refused(write) == (
-        "this stage was not released: its producer waits for ever\n  write:  turn.release()"
-    )
+    assert refused(write) == ("this stage was not released: its producer waits for ever\n  write:  turn.release()")
 
 
 def test_a_release_before_the_wait() -> None:
@@ -195,6 +195,14 @@ def test_no_proxy_fence_before_a_copy() -> None:
         x.store(tile, 0)
 
     assert refused(write) == (
-        "threads have stored to shared memory, and this copy reads it by another path, the async proxy; no fence stands "
-        'between\n  write:  k.op("fence.proxy.async.shared::cta")  # by the threads that stored, before the barrier'
+        "threads have stored to shared memory, and this copy reads it by another path, the async proxy; no fence "
+        "stands between\n"
+        '  write:  k.op("fence.proxy.async.shared::cta")  # by the threads that stored, before the barrier'
     )
+
+
+def test_a_pipeline_that_is_filled_once() -> None:
+    def write(k: Builder, x: TensorMap) -> None:
+        k.pipeline(2).producer().wait()
+
+    assert refused(write) == ("nobody releases a stage of this pipeline\n  write:  k.pipeline(stages, arrivals=...)")
