@@ -181,7 +181,8 @@ def _softmax(x: np.ndarray) -> np.ndarray:
 
 def _share(g: Grading, answer: Any) -> None:
     shown = ((8, 0.1), (8, 6.0), (3, 6.0))
-    for n, sigma in g.vary(shown, hidden=lambda r: (int(r.integers(1, 30)), float(r.uniform(3, 9)))):
+    cases = g.vary(shown, hidden=lambda r: (int(r.integers(1, 30)), float(r.uniform(3, 9))), edges=((9, 60.0),))
+    for n, sigma in cases:
         s = (g.rng.standard_normal((n, 64)) * sigma).astype(np.float32)
         p = np.full_like(s, np.nan)
         blocks = -(-n // 8)
@@ -285,8 +286,12 @@ def softmax(k: Builder, s: Ptr[f32], p: Ptr[f32], n: u32):
 
 
 def _logsumexp(g: Grading, answer: Any) -> None:
-    for n, m in g.vary(((4, 64), (5, 100), (2, 7)), hidden=lambda r: (int(r.integers(1, 20)), int(r.integers(1, 200)))):
-        s = (g.rng.standard_normal((n, m)) * 20 + 200 * g.rng.choice((-1, 1))).astype(np.float32)
+    def draw(rng: np.random.Generator) -> tuple[int, int, int]:
+        return int(rng.integers(1, 20)), int(rng.integers(1, 200)), 20
+
+    shown, edges = ((4, 64, 20), (5, 100, 20), (2, 7, 20)), ((5, 33, 100), (1, 1, 20))
+    for n, m, sigma in g.vary(shown, hidden=draw, edges=edges):
+        s = (g.rng.standard_normal((n, m)) * sigma + 200 * g.rng.choice((-1, 1))).astype(np.float32)
         lse = np.full(n, np.nan, np.float32)
         blocks = -(-n // 4)
         run = g.launch(answer, blocks, 64, s, lse, n, m, counters=True)
@@ -295,15 +300,17 @@ def _logsumexp(g: Grading, answer: Any) -> None:
         top = s.max(axis=1).astype(np.float64)
         right = top + np.log(np.exp(s - top[:, None]).sum(axis=1))
         case = f"{n} rows of {m} numbers"
-        if g.close(
-            f"right for {case}",
-            lse,
-            right,
-            run=run,
-            rtol=1e-5,
-            atol=1e-3,
-            says="The scores are around 200 or -200, and e^200 is no f32.",
-        ):
+
+        def tell(lse: Any = lse, right: Any = right, top: Any = top) -> str:
+            r = int(np.argmin(np.isclose(lse, right, rtol=1e-5, atol=1e-3)))
+            if not np.isfinite(lse[r]):
+                return "The scores are around 200 or -200, and e^200 is no f32."
+            return (
+                f"The maximum of row {r} is {top[r]:.6g}; the logarithm of its sum of exp(s - maximum) is "
+                f"{right[r] - top[r]:.4g}, and what was stored is the maximum {lse[r] - top[r]:+.4g}."
+            )
+
+        if g.close(f"right for {case}", lse, right, run=run, rtol=1e-5, atol=1e-3, says=tell):
             g.at_most(f"eight shuffles for {case}", run, "shuffles", 8 * 2 * blocks)
             g.at_most(f"no memory for {case}", run, "shared loads", 0)
             g.note(f"{case}: within {np.abs(lse - right).max():.1e}.")

@@ -42,7 +42,7 @@ def _offset(g: Grading, answer: Any) -> None:
         return pages, size, heads, dim, int(rng.integers(4 * size)), int(rng.integers(heads))
 
     shown = (([3, 7, 1], 4, 1, 8, 5, 0), ([3, 7, 1], 4, 2, 8, 9, 1), ([5], 16, 4, 64, 15, 2))
-    for pages, size, heads, dim, j, head in g.vary(shown, hidden=draw, count=3):
+    for pages, size, heads, dim, j, head in g.vary(shown, hidden=draw, count=3, edges=(([2, 0], 3, 3, 5, 4, 1),)):
         pool = np.arange(12 * size * heads * dim, dtype=np.float32)
         found = np.zeros(1, np.float32)
         built = _find(P=size, H=heads, D=dim)
@@ -144,19 +144,20 @@ def _expected(q: Any, cache: PagedCache) -> Any:
     return np.array(out)
 
 
-def _lengths(rng: np.random.Generator) -> tuple[tuple[int, ...], int]:
-    return tuple(int(n) for n in rng.integers(1, 30, 3)), int(rng.choice([3, 4, 8]))
+def _lengths(rng: np.random.Generator) -> tuple[tuple[int, ...], int, int]:
+    """Keys of each sequence, keys in a page, and the standard deviation of the queries' elements."""
+    return tuple(int(n) for n in rng.integers(1, 30, 3)), int(rng.choice([3, 4, 8])), 2
 
 
 # -- 10-last -----------------------------------------------------------------------------------------------------------
 
 
 def _last(g: Grading, answer: Any) -> None:
-    spoils = iter((0.0, np.nan, np.inf, np.nan))
-    for lengths, size in g.vary((((8, 4), 4), ((6, 1), 4)), hidden=_lengths):
+    spoils = iter((0.0, np.nan, np.inf, np.inf, np.nan))
+    for lengths, size, sigma in g.vary((((8, 4), 4, 2), ((6, 1), 4, 2)), hidden=_lengths, edges=(((5, 9), 4, 90),)):
         spoil = next(spoils)
         cache = _cache(g, lengths, size, spoil)
-        q = 2 * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
+        q = sigma * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
         o, table = np.full_like(q, np.nan), cache.block_table()
         run = g.launch(
             answer,
@@ -229,7 +230,7 @@ the last key.)
 
 
 def _append(g: Grading, answer: Any) -> None:
-    for lengths, size in g.vary((((6, 3), 4), ((4, 8), 4)), hidden=_lengths):
+    for lengths, size, _ in g.vary((((6, 3), 4, 2), ((4, 8), 4, 2)), hidden=_lengths):
         cache = _cache(g, tuple(n + 1 for n in lengths), size, -7.0)
         batch, table = len(lengths), cache.block_table()
         new = g.rng.standard_normal((batch, 32)).astype(np.float32)
@@ -242,14 +243,20 @@ def _append(g: Grading, answer: Any) -> None:
         if run is None:
             continue
 
-        def tell() -> str:
-            page, slot = (int(x) for x in np.argwhere((pool != want).any(axis=(2, 3)))[0])
-            b, n = next(
-                ((b, n) for b, n in enumerate(lengths) if table[b, n // size] == page and n % size == slot), (-1, 0)
-            )
-            if b < 0:
-                return f"Slot {slot} of page {page} is none of the places for a new key, and it was changed."
-            return f"Sequence {b} has {n} keys: the new one belongs into slot {slot} of page {page}, entry {n // size}."
+        def tell() -> list[str]:
+            places = [(int(table[b, n // size]), n % size) for b, n in enumerate(lengths)]
+            wrong = [(int(page), int(slot)) for page, slot in np.argwhere((pool != want).any(axis=(2, 3)))]
+            return [
+                *(
+                    f"Slot {slot} of page {page} is none of the places for a new key, and it was changed."
+                    for page, slot in [place for place in wrong if place not in places][:1]
+                ),
+                *(
+                    f"Sequence {b} has {lengths[b]} keys: the new one belongs into slot {slot} of page {page}, "
+                    f"entry {lengths[b] // size} of its row of the table."
+                    for b, (page, slot) in [one for one in enumerate(places) if one[1] in wrong][:1]
+                ),
+            ]
 
         if g.equal(f"lengths {lengths}, pages of {size}", pool, want, says=tell):
             g.at_most("one store a sequence", run, "global stores", batch)
@@ -307,9 +314,9 @@ def append(
 
 
 def _lookup(g: Grading, answer: Any) -> None:
-    for lengths, size in g.vary((((13, 8), 4),), hidden=_lengths):
+    for lengths, size, sigma in g.vary((((13, 8), 4, 2),), hidden=_lengths, edges=(((5, 9), 4, 90),)):
         cache = _cache(g, lengths, size, float("nan"))
-        q = 2 * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
+        q = sigma * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
         o, table = np.full_like(q, np.nan), cache.block_table()
         run = g.launch(
             answer,
