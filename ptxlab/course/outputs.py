@@ -58,7 +58,9 @@ def run(made: Any, folder: Path) -> Any:
         resources={"metadata": {"path": str(folder)}},
         store_widget_state=False,
     )
+    language = made.metadata.get("language_info")
     client.execute()
+    made.metadata["language_info"] = language  # not the version of Python that happened to run it
     for cell in made.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
