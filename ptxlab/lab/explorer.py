@@ -47,6 +47,7 @@ class View(anywidget.AnyWidget):
     diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     assembly = traitlets.Any(None, allow_none=True).tag(sync=True)
     run = traitlets.Any(None, allow_none=True).tag(sync=True)
+    deltas = traitlets.Any(None, allow_none=True).tag(sync=True)
     state = traitlets.Any(None, allow_none=True).tag(sync=True)
     sass = traitlets.Any(None, allow_none=True).tag(sync=True)
     sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, TargetError, UnavailableError
-from ptxlab.lab import counters_pane, dataflow, highlight, hover, roofline, sass_pane
+from ptxlab.lab import counters_pane, dataflow, deltas, highlight, hover, roofline, sass_pane
 from ptxlab.lab.cell import describe_array
 from ptxlab.lab.diff import Row, compare, declares
 from ptxlab.lab.subject import DEVICES, MACHINES, TITLES, Ran, Subject, Way, place
 
-MAP_ROWS, MAP_COLUMNS = 512, 128
+MAP_ROWS, MAP_COLUMNS = 256, 256
 WORST = 20
 
 
@@ -179,9 +179,9 @@ def difference(a: Version, b: Version) -> str:
     )
 
 
-def _setting(version: Version, name: str) -> str:
+def _setting(version: Version, name: str, request: Request | None = None) -> str:
     """A parameter's value; what was left to the kernel is what it chose."""
-    value = version.request.given[name]
+    value = (request or version.request).given[name]
     if value is None:
         chosen = getattr(version.built, name, None) or getattr(getattr(version.built, "config", None), name, None)
         return "auto" if chosen is None else str(chosen)
@@ -409,6 +409,22 @@ def _figure(x: Any) -> float | str:
     """A number to be read: "NaN" and "∞" as words, since JSON has neither."""
     value = float(x)
     return value if np.isfinite(value) else "NaN" if value != value else "∞"
+
+
+# -- what changed ------------------------------------------------------------------------------------------------------
+
+
+def setting(
+    version: Version, request: Request, assembly: dict[str, Any], run: dict[str, Any], ran: Ran | None
+) -> deltas.Setting:
+    """What later settings are compared with, from the answers to this request."""
+    names = [p.name for p in request.subject.parameters]
+    return deltas.Setting(
+        request.result_key,
+        request.subject.name,
+        {name: _setting(version, name, request) for name in names},
+        deltas.figures(version.code, assembly, run, ran.counts if ran else None),
+    )
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------

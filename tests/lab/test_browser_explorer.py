@@ -53,7 +53,8 @@ def test_everything_is_shown(lab: Any) -> None:
     assert "with k.loop(" in lab.text_content(f"{EXPLORER} section[aria-label=Python] .pl-lines")
     shown = figures(lab)
     assert "✓ pass" in shown["tolerance"], shown
-    assert shown["time"].startswith(("0", "1", "2", "3", "4", "5", "6", "7", "8", "9")), shown
+    assert "time" not in shown, "how long the CPU machine took says nothing about a GPU"
+    assert shown["sectors"].endswith("of ideal"), shown
     assert colours(lab, "canvas") > 20
     assert lab.locator(f"{EXPLORER} .pl-plot polyline").count() == 3
     assert lab.locator(f"{EXPLORER} .pl-plot .pl-ring").count() > 60
@@ -73,7 +74,8 @@ def test_a_parameter_changes_code_diff_plot_and_error(lab: Any) -> None:
     assert text(lab, ".pl-diff-note").endswith(" · against scalar_f32_d32 · sm_80")
     after = figures(lab)
     assert after["max error"] != before["max error"]
-    assert after["executed"] != before["executed"]
+    assert after["executed"].split(" → ")[0] == before["executed"].split()[0] + " " + before["executed"].split()[1]
+    assert text(lab, ".pl-against b") == "causal off → on"
     type_number(lab, "seed", 1)
     assert lab.inner_html(f"{EXPLORER} .pl-plot") != plot
     lab.click(f"{EXPLORER} button:has-text('Diff ⇄')")
@@ -226,7 +228,7 @@ def test_an_element_of_the_error_map_leads_to_its_store_and_its_row(lab: Any) ->
     before = number(lab)
     canvas = lab.locator(f"{EXPLORER} canvas")
     box = canvas.bounding_box()
-    canvas.click(position={"x": 0.305 * box["width"], "y": 0.11 * box["height"]})  # row 30, column 3
+    canvas.click(position={"x": 0.11 * box["width"], "y": 0.305 * box["height"]})  # row 30, column 3
     settle(lab, before)
     (line,) = selected(lab, "PTX")
     assert "st.global.f32" in ptx_line(lab, line)

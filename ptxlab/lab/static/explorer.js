@@ -19,6 +19,7 @@ function render({ model, el }) {
   const pin = h("button.pl-button", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");
   const problem = h("div.pl-problem", { role: "alert", hidden: true });
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
+  const changed = h("b"), against = h("span.pl-against", { hidden: true }, changed, "against the");
   const diffNote = h("span.pl-note.pl-diff-note", { "aria-live": "polite" });
   const diffPane = makeDiffPane();
   const picked = h("p.pl-picked-line", { "aria-live": "polite" });
@@ -33,7 +34,9 @@ function render({ model, el }) {
   const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
   const data = (part) => unpacked(model.get(part));
   const code = () => data("code");
-  let view = "code", compared = "ptx", kernel = "", results = "error", chosen = "";
+  let view = "code", compared = "ptx", kernel = "", results = "error", chosen = "", baseline = "pinned";
+  const was = () => fresh("deltas")?.[baseline] || null;
+  against.append(choice("figures compared with", [["pinned", "pinned"], ["previous", "previous"]], baseline, (key) => { baseline = key; paintStrip(); paintResults(); }), "setting");
 
   const views = choice("view", [["code", "Code"], ["split", "Diff ⇄", "side by side with the pinned version"], ["unified", "Diff ↕", "unified with the pinned version"]],
     view, (key) => { view = key; showView(); });
@@ -65,7 +68,7 @@ function render({ model, el }) {
   };
   const tabs = choice("results", RESULTS, results, showResults);
   root.append(
-    h("header.pl-head", null, title, entry, h("span.pl-spring"), status),
+    h("header.pl-head", null, title, entry, h("span.pl-spring"), against, status),
     problem, strip,
     h("div.pl-tools", null, views, languages, pair, pin, diffPane.tools, diffNote, h("span.pl-spring"), heat),
     panes, diffPane.el,
@@ -219,7 +222,10 @@ function render({ model, el }) {
   }
 
   function paintStrip() {
-    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run")));
+    const both = fresh("deltas"), before = was();
+    against.hidden = !both?.pinned && !both?.previous;
+    changed.textContent = changed.title = before?.title || "no change";
+    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before));
   }
 
   function paintHeat() {
@@ -243,7 +249,7 @@ function render({ model, el }) {
   /** What is on the page of results that is open; the others are painted when they are opened. */
   function paintResults() {
     const run = data("run");
-    if (results === "counters") counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."));
+    if (results === "counters") counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."), was());
     if (results === "roofline") {
       roofline.show(run?.roofline);
       occupancy.show(data("assembly"));
@@ -294,7 +300,7 @@ function render({ model, el }) {
   hoverSass(sass, tip, () => data("sass")?.docs || {});
 
   const followers = [["code", () => { paintCode(); markStale(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintResults],
-    ["run", paintRun], ["state", paintState], ["sass", paintSass], ["sass_diff", paintDiff], ["problem", paintProblem], ["status", paintStatus]];
+    ["run", paintRun], ["deltas", paintResults], ["state", paintState], ["sass", paintSass], ["sass_diff", paintDiff], ["problem", paintProblem], ["status", paintStatus]];
   // Parts of an answer that arrive together are painted together, once a frame.
   const due = new Map();
   let frame = 0;
@@ -302,7 +308,7 @@ function render({ model, el }) {
     frame = 0;
     const now = [...due];
     due.clear();
-    if (now.some(([name]) => ["code", "assembly", "run"].includes(name))) paintStrip();
+    if (now.some(([name]) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip();
     for (const [, paint] of now) paint();
     drawNow();
     for (const [name] of now) {
