@@ -12,6 +12,7 @@ from ptxlab.attention import caches
 from ptxlab.errors import LaunchError
 from ptxlab.kernels import Parameter
 from ptxlab.lab import dataflow
+from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import (
     Judgement,
     Ran,
@@ -141,6 +142,9 @@ class Prefill(Attention):
         probed = attention(q, k, v, kernel=built, causal=causal, device=ran.run.device, state=[(b, h, row)])
         if built.precision is not None:  # what the kernel saw
             q, k, v = (x.astype(built.precision) for x in (q, k, v))
+        seen, kv_head = reference.visible_keys(row, rows, keys, causal), h // (q.shape[1] // k.shape[1])
+        scale = reference.default_scale(q.shape[3])
+        walk = steps(q[b, h, row], k[b, kv_head, :seen], v[b, kv_head, :seen], scale, tile)
         q, shown = (q, row) if causal else (q[:, :, row : row + 1], 0)  # without a mask one row is enough
         exact = reference.attention(q, k, v, causal=causal, tile=tile, rows=[(b, h, shown)])
         assert exact.state is not None
@@ -149,7 +153,8 @@ class Prefill(Attention):
             **common,
             "kernel": series(probed.state[0]),
             "numpy": series(exact.state[0]),
-            "makers": dataflow.makers(built.with_probes().module, built.module),
+            **walk,
+            "makers": _makers(built.with_probes().module, built.module),
         }
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any]:
@@ -241,9 +246,11 @@ class Decode(Attention):
         exact = reference.attention(query, k, v, tile=size, rows=[(0, row, 0)]).state
         assert exact is not None
         probing = out.kernels[-1]
-        common["makers"] = dataflow.makers(probing.module, built.module)
+        common["makers"] = _makers(probing.module, built.module)
         if parts == "key":
-            return {**common, "kernel": series(out.state[0]), "numpy": series(exact[0])}
+            kv_head = row // (query.shape[1] // k.shape[1])
+            walk = steps(query[0, row, 0], k[0, kv_head], v[0, kv_head], reference.default_scale(query.shape[3]), 1)
+            return {**common, **walk, "kernel": series(out.state[0]), "numpy": series(exact[0])}
         m, total, _ = exact[0][-1]
         mine = out.state[0].astype(np.float64)
         top = float(mine[:, 0].max())
@@ -302,6 +309,14 @@ def _runnable(p: Parameter) -> Parameter:
         return p
     kinds = tuple(kind for kind in p.choices if kind != "pointers")
     return Parameter(p.name, p.says, kinds[0], kinds)
+
+
+def _makers(probed: Any, plain: Any) -> dict[str, list[int]]:
+    """The lines behind m, l and rescale, and o: those that scale the output row, where they are to be found."""
+    found = dataflow.makers(probed, plain)
+    scaling = dataflow.scaled_by(plain, found["rescale"])
+    known = {line for lines in found.values() for line in lines}
+    return {**found, "o": [line for line in scaling if line not in known]} if scaling else found
 
 
 def series(state: Any) -> dict[str, list[float | None]]:

@@ -195,7 +195,7 @@ def ptx_line(page: Any, number: int) -> str:
 
 def test_a_point_of_the_softmax_plot_leads_to_the_ptx_that_made_it(lab: Any) -> None:
     plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot")
-    for height, opcode, name in ((0.2, "max.f32", "m"), (0.5, "fma.rn.f32", "l"), (0.85, "ex2.approx.f32", "rescale")):
+    for height, opcode, name in ((0.2, "max.f32", "m"), (0.5, "fma.rn.f32", "l"), (0.7, "ex2.approx.f32", "rescale")):
         box = plot.bounding_box()
         plot.click(position={"x": 150, "y": height * box["height"]})
         (line,) = selected(lab, "PTX")
@@ -206,6 +206,29 @@ def test_a_point_of_the_softmax_plot_leads_to_the_ptx_that_made_it(lab: Any) -> 
     assert lab.locator(f"{EXPLORER} .pl-tilemap .pl-tile").count() == 1
     plot.press("ArrowUp")  # the same by keyboard: the chart above
     assert "makes l" in text(lab, ".pl-picked-line")
+
+
+def test_play_walks_the_tiles_and_the_code_follows(lab: Any) -> None:
+    card = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile']")
+    card.locator(".pl-plot").hover(position={"x": 56, "y": 40})
+    card.locator(".pl-play").click()
+    seen: list[tuple[str, str]] = []
+    for opcode in ("max.f32", "ex2.approx.f32", "mul.f32", "fma.rn.f32"):
+        lab.wait_for_function(
+            "opcode => document.querySelector('.ptxlab-explorer section[aria-label=PTX] [aria-selected=true] .o')"
+            "?.textContent === opcode",
+            arg=opcode,
+            polling=50,
+        )
+        seen.append((opcode, card.locator(".pl-readout").inner_text()))
+        assert lab.locator(f"{EXPLORER} section[aria-label=Python] [aria-selected=true]").count() == 1
+        assert lab.locator(f"{EXPLORER} .pl-tilemap .pl-tile").count() == 1
+    assert "there is nothing to rescale yet" in seen[1][1], seen
+    shot(lab, "explorer-play")
+    card.locator(".pl-play").click()
+    assert card.locator(".pl-play").inner_text() == "▶ Play"
+    assert card.locator(".pl-score").count() == 1
+    assert card.locator("svg image").count() == 1
 
 
 def test_a_click_counts_though_the_plot_is_drawn_anew_before_the_release(lab: Any) -> None:

@@ -16,6 +16,7 @@ import ptxlab as pl
 from ptxlab.lab import explorer_views
 from ptxlab.lab.explorer_views import Request, request
 from ptxlab.lab.session import Session
+from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import Judgement, Ran
 
 SMALL = {"subject": "scalar", "head_dim": 16}
@@ -73,7 +74,29 @@ def test_an_answer_comes_in_the_order_in_which_it_is_read(session: Session, page
     assert state["tiles"] == 33
     for name in ("m", "l", "rescale"):
         np.testing.assert_allclose(state["kernel"][name], state["numpy"][name], rtol=1e-5, atol=1e-6)
+    scores = [score for _, score in state["scores"]]
+    np.testing.assert_allclose(np.maximum.accumulate(scores), state["numpy"]["m"], rtol=1e-12)
+    ptx = pl.kernels.get("scalar").build(head_dim=16).ptx.splitlines()
+    assert [ptx[line - 1].split()[0] for line in state["makers"]["o"]] == ["mul.f32"] * 16
     assert page.now["status"]["busy"] is False
+
+
+def test_the_output_row_of_a_walk_ends_at_the_result_and_pales_when_the_maximum_grows() -> None:
+    rng = np.random.default_rng(5)
+    q, k, v = rng.standard_normal(8), rng.standard_normal((50, 8)), rng.standard_normal((50, 8))
+    k[40] = 5 * q  # a score far above all before it
+    walk = steps(q, k, v, 0.5, 16)
+    rows = np.array(walk["output"]["values"]) * walk["output"]["scale"] / 127
+    weights = np.exp(0.5 * (k @ q) - 0.5 * (k @ q).max())
+    np.testing.assert_allclose(rows[-1], weights @ v, atol=walk["output"]["scale"] / 127)
+    assert walk["output"]["tiles"] == [0, 1, 2, 3]
+    assert np.abs(rows[1] - rows[0]).max() > 0.1
+    long = steps(q, np.tile(k, (400, 1)), np.tile(v, (400, 1)), 0.5, 1)
+    assert len(long["scores"]) <= 4096
+    assert len(long["output"]["values"]) == 128
+    assert long["output"]["tiles"][-1] == 20_000 - 1
+    nothing = steps(q, k[:0], v[:0], 0.5, 16)
+    assert (nothing["scores"], nothing["output"]["values"]) == ([], [])
 
 
 def test_all_that_is_sent_is_json_but_for_the_bytes(session: Session, page: Page) -> None:

@@ -19,7 +19,7 @@ function render({ model, el }) {
   const pin = h("button.pl-button", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");
   const problem = h("div.pl-problem", { role: "alert", hidden: true });
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
-  const changed = h("b"), against = h("span.pl-against", { hidden: true }, changed, "against the");
+  const changed = h("b"), against = h("span.pl-against", { hidden: true }, changed);
   const diffNote = h("span.pl-note.pl-diff-note", { "aria-live": "polite" });
   const diffPane = makeDiffPane();
   const picked = h("p.pl-picked-line", { "aria-live": "polite" });
@@ -36,7 +36,8 @@ function render({ model, el }) {
   const code = () => data("code");
   let view = "code", compared = "ptx", kernel = "", results = "error", chosen = "", baseline = "pinned";
   const was = () => fresh("deltas")?.[baseline] || null;
-  against.append(choice("figures compared with", [["pinned", "pinned"], ["previous", "previous"]], baseline, (key) => { baseline = key; paintStrip(); paintResults(); }), "setting");
+  const baselines = choice("figures compared with", [["pinned", "Δ pinned", "figures beside those of the pinned setting"], ["previous", "Δ previous", "figures beside those of the setting before"]],
+    baseline, (key) => { baseline = key; paintStrip(); paintResults(); });
 
   const views = choice("view", [["code", "Code"], ["split", "Diff ⇄", "side by side with the pinned version"], ["unified", "Diff ↕", "unified with the pinned version"]],
     view, (key) => { view = key; showView(); });
@@ -60,7 +61,7 @@ function render({ model, el }) {
   const heat = h("label.pl-check", null, h("input", { type: "checkbox", checked: true, onchange: paintHeat }), "heat");
   const pair = h("span.pl-pair", null, showPython, showSass);
   const panes = h("div.pl-panes", null, python.el, ptx.el, sass.el);
-  const pages = { error: [h("div.pl-cards.pl-three", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
+  const pages = { error: [h("div.pl-cards.pl-three.pl-tall", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
   const showResults = (key) => {
     results = key;
     for (const [name, els] of Object.entries(pages)) for (const e of els) e.classList.toggle("pl-off", name !== key);
@@ -70,7 +71,7 @@ function render({ model, el }) {
   root.append(
     h("header.pl-head", null, title, entry, h("span.pl-spring"), against, status),
     problem, strip,
-    h("div.pl-tools", null, views, languages, pair, pin, diffPane.tools, diffNote, h("span.pl-spring"), heat),
+    h("div.pl-tools", null, views, languages, pair, pin, baselines, diffPane.tools, diffNote, h("span.pl-spring"), heat),
     panes, diffPane.el,
     h("div.pl-tools.pl-results", null, tabs, picked),
     ...Object.values(pages).flat());
@@ -223,8 +224,8 @@ function render({ model, el }) {
 
   function paintStrip() {
     const both = fresh("deltas"), before = was();
-    against.hidden = !both?.pinned && !both?.previous;
-    changed.textContent = changed.title = before?.title || "no change";
+    against.hidden = baselines.hidden = !both?.pinned && !both?.previous;
+    changed.textContent = changed.title = before?.title || `as the ${baseline} setting`;
     strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before));
   }
 
