@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import re
 from typing import Any
 
 import numpy as np
 
 from ptxlab import kernels, reference
 from ptxlab.attention import caches
-from ptxlab.errors import LaunchError
+from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import Parameter
 from ptxlab.lab import dataflow
 from ptxlab.lab.softmax_steps import steps
@@ -77,6 +79,13 @@ class Attention(Subject):
         """The kernel of the library with these parameters."""
         return self.spec.build(**{p.name: values[p.name] for p in self.building})
 
+    def lesson(self, built: Any) -> dict[str, Any]:
+        """The rung's own."""
+        spec, lines = self.spec, built.ptx.splitlines()
+        opcode = re.compile(rf"\s*(@!?%\w+\s+)?{re.escape(spec.opens)}[.\s]")
+        line = next((n for n, text in enumerate(lines, 1) if spec.opens and opcode.match(text)), 0)
+        return {"question": spec.question, "look": spec.look, "line": line, "shows": spec.shows}
+
 
 class Prefill(Attention):
     """A prefill rung: `pl.attention` on random inputs."""
@@ -85,7 +94,10 @@ class Prefill(Attention):
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self.building = tuple(p for p in spec.parameters.values() if p.name != "probes")
+        self.building = tuple(_buildable(spec, p) for p in spec.parameters.values() if p.name != "probes")
+        self.problem = tuple(
+            dataclasses.replace(p, default=_telling(self)) if p.name == "seq_k" else p for p in self.problem
+        )
 
     def shape(self, built: Any, values: Values) -> Shape:
         """Of the kernel's own launch."""
@@ -301,6 +313,27 @@ class Decode(Attention):
         return decode(
             q, key, value, lengths, table, kernel=kernel, splits=splits, device=device, counters=counts, **more
         )
+
+
+def _buildable(spec: Any, p: Parameter) -> Parameter:
+    """A parameter whose default the kernel has; the default target is one that it can be built for."""
+    if p.name != "arch" or p.default in p.choices:
+        return p
+    for arch in p.choices:
+        try:
+            spec.configure(head_dim=64, causal=False, dtype=spec.dtypes[0], arch=arch)
+        except TargetError:
+            continue
+        return dataclasses.replace(p, default=arch)
+    return dataclasses.replace(p, default=p.choices[0])
+
+
+def _telling(subject: Prefill) -> int:
+    """Keys that show what a rung is about: a few tiles, or 64 keys one by one."""
+    if not subject.spec.tile:
+        return 64
+    tile: int = subject.spec.configure(**{p.name: p.default for p in subject.building}).tile_kv
+    return tile * (4 if tile >= 64 else 6)
 
 
 def _runnable(p: Parameter) -> Parameter:

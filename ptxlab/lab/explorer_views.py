@@ -97,7 +97,8 @@ class Version:
 
 
 def build(request: Request) -> Version:
-    """{title, name, arch, seconds, instructions, ptx, python, links, docs, words, registers, touched, stores}."""
+    """{title, name, arch, seconds, instructions, ptx, python, links, docs, words, registers, touched, stores,
+    lesson}; `lesson` is the subject's, with the `row` of the Python pane that belongs to its line."""
     request.check()
     subject, values = request.subject, request.given
     start = time.perf_counter()
@@ -123,6 +124,7 @@ def build(request: Request) -> Version:
         "registers": {},
         "touched": [],
         "stores": [],
+        "lesson": None,
     }
     if module is not None:
         code["python"], code["links"] = highlight.python_pane(module.spans, subject.sources)
@@ -132,6 +134,8 @@ def build(request: Request) -> Version:
         accesses = dataflow.accesses(module)
         code["touched"] = [[line, what] for line, what in sorted(dataflow.touched(accesses).items())]
         code["stores"] = dataflow.stores_of(accesses, "o")
+        if lesson := subject.lesson(built):
+            code["lesson"] = {**lesson, "row": next((row for line, row in code["links"] if line == lesson["line"]), 0)}
     return Version(request, built, code, ptx.splitlines(), error)
 
 

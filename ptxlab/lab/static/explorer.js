@@ -20,6 +20,7 @@ function render({ model, el }) {
   const problem = h("div.pl-problem", { role: "alert", hidden: true });
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
   const changed = h("b"), against = h("span.pl-against", { hidden: true }, changed);
+  const lesson = h("p.pl-lesson", { hidden: true });
   const diffNote = h("span.pl-note.pl-diff-note", { "aria-live": "polite" });
   const diffPane = makeDiffPane();
   const picked = h("p.pl-picked-line", { "aria-live": "polite" });
@@ -70,7 +71,7 @@ function render({ model, el }) {
   const tabs = choice("results", RESULTS, results, showResults);
   root.append(
     h("header.pl-head", null, title, entry, h("span.pl-spring"), against, status),
-    problem, strip,
+    problem, lesson, strip,
     h("div.pl-tools", null, views, languages, pair, pin, baselines, diffPane.tools, diffNote, h("span.pl-spring"), heat),
     panes, diffPane.el,
     h("div.pl-tools.pl-results", null, tabs, picked),
@@ -176,11 +177,24 @@ function render({ model, el }) {
     }
     if (kernel !== c.title) {
       kernel = c.title;
-      ptx.start(c.links.length ? c.links[0][0] : 1);
-      if (data("run")) showKind();
+      paintLesson();
     }
     tip.hide();
     showView();
+  }
+
+  /** What to look at; both panes open there, and the results that the lesson is about come first. */
+  function paintLesson() {
+    const c = code(), told = c.lesson;
+    lesson.hidden = !told;
+    if (told) {
+      const here = h("button.pl-quiet", { type: "button", title: `select PTX line ${told.line}`, onclick: () => show([told.line], "plot") }, `line ${told.line}`);
+      lesson.replaceChildren(h("b", null, told.question), " Look at: ", ...prose(told.look), told.line ? "; it begins at " : "", ...(told.line ? [here] : []), ".");
+      tabs.pick(told.shows === "counters" ? "counters" : "error");
+      if (told.row) python.start(told.row);
+    }
+    ptx.start(told?.line || c.links[0]?.[0] || 1);
+    if (data("run")) showKind();
   }
 
   function paintDiff() {
@@ -243,8 +257,6 @@ function render({ model, el }) {
   function showKind() {
     const run = data("run");
     if (run && !run.map && results === "error" && run.counters) tabs.pick("counters");
-    else if (run?.map && results === "counters" && !pages.error[0].dataset.seen) tabs.pick("error");
-    if (run?.map) pages.error[0].dataset.seen = "1";
   }
 
   /** What is on the page of results that is open; the others are painted when they are opened. */
