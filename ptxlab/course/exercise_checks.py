@@ -29,6 +29,7 @@ import numpy as np
 from ptxlab.course.exercise import Exercise, Feedback, Part
 from ptxlab.course.measures import costs, dearest, measure
 from ptxlab.course.starts import STARTS, points
+from ptxlab.course.values import apart, number
 from ptxlab.course.watch import place
 from ptxlab.course.writers import writer
 from ptxlab.errors import DeviceFault, PtxlabError, Span
@@ -309,8 +310,9 @@ class Grading:
             shown = tuple(int(i) for i in np.unravel_index(offset // whole.itemsize, whole.shape))
         index = "[" + ", ".join(map(str, shown)) + "]" if shown else ""
         many = int((~right).sum())
+        should, found = apart(want[at], got[at])
         out = [
-            f"{name}{index} should be {_number(want[at])}, it is {_number(got[at])}"
+            f"{name}{index} should be {should}, it is {found}"
             + (f"; {many} of {right.size} elements are wrong." if right.size > 1 else ".")
         ]
         if launched is not None:
@@ -319,8 +321,7 @@ class Grading:
                     launched.kernel, launched.grid, launched.block, launched.before, which, offset, **launched.options
                 )
             )
-        found = says() if callable(says) else says
-        return [*out, *((found,) if isinstance(found, str) else found)]
+        return [*out, *_told(says)]
 
     def _whose(self, array: Any, run: Run | None) -> tuple[_Launch | None, int]:
         """The launch that `array` was an argument of, and which one."""
@@ -377,11 +378,11 @@ class Grading:
         found = self.call(function, *args)
         if found is None:
             return False
-        called = f"{self.exercise.answer}({', '.join(map(_number, args))})"
+        called = f"{self.exercise.answer}({', '.join(map(number, args))})"
         return self.part(
             f"predicts {called}",
             same(found, truth, rtol=rtol),
-            lambda: [f"{called}: you say {_number(found)}, the machine says {_number(truth)}.", *_told(says)],
+            lambda: ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *_told(says)],
         )
 
 
@@ -423,16 +424,6 @@ def _short(says: str) -> str:
 def _told(says: Says) -> tuple[str, ...]:
     found = says() if callable(says) else says
     return (found,) if isinstance(found, str) else tuple(found)
-
-
-def _number(value: Any) -> str:
-    """A value as feedback shows it: floats with four digits."""
-    if isinstance(value, list | tuple | np.ndarray):
-        inside = ", ".join(map(_number, value))
-        return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
-    if isinstance(value, np.generic):
-        value = value.item() if value.dtype.kind in "biufc" else float(value)
-    return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
 def _address(array: Any) -> int:

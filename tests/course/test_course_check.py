@@ -13,6 +13,7 @@ from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, check, f
 from ptxlab.course.exercise_checks import same
 from ptxlab.course.feedback import judge
 from ptxlab.course.starts import STARTS, Start
+from ptxlab.course.values import apart
 
 
 class Nasty:
@@ -168,6 +169,19 @@ def test_the_thread_that_stored_it() -> None:
     assert found.says[1].startswith("Block (0, 0, 0), thread (5, 0, 0) stored it:\n")
     assert "test_course_check.py:" in found.says[1]
     assert "st.global.f32 [%rd2], %f" in found.says[1]
+
+
+def test_two_numbers_that_differ_are_shown_so_that_they_do() -> None:
+    g = Grading(find("03-logsumexp"), seed=0)
+    g.close("right", np.float32([231.19, 4]), np.array([231.21, 4]), rtol=1e-5)
+    g.equal("right", np.float32([1 / 3]), np.array([1 / 3]))
+    g.predict(lambda: 0.123456, (), 0.123457)
+    assert [part.says[0] for part in g.parts] == [
+        "logsumexp[0] should be 231.21, it is 231.19; 1 of 2 elements are wrong.",
+        "logsumexp[0] should be 0.33333333, it is 0.33333334.",
+        "logsumexp(): you say 0.123456, the machine says 0.123457.",
+    ]
+    assert apart(2.0, 2.0) == ("2", "2")
 
 
 def test_an_element_that_nobody_stored() -> None:

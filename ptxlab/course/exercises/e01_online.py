@@ -13,6 +13,7 @@ from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.online_kernel import LSE, THRIFT
 from ptxlab.course.exercises.sliding_window import WINDOW
+from ptxlab.course.values import apart
 from ptxlab.course.watch import place, probed
 
 BLOCK = 32
@@ -207,13 +208,13 @@ def _state(built: Any, state: Any, exact: Any, which: int, wrong: Any) -> list[s
     """What a thread held at the first key where m (0), l (1) or rescale (2) is wrong, key 0 last."""
     row, key = (int(x) for x in min(np.argwhere(wrong), key=lambda w: (w[1] == 0, w[0], w[1])))
     m, before = exact[row, key, 0], exact[row, key - 1, 0] if key else -math.inf
-    where, found, due = place(built, probed(built, which)), f"{state[row, key, which]:.4g}", exact[row, key, which]
+    where, (due, found) = place(built, probed(built, which)), apart(exact[row, key, which], state[row, key, which])
     if which != 2:
         name = ("running maximum m", "running sum l")[which]
-        return [f"Thread {row}, key {key}: the {name} should be {due:.4g}, it was {found}.", where]
+        return [f"Thread {row}, key {key}: the {name} should be {due}, it was {found}.", where]
     says = (
         f"Thread {row}, key {key}: the maximum went from {before:.4g} to {m:.4g}, so what was summed before must be "
-        f"multiplied by exp({before:.4g} - {m:.4g}) = {due:.4g}. Your kernel's rescale was {found}."
+        f"multiplied by exp({before:.4g} - {m:.4g}) = {due}. Your kernel's rescale was {found}."
     )
     grew = exact[:, :, 2] < 1 - 1e-6
     ones = int(np.sum(np.isclose(state[:, :, 2], 1) & grew))

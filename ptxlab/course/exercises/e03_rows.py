@@ -295,15 +295,17 @@ def _logsumexp(g: Grading, answer: Any) -> None:
         top = s.max(axis=1).astype(np.float64)
         right = top + np.log(np.exp(s - top[:, None]).sum(axis=1))
         case = f"{n} rows of {m} numbers"
-        if g.close(
-            f"right for {case}",
-            lse,
-            right,
-            run=run,
-            rtol=1e-5,
-            atol=1e-3,
-            says="The scores are around 200 or -200, and e^200 is no f32.",
-        ):
+
+        def tell(lse: Any = lse, right: Any = right, top: Any = top) -> str:
+            r = int(np.argmin(np.isclose(lse, right, rtol=1e-5, atol=1e-3)))
+            if not np.isfinite(lse[r]):
+                return "The scores are around 200 or -200, and e^200 is no f32."
+            return (
+                f"The maximum of row {r} is {top[r]:.6g}; the logarithm of its sum of exp(s - maximum) is "
+                f"{right[r] - top[r]:.4g}, and what was stored is the maximum {lse[r] - top[r]:+.4g}."
+            )
+
+        if g.close(f"right for {case}", lse, right, run=run, rtol=1e-5, atol=1e-3, says=tell):
             g.at_most(f"eight shuffles for {case}", run, "shuffles", 8 * 2 * blocks)
             g.at_most(f"no memory for {case}", run, "shared loads", 0)
             g.note(f"{case}: within {np.abs(lse - right).max():.1e}.")

@@ -242,14 +242,20 @@ def _append(g: Grading, answer: Any) -> None:
         if run is None:
             continue
 
-        def tell() -> str:
-            page, slot = (int(x) for x in np.argwhere((pool != want).any(axis=(2, 3)))[0])
-            b, n = next(
-                ((b, n) for b, n in enumerate(lengths) if table[b, n // size] == page and n % size == slot), (-1, 0)
-            )
-            if b < 0:
-                return f"Slot {slot} of page {page} is none of the places for a new key, and it was changed."
-            return f"Sequence {b} has {n} keys: the new one belongs into slot {slot} of page {page}, entry {n // size}."
+        def tell() -> list[str]:
+            places = [(int(table[b, n // size]), n % size) for b, n in enumerate(lengths)]
+            wrong = [(int(page), int(slot)) for page, slot in np.argwhere((pool != want).any(axis=(2, 3)))]
+            return [
+                *(
+                    f"Slot {slot} of page {page} is none of the places for a new key, and it was changed."
+                    for page, slot in [place for place in wrong if place not in places][:1]
+                ),
+                *(
+                    f"Sequence {b} has {lengths[b]} keys: the new one belongs into slot {slot} of page {page}, "
+                    f"entry {lengths[b] // size} of its row of the table."
+                    for b, (page, slot) in [one for one in enumerate(places) if one[1] in wrong][:1]
+                ),
+            ]
 
         if g.equal(f"lengths {lengths}, pages of {size}", pool, want, says=tell):
             g.at_most("one store a sequence", run, "global stores", batch)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ptxlab import reference
 from ptxlab.course.gallery.exhibit import Case, Trial, shortened
+from ptxlab.course.values import apart
 from ptxlab.course.watch import Watch, destinations, place, probed
 from ptxlab.errors import AssemblyError, DeviceFault
 from ptxlab.findings import Finding
@@ -133,9 +134,10 @@ def by_column(attend: Attend, case: Case) -> Trial:
         return Trial(ok, result)
     row, column = np.unravel_index(int(np.argmax(error)), error.shape)
     right = spans(np.flatnonzero(~wrong))
+    got, due = apart(o[row, column], expected[row, column])
     found = (
         f"error by column: columns {spans(np.flatnonzero(wrong))} are wrong, {f'{right} right' if right else 'all'}; "
-        f"worst in row {row}, column {column}: {o[row, column]:.4g} instead of {expected[row, column]:.4g}"
+        f"worst in row {row}, column {column}: {got} instead of {due}"
     )
     return Trial(ok, result, found)
 
@@ -148,10 +150,8 @@ def by_element(o: Array, expected: Array, tolerance: float) -> Trial:
     if not len(wrong):
         return Trial(ok, result)
     row, column = np.unravel_index(int(np.argmax(error)), error.shape)
-    found = (
-        f"error plot: rows {spans(wrong)} are wrong, worst in row {row}, column {column}: {o[row, column]:.4g} instead "
-        f"of {expected[row, column]:.4g}"
-    )
+    got, due = apart(o[row, column], expected[row, column])
+    found = f"error plot: rows {spans(wrong)} are wrong, worst in row {row}, column {column}: {got} instead of {due}"
     same = (o == o[0]).all()
     return Trial(ok, result, found + ("; all rows of the output are the same" if same else ""))
 
@@ -189,10 +189,10 @@ def by_step(run: Callable[..., None], kernel: Any, case: Case, block: int) -> Tr
         if len(wrong):
             row, key = (int(n) for n in wrong[0])
             line = probed(kernel, which)
-            says = (
-                f"state plot: thread {row}, key {key}: {name} is {state[row, key, which]:.4g} instead of "
-                f"{right[row, key, which]:.4g} (m went from {right[row, key - 1, 0]:.4g} to {right[row, key, 0]:.4g})"
-            )
+            got, due = apart(state[row, key, which], right[row, key, which])
+            before, after = apart(*right[row, key - 1 : key + 1, 0])
+            grew = f"(m went from {before} to {after})"
+            says = f"state plot: thread {row}, key {key}: {name} is {got} instead of {due} {grew}"
             return Trial(ok, result, f"{says}\n{shortened(place(kernel, line))}", line)
     return _accumulator(watch, kernel, case, Trial(ok, result), (q, k, v))
 
@@ -210,9 +210,10 @@ def _accumulator(watch: Watch, kernel: Any, case: Case, trial: Trial, qkv: tuple
             seen = scores[row, : key + 1]
             right = float(np.exp(seen - seen.max()) @ v[: key + 1, 0])
             if not np.isclose(event.values[0][lane], right, rtol=1e-3, atol=1e-4):
+                got, due = apart(event.values[0][lane], right)
                 says = (
                     f"state plot: m, l and rescale are right, but in thread {row}, key {key}, acc0 is "
-                    f"{event.values[0][lane]:.4g} instead of {right:.4g} (m went from {seen[:-1].max():.4g} to "
+                    f"{got} instead of {due} (m went from {seen[:-1].max():.4g} to "
                     f"{seen.max():.4g})"
                 )
                 return Trial(trial.ok, trial.result, f"{says}\n{shortened(place(kernel, event.line))}", event.line)

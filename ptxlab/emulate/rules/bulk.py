@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer, boolean, copy_bytes, fill_bytes, i32, local, rule, u8, u32, u64
+from ptxlab.emulate.language import Pointer, boolean, copy_bytes, fill_bytes, local, rule, u8, u32, u64
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.mbarrier_words import UPDATE, operated
 from ptxlab.emulate.runtime.state import Context
@@ -107,15 +107,9 @@ def perform(context: Context, transfer: Transfer) -> None:
 @rule
 def tile(context: Context, transfer: Transfer) -> None:
     """A tile between shared memory and a tensor, row by row and chunk by chunk."""
-    map = local(u64, 16)
-    place = local(u32, 5).cast(i32)
-    shift = local(u32, 3).cast(i32)
-    for k in range(16):
-        map[k] = transfer.map[k]
-    for k in range(5):
-        place[k] = transfer.place[k]
-    for k in range(3):
-        shift[k] = transfer.shift[k]
+    map = transfer.map
+    place = transfer.place
+    shift = transfer.shift
     length = maps.row_bytes(map)
     load = transfer.kind == LOAD_TILE
     for row in range(maps.rows(map)):
