@@ -30,7 +30,7 @@ def figures(
     wavefronts, max_error, tolerance, opcodes, pipes, rows}: numbers of a setting, None where there is none; the last
     three are dictionaries of the counters' rows by name."""
     assembled = assembly if assembly.get("state") == "ok" else {}
-    error, counters = run.get("error") or {}, run.get("counters")
+    error, counters = run.get("error"), run.get("counters")
     rows = {row["name"]: row["value"] for row in (*counters["memory"], *counters["work"])} if counters else {}
     return {
         "instructions": code["instructions"],
@@ -43,8 +43,8 @@ def figures(
         else None,
         "conflicts": rows.get("bank conflicts", 0) if counters else None,
         "wavefronts": rows.get("shared wavefronts", 0) if counters else None,
-        "max_error": error.get("max"),
-        "tolerance": error.get("tolerance"),
+        "max_error": error["max"] if error else None,
+        "tolerance": error["tolerance"] if error else None,
         "opcodes": {name: warps for name, (warps, _) in counts.opcodes.items()} if counts else {},
         "pipes": dict(counts.pipes) if counts else {},
         "rows": rows,

@@ -169,7 +169,7 @@ def test_clicking_a_line_links_python_and_ptx(lab: Any) -> None:
 
 def test_the_error_map_chooses_the_row_and_every_picture_has_its_table(lab: Any) -> None:
     before = number(lab)
-    lab.locator(f"{EXPLORER} canvas").click(position={"x": 200, "y": 40})
+    lab.locator(f"{EXPLORER} canvas").click(position={"x": 40, "y": 200})
     settle(lab, before)
     assert "row 99" not in text(lab, "section[aria-label='Online softmax, tile by tile'] .pl-note")
     for title in ("Output error, per element", "Online softmax, tile by tile"):
@@ -348,6 +348,11 @@ def test_another_kernel_brings_its_own_parameters(lab: Any) -> None:
     before = number(lab)
     tile.select_option("16")
     settle(lab, before)
+    pressed = f"{EXPLORER} [aria-label=results] [aria-pressed=true]"
+    assert lab.inner_text(pressed) == "Counters", "what the rung says to look at comes first"
+    lab.click(f"{EXPLORER} .pl-lesson button")
+    assert [ptx_line(lab, line).split()[0] for line in selected(lab, "PTX")] == ["bar.sync"]
+    lab.click(f"{EXPLORER} button:text-is('Error and softmax')")
     assert lab.locator(f"{EXPLORER} .pl-plot .pl-dot.pl-m").count() >= 2
     assert "KV tile of 16 keys" in lab.inner_text(f"{EXPLORER} .pl-plot")
 
