@@ -115,6 +115,8 @@ def issue_lanes(
         asked.type = type
         asked.count = count
         asked.reads = grouped
+        asked.held = 0
+        asked.address = 0
         ranks = data[128 + lane] & 0xFFFF | MULTICAST if multicast != 0 else u64(0)
         if kind >= LOAD_TILE:
             for k in range(5):
@@ -152,11 +154,16 @@ def issue_bytes(
             return wrong(context, warp, COPY_TO, asked.code, lane, to, count, 16)
         asked.to = place
         asked.written = context.found.written
+        asked.address = to
         return send(context, cta, warp, queue, lane, asked, source, 4, 0, 0)
     held = resolve(context, cta, warp, lane, source, count, 4, source_space, 0, None)
     if held is None:
         return wrong(context, warp, COPY_FROM, asked.code, lane, source, count, 16)
     asked.source = held
+    if source_space == GLOBAL:
+        asked.address = source
+    else:
+        asked.held = source & (PEER - 1)
     return send(context, cta, warp, queue, lane, asked, to, 4, barrier, ranks)
 
 
@@ -187,6 +194,7 @@ def issue_tile(
         else:
             asked.to = tensor
             asked.written = context.found.written
+        asked.address = first
     asked.base = u64(0 - low)
     asked.count = maps.tile_bytes(map)
     asked.type = reduced_type(map)
@@ -248,6 +256,8 @@ def fill_in(transfer: Transfer, asked: Transfer) -> None:
     transfer.operation = asked.operation
     transfer.type = asked.type
     transfer.reads = asked.reads
+    transfer.held = asked.held
+    transfer.address = asked.address
     transfer.value[0] = asked.value[0]
     transfer.value[1] = asked.value[1]
     if asked.kind >= LOAD_TILE:
