@@ -141,10 +141,11 @@ def _prefill_error(result: Any) -> Any:
     """|o - float64| over the tolerance of each element, `[B, H, S, D]`, of a result of `pl.attention`."""
     q, k, v = result.inputs
     kernel, masked = result.kernel, {"causal": result.causal, "scale": result.scale}
-    seen = (q, k, v) if kernel.precision is None else tuple(x.astype(kernel.precision) for x in (q, k, v))
-    expected = reference.attention(*seen, **masked)
+    if kernel.precision is not None:  # what the kernel saw
+        q, k, v = (x.astype(kernel.precision) for x in (q, k, v))
+    expected = reference.attention(q, k, v, **masked)
     o = result.o.reshape(q.shape)
-    bound, _ = reference.tolerance(o, *seen, expected, **masked, tile=kernel.tile_kv, precision=kernel.precision)
+    bound, _ = reference.tolerance(o, q, k, v, expected, **masked, tile=kernel.tile_kv, precision=kernel.precision)
     return np.abs(o.astype(np.float64) - expected.o) / np.maximum(bound, np.finfo(np.float64).tiny)
 
 

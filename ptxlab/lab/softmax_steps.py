@@ -24,7 +24,7 @@ def steps(q: Any, k: Any, v: Any, scale: float, tile: int) -> dict[str, Any]:
     q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
     scores = (k @ q) * scale
     count = -(-len(k) // tile)
-    shown = np.unique(np.linspace(0, count - 1, min(count, MOST_TILES)).round().astype(int)) if count else []
+    shown = np.unique(np.linspace(0, max(0, count - 1), min(count, MOST_TILES)).round().astype(int))
     columns = np.unique(np.linspace(0, len(q) - 1, min(len(q), MOST_COLUMNS)).round().astype(int))
     highest = np.maximum.accumulate(scores) if count else scores
     sums = np.zeros((len(shown), len(columns)))
