@@ -115,7 +115,6 @@ class Spec(Rung):
     completed: Callable[[Config], Config] = field(default=lambda config: config, repr=False)
     limits: Callable[[Config], str] = field(default=lambda config: "", repr=False)
     precision: str = ""
-    look: str = ""
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from ptxlab import options
 from ptxlab.errors import LaunchError
+from ptxlab.isa.tensor_map import BYTES
 from ptxlab.launch.buffers import DEVICES, Array, Const, DeviceBuffer, Out, as_numbers, check_device, is_number
-from ptxlab.launch.tensor_maps import BYTES, TensorMap
+from ptxlab.launch.tensor_maps import TensorMap
 
 ELEMENTS: dict[str, tuple[str, ...]] = {
     "bf16": ("bfloat16", "uint16"),
@@ -92,6 +93,11 @@ def bind(kernel: str, parameters: Sequence[Parameter], args: Sequence[Any], adde
         if b.array is not None and b.same_as < 0:
             b.staged = _stage(b)
     return bound
+
+
+def on_gpu(b: Bound, address: int) -> bytes:
+    """What a parameter holds of an array or buffer at an address of the GPU."""
+    return address.to_bytes(8, "little") if b.map is None else b.map.on_gpu(address)
 
 
 class Where(NamedTuple):
