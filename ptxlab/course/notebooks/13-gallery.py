@@ -17,6 +17,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import check
 
 # %load_ext ptxlab
 
@@ -74,6 +75,8 @@ pl.gallery(3).hunt()
 # %%
 pl.gallery(3)
 
+# %% [exercise] 13-dropped
+
 # %% [markdown]
 # ## Round 3: it works every time
 #
@@ -102,6 +105,8 @@ pl.gallery(28)
 x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
 pl.debug(pl.gallery(28).buggy(), 1, 64, x, y)
 
+# %% [exercise] 13-leave
+
 # %% [markdown]
 # ## Round 4: it works most of the time
 #
@@ -123,6 +128,8 @@ pl.gallery(26)
 # A lock orders those who hold it. The data that it guards is ordinary memory, and on a GPU ordinary accesses may be
 # seen in another order than that of the program. A `fence` says: what stands before me is seen before what comes after
 # me. It takes two, one behind the taking and one before the giving back.
+
+# %% [exercise] 13-turns
 
 # %% [markdown]
 # ## Round 5: it is right
@@ -162,7 +169,7 @@ pl.gallery()
 # %% [markdown]
 # Which instrument finds how many?
 
-# %%
+# %% jupyter={"source_hidden": true}
 finders = Counter(e.finder for e in pl.gallery()).most_common()
 figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
 axis.barh([name for name, _ in finders][::-1], [count for _, count in finders][::-1], color="C0")
@@ -174,7 +181,10 @@ print(f"{len(hidden)} of {len(pl.gallery())} have an innocent input on which the
 # No instrument finds half of them. Those that depend on numbers (logits, tails, columns) show in the error, if the
 # input is right; those that depend on *other threads* show only to checks that watch the threads, whatever the
 # numbers say. You need both, always.
-#
+
+# %% [exercise] 13-convict
+
+# %% [markdown]
 # In the explorer the error map and the state plot are side by side. Take a kernel that is right, and learn what
 # *right* looks like: at `sigma=8`, how large is the error?
 
@@ -182,21 +192,8 @@ print(f"{len(hidden)} of {len(pl.gallery())} have an innocent input on which the
 pl.explore("tiled", seq_q=40, seq_k=40, head_dim=32)
 
 # %% [markdown]
-# # Exercises
-
-# %%
-from ptxlab.course import check
-
-# %% [exercise] 13-dropped
-
-# %% [exercise] 13-leave
-
-# %% [exercise] 13-turns
-
-# %% [exercise] 13-convict
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("13-convict")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("13-convict")` prints one answer. Read the feedback twice before you
+# ask for it.
 #
 # # What have you seen?
 #

@@ -1,9 +1,9 @@
 """Bulk copies (`cp.async.bulk`, `cp.reduce.async.bulk`, their tensor forms, `st.async`, `red.async`): late.
 
 A GPU performs a bulk copy at some time between the instruction that issues it and the wait that it is known by. Here
-that is the last moment: when a thread waits for the mbarrier that the copy reports to, or for the bulk group that it
-belongs to; when the block that issued it ends; or when nothing else can go on. So a program that does not wait reads
-what was there before, and one that overwrites the source too early copies what it has written.
+that is the last moment: when a thread waits in vain for the mbarrier that the copy reports to, or for the bulk group
+that it belongs to; when the block that issued it ends; or when nothing else can go on. So a program that does not wait
+reads what was there before, and one that overwrites the source too early copies what it has written.
 
 What a transfer reads is read when it is performed, and its addresses are judged when it is issued.
 """
@@ -33,7 +33,7 @@ from ptxlab.emulate.runtime.transfers import (
 OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 TYPES = ("u32", "s32", "u64", "s64", "b32", "b64", "f16", "bf16", "f32", "f64")
 """Operations and types of reductions, as transfers number them."""
-OF_MAPS = ("", "", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", "f32", "", "")
+OF_MAPS = ("", "", "u32", "s32", "u64", "s64", "f16", "f32", "f32", "f64", "bf16")
 """The type that a reduction of a tensor with elements of such a type has; "" where there is none."""
 
 
@@ -193,7 +193,7 @@ def shrink(queue: Queue) -> None:
 
 @rule
 def complete_at(context: Context, queue: Queue, owner: u32, at: u32) -> None:
-    """A thread waits for an mbarrier: what reports to it is performed."""
+    """A thread waits for a phase of an mbarrier that has not ended: what reports to it is performed."""
     for number in range(queue.first, queue.behind):
         transfer = queue.transfers[number % ROOM]
         if transfer.open != 0 and transfer.group == 0 and transfer.owner == owner and transfer.barrier == at:

@@ -43,7 +43,7 @@ BEHIND = 17 * PEER
 """Behind the last address of shared memory: each block has its own, and one of each rank."""
 MULTICAST = 1 << 16
 """Beside a mask of ranks, which may be empty."""
-BAD_SIZE, NO_MAP = 1, 2
+BAD_SIZE, NO_MAP, INTERLEAVED = 1, 2, 3
 """Why a bulk copy cannot be done: see `bulk_faults`."""
 
 
@@ -115,6 +115,8 @@ def issue_lanes(
         asked.type = type
         asked.count = count
         asked.reads = grouped
+        asked.held = 0
+        asked.address = 0
         ranks = data[128 + lane] & 0xFFFF | MULTICAST if multicast != 0 else u64(0)
         if kind >= LOAD_TILE:
             for k in range(5):
@@ -152,11 +154,16 @@ def issue_bytes(
             return wrong(context, warp, COPY_TO, asked.code, lane, to, count, 16)
         asked.to = place
         asked.written = context.found.written
+        asked.address = to
         return send(context, cta, warp, queue, lane, asked, source, 4, 0, 0)
     held = resolve(context, cta, warp, lane, source, count, 4, source_space, 0, None)
     if held is None:
         return wrong(context, warp, COPY_FROM, asked.code, lane, source, count, 16)
     asked.source = held
+    if source_space == GLOBAL:
+        asked.address = source
+    else:
+        asked.held = source & (PEER - 1)
     return send(context, cta, warp, queue, lane, asked, to, 4, barrier, ranks)
 
 
@@ -176,9 +183,11 @@ def issue_tile(
     copy_bytes(map.cast(u8), found, 128)
     if not maps.is_map(map):
         return wrong(context, warp, BAD_BULK, asked.code, lane, address, NO_MAP, 0)
+    if maps.field(map, maps.INTERLEAVE, 3) != 0:
+        return wrong(context, warp, BAD_BULK, asked.code, lane, address, INTERLEAVED, 0)
     some, low, length = maps.reach(map, asked.place, asked.shift)
     if some:
-        first = u64(map[1] + low)
+        first = u64(map[0] + low)
         tensor = resolve(context, cta, warp, lane, first, length, 0, GLOBAL, u32(not load), None)
         if tensor is None:
             return wrong(context, warp, u32(COPY_FROM if load else COPY_TO), asked.code, lane, first, length, 1)
@@ -187,6 +196,7 @@ def issue_tile(
         else:
             asked.to = tensor
             asked.written = context.found.written
+        asked.address = first
     asked.base = u64(0 - low)
     asked.count = maps.tile_bytes(map)
     asked.type = reduced_type(map)
@@ -248,6 +258,8 @@ def fill_in(transfer: Transfer, asked: Transfer) -> None:
     transfer.operation = asked.operation
     transfer.type = asked.type
     transfer.reads = asked.reads
+    transfer.held = asked.held
+    transfer.address = asked.address
     transfer.value[0] = asked.value[0]
     transfer.value[1] = asked.value[1]
     if asked.kind >= LOAD_TILE:
@@ -308,7 +320,7 @@ REDUCED = sum((bulk.TYPES.index(name) if name else 15) << 4 * k for k, name in e
 @rule(inline=True)
 def reduced_type(map: Pointer[u64]) -> u32:
     """The type that a reduction of a tensor's elements has."""
-    return u32(u64(REDUCED) >> 4 * (map[0] >> 8 & 15) & 15)
+    return u32(u64(REDUCED) >> 4 * maps.field(map, maps.TYPE, 15) & 15)
 
 
 @rule

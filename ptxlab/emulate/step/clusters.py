@@ -56,8 +56,8 @@ class Cluster:
             check.phases.in_flight = lambda: self.queue is not None and self.queue.first != self.queue.behind
         if self.context is not None:
             self.context.checks = BulkChecks(
-                self.machine.program, lambda rank: checks[rank].record, lambda rank: checks[rank].phases,
-                sync=self.machine.checker.sync,
+                self.machine.program, self.machine.checker.record, lambda rank: checks[rank].record,
+                lambda rank: checks[rank].phases, sync=self.machine.checker.sync,
             )  # fmt: skip
 
     @property
@@ -67,10 +67,8 @@ class Cluster:
 
     def stuck(self) -> bool:
         """Whether every thread of the cluster that could run spins on an mbarrier whose phase has not ended, and no
-        bulk copy is on its way."""
-        return (self.queue is None or self.queue.first == self.queue.behind) and all(
-            block.spins.stuck() for block in self.blocks
-        )
+        bulk copy was on its way: those that were are performed."""
+        return all(block.spins.stuck() for block in self.blocks) and not self.perform()
 
     def perform(self) -> bool:
         """Bulk copies that are still on their way are performed. Whether there were any."""
