@@ -17,6 +17,8 @@ from __future__ import annotations
 from enum import IntEnum
 
 COUNT, TX = (1 << 20) - 1, (1 << 21) - 1
+MOST_BYTES = (1 << 20) - 1
+"""The tx-count lies between this and its negative."""
 EXPECTED_SHIFT, TX_SHIFT, TAG_SHIFT, PHASE_SHIFT = 20, 40, 61, 63
 TAG = 1
 
@@ -24,7 +26,7 @@ TAG = 1
 class Problem(IntEnum):
     """Why an operation is invalid."""
 
-    NOT_INITIALISED, TOO_MANY, COMPLETES, BAD_COUNT = 1, 2, 3, 4
+    NOT_INITIALISED, TOO_MANY, COMPLETES, BAD_COUNT, BAD_BYTES = 1, 2, 3, 4, 5
 
     @property
     def words(self) -> str:
@@ -34,6 +36,7 @@ class Problem(IntEnum):
             2: "more threads arrive in this phase than the mbarrier expects",
             3: "this arrival completes the phase, which .noComplete promises it does not",
             4: f"an mbarrier counts 1 to {COUNT} arrivals",
+            5: f"the bytes that a phase waits for must stay between -{MOST_BYTES} and {MOST_BYTES}",
         }[self.value]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
     "explorer": ("dom.js", "names.js", "pane.js", "code.js", "diff.js", "strip.js", "errors.js", "state.js", "tiles.js",
-                 "counters.js", "roofline.js", "explorer.js"),
+                 "counters.js", "roofline.js", "status.js", "carry.js", "explorer.js"),
     "editor": ("editor.js",),
     "debugger": ("dom.js", "pane.js", "code.js", "trace.js", "access.js", "together.js", "exchange.js", "registers.js",
                  "debugger.js"),

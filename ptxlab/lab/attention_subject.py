@@ -72,6 +72,11 @@ class Attention(Subject):
         if values["heads"] % values["kv_heads"]:
             raise LaunchError(f"heads = {values['heads']} should be a multiple of kv_heads = {values['kv_heads']}")
 
+    def work(self, values: Values) -> float:
+        """Those of the scores: one for each row, key and dimension. A mask saves about half of the keys."""
+        rows = values["batch"] * values["heads"] * values.get("seq_q", 1)
+        return float(rows * values["seq_k"] * values["head_dim"] * (0.5 if values.get("causal") else 1))
+
     def build(self, values: Values) -> Any:
         """The kernel of the library with these parameters."""
         return self.spec.build(**{p.name: values[p.name] for p in self.building})

@@ -76,6 +76,12 @@ def value(control: Any) -> Any:
     return None if auto else control.value
 
 
+def sent(control: Any) -> list[Any]:
+    """[attribute, value] by which a page tells what a control says: a list of choices has its index there."""
+    name = "index" if isinstance(control, widgets.Dropdown) else "value"
+    return [name, getattr(control, name)]
+
+
 def _sizes(control: Any) -> bool:
     """Whether a list offers sizes, of which `AUTO` is one (a device may be called "auto" too)."""
     return any(isinstance(o[1], int) for o in control.options if isinstance(o, tuple))

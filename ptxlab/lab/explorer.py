@@ -51,7 +51,7 @@ class View(anywidget.AnyWidget):
     sass = traitlets.Any(None, allow_none=True).tag(sync=True)
     sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     problem = traitlets.Any(None, allow_none=True).tag(sync=True)
-    status = traitlets.Dict({"text": "", "busy": False, "seq": 0}).tag(sync=True)
+    status = traitlets.Dict({"state": "building", "text": "", "busy": True, "seq": 0, "asked": {}}).tag(sync=True)
     row = traitlets.Int(-1).tag(sync=True)
     wants_sass = traitlets.Bool(False).tag(sync=True)
 
@@ -127,6 +127,10 @@ class Explorer(Copied, widgets.Box):
         """Waits until the view shows the results of the last change; False when that takes longer than `timeout`."""
         return self.session.wait(timeout)
 
+    def cancel(self) -> None:
+        """Ends what is in work. What is shown stays, and says that it is not what the controls say."""
+        self.session.cancel()
+
     def pin(self) -> None:
         """Compares later versions with the one that is shown now."""
         self.session.pin()
@@ -183,7 +187,8 @@ class Explorer(Copied, widgets.Box):
                 self.view.row,
                 self._head.value,
                 self.view.wants_sass,
-            )
+            ),
+            {control.model_id: controls.sent(control) for control in (*self.controls.values(), self._head)},
         )
 
     def _publish(self, parts: dict[str, Any]) -> None:
@@ -193,8 +198,9 @@ class Explorer(Copied, widgets.Box):
                 setattr(self.view, part, value)
 
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
-        if content.get("do") == "pin":
-            self.pin()
+        act = {"pin": self.pin, "cancel": self.cancel, "again": self.session.again}.get(content.get("do"))
+        if act is not None:
+            act()
 
     # -- display -------------------------------------------------------------------------------------------------------
 

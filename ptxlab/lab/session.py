@@ -1,7 +1,8 @@
 """The explorer's engine room: one request at a time on a worker thread, the newest only, results as they are ready.
 
-Every request has a sequence number. When a newer one arrives, the older stops at its next stage and what it computed is
-not published; results are kept, so that a setting seen before comes back at once.
+Every request has a sequence number. When a newer one arrives, or it is cancelled, a launch in work is stopped, any
+other work stops at its next stage, and what it computed is not published. Results are kept, so that a setting seen
+before comes back at once.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from ptxlab.emulate.runtime.progress import watched
 from ptxlab.errors import PtxlabError
 from ptxlab.lab import explorer_views
 from ptxlab.lab.explorer_views import Request, Version
-from ptxlab.lab.subject import Ran
+from ptxlab.lab.subject import Ran, machines
 
 KEEP = 32
 """How many kernels, results and states are kept."""
@@ -26,16 +28,32 @@ SENDING = 0.05
 WORTH_SAYING = 0.1
 """Seconds of building before it is said that something is being built: to say it costs the page a frame."""
 
+TELLING = 0.4
+"""Seconds between two words on how far a run is."""
+LONG = 5.0
+"""Seconds: a run that is likely to take longer says so before it begins."""
+RATES = {"cpu": 2e-8, "step": 1e-5}
+"""Seconds for one multiplication of `Subject.work` by device, before this session has measured a run of the kernel:
+between the fastest and the slowest rung, as measured on two cores."""
+
 Publish = Callable[[dict[str, Any]], None]
 
 
 class Session:
     """Answers requests. `publish(parts)` is called from the worker thread with what is ready: values of "code", "diff",
     "pinned", "assembly", "run", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of the
-    request it answers. What is ready together is published together, before the next piece of work begins."""
+    request it answers. What is ready together is published together, before the next piece of work begins.
+
+    A status is {state, text, busy, failed, seq, asked}: `state` is "building", "running", "done", "failed" or
+    "cancelled", `asked` whatever `ask` was given to recognise the request by. That of a run has also `done`, `blocks`,
+    `seconds` and `estimate`, the seconds that it takes in all, as far as that is known."""
 
     def __init__(self, publish: Publish) -> None:
         self._publish = publish
+        self._ended = -1  # the number of the request that was cancelled
+        self._order = threading.RLock()  # after "cancelled" nothing of that request is published
+        self._rates: dict[tuple[str, str], float] = {}
+        self._asked: Any = None
         self._lock = threading.Condition()
         self._waiting: Request | None = None
         self._thread: threading.Thread | None = None
@@ -49,11 +67,12 @@ class Session:
         self.version: Version | None = None
         self.pinned: Version | None = None
 
-    def ask(self, request: Request) -> int:
-        """Queues a request and returns its number at once; it replaces one that is waiting and outdates one in work."""
+    def ask(self, request: Request, asked: Any = None) -> int:
+        """Queues a request and returns its number at once; it replaces one that is waiting and ends one in work."""
         with self._lock:
             self.seq += 1
             self._waiting = self.request = request
+            self._asked = asked
             if self._thread is None:
                 self._collect_later()
                 self._thread = threading.Thread(target=self._work, name="ptxlab-explorer", daemon=True)
@@ -65,8 +84,37 @@ class Session:
         if self.version is not None:
             self.pinned = self.version
             self._publish({"pinned": _pinned(self.pinned)})
-            assert self.request is not None
-            self.ask(self.request)
+            self.again()
+
+    def again(self) -> None:
+        """Asks once more for what was asked last, after a cancellation or against another pinned version."""
+        if self.request is not None:
+            self.ask(self.request, self._asked)
+
+    def cancel(self) -> None:
+        """Ends what is in work: a launch within a tenth of a second, anything else at its next stage. Does nothing
+        while nothing is in work."""
+        with self._order:
+            with self._lock:
+                if self._thread is None:
+                    return
+                self._waiting, self._ended = None, self.seq
+            self._publish({"status": self._status("cancelled", "cancelled", self.seq, self._asked)})
+
+    def _outdated(self, seq: int) -> bool:
+        """Whether nobody waits for this request any more."""
+        return seq != self.seq or seq == self._ended
+
+    def _send(self, seq: int, parts: dict[str, Any]) -> None:
+        """Publishes what belongs to a request, unless it is outdated."""
+        with self._order:
+            if not self._outdated(seq):
+                self._publish(parts)
+
+    def _status(self, state: str, text: str, seq: int, asked: Any, **more: Any) -> dict[str, Any]:
+        busy = state in ("building", "running")
+        return {"state": state, "text": text, "busy": busy, "failed": state == "failed", "seq": seq, "asked": asked,
+                **more}  # fmt: skip
 
     def wait(self, timeout: float = 60.0) -> bool:
         """Waits until nothing is in work; False when that takes longer than `timeout` seconds."""
@@ -76,12 +124,12 @@ class Session:
     def _work(self) -> None:
         while True:
             with self._lock:
-                request, seq, self._waiting = self._waiting, self.seq, None
+                request, seq, asked, self._waiting = self._waiting, self.seq, self._asked, None
                 if request is None:
                     self._thread = None
                     self._lock.notify_all()
                     break
-            self._answer(request, seq)
+            self._answer(request, seq, asked)
         time.sleep(SENDING)
         with self._lock:
             if self._thread is None and self._owes_collecting:
@@ -94,22 +142,27 @@ class Session:
             self._owes_collecting = True
             gc.disable()
 
-    def _answer(self, request: Request, seq: int) -> None:
+    def _answer(self, request: Request, seq: int, asked: Any) -> None:
         start = time.perf_counter()
         times: dict[str, float] = {}
         ready: dict[str, Any] = {}
         failed = False
         try:
-            for part, value in self._stages(request, seq):
-                if seq != self.seq:
+            for part, value in self._stages(request, seq, asked):
+                if self._outdated(seq):
                     return
                 times[part] = time.perf_counter() - start
-                ready[part] = None if value is None else {**value, "seq": seq}
                 if part == "status":  # work begins: what there is so far can be looked at
+                    assert value is not None
+                    ready[part] = {**self._status(value.pop("state"), value.pop("text"), seq, asked, **value)}
                     ready[part]["times"] = dict(times)
-                    self._publish(ready)
+                    self._send(seq, ready)
                     ready = {}
+                else:
+                    ready[part] = None if value is None else {**value, "seq": seq}
         except Exception as error:  # every error belongs on the page: the widget must live on
+            if self._outdated(seq):
+                return
             if not isinstance(error, PtxlabError | ValueError | MemoryError):
                 import traceback
 
@@ -117,23 +170,23 @@ class Session:
             failed = True
             version = self.version if times else None
             ready["problem"] = {**explorer_views.problem(error, version), "seq": seq}
-        if seq == self.seq:
-            text = "stopped: see the message" if failed else f"done in {time.perf_counter() - start:.2f} s"
-            status = {"text": text, "busy": False, "failed": failed, "times": times, "seq": seq}
-            self._publish({**ready, "status": status})
+        state, text = ("failed", "stopped: see the message") if failed else ("done", "done")
+        if not failed:
+            text = f"done in {time.perf_counter() - start:.2f} s"
+        self._send(seq, {**ready, "status": self._status(state, text, seq, asked, times=times)})
 
-    def _stages(self, request: Request, seq: int) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    def _stages(self, request: Request, seq: int, asked: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
         """The parts of an answer in the order in which a reader wants them. What is kept from before comes at once, so
         nothing is said of the work on it."""
         request.check()
         new = request.version_key not in self._versions
         if new and self._building > WORTH_SAYING:
-            yield "status", {"text": "building", "busy": True}
+            yield "status", {"state": "building", "text": "building"}
         begun = time.perf_counter()
         version = self._kept(self._versions, request.version_key, lambda: explorer_views.build(request))
         if new:
             self._building = time.perf_counter() - begun
-        if seq != self.seq:
+        if self._outdated(seq):
             return
         if self.pinned is None:
             self.pinned = version
@@ -147,7 +200,7 @@ class Session:
         if version.error is not None:
             raise version.error
         if new:
-            yield "status", {"text": "assembling", "busy": True}
+            yield "status", {"state": "building", "text": "assembling"}
         assembly = explorer_views.assemble(version, request)
         refused = assembly.pop("error", None)
         yield "assembly", assembly
@@ -157,22 +210,65 @@ class Session:
         try:
             cached = request.result_key in self._outcomes
             if not cached:
-                yield "status", {"text": "running", "busy": True}
-            ran = self._kept(self._outcomes, request.result_key, lambda: explorer_views.run(version, request))
+                estimate = self._estimate(request)
+                shown = estimate if estimate is not None and estimate > LONG else None
+                text = "running" if shown is None else f"running, about {in_seconds(shown)}"
+                yield "status", {"state": "running", "text": text, "estimate": shown}
+            ran = self._kept(self._outcomes, request.result_key, lambda: self._run(version, request, seq, asked))
             yield "run", {**explorer_views.show_run(ran, request, version), "cached": cached}
             view = replace(request, sass=False)
             if view not in self._states:
-                yield "status", {"text": "recording the softmax", "busy": True}
-            shown = self._kept(self._states, view, lambda: explorer_views.state(version, request, ran))
-            yield "state", shown
+                yield "status", {"state": "running", "text": "recording the softmax"}
+            with watched(self._watch(seq, asked)):
+                plotted = self._kept(self._states, view, lambda: explorer_views.state(version, request, ran))
+            yield "state", plotted
         except PtxlabError as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:
-            yield "status", {"text": "disassembling", "busy": True}
+            yield "status", {"state": "building", "text": "disassembling"}
             yield "sass", explorer_views.sass(version, request)
             yield "sass_diff", explorer_views.sass_diff(self.pinned, version, request)
         if fault is not None:
             raise fault
+
+    def _run(self, version: Version, request: Request, seq: int, asked: Any) -> Ran | None:
+        """Runs the kernel, tells how far it is, and notes how long it took."""
+        start = time.perf_counter()
+        with watched(self._watch(seq, asked, self._estimate(request))):
+            ran = explorer_views.run(version, request)
+        work = request.subject.work(request.given)
+        if ran is not None and work:
+            self._rates[request.subject.name, machines(request.device)[-1]] = (time.perf_counter() - start) / work
+        return ran
+
+    def _estimate(self, request: Request) -> float | None:
+        """The seconds that a run is likely to take; None where that is not known."""
+        device, work = machines(request.device)[-1], request.subject.work(request.given)
+        rate = self._rates.get((request.subject.name, device), RATES.get(device))
+        return None if work is None or rate is None else work * rate
+
+    def _watch(self, seq: int, asked: Any, expected: float | None = None) -> Callable[[int, int, int], None]:
+        """Stops the launches of an outdated request, and says of the others how far they are. expected: the seconds
+        that they are likely to take, until blocks that are done say more."""
+        start = time.perf_counter()
+        told = start
+
+        def watch(done: int, blocks: int, _instructions: int) -> None:
+            nonlocal told
+            if self._outdated(seq):
+                raise KeyboardInterrupt
+            now = time.perf_counter()
+            if now - told < TELLING:
+                return
+            told, seconds = now, now - start
+            estimate = seconds * blocks / done if done else expected
+            text = f"running, {done:,} of {blocks:,} blocks done"
+            if estimate is not None and estimate > LONG:
+                text += f", about {in_seconds(estimate)} in all"
+            more = {"done": done, "blocks": blocks, "seconds": seconds, "estimate": estimate}
+            self._send(seq, {"status": self._status("running", text, seq, asked, **more)})
+
+        return watch
 
     def _kept(self, shelf: OrderedDict[Any, Any], key: Any, make: Callable[[], Any]) -> Any:
         """What was made before for this key, or is made now; the oldest of more than `KEEP` things are let go."""
@@ -182,6 +278,13 @@ class Session:
         while len(shelf) > KEEP:
             shelf.popitem(last=False)
         return shelf[key]
+
+
+def in_seconds(seconds: float) -> str:
+    """A time that nobody knows exactly: 8 s, 40 s, 3 min, 2 h."""
+    if seconds < 60:
+        return f"{seconds:.0f} s" if seconds < 10 else f"{round(seconds, -1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.0f} h"
 
 
 def _pinned(version: Version) -> dict[str, Any]:

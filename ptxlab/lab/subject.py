@@ -109,6 +109,10 @@ class Subject:
         """Runs it; None where there is nothing to run. Faults go to the caller."""
         return None
 
+    def work(self, values: Values) -> float | None:
+        """The multiplications of a run, from which its time is estimated; None where nobody can say."""
+        return None
+
     def why_no_run(self) -> str:
         """What to say in place of a run."""
         return ""

@@ -113,3 +113,23 @@ def test_in_a_real_notebook(tmp_path: Any) -> None:
     assert seen[-1] == ""
     outputs = [o for o in book.cells[0].outputs if o.get("name") == "stdout"]
     assert [o["text"] for o in outputs] == ["budget\n"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_who_watches_hears_how_far_a_launch_is_and_can_stop_it(engine: str) -> None:
+    heard: list[tuple[int, int, int]] = []
+
+    def watch(done: int, blocks: int, instructions: int) -> None:
+        heard.append((done, blocks, instructions))
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+
+    endless = kernel(LOOP.replace("@%p4 bra", "bra"))
+    with pytest.raises(DeviceFault) as caught, progress.watched(watch):
+        run(engine, endless, blocks=3, budget=None)
+    assert caught.value.kind == "interrupt"
+    assert len(heard) == 2
+    assert {blocks for _, blocks, _ in heard} == {3}
+    assert heard[1][2] >= heard[0][2]
+    run(engine, kernel(""), blocks=3, budget=None)  # nobody watches any more
+    assert len(heard) == 2

@@ -95,3 +95,23 @@ def portrait(page: Any, name: str) -> None:
     line.locator(".o .m").first.hover()
     page.wait_for_timeout(400)
     page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
+
+
+def choose(page: Any, label: str, option: str) -> None:
+    """Picks a choice of a list."""
+    before = number(page)
+    page.locator(f".ptxlab-parameters .widget-dropdown:has(label:text-is('{label}')) select").select_option(option)
+    settle(page, before)
+
+
+def type_on_slider(page: Any, label: str, value: int) -> None:
+    """Types a number into the readout of a slider; nobody waits for the answer."""
+    page.locator(f".ptxlab-parameters .widget-slider:has(label:text-is('{label}')) .widget-readout").click()
+    page.keyboard.press("Control+A")
+    page.keyboard.type(str(value))
+    page.keyboard.press("Enter")
+
+
+def until(page: Any, state: str) -> None:
+    """Waits until the explorer's page is in a state."""
+    page.wait_for_function(f"document.querySelector('{EXPLORER}').dataset.state === '{state}'")

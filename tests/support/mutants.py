@@ -47,6 +47,17 @@ _RETURNS = (
     "1 - r",
     "r ** 2",
     "min(r, 8)",
+    "{x + 1 for x in r}",
+    "{x - 1 for x in r}",
+    "{x for x in r if x}",
+    "{*r, 31}",
+    "r ^ {min(r)}",
+    "[*r, *r]",
+    "[x + 1 for x in r]",
+    "[max(x - 1, 0) for x in r]",
+    "r // 2 * 2",
+    "r * r",
+    "max(r - 1, 0)",
 )
 """What a function may return instead of its result `r`; those that its type does not allow are no variants."""
 _METHODS = {"max": "min", "min": "max", "exp2": "log2", "log2": "exp2"}
@@ -121,6 +132,9 @@ def _change(base: str, code: str) -> str:
     old, new = (text.replace("\\n", "\n").splitlines() for text in (base, code))
     lines = [line for line in difflib.ndiff(old, new) if line[:1] in "+-"]
     gone, come = ([" ".join(line[2:].split()) for line in lines if line[0] == sign] for sign in "-+")
+    if sorted(gone) == sorted(come):  # moved, not changed
+        first, second = next((a, b) for a, b in zip(old, new, strict=True) if a != b)
+        return f"{second.strip()} before {first.strip()}"
     return f"{' | '.join(gone) or 'nothing'} => {' | '.join(come) or 'nothing'}"
 
 
@@ -160,13 +174,18 @@ def _edits(node: ast.AST) -> Iterator[tuple[str, Callable[[], object]]]:
                 yield (
                     "result",
                     lambda wrong=wrong: setattr(
-                        node, "value", ast.parse(f"(lambda r: {wrong})({ast.unparse(value)})").body[0].value
+                        node, "value", _expression(f"(lambda r: {wrong})({ast.unparse(value)})")
                     ),
                 )
         case ast.UnaryOp(op=ast.USub()):
             yield "operator", lambda: setattr(node, "op", ast.UAdd())
         case ast.AugAssign(op=ast.Add()):
             yield "operator", lambda: setattr(node, "op", ast.Sub())
+        case ast.AugAssign(op=ast.BitOr()):
+            yield "operator", lambda: setattr(node, "op", ast.BitXor())
+            yield "operator", lambda: setattr(node, "op", ast.BitAnd())
+        case ast.Set(elts=[_, *_]):
+            yield "missing", lambda: node.__dict__.update(elts=[ast.Starred(ast.Tuple([], ast.Load()), ast.Load())])
         case ast.Constant(value=bool() | None):
             return
         case ast.Constant(value=int() | float() as value):
@@ -194,6 +213,12 @@ def _edits(node: ast.AST) -> Iterator[tuple[str, Callable[[], object]]]:
             yield "branch", lambda: setattr(node, "test", ast.UnaryOp(ast.Not(), node.test))
         case ast.Call():
             yield from _of_call(node)
+    if isinstance(node, ast.For | ast.comprehension):
+        for wrong in ("[1:]", "[:-1]"):
+            yield (
+                "turns",
+                lambda wrong=wrong: setattr(node, "iter", _expression(f"list({ast.unparse(node.iter)}){wrong}")),
+            )
     if isinstance(node, ast.FunctionDef) and not any(a.annotation for a in node.args.args):
         names = [a.arg for a in node.args.args]
         uses = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
@@ -206,20 +231,9 @@ def _edits(node: ast.AST) -> Iterator[tuple[str, Callable[[], object]]]:
             yield from _of_body(body)
 
 
-def _keep(node: ast.BinOp, side: str) -> None:
-    """Makes of an operation one of its operands."""
-    node.left, node.op, node.right = getattr(node, side), ast.Mult(), ast.Constant(1)
-
-
-def _only(node: ast.Call, keep: int) -> None:
-    """Makes of a maximum or minimum of two one of the two."""
-    node.func, node.args = ast.Name("(lambda x: x)"), [node.args[keep]]
-
-
-def _of(wrong: str, result: ast.expr) -> ast.expr:
-    """Another result than the right one."""
-    made = ast.parse(f"(lambda r: {wrong})({ast.unparse(result)})", mode="eval")
-    return made.body
+def _expression(text: str) -> ast.expr:
+    """The tree of an expression."""
+    return ast.parse(text, mode="eval").body
 
 
 def _of_call(node: ast.Call) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -229,6 +243,11 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, Callable[[], object]]]:
         yield "function", lambda: setattr(node.func, "attr", _METHODS[called])
     elif called in _METHODS:
         yield "function", lambda: setattr(node.func, "id", _METHODS[called])
+    if called in ("reversed", "sorted", "abs", "sum", "len", "set", "list", "int"):
+        yield (
+            "missing call",
+            lambda: (setattr(node, "func", _expression("(lambda x: x)")), setattr(node, "keywords", [])),
+        )
     if called in ("max", "min") and len(arguments) == 2:
         for keep in (0, 1):
             yield (
@@ -257,7 +276,11 @@ def _of_body(body: list[ast.stmt]) -> Iterator[tuple[str, Callable[[], object]]]
             "no barrier" if "barrier" in ast.unparse(statement) and isinstance(statement, ast.Expr) else "no statement"
         )
         yield gone, lambda at=at: body.__setitem__(slice(at, at + 1), [] if len(body) > 1 else [ast.Pass()])
-        if at + 1 < len(body) and not isinstance(body[at + 1], ast.Return) and _ordered(statement, body[at + 1]):
+        if (
+            at + 1 < len(body)
+            and not isinstance(body[at + 1], ast.Return | ast.FunctionDef)
+            and _ordered(statement, body[at + 1])
+        ):
             yield "order", lambda at=at: body.__setitem__(slice(at, at + 2), [body[at + 1], body[at]])
 
 
@@ -279,6 +302,10 @@ def _touched(statement: ast.stmt) -> tuple[set[str], set[str], bool, bool]:
                 read.add(name)
             case ast.Call(func=ast.Attribute(attr="set" | "append", value=value)):
                 wrote |= {n.id for n in ast.walk(value) if isinstance(n, ast.Name)}
+            case ast.Call(func=ast.Attribute(attr="op"), args=[ast.JoinedStr() | ast.Constant() as opcode, *_]) if (
+                _reads(opcode)
+            ):
+                looks = True
             case ast.Call(func=ast.Attribute(attr="op" | "barrier" | "store" | "probe" | "return_if" | "shfl")):
                 acts = True
             case ast.Subscript(ctx=ast.Store()):
@@ -289,6 +316,11 @@ def _touched(statement: ast.stmt) -> tuple[set[str], set[str], bool, bool]:
     if isinstance(statement, ast.AugAssign):
         read |= wrote
     return wrote - {"k"}, read, acts, looks
+
+
+def _reads(opcode: ast.expr) -> bool:
+    """Whether an instruction only brings something into registers."""
+    return any(word in ast.unparse(opcode) for word in ("wmma.load", "ldmatrix", "cvt."))
 
 
 def _of_text(base: str) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import course_answers as answers
 from equivalent_mutants import EQUIVALENT
-from mutants import Mutant, mutants
+from mutants import mutants
 
 from ptxlab.course import exercise_checks
 from ptxlab.course.exercise import Exercise, Feedback
@@ -20,7 +20,7 @@ from ptxlab.course.feedback import judge
 SEEDS = range(10)
 EACH = 18
 """Variants of each exercise that are made by program; those by hand come besides."""
-SECONDS = 10.0
+SECONDS = 8.0
 """Of the processor's time for a variant: it may be an endless loop."""
 NO_ANSWER = ("the kernel can be built", "there is an answer", "the answer is a kernel", "the answer is a function")
 
@@ -29,8 +29,9 @@ NO_ANSWER = ("the kernel can be built", "there is an answer", "the answer is a k
 class Outcome:
     """What became of a variant.
 
-    how: "caught" (by a case that is always in), "hidden" (only by one that the seed has drawn, for each of ten seeds),
-    "equivalent" (listed with a reason), "missed", or "no answer" (it cannot be built, which no grader has to find).
+    how: "caught" (by a case that is always in), "hidden" (only by those that the seed has drawn, for each of ten
+    seeds), "equivalent" (listed with a reason), "missed" (full marks for some seed), or "no answer" (it cannot be
+    built, or stops at the first call, which no grader has to find). scores: its marks, for the seeds that were tried.
     """
 
     exercise: str
@@ -40,8 +41,8 @@ class Outcome:
     says: str = ""
 
 
-class Endless(BaseException):
-    """A variant took too long."""
+class Endless(KeyboardInterrupt):
+    """A variant took too long. Of this kind, since everything else that an answer raises is feedback to the grader."""
 
 
 @contextlib.contextmanager
@@ -71,7 +72,7 @@ def unexplained() -> Iterator[None]:
         exercise_checks.writer = before
 
 
-def tried(exercise: Exercise, change: str, code: str, *, listed: bool = True, always: bool = False) -> Outcome:
+def tried(exercise: Exercise, change: str, code: str, *, always: bool = False) -> Outcome:
     """What becomes of a variant. `always`: all seeds are tried even if a case catches it that no seed changes."""
     try:
         with limited(SECONDS), contextlib.redirect_stdout(io.StringIO()), unexplained():
@@ -81,17 +82,21 @@ def tried(exercise: Exercise, change: str, code: str, *, listed: bool = True, al
         return Outcome(exercise.name, change, "caught", (0.0,), "endless")
     except Exception as error:  # the cell does not run
         return Outcome(exercise.name, change, "no answer", says=f"{type(error).__name__}: {error}")
-    wrong = [part for part in found[0].parts if not part.ok]
-    if wrong and (wrong[0].name in NO_ANSWER or (wrong[0].says[:1] and " stopped: " in wrong[0].says[0])):
+    parts = found[0].parts
+    wrong = [part for part in parts if not part.ok]
+    useless = wrong and (wrong[0].name in NO_ANSWER or (wrong[0].says[:1] and " stopped: " in wrong[0].says[0]))
+    if useless and not any(part.ok for part in parts):
         return Outcome(exercise.name, change, "no answer", says=_first(found[0]))
-    fixed = any(not part.hidden for part in wrong)
+    # Where a case that is always in is failed, no hidden case is asked, and the seed is not looked at.
+    fixed = bool(wrong) and not any(part.hidden for part in parts)
     if always or not fixed:
         for seed in SEEDS[1:]:
             with limited(SECONDS), unexplained():
                 found.append(judge(exercise, answer, seed=seed, graded=True))
     scores = tuple(one.score for one in found)
-    how = "caught" if fixed else "hidden" if all(score < 1 for score in scores) else "missed"
-    if how != "caught" and listed and change in EQUIVALENT.get(exercise.name, {}):
+    loses = fixed and len(set(scores)) == 1 and scores[0] < 1
+    how = "caught" if loses else "hidden" if all(score < 1 for score in scores) else "missed"
+    if how != "caught" and change in EQUIVALENT.get(exercise.name, {}):
         how = "equivalent"
     return Outcome(exercise.name, change, how, scores, _first(found[0]))
 
@@ -100,12 +105,21 @@ def _first(found: Feedback) -> str:
     return " ".join(found.says[0].split())[:160] if found.says else ""
 
 
-def chosen(exercise: Exercise) -> Iterator[tuple[Mutant, Outcome]]:
+def by_program(exercise: Exercise) -> Iterator[Outcome]:
     """The first `EACH` variants that are answers at all, with what becomes of each."""
     count = 0
     for mutant in mutants(exercise.solution):
         if count == EACH:
             return
         outcome = tried(exercise, mutant.change, mutant.code)
-        count += outcome.how != "no answer"
-        yield mutant, outcome
+        if outcome.how != "no answer":
+            count += 1
+            yield outcome
+
+
+def by_hand(exercise: Exercise) -> Iterator[Outcome]:
+    """What becomes of the wrong answers that were written by hand, each tried with all seeds."""
+    for code, phrase in answers.wrong().get(exercise.name, ()):
+        outcome = tried(exercise, phrase, code, always=True)
+        if outcome.how != "no answer":
+            yield outcome

@@ -5,6 +5,7 @@ The notation is described in `planted_bug.py`; each topic has a module of its ow
 
 from __future__ import annotations
 
+from planted_async import BYTES, FLIGHT, GONE, PROXY, RACES
 from planted_bug import Bug
 from planted_copies import COPIES
 from planted_global import GLOBAL
@@ -19,7 +20,7 @@ from planted_sync import BARRIERS, MASKS, SHUFFLES
 BUGS: dict[str, Bug] = {}
 for _topic in (
     SHARED, GLOBAL, UNWRITTEN, LOCAL, REGISTERS, OVERRUNS, BARRIERS, MASKS, SHUFFLES, COPIES, MBARRIERS,
-    MBARRIER_COPIES, MBARRIER_RACES, SCOPES,
+    MBARRIER_COPIES, MBARRIER_RACES, SCOPES, PROXY, FLIGHT, BYTES, RACES, GONE,
 ):  # fmt: skip
     assert not BUGS.keys() & _topic.keys()
     BUGS |= _topic

@@ -62,6 +62,7 @@ class Bug:
     one_line: bool = False
     stops: bool = False
     target: str = "sm_80"
+    cluster: int = 1
 
     def text(self, repaired: bool, name: str = "k") -> str:
         """The PTX, with or without the bug, of a kernel of this name."""
@@ -105,6 +106,8 @@ class Bug:
         x = np.arange(4 * total + 64, dtype=np.uint32)
         if device != "gpu":
             options |= {"checks": checks, "budget": 100_000}
+        if self.cluster > 1:
+            options["cluster"] = self.cluster
         text = self.text(repaired, options.pop("name", "k"))
         done = pl.launch(text, self.blocks, self.threads, out, x, device=device, shared=self.shared, **options)
         return done, np.asarray(out.array if self.out == "out" else out)

@@ -24,9 +24,11 @@ WRONG = {
     ),
     "04-deep": (
         # only the first piece
-        (DEEP.solution.replace("range(0, K, 16)", "range(0, 16, 16)"), "c[0, 0] should be"),
+        (DEEP.solution.replace("range(0, K, 16)", "range(0, 16, 16)"), "the product of the first pieces alone"),
         # the stride of A forgotten
-        (DEEP.solution.replace("a + step, K)", "a + step, 16)"), "stored it"),
+        (DEEP.solution.replace("a + step, K)", "a + step, 16)"), "In memory they begin 48 apart: that is A's stride."),
+        # and that of B
+        (DEEP.solution.replace("b + step * 16, 16)", "b + step, 16)"), "a B whose pieces begin 16 elements apart"),
         # every step stored
         (
             DEEP.solution.replace(

@@ -60,16 +60,21 @@ WRONG = {
     ),
     "05-chain": (
         # the halves of a pair exchanged
-        (CHAIN.solution.replace("c[row + 1], c[row])", "c[row], c[row + 1])"), "o[0, 0] should be"),
+        (CHAIN.solution.replace("c[row + 1], c[row])", "c[row], c[row + 1])"), "a P whose neighbours are exchanged"),
+        # keys 8 to 15 first
+        (
+            CHAIN.solution.replace("for c in weights for row", "for c in weights[::-1] for row"),
+            "keys 8 to 15 stand before",
+        ),
         # no gate
-        (CHAIN.solution.replace("[k.max(x, 0.0) for x in s]", "s"), "elements are wrong"),
+        (CHAIN.solution.replace("[k.max(x, 0.0) for x in s]", "s"), "without the gate"),
         # O begins anew with each 16 keys
         (
             CHAIN.solution.replace(
                 "    for first in range(0, N, 16):\n",
                 "    for first in range(0, N, 16):\n        out = [k.vars(f32, 4, 0.0) for _ in range(2)]\n",
             ),
-            "stored it",
+            "of the last 16 keys alone",
         ),
         # a product too many
         (

@@ -11,7 +11,7 @@ from ptxlab import reference
 from ptxlab.attention.prefill import attention
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-from ptxlab.course.exercises.online_kernel import LSE, THRIFT
+from ptxlab.course.exercises.online_kernel import LSE, THRIFT, WIDE
 from ptxlab.course.exercises.sliding_window import WINDOW
 from ptxlab.course.values import apart
 from ptxlab.course.watch import place, probed
@@ -157,7 +157,11 @@ def {name}(k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32],
 
 
 def _rescale(g: Grading, answer: Any) -> None:
-    cases = g.vary(((32, 8, 8.0, 5),), hidden=lambda rng: (32, 4, float(rng.uniform(4, 9)), int(rng.integers(1 << 30))))
+    cases = g.vary(
+        ((32, 8, 8.0, 5),),
+        hidden=lambda rng: (32, 4, float(rng.uniform(4, 9)), int(rng.integers(1 << 30))),
+        edges=((20, 4, WIDE, 2),),
+    )
     for rows, dim, sigma, seed in cases:
         q, k, v = (x[0, 0] for x in reference.random_inputs(1, 1, 1, rows, rows, dim, sigma=sigma, seed=seed))
         o, state = np.full_like(q, np.nan), np.full((rows, rows, 3), np.nan, np.float32)

@@ -181,7 +181,8 @@ def _softmax(x: np.ndarray) -> np.ndarray:
 
 def _share(g: Grading, answer: Any) -> None:
     shown = ((8, 0.1), (8, 6.0), (3, 6.0))
-    for n, sigma in g.vary(shown, hidden=lambda r: (int(r.integers(1, 30)), float(r.uniform(3, 9)))):
+    cases = g.vary(shown, hidden=lambda r: (int(r.integers(1, 30)), float(r.uniform(3, 9))), edges=((9, 60.0),))
+    for n, sigma in cases:
         s = (g.rng.standard_normal((n, 64)) * sigma).astype(np.float32)
         p = np.full_like(s, np.nan)
         blocks = -(-n // 8)
@@ -285,8 +286,12 @@ def softmax(k: Builder, s: Ptr[f32], p: Ptr[f32], n: u32):
 
 
 def _logsumexp(g: Grading, answer: Any) -> None:
-    for n, m in g.vary(((4, 64), (5, 100), (2, 7)), hidden=lambda r: (int(r.integers(1, 20)), int(r.integers(1, 200)))):
-        s = (g.rng.standard_normal((n, m)) * 20 + 200 * g.rng.choice((-1, 1))).astype(np.float32)
+    def draw(rng: np.random.Generator) -> tuple[int, int, int]:
+        return int(rng.integers(1, 20)), int(rng.integers(1, 200)), 20
+
+    shown, edges = ((4, 64, 20), (5, 100, 20), (2, 7, 20)), ((5, 33, 100), (1, 1, 20))
+    for n, m, sigma in g.vary(shown, hidden=draw, edges=edges):
+        s = (g.rng.standard_normal((n, m)) * sigma + 200 * g.rng.choice((-1, 1))).astype(np.float32)
         lse = np.full(n, np.nan, np.float32)
         blocks = -(-n // 4)
         run = g.launch(answer, blocks, 64, s, lse, n, m, counters=True)

@@ -9,7 +9,8 @@ import numpy as np
 from ptxlab.attention.prefill import attention
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-from ptxlab.course.exercises.tensor_cores import executed, half
+from ptxlab.course.exercises.longer_product import DEEP, SETUP
+from ptxlab.course.exercises.tensor_cores import executed, half, layouts
 from ptxlab.text import Instruction, Name, Vector, parse
 
 # -- 04-products -------------------------------------------------------------------------------------------------------
@@ -71,67 +72,6 @@ def products(rows, keys, D):
 )
 
 
-# -- 04-deep -----------------------------------------------------------------------------------------------------------
-
-
-def _deep(g: Grading, answer: Any) -> None:
-    for K in g.vary((16, 48), hidden=lambda r: 16 * int(r.integers(2, 9))):
-        a, b, c = half(g, 16, K), half(g, K, 16), np.full((16, 16), np.nan, np.float32)
-        run = g.launch(answer, 1, 32, a, b, c, build={"K": K}, counters=True)
-        if run is None:
-            continue
-        if g.equal(f"right for K = {K}", c, a.astype(np.float32) @ b.astype(np.float32), run=run):
-            g.part(
-                f"tensor cores do it, K = {K}",
-                executed(run, "wmma.mma") == K // 16,
-                f"{executed(run, 'wmma.mma')} wmma.mma were executed; {K // 16} are needed.",
-            )
-            g.part(
-                f"the sum stays in registers, K = {K}",
-                executed(run, "wmma.store") == 1,
-                f"{executed(run, 'wmma.store')} wmma.store were executed; one, at the end, is enough.",
-            )
-            g.note(f"K = {K}: {K // 16} products, one store.")
-
-
-_DEEP = '''
-@kernel
-def deep(k: Builder, a: Ptr[f16], b: Ptr[f16], c: Ptr[f32], *, K: int = 48):
-    """C = A B, with A 16 x K and B K x 16, both row-major; one warp."""
-    total = k.vars(f32, 8, 0.0)
-{body}
-    k.op(f"wmma.store.d.sync.aligned.row.{{SHAPE}}.global.f32", c, total, 16)
-'''
-
-DEEP = Exercise(
-    name="04-deep",
-    title="A longer product",
-    kind="fill",
-    level=1,
-    prompt="""
-$C = A B$ where A is 16 × K and B is K × 16, and K is any multiple of 16. Cut A into pieces of 16 columns and B into
-pieces of 16 rows, and add up their products in the same fragment.
-
-Mind the strides: in A a row has K elements, in B it has 16. `a + 16` is 16 elements further.
-""",
-    starter=_DEEP.format(body="    # your loop: load a piece of A, load a piece of B, multiply into total"),
-    solution=_DEEP.format(
-        body="""    for step in range(0, K, 16):
-        left = k.op(f"wmma.load.a.sync.aligned.row.{SHAPE}.global.f16", a + step, K)
-        right = k.op(f"wmma.load.b.sync.aligned.row.{SHAPE}.global.f16", b + step * 16, 16)
-        k.op(f"wmma.mma.sync.aligned.row.row.{SHAPE}.f32.f32", left, right, total, into=total)"""
-    ),
-    answer="deep",
-    hints=(
-        "`product` of the notebook is the case K = 16; put its three instructions into a loop",
-        "for step in range(0, K, 16): the piece of A begins at a + step, and its rows are K elements apart",
-        "the piece of B begins at b + step * 16, its rows are 16 apart; the mma adds to total (into=)",
-    ),
-    graded=("the right product for any K, exactly", "K / 16 products on tensor cores, and one store"),
-    grade=_deep,
-)
-
-
 # -- 04-keys -----------------------------------------------------------------------------------------------------------
 
 
@@ -155,16 +95,7 @@ def _keys(g: Grading, answer: Any) -> None:
                 found == needed,
                 f"{found} wmma.mma were executed; {needed} are needed.",
             )
-            assert run.counters is not None
-            opcodes = [opcode.split(".") for opcode in run.counters.opcodes]
-            loads = {words[5] for words in opcodes if words[:3] == ["wmma", "load", "b"]}
-            products = {words[5] for words in opcodes if words[:2] == ["wmma", "mma"]}
-            g.part(
-                f"load and product say the same, {n} keys of {D}",
-                loads == products,
-                f"B is loaded as .{'/.'.join(loads)} and multiplied as .{'/.'.join(products)}. It came out right on "
-                "this machine; the manual promises nothing.",
-            )
+            layouts(g, run, f"{n} keys of {D}")
             g.note(f"{n} keys of {D}: right, and nothing was transposed in memory.")
 
 
@@ -230,6 +161,7 @@ def _reuse(g: Grading, answer: Any) -> None:
             f"{products} products took {loads} loads of fragments; {K // 4} loads are enough for the {K // 4} "
             "products that are needed.",
         )
+        layouts(g, run, f"K = {K}")
         g.note(f"K = {K}: {loads} loads for {products} products.")
 
 
@@ -330,6 +262,7 @@ def _rows(g: Grading, answer: Any) -> None:
         sums = c.sum(axis=1)
         if g.close("right", c, right, run=run, rtol=1e-5, says=f"Row 0 adds up to {sums[0]:.4g}."):
             g.part("tensor cores do it", executed(run, "wmma.mma") == 1, "No wmma.mma was executed, or too many.")
+            layouts(g, run, f"run {case}")
             pried = _pried(built)
             g.part(
                 "the fragment stays closed",
@@ -400,6 +333,5 @@ for each other. You have 32 lanes and 16 rows.
     grade=_rows,
 )
 
-SETUP = 'SHAPE = "m16n16k16"'
-"""What the notebook has defined when the exercises come."""
 EXERCISES = (PRODUCTS, DEEP, KEYS, REUSE, ROWS)
+__all__ = ["EXERCISES", "SETUP"]

@@ -46,7 +46,9 @@ def _wavefronts(g: Grading, answer: Any) -> None:
         width = int(r.choice((1, 2, 4)))
         return width * int(r.integers(1, 96 // width)), width
 
-    for stride, width in g.vary(((1, 1), (6, 1), (32, 1), (2, 2), (8, 2), (4, 4), (12, 4), (32, 4)), hidden, count=8):
+    for stride, width in g.vary(
+        ((1, 1), (6, 1), (32, 1), (2, 2), (8, 2), (4, 4), (12, 4), (32, 4)), hidden, 8, edges=((64, 2), (64, 4))
+    ):
         out = np.zeros(32 * width, np.float32)
         counters = launch(read(stride=stride, width=width), 1, 32, out, device="step", counters=True).counters
         assert counters is not None

@@ -36,7 +36,7 @@ def _arrived(g: Grading, answer: Any) -> None:
         sizes = [int(s) for s in rng.integers(0, 4, int(rng.integers(2, 6)))]
         return sizes, int(rng.integers(0, len(sizes) + 1))
 
-    edges = (([2, 1, 3], 0), ([2, 1], 2), ([3, 1, 2], 1), ([1, 0, 2], 2))
+    edges = (([2, 1, 3], 0), ([2, 1], 2), ([3, 1, 2], 1), ([1, 0, 2], 2), ([2, 1], 3))
     for sizes, n in g.vary((([1, 1, 1, 1], 1), ([2, 1, 3], 1), ([2, 2, 0], 1)), hidden=draw, count=4, edges=edges):
         total = sum(sizes)
         x, y = np.zeros(128, np.float32), np.zeros(32 * max(total, 1), np.float32)
@@ -77,7 +77,7 @@ def arrived(sizes, n):
     hints=(
         "n says how many groups may still be on their way. Which ones, the oldest or the youngest?",
         "All groups but the n youngest have arrived, with all of their copies. An empty group counts as a group.",
-        "Add up the first len(sizes) - n groups, or none if n is larger. Try n = 0: is [:-n] right there?",
+        "Try the edges: what does your rule say for n = 0, when all must arrive, and for more than there are groups?",
     ),
     graded=("the number, for other groups and n, empty groups among them",),
     grade=_arrived,
@@ -224,7 +224,7 @@ def _tail(g: Grading, answer: Any) -> None:
     def draw(rng: np.random.Generator) -> tuple[int, int]:
         return int(rng.choice([1, 2])), int(rng.integers(1, 900))
 
-    for warps, n in g.vary(((1, 256), (1, 200), (1, 201)), hidden=draw, count=3):
+    for warps, n in g.vary(((1, 256), (1, 200), (1, 201)), hidden=draw, count=3, edges=((2, 513), (1, 300))):
         threads = 32 * warps
         tiles = -(-n // (4 * threads))
         x = g.rng.integers(1, 50, n).astype(np.float32)

@@ -243,12 +243,12 @@ def scores(k: Builder, q: Ptr[f32], key: Ptr[f32], score: Ptr[f32], *, D: int = 
 
 
 def _empty(g: Grading, answer: Any) -> None:
-    def draw(rng: np.random.Generator) -> tuple[int, ...]:
-        return tuple(int(n) for n in rng.permutation([0, int(rng.integers(1, 30)), 1, 0]))
+    def draw(rng: np.random.Generator) -> tuple[tuple[int, ...], int]:
+        return tuple(int(n) for n in rng.permutation([0, int(rng.integers(1, 30)), 1, 0])), 2
 
-    for lengths in g.vary(((5, 0, 12),), hidden=draw):
+    for lengths, sigma in g.vary((((5, 0, 12), 2),), hidden=draw, edges=(((0, 9), 90),)):
         batch, most, dim = len(lengths), 32, 64
-        q = 2 * g.rng.standard_normal((batch, dim)).astype(np.float32)
+        q = sigma * g.rng.standard_normal((batch, dim)).astype(np.float32)
         key, value = (g.rng.standard_normal((batch, most, dim)).astype(np.float32) for _ in range(2))
         o, lse = np.full_like(q, np.nan), np.full(batch, np.nan, np.float32)
         counts = np.array(lengths, np.int32)

@@ -22,7 +22,8 @@ def _share(g: Grading, answer: Any) -> None:
         return (-math.inf, 0.0, m2, l2) if rng.random() < 0.25 else (m1, l1, m2, l2)
 
     shown = ((1.0, 2.0, 1.0, 2.0), (0.0, 3.0, 1.0, 1.0), (2.0, 1.5, -math.inf, 0.0))
-    for m1, l1, m2, l2 in g.vary(shown, hidden=draw, count=4):
+    edges = ((-800.0, 1.0, 800.0, 2.0), (-900.0, 2.0, -899.0, 1.0), (-math.inf, 0.0, 1.0, 2.0))
+    for m1, l1, m2, l2 in g.vary(shown, hidden=draw, count=4, edges=edges):
         lse = [np.array([m + math.log(l) if l else -math.inf], np.float32) for m, l in ((m1, l1), (m2, l2))]
         ones, zeros = np.ones((1, 4), np.float32), np.zeros((1, 4), np.float32)
         o, _ = merge_states(ones, lse[0], zeros, lse[1], device="cpu")
@@ -82,7 +83,7 @@ def _empty(g: Grading, answer: Any) -> None:
         o1[np.isneginf(lse1)] = 0  # what a part without keys returns
         o2[np.isneginf(lse2)] = 0
         o, lse = np.full_like(o1, np.nan), np.full(rows, np.nan, np.float32)
-        run = g.launch(answer, rows, 32, o1, lse1, o2, lse2, o, lse, dim)
+        run = g.launch(answer, rows, 32, o1, lse1, o2, lse2, o, lse, dim, counters=True)
         if run is None:
             continue
         want_o, want_lse = reference.merge_states(o1.astype(float), lse1.astype(float), o2.astype(float), lse2)
@@ -100,6 +101,7 @@ def _empty(g: Grading, answer: Any) -> None:
         if not np.isnan(o[3]).any():
             g.close(f"all outputs, D = {dim}", o, want_o, rtol=1e-4)
             g.close(f"all log-sum-exps, D = {dim}", lse, want_lse, rtol=1e-5)
+        g.at_most(f"each element is stored once, D = {dim}", run, "global stores", rows * (dim // 32 + 1))
     g.note("A floor under the maximum: exp2(-inf - floor) is 0, and 0 times anything finite changes nothing.")
 
 
@@ -161,7 +163,7 @@ and all others stay as they are.
 
 def _lanes(g: Grading, answer: Any) -> None:
     for sigma, empty in g.vary(
-        ((3.0, 0), (3.0, 7)), hidden=lambda r: (float(r.uniform(1, 12)), int(r.integers(0, 32)))
+        ((3.0, 0), (3.0, 7)), hidden=lambda r: (float(r.uniform(1, 12)), int(r.integers(0, 32))), edges=((90.0, 24),)
     ):
         m = (sigma * g.rng.standard_normal(32)).astype(np.float32)
         sums = g.rng.uniform(1, 4, 32).astype(np.float32)
@@ -304,8 +306,11 @@ It is not enough, as `checks=("racecheck",)` will tell you. Mend the kernel, wit
 
 
 def _many(g: Grading, answer: Any) -> None:
-    for parts, rows, dim in g.vary(((4, 2, 32),), hidden=lambda r: (int(r.integers(1, 12)), int(r.integers(1, 4)), 64)):
-        lse = (3 * g.rng.standard_normal((parts, rows))).astype(np.float32)
+    def draw(rng: np.random.Generator) -> tuple[int, int, int, int]:
+        return int(rng.integers(1, 12)), int(rng.integers(1, 4)), 64, 3
+
+    for parts, rows, dim, sigma in g.vary(((4, 2, 32, 3),), hidden=draw, edges=((3, 2, 64, 90), (1, 1, 32, 3))):
+        lse = (sigma * g.rng.standard_normal((parts, rows))).astype(np.float32)
         o = g.rng.standard_normal((parts, rows, dim)).astype(np.float32)
         gone = g.rng.random((parts, rows)) < 0.3
         gone[-1] = False  # each row has a key somewhere

@@ -42,7 +42,7 @@ def _offset(g: Grading, answer: Any) -> None:
         return pages, size, heads, dim, int(rng.integers(4 * size)), int(rng.integers(heads))
 
     shown = (([3, 7, 1], 4, 1, 8, 5, 0), ([3, 7, 1], 4, 2, 8, 9, 1), ([5], 16, 4, 64, 15, 2))
-    for pages, size, heads, dim, j, head in g.vary(shown, hidden=draw, count=3):
+    for pages, size, heads, dim, j, head in g.vary(shown, hidden=draw, count=3, edges=(([2, 0], 3, 3, 5, 4, 1),)):
         pool = np.arange(12 * size * heads * dim, dtype=np.float32)
         found = np.zeros(1, np.float32)
         built = _find(P=size, H=heads, D=dim)
@@ -144,19 +144,20 @@ def _expected(q: Any, cache: PagedCache) -> Any:
     return np.array(out)
 
 
-def _lengths(rng: np.random.Generator) -> tuple[tuple[int, ...], int]:
-    return tuple(int(n) for n in rng.integers(1, 30, 3)), int(rng.choice([3, 4, 8]))
+def _lengths(rng: np.random.Generator) -> tuple[tuple[int, ...], int, int]:
+    """Keys of each sequence, keys in a page, and the standard deviation of the queries' elements."""
+    return tuple(int(n) for n in rng.integers(1, 30, 3)), int(rng.choice([3, 4, 8])), 2
 
 
 # -- 10-last -----------------------------------------------------------------------------------------------------------
 
 
 def _last(g: Grading, answer: Any) -> None:
-    spoils = iter((0.0, np.nan, np.inf, np.nan))
-    for lengths, size in g.vary((((8, 4), 4), ((6, 1), 4)), hidden=_lengths):
+    spoils = iter((0.0, np.nan, np.inf, np.inf, np.nan))
+    for lengths, size, sigma in g.vary((((8, 4), 4, 2), ((6, 1), 4, 2)), hidden=_lengths, edges=(((5, 9), 4, 90),)):
         spoil = next(spoils)
         cache = _cache(g, lengths, size, spoil)
-        q = 2 * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
+        q = sigma * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
         o, table = np.full_like(q, np.nan), cache.block_table()
         run = g.launch(
             answer,
@@ -229,7 +230,7 @@ the last key.)
 
 
 def _append(g: Grading, answer: Any) -> None:
-    for lengths, size in g.vary((((6, 3), 4), ((4, 8), 4)), hidden=_lengths):
+    for lengths, size, _ in g.vary((((6, 3), 4, 2), ((4, 8), 4, 2)), hidden=_lengths):
         cache = _cache(g, tuple(n + 1 for n in lengths), size, -7.0)
         batch, table = len(lengths), cache.block_table()
         new = g.rng.standard_normal((batch, 32)).astype(np.float32)
@@ -313,9 +314,9 @@ def append(
 
 
 def _lookup(g: Grading, answer: Any) -> None:
-    for lengths, size in g.vary((((13, 8), 4),), hidden=_lengths):
+    for lengths, size, sigma in g.vary((((13, 8), 4, 2),), hidden=_lengths, edges=(((5, 9), 4, 90),)):
         cache = _cache(g, lengths, size, float("nan"))
-        q = 2 * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
+        q = sigma * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
         o, table = np.full_like(q, np.nan), cache.block_table()
         run = g.launch(
             answer,

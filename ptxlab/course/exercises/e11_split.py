@@ -29,7 +29,9 @@ def _part(g: Grading, answer: Any) -> None:
         splits = int(rng.integers(2, 16))
         return int(rng.integers(0, 3 * splits + 2)), splits, int(rng.integers(splits // 2, splits))
 
-    for keys, splits, split in g.vary(((10, 4, 0), (10, 4, 3), (8, 4, 3), (3, 4, 1)), hidden=draw, count=5):
+    for keys, splits, split in g.vary(
+        ((10, 4, 0), (10, 4, 3), (8, 4, 3), (3, 4, 1)), hidden=draw, count=5, edges=((5, 4, 3), (0, 4, 2))
+    ):
         found = np.zeros(2 * splits, np.uint32)
         launch(_bounds, 1, splits, found, keys, splits, device="step")
         truth = (int(found[2 * split]), int(found[2 * split + 1]))
@@ -78,11 +80,12 @@ def bounds(keys, splits, split):
 
 
 def _tail(g: Grading, answer: Any) -> None:
-    def draw(rng: np.random.Generator) -> tuple[int, int]:
-        return int(rng.integers(1, 90)), int(rng.integers(2, 9))
+    def draw(rng: np.random.Generator) -> tuple[int, int, int]:
+        return int(rng.integers(1, 90)), int(rng.integers(2, 9)), 3
 
-    for keys, splits in g.vary(((32, 4), (35, 4), (3, 4)), hidden=draw, count=3):
-        score = (3 * g.rng.standard_normal(keys)).astype(np.float32)
+    shown, edges = ((32, 4, 3), (35, 4, 3), (3, 4, 3)), ((200, 4, 0), (1, 2, 3))
+    for keys, splits, sigma in g.vary(shown, hidden=draw, count=3, edges=edges):
+        score = (sigma * g.rng.standard_normal(keys)).astype(np.float32)
         state = np.full((splits, 2), np.nan, np.float32)
         run = g.launch(answer, splits, 32, score, state, keys, splits)
         if run is None:
@@ -109,6 +112,13 @@ def _tail(g: Grading, answer: Any) -> None:
                 f"{keys} keys in {splits} parts: empty parts are (-inf, 0)",
                 bool((np.isneginf(state[:, 0]) == (state[:, 1] == 0)).all()) and not np.isnan(state).any(),
                 says,
+            )
+        if right and not sigma:  # each key weighs 1, so that a part's sum is the number of its keys
+            most = int(state[:, 1].max())
+            g.part(
+                f"{keys} keys in {splits} parts: all have their share",
+                most <= -(-keys // splits),
+                f"A part has {most} of {keys} keys; with {splits} parts, {-(-keys // splits)} are its share.",
             )
     g.note("Every key has exactly one owner, and empty parts leave the neutral element.")
 
@@ -169,13 +179,13 @@ read past the end.
 # -- partial results for two exercises ---------------------------------------------------------------------------------
 
 
-def _partial(g: Grading, rows: int, splits: int, dim: int) -> tuple[Any, Any, Any]:
+def _partial(g: Grading, rows: int, splits: int, dim: int, sigma: float) -> tuple[Any, Any, Any]:
     """(partial results [rows, splits, D + 2] as `decode_split` stores them, o, lse in float64).
 
-    Some parts are empty."""
+    Some parts are empty; sigma is the standard deviation of the others' maxima."""
     partial = np.zeros((rows, splits, dim + 2), np.float32)
     partial[..., :dim] = g.rng.standard_normal((rows, splits, dim)) * 3
-    partial[..., dim] = 4 * g.rng.standard_normal((rows, splits))
+    partial[..., dim] = sigma * g.rng.standard_normal((rows, splits))
     partial[..., dim + 1] = g.rng.uniform(1, 5, (rows, splits))
     gone = g.rng.random((rows, splits)) < 0.25
     gone[:, 0] = splits > 1
@@ -194,11 +204,11 @@ def _partial(g: Grading, rows: int, splits: int, dim: int) -> tuple[Any, Any, An
 
 
 def _merge(g: Grading, answer: Any) -> None:
-    def draw(rng: np.random.Generator) -> tuple[int, int, int]:
-        return int(rng.integers(1, 5)), int(rng.integers(1, 20)), int(rng.choice([32, 64, 96]))
+    def draw(rng: np.random.Generator) -> tuple[int, int, int, int]:
+        return int(rng.integers(1, 5)), int(rng.integers(1, 20)), int(rng.choice([32, 64, 96])), 4
 
-    for rows, splits, dim in g.vary(((1, 1, 32), (2, 5, 32)), hidden=draw):
-        partial, want, want_lse = _partial(g, rows, splits, dim)
+    for rows, splits, dim, sigma in g.vary(((1, 1, 32, 4), (2, 5, 32, 4)), hidden=draw, edges=((2, 9, 64, 90),)):
+        partial, want, want_lse = _partial(g, rows, splits, dim, sigma)
         o, lse = np.full((rows, dim), np.nan, np.float32), np.full(rows, np.nan, np.float32)
         run = g.launch(answer, rows, dim, partial, o, lse, splits, build={"D": dim})
         if run is None:
@@ -271,11 +281,12 @@ row has at least one key.
 
 
 def _factors(g: Grading, answer: Any) -> None:
-    def draw(rng: np.random.Generator) -> tuple[int, int, int]:
-        return int(rng.integers(1, 4)), int(rng.integers(2, 32)), int(rng.choice([64, 128]))
+    def draw(rng: np.random.Generator) -> tuple[int, int, int, int]:
+        return int(rng.integers(1, 4)), int(rng.integers(2, 32)), int(rng.choice([64, 128])), 4
 
-    for rows, splits, dim in g.vary(((2, 8, 64),), hidden=draw, count=3):
-        partial, want, want_lse = _partial(g, rows, splits, dim)
+    edges = ((1, 32, 64, 90), (2, 1, 128, 4))
+    for rows, splits, dim, sigma in g.vary(((2, 8, 64, 4),), hidden=draw, count=3, edges=edges):
+        partial, want, want_lse = _partial(g, rows, splits, dim, sigma)
         o, lse = np.full((rows, dim), np.nan, np.float32), np.full(rows, np.nan, np.float32)
         run = g.launch(answer, rows, dim, partial, o, lse, splits, build={"D": dim}, counters=True)
         if run is None:

@@ -71,7 +71,9 @@ def _useful(g: Grading, answer: Any) -> None:
     def draw(rng: np.random.Generator) -> tuple[int, int, int]:
         return int(rng.integers(1, 40)), int(rng.integers(1, 4)), int(rng.integers(1, 100))
 
-    for group, heads_kv, keys in g.vary(((4, 2, 64), (16, 1, 40), (20, 1, 16)), hidden=draw, count=3):
+    for group, heads_kv, keys in g.vary(
+        ((4, 2, 64), (16, 1, 40), (20, 1, 16)), hidden=draw, count=3, edges=((17, 1, 17),)
+    ):
         dim, heads = 32, group * heads_kv
         q = g.rng.standard_normal((1, heads, dim)).astype(np.float16)
         k, v = (g.rng.standard_normal((1, heads_kv, keys, dim)).astype(np.float16) for _ in range(2))
@@ -124,9 +126,9 @@ def useful(group, heads_kv, keys):
 # -- the kernel of two exercises ---------------------------------------------------------------------------------------
 
 
-def _inputs(g: Grading, heads: int, heads_kv: int, n: int) -> tuple[Any, Any, Any, Any]:
-    """q [heads, 32], k and v [heads_kv, n, 32], and the output in float64."""
-    q = 2 * g.rng.standard_normal((heads, 32)).astype(np.float32)
+def _inputs(g: Grading, heads: int, heads_kv: int, n: int, sigma: int) -> tuple[Any, Any, Any, Any]:
+    """q [heads, 32] of standard deviation sigma, k and v [heads_kv, n, 32], and the output in float64."""
+    q = sigma * g.rng.standard_normal((heads, 32)).astype(np.float32)
     k, v = (g.rng.standard_normal((heads_kv, n, 32)).astype(np.float32) for _ in range(2))
     return q, k, v, reference.attention(q[None, :, None], k[None], v[None]).o[0, :, 0]
 
@@ -153,12 +155,13 @@ def _step(indent: int, g: str = "", key: str = "(key + row)[lane]", value: str =
 
 
 def _modulo(g: Grading, answer: Any) -> None:
-    def draw(rng: np.random.Generator) -> tuple[int, int, int]:
+    def draw(rng: np.random.Generator) -> tuple[int, int, int, int]:
         heads_kv = int(rng.integers(2, 5))
-        return heads_kv * int(rng.integers(2, 5)), heads_kv, int(rng.integers(1, 20))
+        return heads_kv * int(rng.integers(2, 5)), heads_kv, int(rng.integers(1, 20)), 2
 
-    for heads, heads_kv, n in g.vary(((4, 4, 8), (4, 1, 8), (8, 2, 8)), hidden=draw):
-        q, key, value, want = _inputs(g, heads, heads_kv, n)
+    shown = ((4, 4, 8, 2), (4, 1, 8, 2), (8, 2, 8, 2))
+    for heads, heads_kv, n, sigma in g.vary(shown, hidden=draw, edges=((6, 3, 5, 90),)):
+        q, key, value, want = _inputs(g, heads, heads_kv, n, sigma)
         o = np.full_like(q, np.nan)
         run = g.launch(answer, heads, 32, q, key, value, o, heads, heads_kv, n, 32**-0.5)
         if run is None:
@@ -224,11 +227,11 @@ every digit was right. With 8 query heads on 2 KV heads it writes fluent nonsens
 
 
 def _once(g: Grading, answer: Any) -> None:
-    def draw(rng: np.random.Generator) -> tuple[int, int, int]:
-        return int(rng.integers(2, 7)), int(rng.integers(1, 4)), int(rng.integers(1, 30))
+    def draw(rng: np.random.Generator) -> tuple[int, int, int, int]:
+        return int(rng.integers(2, 7)), int(rng.integers(1, 4)), int(rng.integers(1, 30)), 2
 
-    for group, heads_kv, n in g.vary(((4, 2, 16),), hidden=draw, count=3):
-        q, key, value, want = _inputs(g, group * heads_kv, heads_kv, n)
+    for group, heads_kv, n, sigma in g.vary(((4, 2, 16, 2),), hidden=draw, count=3, edges=((3, 1, 5, 90),)):
+        q, key, value, want = _inputs(g, group * heads_kv, heads_kv, n, sigma)
         o = np.full_like(q, np.nan)
         run = g.launch(answer, heads_kv, 32, q, key, value, o, n, 32**-0.5, build={"G": group}, counters=True)
         if run is None:

@@ -12,6 +12,8 @@ from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 
 BLOCK = 32
+WIDE = 60.0
+"""A standard deviation of logits so large that exp of the difference of two may be more than an f32 holds."""
 
 
 # -- 01-lse ------------------------------------------------------------------------------------------------------------
@@ -59,7 +61,9 @@ def _lse_case(rng: np.random.Generator) -> tuple[int, int, float, int]:
 
 
 def _lse(g: Grading, answer: Any) -> None:
-    for rows, keys, sigma, seed in g.vary(((20, 24, 1.0, 3),), hidden=_lse_case):
+    for rows, keys, sigma, seed in g.vary(
+        ((20, 24, 1.0, 3),), hidden=_lse_case, edges=((20, 9, WIDE, 2), (1, 1, 1.0, 4))
+    ):
         dim = 4
         q, k, v = (x[0, 0] for x in reference.random_inputs(1, 1, 1, rows, keys, dim, sigma=sigma, seed=seed))
         o, lse = np.full_like(q, np.nan), np.full(rows, np.nan, np.float32)
@@ -116,7 +120,7 @@ halves of a row. Store it, in natural units, for each row: one line is missing a
     ),
     answer="with_lse",
     hints=(
-        "which of the two numbers of the state is missing in what you store?",
+        "the state has two numbers, m and l: both belong into the result, and both in natural units",
         "the kernel's weights are exp2(score - m): so m counts in units of log2(e), and l is a plain sum",
         "log2 of the sum of 2^s is m + log2(l); ln(x) is log2(x) * LN2",
     ),
@@ -193,7 +197,7 @@ def _thrift_case(rng: np.random.Generator) -> tuple[int, int, float, int]:
 
 
 def _thrift(g: Grading, answer: Any) -> None:
-    for rows, dim, sigma, seed in g.vary(((32, 8, 4.0, 1),), hidden=_thrift_case):
+    for rows, dim, sigma, seed in g.vary(((32, 8, 4.0, 1),), hidden=_thrift_case, edges=((20, 4, WIDE, 2),)):
         q, k, v = (x[0, 0] for x in reference.random_inputs(1, 1, 1, rows, rows, dim, sigma=sigma, seed=seed))
         o = np.full_like(q, np.nan)
         run = g.launch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,45 @@ def executed(run: Run, prefix: str) -> int:
     return sum(warps for opcode, (warps, _) in run.counters.opcodes.items() if opcode.startswith(prefix))
 
 
+def layouts(g: Grading, run: Run, case: str) -> None:
+    """A part: A and B are loaded in the layout in which they are multiplied. The manual wants it; this machine, where a
+    fragment is the same in both, would not show the mistake."""
+    assert run.counters is not None
+    opcodes = [opcode.split(".") for opcode in run.counters.opcodes]
+    wrong = []
+    for matrix, word in (("a", 4), ("b", 5)):
+        loads = sorted({words[5] for words in opcodes if words[:3] == ["wmma", "load", matrix]})
+        products = sorted({words[word] for words in opcodes if words[:2] == ["wmma", "mma"]})
+        if loads != products:
+            wrong.append(
+                f"{matrix.upper()} is loaded as .{'/.'.join(loads)} and multiplied as .{'/.'.join(products)}. It came "
+                "out right on this machine; the manual promises nothing."
+            )
+    g.part(f"load and product say the same, {case}", not wrong, wrong)
+
+
 def half(g: Grading, *shape: int) -> Any:
     """Small whole numbers, whose products and sums are exact."""
     return g.rng.integers(-2, 3, shape).astype(np.float16)
+
+
+def _chain_mistake(s: Any, v: Any, o: Any) -> str:
+    """Which mistake makes O of S and V, in words; "" if it is none of the usual ones."""
+    p, rows, keys = np.maximum(s, 0), 16, s.shape[1]
+    pairs = p.reshape(rows, keys // 2, 2)[:, :, ::-1].reshape(rows, keys)
+    halves = p.reshape(rows, keys // 16, 2, 8)[:, :, ::-1].reshape(rows, keys)
+    corners = p.reshape(2, 8, keys // 16, 2, 8).transpose(3, 1, 2, 0, 4).reshape(rows, keys)
+    for wrong, told in (
+        (s @ v, "without the gate: scores below 0 are to become 0."),
+        (np.abs(s) @ v, "with |S| for max(S, 0)."),
+        (pairs @ v, "with a P whose neighbours are exchanged: the first source of cvt.rn.f16x2 is the upper half."),
+        (halves @ v, "with a P in which keys 8 to 15 stand before keys 0 to 7: a[0] and a[1] are of the first eight."),
+        (corners @ v, "with a P whose blocks top right and bottom left are exchanged: a[1] lies below a[0]."),
+        (p[:, -16:] @ v[-16:], "of the last 16 keys alone: the fragments of O begin before the loop."),
+    ):
+        if np.array_equal(o, wrong):
+            return f"What came out is the output {told}"
+    return ""
 
 
 def _chain(g: Grading, answer: Any) -> None:
@@ -34,7 +71,9 @@ def _chain(g: Grading, answer: Any) -> None:
         if run is None:
             continue
         s = q.astype(np.float32) @ key.astype(np.float32).T
-        if g.equal(f"right for {N} keys", o, np.maximum(s, 0) @ v.astype(np.float32).T, run=run):
+        value = v.astype(np.float32).T
+        told = functools.partial(_chain_mistake, s, value, o)
+        if g.equal(f"right for {N} keys", o, np.maximum(s, 0) @ value, run=run, says=told):
             found, needed = executed(run, "mma."), 4 * (N // 16)
             g.part(f"tensor cores do it, {N} keys", found == needed, f"{found} mma were executed; {needed} are needed.")
             g.at_most(

@@ -291,7 +291,7 @@ class Run:
         """The findings of the checks; stopped: before the launch's end."""
         if self.checks is None or self.callback is None:
             return []
-        notes = [*self.checks.notes(), *self.callback.finish(stopped=stopped)]
+        notes = self.callback.finish(self.checks.notes(), stopped=stopped)
         return findings(self.program, self.launch, self.memory, notes)
 
     def report(self, seconds: float) -> Report:

@@ -9,6 +9,7 @@ import numpy as np
 from ptxlab.emulate.jit.groups import access_shape, plan_groups
 from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules.bulk_faults import bulk_fault
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.faults import access_fault, disagree, fault, incomplete, lanes_in_words
 from ptxlab.emulate.rules.instructions import barrier_before
@@ -19,8 +20,6 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SHARED, SPACES
-from ptxlab.emulate.step.bulk import refused as refused_bulk
-from ptxlab.emulate.step.bulk import space_of as space_of_bulk
 from ptxlab.emulate.step.copies import copy_size
 from ptxlab.emulate.step.mbarriers import refused
 from ptxlab.errors import DeviceFault
@@ -56,14 +55,10 @@ def explain(
         what = "block" if launch.cluster_blocks == 1 else "cluster"
         message = "\n    ".join([f"no thread of the {what} can go on", *waiting])
         return fault(program, launch, "deadlock", message, line=program.codes[code].line, block=block, thread=thread)
-    if kind == S.BAD_BULK:
-        return refused_bulk(program, launch, program.codes[code], reason=count, found=address, block=block,
-                            thread=thread)  # fmt: skip
-    if kind in (S.COPY_FROM, S.COPY_TO) and is_bulk(program.codes[code]):
-        what = "load" if kind == S.COPY_FROM else "store"
-        return access_fault(
-            program, launch, memory, line=program.codes[code].line, block=block, thread=thread, what=what,
-            space=space_of_bulk(address), address=address, size=count, align=align,
+    if kind in (S.BAD_BULK, S.BAD_MBARRIER, S.COPY_FROM, S.COPY_TO) and is_bulk(program.codes[code]):
+        return bulk_fault(
+            program, launch, memory, program.codes[code], kind=kind, address=address, count=count, align=align,
+            block=block, thread=thread,
         )  # fmt: skip
     if kind in (S.COPY_FROM, S.COPY_TO):
         what, space = ("load", "global") if kind == S.COPY_FROM else ("store", "shared")

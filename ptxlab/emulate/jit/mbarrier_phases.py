@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.rules.bulk_checks import BulkChecks
 from ptxlab.emulate.rules.findings import Note
-from ptxlab.emulate.rules.mbarrier_phases import Phases
+from ptxlab.emulate.rules.mbarrier_phases import Early, Phases, passed_early
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.transfers import Queue, Transfer
 
@@ -39,6 +40,7 @@ class Callback:
     def __init__(self, run: Run) -> None:
         self.run, self.launch, self.program = run, run.launch, run.program
         self.notes: dict[tuple[int, int, int], Note] = {}
+        self.early: Early = {}
         self.blocks: dict[int, Phases] = {}  # by the address of the CTA's record
         self.function = CALL(self._called)
         self.issued, self.completed = ISSUED(self._issued), COMPLETED(self._completed)
@@ -76,7 +78,7 @@ class Callback:
                 found.ended()
             assert slot.checked is not None
             race = "racecheck" in self.launch.checks
-            found = Phases(self.program, slot.checked, slot.can_run, self.notes, race=race)
+            found = Phases(self.program, slot.checked, slot.can_run, self.notes, self.early, race=race)
             found.mate = functools.partial(self._mate, slot.cta.cluster.first)
             queue = slot.cta.cluster.queue
             if queue is not None:
@@ -98,7 +100,9 @@ class Callback:
             return found
 
         sync = "synccheck" in self.launch.checks
-        return BulkChecks(self.program, block, functools.partial(self._mate, first), sync=sync)
+        assert self.run.checks is not None
+        record = self.run.checks.record
+        return BulkChecks(self.program, record, block, functools.partial(self._mate, first), sync=sync)
 
     def _issued(self, _context: int, queue: int, transfer: int) -> int:
         return self._told(queue, transfer, -1)
@@ -130,12 +134,12 @@ class Callback:
         found = self.blocks.get(address_of(slot.cta))
         return [] if found is None else list(found.stuck())
 
-    def finish(self, *, stopped: bool) -> list[Note]:
-        """All notes, at the end of the launch or when it was stopped."""
+    def finish(self, noted: Iterable[Note], *, stopped: bool) -> list[Note]:
+        """All notes, at the end of the launch or when it was stopped; noted: those that compiled rules took."""
         for cta, phases in self.blocks.items():
             at_work = self._slot(cta).cta
             if stopped and phases.linear == at_work.linear and at_work.active:
                 phases.unfinished()
             else:
                 phases.ended()
-        return list(self.notes.values())
+        return [*passed_early(noted, self.early), *self.notes.values()]

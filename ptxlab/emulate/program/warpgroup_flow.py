@@ -82,8 +82,13 @@ def warpgroup_flow(program: Program) -> WarpgroupFlow:
 
 
 def follows_tiles(program: Program) -> bool:
-    """Whether what is stored to shared memory may be read by a product of `wgmma`."""
-    return any(code.action is Action.WARPGROUP_PRODUCT for code in program.codes)
+    """Whether what is stored to shared memory may be read by the async proxy: by a product of `wgmma`, or a bulk copy
+    from there."""
+    return any(
+        code.action is Action.WARPGROUP_PRODUCT
+        or (code.action in (Action.COPY, Action.COPY_REDUCE) and code.form.src == "shared::cta")
+        for code in program.codes
+    )
 
 
 def orders_proxies(code: Code) -> bool:

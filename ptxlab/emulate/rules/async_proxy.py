@@ -1,8 +1,9 @@
-"""synccheck: shared memory between threads and `wgmma`, which reads it by another way, the async proxy.
+"""synccheck: shared memory between threads and what reads it by another way, the async proxy: `wgmma`, bulk copies.
 
-What threads have stored is seen there behind a `fence.proxy.async`, of the thread that stored or of the one that begins
-the product. And nobody may overwrite a tile before the warp whose product reads it has waited. Each 16 bytes remember
-the last store and the last product that reads them, in 64 bits, 0 for none:
+What threads have stored is seen there behind a `fence.proxy.async`: of the thread that stored, of the one that begins
+the product or starts the copy, or of any thread, if a barrier of the block lies between the store and the fence. And
+nobody may overwrite a tile before the warp whose product reads it has waited. Each 16 bytes remember the last store and
+the last product that reads them, in 64 bits, 0 for none:
 
     63..42  code index      41..37  warp      31..0  of a store: the fence that it waits for; of a product: its number
 
@@ -11,7 +12,7 @@ Of several warps that read a tile the last one is remembered. Stores by `cp.asyn
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Pointer, lanes_of, rule, u32, u64
+from ptxlab.emulate.language import Pointer, boolean, lanes_of, rule, u32, u64
 from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.findings import NO_PROXY_FENCE, TILE_OVERWRITTEN
 from ptxlab.emulate.rules.notes import note, serial
@@ -42,11 +43,9 @@ def stored(
                 writes[place] = written
                 read = reads[place]
                 if read:
-                    reader = u32(read >> AT_WARP) & 31
-                    if u32(read) > block.products_done[reader]:
-                        other = block.now | read >> AT_CODE << CODE | u64(reader) << WARP
+                    if in_flight(block, read):
                         mine = me(block, warp, 0) | member[2] | lane
-                        note(launch, block, TILE_OVERWRITTEN, mine, other, start + low, 0)
+                        note(launch, block, TILE_OVERWRITTEN, mine, party(block, read), start + low, 0)
                     reads[place] = 0
 
 
@@ -55,6 +54,34 @@ def fenced(block: Block, warp: u32) -> None:
     """A warp has executed `fence.proxy.async`."""
     block.proxy_clock += 1
     block.proxy_fenced[warp] = block.proxy_clock
+    block.proxy_covered = block.proxy_met
+
+
+@rule
+def met(block: Block) -> None:
+    """All warps of the block have met at a barrier: who executes a fence behind it does so for all of them."""
+    block.proxy_clock += 1
+    block.proxy_met = block.proxy_clock
+
+
+@rule
+def unseen(block: Block, warp: u32, written: u64) -> boolean:
+    """Whether a store is not seen by the async proxy when a warp makes it read. written: as remembered of the store."""
+    writer = u32(written >> AT_WARP) & 31
+    fence = max(max(block.proxy_fenced[writer], block.proxy_fenced[warp]), block.proxy_covered)
+    return fence < u32(written)
+
+
+@rule
+def in_flight(block: Block, read: u64) -> boolean:
+    """Whether a product that reads a tile, as it is remembered there, has not been waited for."""
+    return u32(read) > block.products_done[u32(read >> AT_WARP) & 31]
+
+
+@rule
+def party(block: Block, remembered: u64) -> u64:
+    """Of a store or a product that is remembered: a record of its instruction and warp."""
+    return block.now | remembered >> AT_CODE << CODE | (remembered >> AT_WARP & 31) << WARP
 
 
 @rule
@@ -70,11 +97,9 @@ def product_reads(
     for lane in lanes_of(mask):
         place = offsets[lane] >> 4
         written = writes[place]
-        writer = u32(written >> AT_WARP) & 31
-        if written and block.proxy_fenced[writer] < u32(written) and block.proxy_fenced[warp] < u32(written):
-            other = block.now | written >> AT_CODE << CODE | u64(writer) << WARP
+        if written and unseen(block, warp, written):
             mine = me(block, warp, 0) | members[3] | lane
-            note(launch, block, NO_PROXY_FENCE, mine, other, start + offsets[lane], 0)
+            note(launch, block, NO_PROXY_FENCE, mine, party(block, written), start + offsets[lane], 0)
         reads[place] = code << AT_CODE | u64(warp) << AT_WARP | u64(products.begun)
 
 

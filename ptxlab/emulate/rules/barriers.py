@@ -24,6 +24,7 @@ from ptxlab.emulate.language import (
     u32,
     u64,
 )
+from ptxlab.emulate.rules import async_proxy
 from ptxlab.emulate.rules.clock import me, tick
 from ptxlab.emulate.rules.findings import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
@@ -127,6 +128,7 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
         block.simple = 0
     elif everyone and not any_of(came != 0):
         block.full = block.now
+        async_proxy.met(block)
     else:
         block.simple = 0
         came = select(lanes(waiting), time, came)

@@ -1,9 +1,9 @@
 """Bulk copies (`cp.async.bulk`, `cp.reduce.async.bulk`, their tensor forms, `st.async`, `red.async`): late.
 
 A GPU performs a bulk copy at some time between the instruction that issues it and the wait that it is known by. Here
-that is the last moment: when a thread waits for the mbarrier that the copy reports to, or for the bulk group that it
-belongs to; when the block that issued it ends; or when nothing else can go on. So a program that does not wait reads
-what was there before, and one that overwrites the source too early copies what it has written.
+that is the last moment: when a thread waits in vain for the mbarrier that the copy reports to, or for the bulk group
+that it belongs to; when the block that issued it ends; or when nothing else can go on. So a program that does not wait
+reads what was there before, and one that overwrites the source too early copies what it has written.
 
 What a transfer reads is read when it is performed, and its addresses are judged when it is issued.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer, boolean, copy_bytes, fill_bytes, i32, local, rule, u8, u32, u64
+from ptxlab.emulate.language import Pointer, boolean, copy_bytes, fill_bytes, local, rule, u8, u32, u64
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.mbarrier_words import UPDATE, operated
 from ptxlab.emulate.runtime.state import Context
@@ -107,15 +107,9 @@ def perform(context: Context, transfer: Transfer) -> None:
 @rule
 def tile(context: Context, transfer: Transfer) -> None:
     """A tile between shared memory and a tensor, row by row and chunk by chunk."""
-    map = local(u64, 16)
-    place = local(u32, 5).cast(i32)
-    shift = local(u32, 3).cast(i32)
-    for k in range(16):
-        map[k] = transfer.map[k]
-    for k in range(5):
-        place[k] = transfer.place[k]
-    for k in range(3):
-        shift[k] = transfer.shift[k]
+    map = transfer.map
+    place = transfer.place
+    shift = transfer.shift
     length = maps.row_bytes(map)
     load = transfer.kind == LOAD_TILE
     for row in range(maps.rows(map)):
@@ -199,7 +193,7 @@ def shrink(queue: Queue) -> None:
 
 @rule
 def complete_at(context: Context, queue: Queue, owner: u32, at: u32) -> None:
-    """A thread waits for an mbarrier: what reports to it is performed."""
+    """A thread waits for a phase of an mbarrier that has not ended: what reports to it is performed."""
     for number in range(queue.first, queue.behind):
         transfer = queue.transfers[number % ROOM]
         if transfer.open != 0 and transfer.group == 0 and transfer.owner == owner and transfer.barrier == at:

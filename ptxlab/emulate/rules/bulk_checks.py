@@ -1,59 +1,160 @@
-"""What the checks know of bulk copies: which bytes of shared memory are on their way, and whom an arrival orders.
+"""What the checks know of bulk copies: which bytes are on their way, who wrote what they read, whom an arrival orders.
 
 Both engines tell of each transfer when it is issued and when it is performed. In between each 4 bytes of shared memory
-that it writes, or reads, remember it (see `copies_in_flight`): who touches them before the wait has a finding. Reading
-what a copy reads is fine.
+that it writes, or reads, remember it (see `copies_in_flight`): who touches them before the wait has a finding, be it a
+thread or another copy. Reading what a copy reads is fine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+import numpy as np
 
 from ptxlab.emulate.program.addresses import PEER
 from ptxlab.emulate.program.model import Program
-from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD
-from ptxlab.emulate.rules.mbarrier_phases import Phases
-from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.rules import async_proxy
+from ptxlab.emulate.rules import findings as F
+from ptxlab.emulate.rules.bulk_races import BulkRaces, Span, numbers
+from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD, THREADS
+from ptxlab.emulate.rules.mbarrier_phases import Party, Phases
+from ptxlab.emulate.rules.notes import NOWHERE, note, serial
+from ptxlab.emulate.rules.records import CODE, Block, Launch
 from ptxlab.emulate.runtime.transfers import Transfer
+from ptxlab.isa.actions import Action
 
-WARP = 32
+LANES = 32
 
 
 class BulkChecks:
-    """The bulk copies of one cluster. block, phases: what the checks know of the block of a rank."""
+    """The bulk copies of one cluster. launch: the checks' record of it; block, phases: what the checks know of the
+    block of a rank."""
 
     def __init__(
-        self, program: Program, block: Callable[[int], Block], phases: Callable[[int], Phases], *, sync: bool
-    ) -> None:
-        self.program, self.block, self.phases, self.sync = program, block, phases, sync
+        self, program: Program, launch: Launch, block: Callable[[int], Block], phases: Callable[[int], Phases], *,
+        sync: bool,
+    ) -> None:  # fmt: skip
+        self.program, self.launch, self.block, self.phases, self.sync = program, launch, block, phases, sync
+        self.races = BulkRaces(program, launch, block)
 
     def issued(self, transfer: Transfer) -> None:
         """A transfer has been issued."""
-        self._mark(transfer, self._of(transfer))
+        serial(self.launch, 1 << transfer.thread % LANES)
+        for span in self._spans(transfer):
+            if self.launch.racecheck:
+                self.races.begins(transfer, span, self._record(transfer))
+            if self.sync:
+                self._meets_copies(transfer, span)
+                if span.writes:
+                    self._overwrites_tiles(transfer, span)
+                else:
+                    self._reads_stores(transfer, span)
+                self._mark(transfer, span, on_way=True)
+        if transfer.group == 0:
+            self.phases(transfer.owner).sent(transfer.barrier, self._party(transfer), transfer.count)
 
     def completed(self, transfer: Transfer, before: int, word: int | None) -> None:
         """A transfer has been performed; what its mbarrier held before, and what it holds now."""
-        self._mark(transfer, 0)
+        serial(self.launch, 1 << transfer.thread % LANES)
+        for span in self._spans(transfer):
+            if self.launch.racecheck:
+                self.races.ends(span, self._record(transfer))
+            if self.sync:
+                self._mark(transfer, span, on_way=False)
+                if self.phases(span.rank).has_ended():
+                    note(self.launch, self.block(transfer.rank), F.BLOCK_ENDED, self._record(transfer), 0, NOWHERE,
+                         int(span.writes))  # fmt: skip
+                if span.writes:
+                    self._written_by_proxy(span)
         if word is None:
             return
+        self.phases(transfer.owner).performed(transfer.barrier, self._party(transfer), transfer.count)
         address = transfer.barrier
         if transfer.owner != transfer.rank:
             address += (transfer.owner + 1) * PEER
         code = self.program.codes[transfer.code]
-        warp, lane = divmod(transfer.thread, WARP)
+        warp, lane = divmod(transfer.thread, LANES)
         self.phases(transfer.rank).operated(code, warp, [lane], [address], [0], [before], [word])
 
-    def _of(self, transfer: Transfer) -> int:
-        kind = BEING_READ if transfer.reads else BEING_WRITTEN
-        return transfer.code << COPY_CODE | transfer.thread << COPY_THREAD | kind
+    # -- one transfer --------------------------------------------------------------------------------------------------
 
-    def _mark(self, transfer: Transfer, copy: int) -> None:
-        """Notes in each word that a transfer is on its way there; 0: that it no longer is."""
-        if not self.sync:
-            return
-        block, mine = self.block(transfer.at_rank), self._of(transfer)
-        block.copies = 1
+    def _party(self, transfer: Transfer) -> Party:
+        return self.phases(transfer.owner).foreign((transfer.code, transfer.thread), self.phases(transfer.rank))
+
+    def _spans(self, transfer: Transfer) -> Iterator[Span]:
         start = self.program.shared_start
-        for word in range((transfer.at - start) // 4, (transfer.at - start + transfer.count + 3) // 4):
-            if copy or block.pending[word] == mine:
-                block.pending[word] = copy
+        yield Span(transfer.at_rank, transfer.at - start, transfer.count, not transfer.reads)
+        if transfer.held:
+            yield Span(transfer.rank, transfer.held - start, transfer.count, False)
+
+    def _record(self, transfer: Transfer) -> int:
+        """The record of what a transfer does, as an access of the thread that issued it."""
+        warp, lane = divmod(transfer.thread, LANES)
+        return int(me(self.block(transfer.rank), warp, transfer.code)) | lane
+
+    def _noted(self, transfer: Transfer, kind: int, other: int, at: int) -> None:
+        note(self.launch, self.block(transfer.rank), kind, self._record(transfer), other, at, 0)
+
+    # -- other copies --------------------------------------------------------------------------------------------------
+
+    def _mark(self, transfer: Transfer, span: Span, *, on_way: bool) -> None:
+        """Notes in each 4 bytes that a transfer is on its way there, or that it no longer is."""
+        block = self.block(span.rank)
+        block.copies = 1
+        kind = BEING_WRITTEN if span.writes else BEING_READ
+        mine = transfer.code << COPY_CODE | transfer.thread << COPY_THREAD | kind
+        there = numbers(block.pending)[span.each(4)]
+        if on_way:
+            there[:] = mine
+        else:
+            there[there == mine] = 0
+
+    def _meets_copies(self, transfer: Transfer, span: Span) -> None:
+        """Is another copy on its way to what this one touches, or from what it overwrites?"""
+        block = self.block(span.rank)
+        there = numbers(block.pending)[span.each(4)]
+        for copy in np.unique(there[there != 0]).tolist():
+            other, thread, group = copy >> COPY_CODE, copy >> COPY_THREAD & THREADS, copy & 0xFFFFFFFF
+            if group == BEING_READ and not span.writes:
+                continue
+            if group < BEING_READ and block.finished[thread] >= group:
+                continue  # a cp.async that its thread has waited for
+            codes = self.program.codes
+            if {codes[other].action, codes[transfer.code].action} == {Action.COPY_REDUCE}:
+                continue  # each element is changed atomically
+            at = self.program.shared_start + 4 * (span.each(4).start + int((there == copy).argmax()))
+            self._noted(transfer, F.PENDING, block.now | other << CODE | thread, at)
+            return
+
+    # -- the async proxy -----------------------------------------------------------------------------------------------
+
+    def _reads_stores(self, transfer: Transfer, span: Span) -> None:
+        """What threads have stored there must have been made known to the async proxy."""
+        block = self.block(span.rank)
+        if block.tile_writes is None:
+            return
+        there = numbers(block.tile_writes)[span.each(16)]
+        for written in np.unique(there[there != 0]).tolist():
+            if async_proxy.unseen(block, transfer.thread // LANES, written):
+                at = self.program.shared_start + 16 * (span.each(16).start + int((there == written).argmax()))
+                self._noted(transfer, F.NO_PROXY_FENCE, async_proxy.party(block, written), at)
+                return
+
+    def _overwrites_tiles(self, transfer: Transfer, span: Span) -> None:
+        """No product of `wgmma` that is in flight may read what a copy overwrites."""
+        block = self.block(span.rank)
+        if block.tile_reads is None:
+            return
+        there = numbers(block.tile_reads)[span.each(16)]
+        for read in np.unique(there[there != 0]).tolist():
+            if async_proxy.in_flight(block, read):
+                at = self.program.shared_start + 16 * (span.each(16).start + int((there == read).argmax()))
+                self._noted(transfer, F.TILE_OVERWRITTEN, async_proxy.party(block, read), at)
+                return
+
+    def _written_by_proxy(self, span: Span) -> None:
+        """What a copy has written needs no fence."""
+        block = self.block(span.rank)
+        if block.tile_writes is not None:
+            numbers(block.tile_writes)[span.each(16)] = 0

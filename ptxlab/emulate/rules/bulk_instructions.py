@@ -1,4 +1,4 @@
-"""What bulk copies say in their opcodes and operands, and how they are issued in compiled code."""
+"""What bulk copies say in their opcodes and operands, and how they are issued."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ptxlab.emulate.program.addresses import PEER
 from ptxlab.emulate.program.model import Code, Program
 from ptxlab.emulate.rules import bulk
 from ptxlab.emulate.rules import tensor_maps as maps
-from ptxlab.emulate.rules.memcheck import resolve, stop
+from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
 from ptxlab.emulate.runtime.state import (
     BAD_BULK,
     BAD_MBARRIER,
@@ -29,6 +29,7 @@ from ptxlab.emulate.runtime.state import (
     COPY_TO,
     GENERIC,
     GLOBAL,
+    LOCAL,
     Context,
     Cta,
     Warp,
@@ -40,12 +41,10 @@ from ptxlab.isa.mbarrier import TAG, TAG_SHIFT, Problem
 
 BEHIND = 17 * PEER
 """Behind the last address of shared memory: each block has its own, and one of each rank."""
+MULTICAST = 1 << 16
+"""Beside a mask of ranks, which may be empty."""
 BAD_SIZE, NO_MAP = 1, 2
-"""Why a bulk copy cannot be done."""
-REASONS = {
-    BAD_SIZE: "its size must be a multiple of 16 bytes and not 0, found {}",
-    NO_MAP: "there is no tensor map at {:#x}; make one with pl.TensorMap",
-}
+"""Why a bulk copy cannot be done: see `bulk_faults`."""
 
 
 def is_bulk(code: Code) -> bool:
@@ -92,7 +91,7 @@ def bulk_of(code: Code) -> Bulk:
     return Bulk(kind, grouped, bool(form.multicast_cluster), operation, type_, count)
 
 
-# -- issuing, in the compiling engine ----------------------------------------------------------------------------------
+# -- issuing -----------------------------------------------------------------------------------------------------------
 
 
 @rule
@@ -107,14 +106,199 @@ def issue_lanes(
         return False
     queue = cta.cluster.queue[0]
     for lane in lanes_of(mask):
+        asked = local(Transfer, 1)[0]
+        asked.kind = kind
+        asked.code = code
+        asked.thread = warp.warp_id << 5 | lane
+        asked.rank = cta.rank
+        asked.operation = operation
+        asked.type = type
+        asked.count = count
+        asked.reads = grouped
+        asked.held = 0
+        asked.address = 0
+        ranks = data[128 + lane] & 0xFFFF | MULTICAST if multicast != 0 else u64(0)
         if kind >= LOAD_TILE:
-            if issue_tile(context, cta, warp, queue, lane, data, more, kind, multicast, operation, code):
+            for k in range(5):
+                asked.place[k] = i32(more[32 * k + lane])
+            for k in range(3):
+                asked.shift[k] = i32(more[32 * (5 + k) + lane])
+            if issue_tile(context, cta, warp, queue, lane, data, asked, ranks):
                 return True
-        elif issue_bytes(
-            context, cta, warp, queue, lane, data, kind, grouped, multicast, source_space, operation, type, count, code
-        ):  # fmt: skip
+        elif issue_bytes(context, cta, warp, queue, lane, data, asked, ranks, source_space):
             return True
     return False
+
+
+@rule
+def issue_bytes(
+    context: Context, cta: Cta, warp: Warp, queue: Queue, lane: u32, data: Pointer[u64], asked: Transfer, ranks: u64,
+    source_space: u32,
+) -> boolean:  # fmt: skip
+    """A copy of bytes in a row, or of a value."""
+    to = data[lane]
+    source = data[32 + lane]
+    barrier = data[96 + lane]
+    if asked.kind == WRITE:
+        asked.value[0] = data[160 + lane]
+        asked.value[1] = data[192 + lane]
+        log2 = u64(4 if asked.count == 16 else 3 if asked.count == 8 else 2)
+        return send(context, cta, warp, queue, lane, asked, to, log2, barrier, ranks)
+    count = data[64 + lane]
+    asked.count = count
+    if count == 0 or count & 15 != 0:
+        return wrong(context, warp, BAD_BULK, asked.code, lane, count, BAD_SIZE, 0)
+    if asked.reads != 0:
+        place = resolve(context, cta, warp, lane, to, count, 4, GLOBAL, 1, None)
+        if place is None:
+            return wrong(context, warp, COPY_TO, asked.code, lane, to, count, 16)
+        asked.to = place
+        asked.written = context.found.written
+        asked.address = to
+        return send(context, cta, warp, queue, lane, asked, source, 4, 0, 0)
+    held = resolve(context, cta, warp, lane, source, count, 4, source_space, 0, None)
+    if held is None:
+        return wrong(context, warp, COPY_FROM, asked.code, lane, source, count, 16)
+    asked.source = held
+    if source_space == GLOBAL:
+        asked.address = source
+    else:
+        asked.held = source & (PEER - 1)
+    return send(context, cta, warp, queue, lane, asked, to, 4, barrier, ranks)
+
+
+@rule
+def issue_tile(
+    context: Context, cta: Cta, warp: Warp, queue: Queue, lane: u32, data: Pointer[u64], asked: Transfer, ranks: u64
+) -> boolean:  # fmt: skip
+    """A copy of a tile of a tensor."""
+    load = asked.kind == LOAD_TILE
+    address = data[32 + lane] if load else data[lane]
+    shared = data[lane] if load else data[32 + lane]
+    where, _at = space_of(GENERIC, address)
+    found = resolve(context, cta, warp, lane, address, 128, 6, GENERIC, 0, None)
+    if found is None or where == LOCAL:
+        return wrong(context, warp, COPY_FROM, asked.code, lane, address, 128, 64)
+    map = asked.map
+    copy_bytes(map.cast(u8), found, 128)
+    if not maps.is_map(map):
+        return wrong(context, warp, BAD_BULK, asked.code, lane, address, NO_MAP, 0)
+    some, low, length = maps.reach(map, asked.place, asked.shift)
+    if some:
+        first = u64(map[1] + low)
+        tensor = resolve(context, cta, warp, lane, first, length, 0, GLOBAL, u32(not load), None)
+        if tensor is None:
+            return wrong(context, warp, u32(COPY_FROM if load else COPY_TO), asked.code, lane, first, length, 1)
+        if load:
+            asked.source = tensor
+        else:
+            asked.to = tensor
+            asked.written = context.found.written
+        asked.address = first
+    asked.base = u64(0 - low)
+    asked.count = maps.tile_bytes(map)
+    asked.type = reduced_type(map)
+    return send(context, cta, warp, queue, lane, asked, shared, 7, data[96 + lane], ranks)
+
+
+@rule
+def send(
+    context: Context, cta: Cta, warp: Warp, queue: Queue, lane: u32, asked: Transfer, shared: u64, log2: u64,
+    barrier: u64, ranks: u64,
+) -> boolean:  # fmt: skip
+    """Issues a transfer for each block to whose shared memory, or from which, the bytes go. shared: the address there,
+    a multiple of 2**log2; barrier: that of the mbarrier; ranks: MULTICAST and the blocks of one, or 0."""
+    reads = asked.reads != 0
+    kind = u32(COPY_FROM if reads else COPY_TO)
+    if shared >= BEHIND or (reads and shared >= PEER):
+        return wrong(context, warp, kind, asked.code, lane, shared, asked.count, u64(1) << log2)
+    blocks = ranks
+    if ranks == 0:
+        blocks = u64(1) << cta.rank if shared < PEER else u64(1) << (shared // PEER - 1)
+    for rank in range(16):
+        if blocks >> rank & 1 != 0:
+            there = at_rank(shared, rank)
+            place = resolve(context, cta, warp, lane, there, asked.count, log2, CLUSTER, u32(not reads), None)
+            if place is None:
+                shown = shared if rank == cta.rank else there
+                return wrong(context, warp, kind, asked.code, lane, shown, asked.count, u64(1) << log2)
+            written = context.found.written
+            transfer = bulk.issue(context, queue)
+            fill_in(transfer, asked)
+            transfer.at = there & (PEER - 1)
+            transfer.at_rank = u32(rank)
+            if reads:
+                transfer.source = place
+                transfer.group = queue.committed[cta.rank * queue.threads + asked.thread] + 1
+            else:
+                transfer.to = place
+                transfer.written = written
+                if report_to(context, cta, warp, transfer, lane, barrier, rank, ranks != 0):
+                    return True
+            if context.checked:
+                bulk.issued(context, queue, transfer)
+    return False
+
+
+@rule
+def fill_in(transfer: Transfer, asked: Transfer) -> None:
+    """What the transfers of one copy have in common."""
+    transfer.kind = asked.kind
+    transfer.code = asked.code
+    transfer.thread = asked.thread
+    transfer.rank = asked.rank
+    transfer.group = 0
+    transfer.count = asked.count
+    transfer.to = asked.to
+    transfer.source = asked.source
+    transfer.written = asked.written
+    transfer.word = None
+    transfer.operation = asked.operation
+    transfer.type = asked.type
+    transfer.reads = asked.reads
+    transfer.held = asked.held
+    transfer.address = asked.address
+    transfer.value[0] = asked.value[0]
+    transfer.value[1] = asked.value[1]
+    if asked.kind >= LOAD_TILE:
+        transfer.base = asked.base
+        for k in range(16):
+            transfer.map[k] = asked.map[k]
+        for k in range(5):
+            transfer.place[k] = asked.place[k]
+        for k in range(3):
+            transfer.shift[k] = asked.shift[k]
+
+
+@rule
+def report_to(
+    context: Context, cta: Cta, warp: Warp, transfer: Transfer, lane: u32, address: u64, rank: u64, multicast: boolean
+) -> boolean:  # fmt: skip
+    """The mbarrier of a transfer: that of the address, or of a multicast the one at its place in the block of a rank.
+    Whether the kernel must stop."""
+    target = rank
+    if not multicast or address >= BEHIND:
+        target = u64(cta.rank) if address < PEER else address // PEER - 1
+    at = at_rank(address, target)
+    place = resolve(context, cta, warp, lane, at, 8, 3, CLUSTER, 1, None)
+    if place is None:
+        transfer.open = 0
+        shown = at if target != cta.rank else at & (PEER - 1)
+        return wrong(context, warp, COPY_TO, transfer.code, lane, shown, 8, 8)
+    word = place.cast(u64)
+    if word[0] >> TAG_SHIFT & 3 != TAG:
+        transfer.open = 0
+        return wrong(context, warp, BAD_MBARRIER, transfer.code, lane, Problem.NOT_INITIALISED, 0, 0)
+    transfer.word = word
+    transfer.owner = u32(target)
+    transfer.barrier = u32(at & (PEER - 1))
+    return False
+
+
+@rule
+def at_rank(address: u64, rank: u64) -> u64:
+    """The address that an address of shared memory has in the block of a rank."""
+    return (address & (PEER - 1)) + (rank + 1) * PEER
 
 
 @rule
@@ -126,220 +310,6 @@ def wrong(
     context.fault.count = count
     context.fault.multiple = align
     return True
-
-
-@rule
-def begin(context: Context, cta: Cta, warp: Warp, queue: Queue, lane: u32, kind: u32, code: u32) -> Transfer:
-    """A transfer that a lane issues."""
-    transfer = bulk.issue(context, queue)
-    transfer.kind = kind
-    transfer.code = code
-    transfer.thread = warp.warp_id << 5 | lane
-    transfer.rank = cta.rank
-    transfer.group = 0
-    transfer.word = None
-    transfer.written = None
-    return transfer
-
-
-@rule
-def told(context: Context, queue: Queue, transfer: Transfer) -> None:
-    """The checks are told of a transfer that has been filled in."""
-    if context.checked:
-        bulk.issued(context, queue, transfer)
-
-
-@rule
-def at_rank(address: u64, rank: u64) -> u64:
-    """The address that an address of shared memory has in the block of a rank."""
-    return (address & (PEER - 1)) + (rank + 1) * PEER
-
-
-@rule
-def report_to(
-    context: Context,
-    cta: Cta,
-    warp: Warp,
-    transfer: Transfer,
-    lane: u32,
-    address: u64,
-    rank: u64,
-    multicast: u32,
-    code: u32,
-) -> boolean:
-    """The mbarrier of a transfer: that of the address, or with `multicast` the one at its place in the block of a rank.
-    Whether the kernel must stop."""
-    target = rank
-    if multicast == 0 or address >= BEHIND:
-        target = u64(cta.rank) if address < PEER else address // PEER - 1
-    at = at_rank(address, target)
-    place = resolve(context, cta, warp, lane, at, 8, 3, CLUSTER, 1, None)
-    if place is None:
-        transfer.open = 0
-        return wrong(context, warp, COPY_TO, code, lane, at if target != cta.rank else at & (PEER - 1), 8, 8)
-    word = place.cast(u64)
-    if word[0] >> TAG_SHIFT & 3 != TAG:
-        transfer.open = 0
-        stop(context, warp, BAD_MBARRIER, code, lane, Problem.NOT_INITIALISED)
-        return True
-    transfer.word = word
-    transfer.owner = u32(target)
-    transfer.barrier = u32(at & (PEER - 1))
-    return False
-
-
-@rule
-def issue_bytes(
-    context: Context, cta: Cta, warp: Warp, queue: Queue, lane: u32, data: Pointer[u64], kind: u32, grouped: u32,
-    multicast: u32, source_space: u32, operation: u32, type: u32, count: u64, code: u32,
-) -> boolean:  # fmt: skip
-    """A copy of bytes in a row, or of a value."""
-    to = data[lane]
-    align = u64(16)
-    log2 = u64(4)
-    if kind == WRITE:
-        align = count
-        log2 = u64(3 if count == 8 else 4 if count == 16 else 2)
-    else:
-        count = data[64 + lane]
-        if count == 0 or count & 15 != 0:
-            return wrong(context, warp, BAD_BULK, code, lane, count, BAD_SIZE, 0)
-    source = data[32 + lane]
-    held: Pointer[u8] | None = None
-    if kind != WRITE:
-        held = resolve(context, cta, warp, lane, source, count, 4, source_space, 0, None)
-        if held is None:
-            return wrong(context, warp, COPY_FROM, code, lane, source, count, 16)
-    if grouped != 0:
-        place = resolve(context, cta, warp, lane, to, count, 4, GLOBAL, 1, None)
-        if place is None:
-            return wrong(context, warp, COPY_TO, code, lane, to, count, 16)
-        written = context.found.written
-        transfer = begin(context, cta, warp, queue, lane, kind, code)
-        transfer.count = count
-        transfer.to = place
-        transfer.written = written
-        if held is not None:
-            transfer.source = held
-        transfer.operation = operation
-        transfer.type = type
-        transfer.group = queue.committed[cta.rank * queue.threads + (warp.warp_id << 5 | lane)] + 1
-        transfer.at = source
-        transfer.at_rank = cta.rank
-        transfer.reads = 1
-        told(context, queue, transfer)
-        return False
-    if to >= BEHIND:
-        return wrong(context, warp, COPY_TO, code, lane, to, count, align)
-    ranks = u64(1) << cta.rank if to < PEER else u64(1) << (to // PEER - 1)
-    if multicast != 0:
-        ranks = data[128 + lane]
-    for rank in range(16):
-        if ranks >> rank & 1 != 0:
-            there = at_rank(to, rank)
-            place = resolve(context, cta, warp, lane, there, count, log2, CLUSTER, 1, None)
-            if place is None:
-                return wrong(context, warp, COPY_TO, code, lane, to if rank == cta.rank else there, count, align)
-            written = context.found.written
-            transfer = begin(context, cta, warp, queue, lane, kind, code)
-            transfer.count = count
-            transfer.to = place
-            transfer.written = written
-            if held is not None:
-                transfer.source = held
-            transfer.operation = operation
-            transfer.type = type
-            transfer.value[0] = data[160 + lane]
-            transfer.value[1] = data[192 + lane]
-            transfer.at = there & (PEER - 1)
-            transfer.at_rank = u32(rank)
-            transfer.reads = 0
-            if report_to(context, cta, warp, transfer, lane, data[96 + lane], rank, multicast, code):
-                return True
-            told(context, queue, transfer)
-    return False
-
-
-@rule
-def issue_tile(
-    context: Context, cta: Cta, warp: Warp, queue: Queue, lane: u32, data: Pointer[u64], more: Pointer[u64], kind: u32,
-    multicast: u32, operation: u32, code: u32,
-) -> boolean:  # fmt: skip
-    """A copy of a tile of a tensor."""
-    load = kind == LOAD_TILE
-    address = data[32 + lane] if load else data[lane]
-    shared = data[lane] if load else data[32 + lane]
-    found = resolve(context, cta, warp, lane, address, 128, 6, GENERIC, 0, None)
-    if found is None:
-        return wrong(context, warp, COPY_FROM, code, lane, address, 128, 64)
-    map = local(u64, 16)
-    copy_bytes(map.cast(u8), found, 128)
-    if not maps.is_map(map):
-        return wrong(context, warp, BAD_BULK, code, lane, address, NO_MAP, 0)
-    place = local(i32, 5)
-    shift = local(i32, 3)
-    for k in range(5):
-        place[k] = i32(more[32 * k + lane])
-    for k in range(3):
-        shift[k] = i32(more[32 * (5 + k) + lane])
-    some, low, length = maps.reach(map, place, shift)
-    tensor: Pointer[u8] | None = None
-    written: Pointer[u8] | None = None
-    first = u64(map[1] + low)
-    if some:
-        tensor = resolve(context, cta, warp, lane, first, length, 0, GLOBAL, u32(not load), None)
-        if tensor is None:
-            return wrong(context, warp, u32(COPY_FROM if load else COPY_TO), code, lane, first, length, 1)
-        written = context.found.written
-    count = maps.tile_bytes(map)
-    if shared >= BEHIND or (not load and shared >= PEER):
-        return wrong(context, warp, u32(COPY_TO if load else COPY_FROM), code, lane, shared, count, 128)
-    ranks = u64(1) << cta.rank
-    if load:
-        if shared >= PEER:
-            ranks = u64(1) << (shared // PEER - 1)
-        if multicast != 0:
-            ranks = data[128 + lane]
-    for rank in range(16):
-        if ranks >> rank & 1 != 0:
-            there = at_rank(shared, rank)
-            inside = resolve(context, cta, warp, lane, there, count, 7, CLUSTER, u32(load), None)
-            if inside is None:
-                told_address = shared if rank == cta.rank else there
-                return wrong(context, warp, u32(COPY_TO if load else COPY_FROM), code, lane, told_address, count, 128)
-            marked = context.found.written
-            transfer = begin(context, cta, warp, queue, lane, kind, code)
-            transfer.count = count
-            transfer.base = u64(0 - low)
-            if load:
-                transfer.to = inside
-                transfer.written = marked
-                if tensor is not None:
-                    transfer.source = tensor
-            else:
-                transfer.source = inside
-                transfer.written = written
-                if tensor is not None:
-                    transfer.to = tensor
-                transfer.group = queue.committed[cta.rank * queue.threads + (warp.warp_id << 5 | lane)] + 1
-            transfer.operation = operation
-            transfer.type = reduced_type(map)
-            transfer.at = there & (PEER - 1)
-            transfer.at_rank = u32(rank)
-            transfer.reads = u32(1)
-            if load:
-                transfer.reads = 0
-            for k in range(16):
-                transfer.map[k] = map[k]
-            for k in range(5):
-                transfer.place[k] = place[k]
-            for k in range(3):
-                transfer.shift[k] = shift[k]
-            if load:
-                if report_to(context, cta, warp, transfer, lane, data[96 + lane], rank, multicast, code):
-                    return True
-            told(context, queue, transfer)
-    return False
 
 
 REDUCED = sum((bulk.TYPES.index(name) if name else 15) << 4 * k for k, name in enumerate(bulk.OF_MAPS))

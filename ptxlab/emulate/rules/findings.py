@@ -28,6 +28,7 @@ PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COU
 NO_VALUE, OVERRUN = range(32, 34)
 TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN = range(40, 44)
 DIVERGENT_BLOCK, LOCKSTEP = 22, 23
+TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY = range(24, 29)
 CAUSE = 32
 """In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
 """The kinds of note an engine takes. SAME: two lanes in one store."""
@@ -48,6 +49,9 @@ RULES: dict[int, tuple[str, str]] = {
     MADE_AGAIN: ("synccheck", "mbarrier in use"), INVALID_IN_USE: ("synccheck", "mbarrier in use"),
     UNMADE: ("synccheck", "mbarrier not initialised"), TOO_MANY: ("synccheck", "mbarrier arrivals"),
     COMPLETES: ("synccheck", "mbarrier arrivals"), BAD_COUNT: ("synccheck", "mbarrier arrivals"),
+    TOO_FEW_BYTES: ("synccheck", "mbarrier bytes"), BYTES_LEFT: ("synccheck", "mbarrier bytes"),
+    BAD_BYTES: ("synccheck", "mbarrier bytes"), BLOCK_ENDED: ("synccheck", "asynchronous copy"),
+    INVALID_BEFORE_COPY: ("synccheck", "mbarrier in use"),
 }  # fmt: skip
 """The check that a kind of note belongs to, and the name of the kind."""
 
@@ -216,19 +220,17 @@ _SENTENCES = {
         "a wgmma uses a register that was written since the last wgmma.fence, or before the first one; write "
         "wgmma.fence.sync.aligned; between the two"
     ),
-    NO_PROXY_FENCE: (
-        "a wgmma reads what a thread has stored, and no fence makes it seen by the async proxy; write "
-        "fence.proxy.async; behind the stores, before the barrier"
-    ),
-    TILE_OVERWRITTEN: (
-        "a thread overwrites a tile that a wgmma in flight reads; the warps that multiply execute "
-        "wgmma.wait_group.sync.aligned 0; before the barrier in front of the store"
-    ),
     INVALID_IN_USE: "an mbarrier is made invalid while another thread waits for it",
     UNMADE: "a thread uses an mbarrier that is not initialized: mbarrier.init has to come first, and be visible to all",
     TOO_MANY: "more threads arrive in one phase than the mbarrier was initialized for",
     COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
+    BAD_BYTES: "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
+    INVALID_BEFORE_COPY: "an mbarrier is made invalid while a bulk copy is on its way that reports to it",
+    TOO_FEW_BYTES: (
+        "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "
+        "was not counted; announce the bytes of all copies of the phase"
+    ),
 }
 """What notes of a kind say that need nothing but the memory and the note."""
 
@@ -263,17 +265,8 @@ def _sentence(
             f"lane {note.lane} asks for lane {source}, but the clamp operand allows lanes up to {last} only, and it "
             "gets its own value (for a whole warp write 31)"
         )
-    if kind == PENDING:
-        touches = "overwrites" if code.properties.stores else "reads"
-        if other is not None and is_bulk(other):
-            first = "a wait for the mbarrier that counts its bytes"
-            if other.properties.group is AsyncGroup.BULK:
-                first = "cp.async.bulk.commit_group and wait_group.read, by the thread that started it"
-            return f"a thread {touches} what a bulk copy is still moving: first comes {first}"
-        return (
-            f"a thread {touches} memory to which a cp.async is in flight: it must wait first, by "
-            "cp.async.wait_group or wait_all, or for the mbarrier that the copies arrive at"
-        )
+    if kind in _ASYNCHRONOUS:
+        return _asynchronous(program, note, code, other)
     if kind == PHASE and note.value < 0:
         return (
             "the wait passes at once: no phase has ended, and its parity asks for the one before the first; the first "
@@ -285,6 +278,58 @@ def _sentence(
             f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
         )
     return _SENTENCES[kind].format(memory=memory, note=note)
+
+
+_ASYNCHRONOUS = frozenset({PENDING, NO_PROXY_FENCE, TILE_OVERWRITTEN, BLOCK_ENDED, BYTES_LEFT})
+
+
+def _asynchronous(program: Program, note: Note, code: Code, other: Code | None) -> str:
+    """What notes say of copies in flight and of the async proxy."""
+    kind, copies = note.kind, is_bulk(code) and not code.properties.mbarrier
+    if kind == NO_PROXY_FENCE:
+        return (
+            f"{'a bulk copy' if copies else 'a wgmma'} reads what a thread has stored, and no fence makes it seen by "
+            "the async proxy; write fence.proxy.async; behind the stores, before the barrier"
+        )
+    if kind == TILE_OVERWRITTEN:
+        return (
+            f"a {'bulk copy' if copies else 'thread'} overwrites a tile that a wgmma in flight reads; the warps that "
+            "multiply execute wgmma.wait_group.sync.aligned 0; before the barrier in front of the "
+            f"{'copy' if copies else 'store'}"
+        )
+    if kind == BLOCK_ENDED:
+        first = "a wait for the mbarrier that counts its bytes" if note.value else _BULK_WAIT
+        does = "writes to" if note.value else "reads"
+        return f"the block ends while a bulk copy still {does} its shared memory: first comes {first}"
+    if kind == BYTES_LEFT:
+        return (
+            f"copies bring {note.value} bytes that no expect_tx announces, and they count for a phase that does not "
+            "wait for them; announce what is copied"
+        )
+    touches = "reads" if not code.properties.stores or (copies and _reads_shared(code)) else "overwrites"
+    if other is not None and is_bulk(other):
+        first = _BULK_WAIT if _reads_shared(other) else "a wait for the mbarrier that counts its bytes"
+        moved = f"what {'another' if copies else 'a'} bulk copy is still moving"
+        said = f"a {'bulk copy' if copies else 'thread'} {touches} {moved}: first comes {first}"
+        if note.value:
+            wait, parity = program.codes[(note.value & 0xFFFFFFFF) - 1], note.value >> 32
+            said += (
+                f"; the wait in line {wait.line} passed at once: it asks for parity {parity}, and the copy belongs to "
+                f"the phase of parity {parity ^ 1}; the parity has to change after each phase"
+            )
+        return said
+    return (
+        f"a {'bulk copy' if copies else 'thread'} {touches} memory to which a cp.async is in flight: it must wait "
+        "first, by cp.async.wait_group or wait_all, or for the mbarrier that the copies arrive at"
+    )
+
+
+_BULK_WAIT = "cp.async.bulk.commit_group and wait_group.read, by the thread that started it"
+
+
+def _reads_shared(copy: Code) -> bool:
+    """Whether a bulk copy goes to global memory."""
+    return copy.properties.group is AsyncGroup.BULK
 
 
 def _in_cluster(program: Program, launch: Launch, note: Note) -> str:

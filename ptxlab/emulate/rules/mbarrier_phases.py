@@ -13,7 +13,7 @@ Copies that `cp.async.mbarrier.arrive` reports are complete when a thread has wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,10 +39,17 @@ PROBLEMS = {
     mbarrier.Problem.TOO_MANY: F.TOO_MANY,
     mbarrier.Problem.COMPLETES: F.COMPLETES,
     mbarrier.Problem.BAD_COUNT: F.BAD_COUNT,
+    mbarrier.Problem.BAD_BYTES: F.BAD_BYTES,
 }
 
 Party = tuple[int, int]
 """A code index and the thread (within the block) that executed it."""
+
+
+Early = dict[tuple[int, int], dict[int, tuple[int, int]]]
+"""Of a block and the code index of a bulk copy: for each warp the first wait that passed while the copy was on its way
+to that mbarrier, its code index and parity."""
+EARLY_PARITY = 32
 
 
 @dataclass
@@ -73,6 +80,9 @@ class Mbarrier:
     copies: list[tuple[int, int, int]] = field(default_factory=list)  # phase, thread, group
     pending: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
     known: np.ndarray = field(default_factory=lambda: np.zeros(WARPS, np.int64))
+    bytes: list[tuple[Party, int]] = field(default_factory=list)  # announced in this phase; negative: reported
+    on_way: list[tuple[Party, int, int]] = field(default_factory=list)  # bulk copies: by whom, bytes, phase when issued
+    short: bool = False  # a phase has ended before a copy was there
     far_pending: dict[int, np.ndarray] = field(default_factory=dict)  # the same of other blocks of the cluster
     far_known: dict[int, np.ndarray] = field(default_factory=dict)
 
@@ -83,9 +93,10 @@ class Phases:
 
     def __init__(
         self, program: Program, block: Block, can_run: Callable[[], Iterator[tuple[int, int]]],
-        notes: dict[tuple[int, int, int], Note], *, race: bool,
+        notes: dict[tuple[int, int, int], Note], early: Early, *, race: bool,
     ) -> None:  # fmt: skip
         self.program, self.block, self.can_run, self.notes, self.race = program, block, can_run, notes, race
+        self.early = early
         self.linear = block.linear
         self.mate: Callable[[int], Phases] = lambda rank: self
         """What is known of the block of a rank in the cluster."""
@@ -122,7 +133,7 @@ class Phases:
             elif what.action == INVAL:
                 self._invalidated(by, at)
             elif what.action == UPDATE:
-                self._arrived(code, what, by, self._at(at, by), old, new, released)
+                self._arrived(code, what, by, at, old, new, released)
             else:
                 failed |= not self._waited(by, at, self._at(at, by), mbarrier.phase(x), spinning=waits_only)
             if at in self.all:
@@ -134,15 +145,38 @@ class Phases:
     ) -> None:  # fmt: skip
         """An arrival at an mbarrier that an address names by the rank of its block."""
         home, at = self.mate(at // PEER - 1), at % PEER
-        if home is not self:
-            by = by[0], by[1] | self.linear + 1 << FOREIGN
+        by = home.foreign(by, self)
         held = home._at(at, by)
         if home is not self and released is not None:
             pending = held.far_pending.setdefault(self.block.rank, np.zeros(WARPS, np.int64))
             np.maximum(pending, released, out=pending)
             released = None
-        home._arrived(code, what, by, held, old, new, released)
+        home._arrived(code, what, by, at, old, new, released)
         held.word = new
+
+    def foreign(self, by: Party, of: Phases) -> Party:
+        """A party of a block as it is known here: one of another block carries that block's number."""
+        return by if of is self else (by[0], by[1] | of.linear + 1 << FOREIGN)
+
+    def has_ended(self) -> bool:
+        """Whether all threads of the block have exited."""
+        return not any(True for _ in self.can_run())
+
+    # -- bulk copies ---------------------------------------------------------------------------------------------------
+
+    def sent(self, at: int, by: Party, count: int) -> None:
+        """A bulk copy has been issued that reports so many bytes to the mbarrier there."""
+        held = self._at(at, by)
+        held.on_way.append((by, count, held.phase))
+
+    def performed(self, at: int, by: Party, count: int) -> None:
+        """It has been performed; `operated` is told next."""
+        held = self._at(at, by)
+        found = next((each for each in held.on_way if each[:2] == (by, count)), None)
+        if found is not None:
+            held.on_way.remove(found)
+
+    # -- what an operation does ----------------------------------------------------------------------------------------
 
     def refused(self, code: Code, thread: int, address: int, which: int) -> None:
         """An operation is invalid and stops the launch."""
@@ -176,18 +210,25 @@ class Phases:
                 if thread != by[1] and wait.phase == held.phase:
                     self._note(F.INVALID_IN_USE, by, wait.by, at)
                     break
+            for copy, _, _ in held.on_way[:1]:
+                self._note(F.INVALID_BEFORE_COPY, by, copy, at)
         self._over(at)
         self.all.pop(at, None)
         self.gone[at] = by
 
     def _arrived(
-        self, code: Code, what: Operation, by: Party, held: Mbarrier, old: int, new: int, released: np.ndarray | None
+        self, code: Code, what: Operation, by: Party, at: int, old: int, new: int, released: np.ndarray | None
     ) -> None:
+        held = self._at(at, by)
         phase, thread = held.phase, by[1]
         held.used = by
         arrives = code.action is Action.COPIES_ARRIVE or what.arrivals != 0
         if arrives or (isinstance(what.bytes, str) and what.bytes[0] != "-"):
-            held.arrivals.setdefault(phase, by)
+            if phase not in held.arrivals:
+                held.arrivals[phase] = by
+                for wait in held.passed.values():
+                    if wait.phase == phase - 1 and wait.arrival is None:
+                        wait.arrival = by
         if arrives:
             held.arrived[thread], held.latest = (phase, by[0]), by
         self.updates[thread] = self.updates.get(thread, 0) + 1
@@ -195,7 +236,15 @@ class Phases:
             np.maximum(held.pending, released, out=held.pending)
         if code.action is Action.COPIES_ARRIVE:
             held.copies.append((phase, thread, self.block.committed[thread]))
+        if moved := mbarrier.bytes_pending(new) - mbarrier.bytes_pending(old):
+            held.bytes.append((by, moved))
         if (old ^ new) >> mbarrier.PHASE_SHIFT & 1:
+            for copy, _, issued in held.on_way:
+                if issued == phase:
+                    self._note(F.TOO_FEW_BYTES, copy, next((p for p, n in held.bytes if n > 0), None), at)
+                    held.short = True
+                    break
+            held.bytes.clear()
             held.phase += 1
             held.latest = None
             np.maximum(held.known, held.pending, out=held.known)
@@ -216,6 +265,9 @@ class Phases:
             return False
         held.waiting.pop(thread, None)
         phase = held.phase - 1
+        for (code, _), _, issued in held.on_way:
+            if issued == held.phase:
+                self.early.setdefault((self.linear, code), {}).setdefault(thread // WARPS, (by[0], parity))
         now = Wait(by, phase, parity, self.given(thread), None, held.arrivals.get(held.phase))
         own = held.arrived.get(thread)
         arrived_here = own is not None and own[0] == held.phase
@@ -257,11 +309,12 @@ class Phases:
         """Changes when a thread lets others go on: it arrives at an mbarrier, or a barrier of the block completes."""
         return self.updates.get(thread, 0), self.block.full
 
-    def _judge(self, at: int, held: Mbarrier, last: Wait, phase: int) -> None:
-        """A thread goes on to wait for `phase` (or exits): was its last wait that passed one for an old phase?"""
+    def _judge(self, at: int, held: Mbarrier, last: Wait, phase: int, stuck: Party | None = None) -> None:
+        """A thread goes on to wait for `phase` (or exits): was its last wait that passed one for an old phase? stuck:
+        the last arrival, in a deadlock, where that is certain."""
         if last.before is None or phase == last.phase + 1:
             return
-        arrival = last.arrival or held.arrivals.get(last.phase + 1)
+        arrival = last.arrival or held.arrivals.get(last.phase + 1) or stuck
         if arrival is not None:
             self._note(F.PHASE, last.by, arrival, at, last.phase)
 
@@ -269,8 +322,17 @@ class Phases:
         """An mbarrier is not used any more."""
         held = self.all.get(at)
         if held is not None:
+            self._bytes_left(at, held)
             for wait in held.passed.values():
                 self._judge(at, held, wait, -2)
+
+    def _bytes_left(self, at: int, held: Mbarrier) -> None:
+        """Bytes that came and were not announced. (Those that were announced and never came are waited for in vain, or
+        by nobody.)"""
+        left = mbarrier.bytes_pending(held.word)
+        if left < 0 and not held.short:
+            came = next((by for by, n in held.bytes[::-1] if n < 0), held.made)
+            self._note(F.BYTES_LEFT, came, None, at, -left)
 
     def ended(self) -> None:
         """The block has ended."""
@@ -303,23 +365,43 @@ class Phases:
                 groups.setdefault((thread // WARPS, wait.by[0], at, wait.parity), []).append(thread % WARPS)
         for (warp, code, at, parity), lanes in sorted(groups.items()):
             held = self.all[at]
-            words = mbarrier_in_words(self.program, at, held.word)
+            words = mbarrier_in_words(self.program, at, held.word) + self._history(held)
             yield warp, sorted(lanes), code, f"phase {held.phase} (parity {parity}) of {words}"
+
+    def _history(self, held: Mbarrier) -> str:
+        """What has come to an mbarrier in its phase, and who came in the one before and has not yet, in words."""
+        lines: dict[tuple[bool, int], int] = {}
+        for (code, _), count in held.bytes:
+            key = count > 0, self.program.codes[code].line
+            lines[key] = lines.get(key, 0) + abs(count)
+        said = [f"line {line} {'announced' if told else 'brought'} {n} bytes" for (told, line), n in lines.items()]
+        absent: dict[int, set[int]] = {}
+        for thread, (phase, code) in held.arrived.items():
+            if mbarrier.pending(held.word) and phase == held.phase - 1:
+                absent.setdefault(self.program.codes[code].line, set()).add(self._whose(thread)[1] // WARPS)
+        for line, warps in absent.items():
+            who = f"warp{'' if len(warps) == 1 else 's'} {', '.join(map(str, sorted(warps)))}"
+            said.append(f"{who} arrived in line {line} in the phase before, and not in this one")
+        return "".join(f"; {each}" for each in said[:4])
 
     def unfinished(self) -> None:
         """The launch was stopped: notes the waits that went on, with the last arrival or the mbarrier's `init`."""
         self._seen.clear()
         running = dict(self.can_run())
         for at, held in self.all.items():
-            self._over(at)
+            for passed in held.passed.values():
+                self._judge(at, held, passed, -2, self._last_arrival(held))
             for wait in sorted(held.waiting.values(), key=lambda w: w.by[1]):
                 if not running.get(wait.by[1] // WARPS, 0) >> wait.by[1] % WARPS & 1:
                     continue
-                last = held.latest
-                if last is None and held.arrived:
-                    thread, (_, code) = max(held.arrived.items(), key=lambda item: item[1][0])
-                    last = code, thread
-                self._note(F.ENDLESS, wait.by, last or held.made, at, held.phase)
+                self._note(F.ENDLESS, wait.by, self._last_arrival(held) or held.made, at, held.phase)
+
+    @staticmethod
+    def _last_arrival(held: Mbarrier) -> Party | None:
+        if held.latest is None and held.arrived:
+            thread, (_, code) = max(held.arrived.items(), key=lambda item: item[1][0])
+            return code, thread
+        return held.latest
 
     # -- notes ---------------------------------------------------------------------------------------------------------
 
@@ -337,8 +419,20 @@ class Phases:
         )  # fmt: skip
 
     def _whose(self, thread: int) -> tuple[int, int]:
-        """The block of a thread, and its number there: one of another block carries that block's number."""
+        """The block of a thread, and its number there; see `foreign`."""
         return (thread >> FOREIGN) - 1 if thread >> FOREIGN else self.linear, thread & (1 << FOREIGN) - 1
+
+
+def passed_early(notes: Iterable[Note], early: Early) -> Iterator[Note]:
+    """The notes of an engine; those of a bulk copy that is touched before it is there name the wait that did not wait
+    for it: code index + 1, and above it the parity that it asked for."""
+    for note in notes:
+        if note.kind == F.PENDING and note.other >= 0:
+            waits = early.get((note.block, note.other), {})
+            found = waits.get(note.warp) or next(iter(waits.values()), None)
+            if found is not None:
+                note.value = found[0] + 1 | found[1] << EARLY_PARITY
+        yield note
 
 
 def shared_offset(address: int) -> int:

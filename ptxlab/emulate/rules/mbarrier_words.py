@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import boolean, rule, u32, u64
-from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, PHASE_SHIFT, TAG, TAG_SHIFT, TX, TX_SHIFT, Problem
+from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, MOST_BYTES, PHASE_SHIFT, TAG, TAG_SHIFT, TX, TX_SHIFT, Problem
 
 INIT, INVAL, UPDATE, WAIT = 0, 1, 2, 3
 """What an operation does."""
@@ -40,7 +40,13 @@ def operated(word: u64, action: u32, flags: u32, x: u64, y: u64) -> tuple[u32, u
         return FINE, word, u64(over(word, x))
     pending = word & COUNT
     expected = word >> EXPECTED_SHIFT & COUNT
-    bytes_pending = u64((word >> TX_SHIFT) + y) & TX
+    bytes_before = word >> TX_SHIFT & TX
+    if bytes_before > MOST_BYTES:
+        bytes_before = u64(bytes_before - TX - 1)
+    bytes_pending = u64(bytes_before + y)
+    if u64(bytes_pending + MOST_BYTES) > 2 * MOST_BYTES:
+        return Problem.BAD_BYTES, word, word
+    bytes_pending &= TX
     parity = word >> PHASE_SHIFT
     if x > pending:
         return Problem.TOO_MANY, word, word

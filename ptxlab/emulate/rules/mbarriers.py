@@ -100,13 +100,13 @@ def operate(
         address = in_shared(space, addresses[lane])
         where, _ = space_of(space, addresses[lane])
         reached = u32(space if where == CLUSTER and action == UPDATE else SHARED)
-        if action == WAIT and cta.cluster.queue is not None:
-            complete_at(context, cta.cluster.queue[0], cta.rank, u32(address))
         place = resolve(context, cta, warp, lane, address, 8, 3, reached, 1, None)
         if place is None:
             stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, addresses[lane])
             return True
         cell = place.cast(u64)
+        if action == WAIT and cta.cluster.queue is not None and not over(cell[0], xs[lane]):
+            complete_at(context, cta.cluster.queue[0], cta.rank, u32(address))
         before[lane] = cell[0]
         problem, after[lane], results[lane] = operated(cell[0], action, flags, xs[lane], ys[lane])
         if problem != FINE:

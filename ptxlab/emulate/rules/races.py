@@ -304,8 +304,8 @@ def rank_of(block: Block, number: u64) -> u32:
 
 @rule
 def ordered_in_cluster(block: Block, record: u64, w: u32) -> boolean:
-    """Whether what another block did comes before what warp w does now, by the barrier of their cluster or by an
-    mbarrier in its shared memory."""
+    """Whether what a block of the cluster did comes before what warp w does now, by the barrier of the cluster or, in
+    another block, by an mbarrier in its shared memory."""
     rank = rank_of(block, record >> BLOCK)
     if rank == RANKS:
         return False
@@ -358,7 +358,7 @@ def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) 
         return True
     if v == w and synced(block, w, lane, mine, time):
         return True
-    return time < block.acquired[w, v]
+    return time < block.acquired[w, v] or ordered_in_cluster(block, record, w)
 
 
 @rule(inline=True)

@@ -130,10 +130,12 @@ class Block(Record):
     finished: Array[i32] = array(1024, align=64)
     copies: u64  # whether there was a cp.async
     polled: Array[u64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
-    tile_writes: Pointer[u64] | None  # synccheck of `wgmma` (`async_proxy`): of each 16 bytes the last store, and
-    tile_reads: Pointer[u64] | None  # the last product that reads them
-    proxy_clock: u32  # how many `fence.proxy.async` its warps have executed; of each warp, when it did so last
-    proxy_fenced: Array[u32] = array(32)
+    tile_writes: Pointer[u64] | None  # synccheck of the async proxy: of each 16 bytes the last store, and the last
+    tile_reads: Pointer[u64] | None  # product of `wgmma` that reads them
+    proxy_clock: u32  # counts `fence.proxy.async` and barriers of the whole block
+    proxy_met: u32  # when the last of those barriers was
+    proxy_covered: u32  # stores up to this time lie before such a barrier that a fence followed
+    proxy_fenced: Array[u32] = array(32)  # of each warp: its last fence
     products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for
     updates: u64  # operations on mbarriers other than waits
     mates: Pointer[Mates] | None  # of a cluster of several blocks

@@ -270,8 +270,8 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
         return STOPPED
     cta.position += 1
     context.suspensions += 1
-    if cta.cluster.queue is not None:  # others may poll memory for what is on its way
-        complete_all(context, cta.cluster.queue[0])
+    if cta.cluster.queue is not None and warp.spins == 0 and context.suspensions % PATIENCE == 0:
+        complete_all(context, cta.cluster.queue[0])  # threads may poll memory for what is on its way
     patience = u64(PATIENCE)
     if context.random != 0:  # quanta of random length, and other CTAs as soon as there are any
         draw(context)

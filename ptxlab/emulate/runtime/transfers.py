@@ -32,6 +32,8 @@ class Transfer(Record):
     at: u64  # where in shared memory the bytes lie, in the block of which rank, whether they are read there
     at_rank: u32
     reads: u32
+    held: u64  # of a copy from shared memory to shared memory: where its source lies in its own block; else 0
+    address: u64  # the first byte in global memory that it reads or writes; 0: there is none
     value: Array[u64] = array(2)
     base: u64  # of a tile: the offset from `to` or `source` of the tensor's first element, modulo 2**64
     place: Array[i32] = array(5)

@@ -33,7 +33,7 @@ from ptxlab.emulate.rules.bulk_instructions import is_bulk
 from ptxlab.emulate.rules.findings import Note
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.rules.local_memory import copied
-from ptxlab.emulate.rules.mbarrier_phases import Phases
+from ptxlab.emulate.rules.mbarrier_phases import Early, Phases, passed_early
 from ptxlab.emulate.rules.notes import noted, serial
 from ptxlab.emulate.rules.records import Mates
 from ptxlab.emulate.step.access import Region, Touch
@@ -66,6 +66,7 @@ class Checker:
         self._members: dict[tuple[int, int], Pointer[int]] = {}
         self._pieces: dict[tuple[int, int], Pointer[int]] = {}
         self.notes: dict[tuple[int, int, int], Note] = {}  # those of mbarriers
+        self.early: Early = {}
         self.translator = translator
         self._shadows: dict[int, tuple[np.ndarray, races.Shadow | None, Pointer[int] | None]] = {}
 
@@ -82,7 +83,7 @@ class Checker:
 
     def found(self) -> list[Note]:
         """All notes."""
-        return [*noted(self.record, self.program), *self.notes.values()]
+        return [*passed_early(noted(self.record, self.program), self.early), *self.notes.values()]
 
     def storing(self, region: Region, values: tuple[Any, ...], start: int) -> None:
         """A plain store is checked next: `values` to `start` and the offsets."""
@@ -373,8 +374,11 @@ class BlockChecks:
     def __init__(self, checker: Checker, run: Any, shared_size: int) -> None:
         self.run, self.block = run, run.index
         self.record = launches.block(checker.program, checker.launch, shared_size)
+        race, _ = checker.shadow(run.spaces.shared)
+        if race is not None:
+            self.record.records, self.record.stride = race.records, race.stride
         started(self.record, run.index)
-        self.phases = Phases(checker.program, self.record, run.can_run, checker.notes, race=checker.race)
+        self.phases = Phases(checker.program, self.record, run.can_run, checker.notes, checker.early, race=checker.race)
 
     def in_cluster(self, mates: Pointer[Mates], rank: int) -> None:
         """The block is one of several of a cluster."""

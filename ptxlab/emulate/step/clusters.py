@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,8 @@ from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.bulk import complete_all
 from ptxlab.emulate.rules.bulk_checks import BulkChecks
 from ptxlab.emulate.rules.records import Mates
-from ptxlab.emulate.runtime.transfers import Queue, Transfer
+from ptxlab.emulate.runtime.transfers import Queue
+from ptxlab.emulate.step.bulk import BulkContext
 from ptxlab.emulate.step.flow import CLUSTER_BARRIER
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.warp import LaneGroup
@@ -23,42 +23,22 @@ if TYPE_CHECKING:
     from ptxlab.emulate.step.warp import Warp
 
 
-@dataclass
-class BulkContext:
-    """What the rules of bulk copies ask of a worker's context."""
-
-    checks: BulkChecks | None = None
-
-    @property
-    def checked(self) -> bool:
-        """Whether the checks are to be told of transfers."""
-        return self.checks is not None
-
-    def issued(self, queue: Queue, transfer: Transfer) -> None:
-        """A transfer has been issued."""
-        if self.checks is not None:
-            self.checks.issued(transfer)
-
-    def completed(self, queue: Queue, transfer: Transfer, before: int) -> None:
-        """A transfer has been performed."""
-        if self.checks is not None:
-            self.checks.completed(transfer, before, None if transfer.word is None else transfer.word[0])
-
-
 class Cluster:
     """The blocks of a cluster, by rank. idle: how many of them in a row have had a turn and could do nothing but wait.
     A launch without clusters has clusters of one block."""
 
     def __init__(self, machine: Any, blocks: list[BlockRun]) -> None:
         self.machine, self.blocks, self.idle = machine, blocks, 0
-        self.context: Any = BulkContext()
-        if machine.checker is not None:
-            self._checked()
-        self.queue: Queue | None = Queue.new() if machine.bulk else None
-        if self.queue is not None:
-            threads = LANES * machine.launch.warps
+        self.queue: Queue | None = None
+        self.context: Any = None
+        if machine.bulk:
+            queues, threads = Queue.many(1), LANES * machine.launch.warps
+            self.queue = queues[0]
             self.queue.committed = Pointer(np.zeros(threads * len(blocks), np.uint32))
             self.queue.threads = threads
+            self.context = BulkContext(machine, blocks, queues)
+        if machine.checker is not None:
+            self._checked()
         for rank, block in enumerate(blocks):
             block.cluster = block.spaces.cluster = self
             block.spaces.rank = rank
@@ -74,10 +54,11 @@ class Cluster:
         for check in checks:
             check.phases.mate = lambda rank: checks[rank].phases
             check.phases.in_flight = lambda: self.queue is not None and self.queue.first != self.queue.behind
-        self.context.checks = BulkChecks(
-            self.machine.program, lambda rank: checks[rank].record, lambda rank: checks[rank].phases,
-            sync=self.machine.checker.sync,
-        )  # fmt: skip
+        if self.context is not None:
+            self.context.checks = BulkChecks(
+                self.machine.program, self.machine.checker.record, lambda rank: checks[rank].record,
+                lambda rank: checks[rank].phases, sync=self.machine.checker.sync,
+            )  # fmt: skip
 
     @property
     def busy(self) -> int:
@@ -86,10 +67,8 @@ class Cluster:
 
     def stuck(self) -> bool:
         """Whether every thread of the cluster that could run spins on an mbarrier whose phase has not ended, and no
-        bulk copy is on its way."""
-        return (self.queue is None or self.queue.first == self.queue.behind) and all(
-            block.spins.stuck() for block in self.blocks
-        )
+        bulk copy was on its way: those that were are performed."""
+        return all(block.spins.stuck() for block in self.blocks) and not self.perform()
 
     def perform(self) -> bool:
         """Bulk copies that are still on their way are performed. Whether there were any."""
@@ -108,12 +87,12 @@ class Cluster:
         wait for a phase that is over."""
         warps = [warp for block in self.blocks for warp in block.running]
         for warp in warps:
-            warp.cluster.live = mask_bits(warp.live)
-        if all(clusters.arrived_all(warp.cluster) for warp in warps):
+            warp.record.live = mask_bits(warp.live)
+        if all(clusters.arrived_all(warp.record) for warp in warps):
             for warp in warps:
-                clusters.phase_over(warp.cluster)
+                clusters.phase_over(warp.record)
         for warp in warps:
-            if warp.cluster.cluster_waits and (going := clusters.open_for(warp.cluster)):
+            if warp.record.cluster_waits and (going := clusters.open_for(warp.record)):
                 _go_on(warp, going)
 
 

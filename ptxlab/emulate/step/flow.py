@@ -197,13 +197,13 @@ def _cluster_barrier(t: Translator, code: Code) -> Step:
     if form.arrive:
 
         def arrives(w: Warp) -> int | None:
-            clusters.arrive(w.cluster, mask_bits(w.mask))
+            clusters.arrive(w.record, mask_bits(w.mask))
             return following
 
         return arrives
 
     def waits(w: Warp) -> int | None:
-        clusters.wait(w.cluster, mask_bits(w.mask))
+        clusters.wait(w.record, mask_bits(w.mask))
         return w.wait(Wait(code, CLUSTER_BARRIER), following)
 
     return waits

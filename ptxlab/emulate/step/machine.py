@@ -108,6 +108,7 @@ class Machine:
         self.working: deque[tuple[BlockRun, Callable[[Warp, int], None]]] = deque()
         self.left = launch.budget
         self.done = 0
+        self.progress = Progress(program.name, launch.blocks, lambda: (self.done, sum(self.issued)))
         self.now: Warp | None = None
         self.live = [a for a in memory.live() if a.size]
         self.map = memory_map(program, launch, self.live)
@@ -124,10 +125,10 @@ class Machine:
 
     def run(self) -> None:
         """Runs all blocks: in order, and several at a time when they wait for each other or a seed shuffles them."""
-        with Progress(self.program.name, self.launch.blocks, lambda: (self.done, sum(self.issued))) as progress:
-            self._run_all(progress)
+        with self.progress:
+            self._run_all()
 
-    def _run_all(self, progress: Progress) -> None:
+    def _run_all(self) -> None:
         launch = self.launch
         order = None if launch.seed is None else random.Random(launch.seed)
         recorder: Recorder | None = launch.trace
@@ -154,13 +155,13 @@ class Machine:
                 working.append((block, run))
             self.done += ended
             rounds += 1
-            progress.tick()
 
     def _run(self, w: Warp, length: int) -> None:
         """Runs a warp for `length` instructions, or until it stops. The hot loop."""
         steps, following, issued, threads = self.steps, self.following, self.issued, self.threads
         turning = self.turning
         self.now = w
+        self.progress.tick()
         pc = w.pc
         try:
             for _ in range(self._allowed(length)):

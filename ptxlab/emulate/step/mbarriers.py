@@ -11,7 +11,7 @@ from ptxlab.emulate.program.model import Code
 from ptxlab.emulate.rules.bulk import complete_at
 from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.instructions import spins
-from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated
+from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated, over
 from ptxlab.emulate.rules.mbarriers import operation
 from ptxlab.emulate.rules.memcheck import in_shared, space_of
 from ptxlab.emulate.runtime.report import Launch
@@ -69,11 +69,13 @@ def translate(t: Translator, code: Code) -> Step:
         for lane in np.flatnonzero(w.mask).tolist():
             address = in_shared(SPACES[code.space], int(addresses[lane]))
             space = remote_space(SPACES[code.space], int(addresses[lane])) if what.action == UPDATE else "shared"
-            if what.action == WAIT and w.spaces.cluster.queue is not None:
-                complete_at(w.spaces.cluster.context, w.spaces.cluster.queue, w.spaces.rank, address)
             region, at = w.place(code, "atomic", space, address, lane, 8)
             cell = region.data[at : at + 8].view(np.uint64)
-            before, x = int(cell[0]), int(state[lane] if state is not None else arrivals[lane])
+            x = int(state[lane] if state is not None else arrivals[lane])
+            queue = w.spaces.cluster.queue
+            if what.action == WAIT and queue is not None and not over(int(cell[0]), x):
+                complete_at(w.spaces.cluster.context, queue, w.spaces.rank, address)
+            before = int(cell[0])
             problem, after, out[lane] = operated(before, what.action, what.flags, x, int(bytes_[lane]))
             if problem != FINE:
                 machine, thread = w.machine, w.warp * LANES + lane

@@ -82,7 +82,7 @@ class Warp(Access):
     regs: one array per register, then the program's constants. Arrays are replaced, never written into. pc: where the
     running group continues. others: the groups that do not run. turns: who goes next. left: code indices of `exit` and
     `ret` instructions that lanes have left by in a branch, without a count for the warp yet. lanes: how many lanes run.
-    cluster: the record in which the rules keep which lanes are at the barrier of the cluster.
+    record: what the rules of clusters and of bulk copies know of the warp.
     polled: whether the warp has read, since its last turn in the block, what other threads may change. arrived: the
     barrier at which the whole warp waits. in_flight, executed: its products of wgmma. stopped: no group can run.
     """
@@ -99,7 +99,8 @@ class Warp(Access):
         self.others: list[LaneGroup] = []
         self.diverged = False
         self.turns = Turns.plain()
-        self.cluster = WarpRecord.new()
+        self.record = WarpRecord.new()
+        self.record.warp_id = index
         self.left: set[int] = set()
         self.polled = False
         self.in_flight = Products.new()

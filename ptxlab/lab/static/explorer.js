@@ -10,12 +10,13 @@ function unpacked(value) {
   return parsed.get(value);
 }
 
+const FOLLOWED = ["code", "run", "state"]; // what a request is answered with
+
 const RESULTS = [["error", "Error and softmax"], ["counters", "Counters"], ["roofline", "Roofline and occupancy"]];
 
 function render({ model, el }) {
   const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer", "data-lm-suppress-shortcuts": "true" });
   const title = h("h3"), entry = h("code.pl-entry");
-  const status = h("span.pl-status", { role: "status", "aria-live": "polite" });
   const pin = h("button.pl-button", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");
   const problem = h("div.pl-problem", { role: "alert", hidden: true });
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
@@ -33,7 +34,7 @@ function render({ model, el }) {
   const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
   const data = (part) => unpacked(model.get(part));
   const code = () => data("code");
-  let view = "code", compared = "ptx", kernel = "", results = "error", chosen = "";
+  let view = "code", compared = "ptx", kernel = "", results = "error", painted = null, selected = null;
 
   const views = choice("view", [["code", "Code"], ["split", "Diff ⇄", "side by side with the pinned version"], ["unified", "Diff ↕", "unified with the pinned version"]],
     view, (key) => { view = key; showView(); });
@@ -64,8 +65,9 @@ function render({ model, el }) {
     paintResults();
   };
   const tabs = choice("results", RESULTS, results, showResults);
+  const status = makeStatus(model, paintStatus, () => FOLLOWED.every((part) => !data(part) || data(part).seq === model.get("status").seq));
   root.append(
-    h("header.pl-head", null, title, entry, h("span.pl-spring"), status),
+    h("header.pl-head", null, title, entry, h("span.pl-spring"), status.el),
     problem, strip,
     h("div.pl-tools", null, views, languages, pair, pin, diffPane.tools, diffNote, h("span.pl-spring"), heat),
     panes, diffPane.el,
@@ -87,12 +89,14 @@ function render({ model, el }) {
     if (!stores.length || !map) return;
     const at = column * map.size, covered = stores.reduce((n, [, , bytes]) => n + bytes, 0);
     const exact = covered === map.dim * map.size ? stores.filter(([, offset, bytes]) => offset <= at && at < offset + bytes) : [];
+    selected = null;
     show((exact.length ? exact : stores).map(([line]) => line), "plot", `stores ${exact.length ? `column ${column}` : "the output"}`);
     tiles.mark(row, null);
   }
 
   /** Selects, in all panes, what belongs to a line of one of them, or to a point of the softmax plot. */
   function link(from, line, scroll) {
+    selected = line === null ? null : [from, line];
     const links = code()?.links || [], machine = fresh("sass")?.links || [], makers = fresh("state")?.makers || {};
     if (line === null) {
       for (const pane of [ptx, python, sass]) pane.select([]);
@@ -157,8 +161,8 @@ function render({ model, el }) {
   function paintCode() {
     const c = code();
     if (!c) return;
-    if (chosen !== c.name + c.arch + c.ptx.length) picked.textContent = "";
-    chosen = c.name + c.arch + c.ptx.length;
+    const before = painted?.seq === c.seq ? null : painted, kept = before && kernel === c.title && ptx.place((line) => carried(before, c, line) !== null);
+    painted = c;
     title.textContent = c.title;
     entry.textContent = c.name;
     ptx.name.textContent = c.arch;
@@ -174,9 +178,20 @@ function render({ model, el }) {
       kernel = c.title;
       ptx.start(c.links.length ? c.links[0][0] : 1);
       if (data("run")) showKind();
-    }
+    } else if (kept) ptx.put(carried(before, c, kept[0]), kept[1]);
+    if (before) carrySelection(before, c);
     tip.hide();
     showView();
+  }
+
+  /** What was selected is what it has become: the instruction, the source line, the maker of a curve; or nothing. */
+  function carrySelection(before, now) {
+    if (before.ptx.length === now.ptx.length && before.ptx.every((line, k) => line === now.ptx[k])) return;
+    if (!selected) return link("ptx", null);
+    const [from, line] = selected, to = from === "ptx" ? carried(before, now, line) : from === "py" && before.title === now.title ? line : null;
+    if (to && from === "ptx") ptx.markCurrent(to);
+    if (to) link(from, to);
+    else if (!(from in (data("state")?.makers || {})) || before.title !== now.title) link("ptx", null);
   }
 
   function paintDiff() {
@@ -203,14 +218,14 @@ function render({ model, el }) {
     else sass.fill(value.lines, value.lines.map(() => 0));
   }
 
-  /** What answers an older request stands there greyed until its successor comes. */
+  /** What answers an older request stands there dimmed until its successor comes. */
   function markStale() {
-    const old = (part) => !!data(part) && !fresh(part);
+    const old = (part) => !!data(part) && data(part).seq !== model.get("status").seq;
+    for (const pane of [ptx.el, python.el, diffPane.el]) pane.classList.toggle("pl-stale", old("code"));
     for (const page of Object.values(pages).flat()) page.classList.toggle("pl-stale", old("run"));
-    strip.classList.toggle("pl-stale", old("run"));
+    strip.classList.toggle("pl-stale", old("run") || old("code"));
     state.el.classList.toggle("pl-stale", old("state"));
     sass.el.classList.toggle("pl-stale", old("sass"));
-    if (old("run")) paintHeat();
   }
 
   function fresh(part) {
@@ -228,8 +243,9 @@ function render({ model, el }) {
       for (const [line, n] of run.heat) counts.set(line, n);
       for (const [p, y] of code().links) if (counts.has(p)) lines.set(y, (lines.get(y) || 0) + counts.get(p));
     }
-    ptx.heat(counts);
-    python.heat(lines);
+    const room = heat.querySelector("input").checked && !data("run")?.note;
+    ptx.heat(counts, room);
+    python.heat(lines, room);
   }
 
   /** Opens the page of results that a kernel of this kind has something on. */
@@ -268,6 +284,7 @@ function render({ model, el }) {
   function paintState() {
     state.show(data("state"));
     markStale();
+    if (selected && selected[0] in (fresh("state")?.makers || {})) link(...selected); // its lines are others now
   }
 
   function paintProblem() {
@@ -277,24 +294,27 @@ function render({ model, el }) {
     problem.hidden = !p;
     if (!p) return;
     problem.replaceChildren(h("b", null, p.title), h("pre", null, p.message));
+    if (p.line && view !== "code") views.pick("code"); // where the line is marked
     if (p.line) ptx.complain(p.line, p.message);
     if (p.python_line) python.complain(p.python_line, p.message);
   }
 
-  function paintStatus() {
-    const now = model.get("status");
-    status.textContent = now.text;
-    root.classList.toggle("pl-busy", !!now.busy);
-    root.classList.toggle("pl-behind", !!now.failed && now.seq !== code()?.seq);
+  /** Dims all that does not say what the controls say. */
+  function paintStatus(state, now) {
+    const busy = state === "changed" || state === "building" || state === "running";
+    root.classList.toggle("pl-busy", busy);
+    root.classList.toggle("pl-behind", state === "gone" || state === "changed");
+    root.dataset.state = state;
     root.dataset.seq = now.seq;
-    root.dataset.busy = now.busy ? "1" : "";
+    root.dataset.busy = busy ? "1" : "";
+    markStale();
   }
 
   hoverDocs(ptx, tip, code);
   hoverSass(sass, tip, () => data("sass")?.docs || {});
 
-  const followers = [["code", () => { paintCode(); markStale(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintResults],
-    ["run", paintRun], ["state", paintState], ["sass", paintSass], ["sass_diff", paintDiff], ["problem", paintProblem], ["status", paintStatus]];
+  const followers = [["code", () => { paintCode(); paintHeat(); markStale(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintResults],
+    ["run", paintRun], ["state", paintState], ["sass", paintSass], ["sass_diff", paintDiff], ["problem", paintProblem]];
   // Parts of an answer that arrive together are painted together, once a frame.
   const due = new Map();
   let frame = 0;
@@ -323,6 +343,7 @@ function render({ model, el }) {
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
   return () => {
     themes.disconnect();
+    status.stop();
     cancelAnimationFrame(frame);
     for (const [name, paint] of followers) model.off(`change:${name}`, paint);
   };

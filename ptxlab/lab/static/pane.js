@@ -71,14 +71,19 @@ function makePane(title, onselect) {
     refresh(chunk);
     return chunk.rows[(line - 1) % CHUNK];
   }
-  function setCurrent(line, tell) {
+  function markCurrent(line) {
     const next = row(line);
-    if (!next) return;
+    if (!next) return null;
     row(current)?.classList.remove("pl-current");
     current = line;
     next.classList.add("pl-current");
     next.id ||= `pl-${Math.random().toString(36).slice(2)}`;
     body.setAttribute("aria-activedescendant", next.id);
+    return next;
+  }
+  function setCurrent(line, tell) {
+    const next = markCurrent(line);
+    if (!next) return;
     scrollTo(next);
     if (tell) onselect(line);
   }
@@ -103,7 +108,7 @@ function makePane(title, onselect) {
   });
 
   return {
-    el, body, name, note, row,
+    el, body, name, note, row, markCurrent,
     /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing). */
     fill(lines, numbers) {
       const now = [];
@@ -128,9 +133,10 @@ function makePane(title, onselect) {
       });
       refreshSeen();
     },
-    /** Paints execution counts: a map from lines to thread-instructions. */
-    heat(next) {
-      body.classList.toggle("pl-hot", next.size > 0);
+    /** Paints execution counts: a map from lines to thread-instructions. `gutter`: whether there is room for them,
+     * which stays while a result is on its way, so that no line moves. */
+    heat(next, gutter = next.size > 0) {
+      body.classList.toggle("pl-hot", gutter);
       counts = next;
       most = Math.log1p(Math.max(1, ...next.values()));
       refreshSeen();
@@ -145,6 +151,20 @@ function makePane(title, onselect) {
       });
       watch.observe(body);
     },
+    /** [the line to keep in sight, its pixels below the top]: the current one where it is in sight, else the first. */
+    place(accept) {
+      const inSight = (y) => y > -LINE && y < body.clientHeight;
+      const below = (line) => row(line).getBoundingClientRect().top - body.getBoundingClientRect().top;
+      if (current && row(current) && inSight(below(current)) && accept(current)) return [current, below(current)];
+      const first = Math.floor(body.scrollTop / LINE) + 1;
+      for (let line = first; line < first + body.clientHeight / LINE; line++) if (row(line) && below(line) >= 0 && accept(line)) return [line, below(line)];
+      return null;
+    },
+    /** Scrolls so that a line is so many pixels below the top. */
+    put(line, below) {
+      const target = row(line);
+      if (target) body.scrollTop = topOf(target) - below;
+    },
     select(lines, scroll) {
       for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
       lines.forEach((line) => row(line)?.setAttribute("aria-selected", "true"));
@@ -157,7 +177,7 @@ function makePane(title, onselect) {
       const target = line && row(line);
       if (!target) return;
       target.after(h("pre.pl-complaint", null, text));
-      scrollTo(target.nextSibling);
+      scrollTo(target); // the line first: the explanation stands under it
     },
     /** Another heading. */
     rename(text) {

@@ -1,0 +1,42 @@
+"""The faults of bulk copies in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxlab.emulate.program.model import Code, Program
+from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, NO_MAP
+from ptxlab.emulate.rules.faults import access_fault, fault
+from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.runtime.state import BAD_BULK, BAD_MBARRIER, COPY_FROM
+from ptxlab.errors import DeviceFault
+from ptxlab.isa.mbarrier import Problem
+
+if TYPE_CHECKING:
+    from ptxlab.emulate.runtime.memory import Memory
+
+REASONS = {
+    BAD_SIZE: "its size must be a multiple of 16 bytes and not 0, found {}",
+    NO_MAP: "there is no tensor map at {:#x}; make one with pl.TensorMap",
+}
+
+
+def bulk_fault(
+    program: Program, launch: Launch, memory: Memory, code: Code, *, kind: int, address: int, count: int, align: int,
+    block: int, thread: int,
+) -> DeviceFault:  # fmt: skip
+    """The fault that `bulk_instructions.wrong` has noted."""
+    if kind in (BAD_BULK, BAD_MBARRIER):
+        words = REASONS[count].format(address) if kind == BAD_BULK else Problem(address).words
+        message = f"{code.form.opcode}: {words}"
+        return fault(program, launch, "trap", message, line=code.line, block=block, thread=thread)
+    return access_fault(
+        program, launch, memory, line=code.line, block=block, thread=thread,
+        what="load" if kind == COPY_FROM else "store", space=space_of(address), address=address, size=count,
+        align=align,
+    )  # fmt: skip
+
+
+def space_of(address: int) -> str:
+    """Where an address of a bulk copy lies: those of shared memory have 32 bits."""
+    return "cluster" if address < 1 << 32 else "generic"

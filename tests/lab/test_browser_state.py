@@ -1,0 +1,148 @@
+"""What the explorer's page says while nothing, something, or too much is going on: its states, Cancel, selections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import lab_server
+import pytest
+from accessibility import violations
+from explorer_page import EXPLORER, choose, figures, number, settle, shot, text, type_on_slider, until
+
+pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+pytestmark = [pytest.mark.browser]
+
+SOURCE = 'import ptxlab as pl\n\npl.explore("scalar", seq_len=40, head_dim=32)'
+PTX = f"{EXPLORER} section[aria-label=PTX]"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, browser_path: str) -> Iterator[Any]:
+    """A page with the notebook open, its cell run and the explorer's first result shown."""
+    folder = tmp_path_factory.mktemp("lab")
+    lab_server.write_notebook(folder / "state.ipynb", SOURCE, "import time\ntime.sleep(0.1)")
+    with lab_server.server(folder) as (url, token), lab_server.chromium(browser_path) as browser:
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.set_default_timeout(60_000)
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        lab_server.open_notebook(page, url, token, "state.ipynb")
+        lab_server.run_all(page)
+        settle(page)
+        yield page
+        assert not errors, errors
+
+
+def dimmed(page: Any, selector: str) -> bool:
+    """Whether a part of the explorer is shown as not being of the controls' setting."""
+    return (
+        float(
+            page.eval_on_selector(
+                f"{EXPLORER} {selector}",
+                "e => { let o = 1; for (; e; e = e.parentElement) o *= getComputedStyle(e).opacity; return o }",
+            )
+        )
+        <= 0.5
+    )
+
+
+def on_screen(page: Any) -> tuple[str, float]:
+    """The text of the PTX line that is selected, and its pixels below the top of its pane."""
+    return tuple(
+        page.eval_on_selector(
+            f"{PTX} .pl-current",
+            "e => [e.querySelector('code').textContent.trim().split(/\\s+/)[0],"
+            " e.getBoundingClientRect().top - e.closest('.pl-lines').getBoundingClientRect().top]",
+        )
+    )
+
+
+def test_lines_stay_where_they_are_when_a_result_arrives(lab: Any) -> None:
+    """The column of the execution counts keeps its room while they are not known."""
+    lab.evaluate(
+        "() => { const code = document.querySelector('.ptxlab-explorer section[aria-label=PTX] .pl-line code');"
+        " const body = code.closest('.pl-lines'); window.lefts = new Set();"
+        " const look = () => { const c = body.querySelector('.pl-line code');"
+        "  if (c) window.lefts.add(Math.round(c.getBoundingClientRect().left));"
+        "  window.looking = requestAnimationFrame(look) };"
+        " look() }"
+    )
+    before = number(lab)
+    type_on_slider(lab, "head dim", 24)
+    settle(lab, before)
+    lab.evaluate("cancelAnimationFrame(window.looking)")
+    assert lab.evaluate("window.lefts.size") == 1
+
+
+def test_another_head_dim_keeps_the_instruction_in_its_place(lab: Any) -> None:
+    line = lab.locator(f"{PTX} .pl-line:has(.o:has-text('ex2'))").first
+    line.scroll_into_view_if_needed()
+    line.click()
+    was, old = on_screen(lab), lab.get_attribute(f"{PTX} .pl-current", "data-line")
+    before = number(lab)
+    type_on_slider(lab, "head dim", 48)
+    settle(lab, before)
+    assert lab.get_attribute(f"{PTX} .pl-current", "data-line") != old, "it is on another line now"
+    now = on_screen(lab)
+    assert now[0] == was[0] == "ex2.approx.f32"
+    assert abs(now[1] - was[1]) < 2
+    assert text(lab, ".pl-picked-line").startswith("PTX line ")
+    lab.keyboard.press("Escape")
+
+
+def test_a_run_is_cancelled_and_asked_for_again(lab: Any) -> None:
+    choose(lab, "device", "step")
+    type_on_slider(lab, "Sk", 512)
+    until(lab, "running")
+    lab.wait_for_selector(f"{EXPLORER} .pl-act:not(.pl-hidden)")
+    assert text(lab, ".pl-act") == "Cancel"
+    lab.wait_for_function(f"document.querySelector('{EXPLORER} .pl-status').innerText.includes('of 1 blocks done')")
+    assert dimmed(lab, ".pl-strip")
+    assert not dimmed(lab, "section[aria-label=PTX]")
+    shot(lab, "state-running")
+    lab.click(f"{EXPLORER} .pl-act")
+    until(lab, "cancelled")
+    assert text(lab, ".pl-status [role=status]") == "cancelled; what is dimmed is of an earlier setting"
+    assert dimmed(lab, ".pl-strip")
+    assert violations(lab, f"{EXPLORER} .pl-head") == []
+    shot(lab, "state-cancelled")
+    lab.click(f"{EXPLORER} .pl-act:has-text('Run again')")
+    until(lab, "running")
+
+
+def test_a_newer_request_ends_the_run(lab: Any) -> None:
+    assert lab.get_attribute(EXPLORER, "data-state") == "running"
+    type_on_slider(lab, "Sk", 3)
+    until(lab, "done")
+    assert figures(lab)["time"].endswith("CPU, stepping")
+    assert not dimmed(lab, ".pl-strip")
+    choose(lab, "device", "auto")
+
+
+def test_while_another_cell_runs_the_page_says_what_it_waits_for(lab: Any) -> None:
+    """Its kernel hears of a change at once where it has a thread for messages, else when the cell has ended."""
+    lab.evaluate(
+        "() => { const notebook = jupyterapp.shell.currentWidget.content; notebook.activeCellIndex = 1;"
+        " notebook.activeCell.model.sharedModel.setSource('import time\\ntime.sleep(3)');"
+        " void jupyterapp.commands.execute('notebook:run-cell') }"
+    )
+    lab.wait_for_function("jupyterapp.shell.currentWidget.context.sessionContext.session.kernel.status === 'busy'")
+    before = number(lab)
+    type_on_slider(lab, "Sk", 7)
+    lab.wait_for_function(
+        f"() => {{ const r = document.querySelector('{EXPLORER}'), s = r.querySelector('.pl-status').innerText;"
+        " return r.dataset.state === 'done' ? Number(r.dataset.seq) > " + str(before) + " :"
+        " s.startsWith('waiting for the kernel: another cell is running') }"
+    )
+    settle(lab, before)
+
+
+def test_a_kernel_that_is_gone_is_said(lab: Any) -> None:
+    lab.evaluate("jupyterapp.shell.currentWidget.context.sessionContext.restartKernel()")
+    until(lab, "gone")
+    assert text(lab, ".pl-status [role=status]") == "the kernel is gone: run the cell again"
+    assert dimmed(lab, ".pl-strip")
+    assert dimmed(lab, "section[aria-label=PTX]")
+    assert violations(lab, f"{EXPLORER} .pl-head") == []
+    shot(lab, "state-gone")

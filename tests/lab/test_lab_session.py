@@ -1,0 +1,131 @@
+"""Requests of the explorer while they run: cancelled, outrun by a newer one, how far they are, how long they take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ptxlab.lab import explorer_views, session
+from ptxlab.lab.explorer_views import request
+from ptxlab.lab.session import Session, in_seconds
+
+LONG = {"subject": "scalar", "head_dim": 64, "seq_q": 128, "seq_k": 512, "device": "step"}
+SHORT = {"subject": "scalar", "head_dim": 16, "seq_q": 2, "seq_k": 2, "device": "step"}
+
+
+class Page:
+    """Stands where the browser stands: keeps what is published."""
+
+    def __init__(self) -> None:
+        self.states: list[dict[str, Any]] = []
+        self.runs: list[int] = []
+
+    def __call__(self, parts: dict[str, Any]) -> None:
+        if parts.get("run"):
+            self.runs.append(parts["run"]["seq"])
+        if "status" in parts:
+            self.states.append(parts["status"])
+
+    def until(self, state: str) -> dict[str, Any]:
+        """Waits for a state."""
+        deadline = time.monotonic() + 60
+        while not self.states or self.states[-1]["state"] != state:
+            assert time.monotonic() < deadline, self.states
+            time.sleep(0.01)
+        return self.states[-1]
+
+
+@pytest.fixture
+def page() -> Page:
+    return Page()
+
+
+@pytest.fixture
+def asked(page: Page) -> Iterator[Session]:
+    made = Session(page)
+    yield made
+    made.cancel()
+    assert made.wait(60)
+
+
+def test_a_run_is_cancelled(asked: Session, page: Page) -> None:
+    seq = asked.ask(request(**LONG), {"control": ["value", 512]})
+    running = page.until("running")
+    assert running["text"].startswith("running, about ")
+    assert running["estimate"] > session.LONG
+    asked.cancel()
+    assert page.states[-1] == {
+        "state": "cancelled",
+        "text": "cancelled",
+        "busy": False,
+        "failed": False,
+        "seq": seq,
+        "asked": {"control": ["value", 512]},
+    }
+    assert asked.wait(60)
+    assert page.states[-1]["state"] == "cancelled", "what is cancelled says nothing more"
+    assert page.runs == []
+    asked.cancel()  # nothing is in work
+    assert len([s for s in page.states if s["state"] == "cancelled"]) == 1
+
+
+def test_what_was_cancelled_can_be_asked_for_again(asked: Session, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = explorer_views.run
+    monkeypatch.setattr(explorer_views, "run", lambda version, one: (asked.cancel(), run(version, one))[1])
+    asked.ask(request(**SHORT))
+    assert asked.wait(60)
+    assert page.states[-1]["state"] == "cancelled"
+    monkeypatch.setattr(explorer_views, "run", run)
+    asked.again()
+    assert asked.wait(60)
+    assert page.states[-1]["state"] == "done"
+    assert page.runs == [2]
+
+
+def test_a_newer_request_ends_a_run(asked: Session, page: Page) -> None:
+    asked.ask(request(**LONG))
+    page.until("running")
+    last = asked.ask(request(**SHORT))
+    assert asked.wait(60)
+    assert page.states[-1]["state"] == "done"
+    assert page.runs == [last]
+
+
+def test_a_run_says_how_far_it_is(asked: Session, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    def long(version: Any, one: Any) -> None:
+        watch = asked._watch(asked.seq, None, 20.0)
+        watch(0, 64, 10)
+        watch(16, 64, 1000)
+
+    monkeypatch.setattr(session, "TELLING", 0.0)
+    monkeypatch.setattr(explorer_views, "run", long)
+    asked.ask(request(**SHORT))
+    assert asked.wait(60)
+    told = [s for s in page.states if "blocks" in s]
+    assert told[0]["text"] == "running, 0 of 64 blocks done, about 20 s in all"
+    assert told[1]["text"] == "running, 16 of 64 blocks done"
+    assert (told[1]["done"], told[1]["blocks"]) == (16, 64)
+    assert told[1]["estimate"] == pytest.approx(4 * told[1]["seconds"])
+
+
+def test_estimates_come_from_the_last_run(asked: Session) -> None:
+    small, large = request(**SHORT), request(**{**SHORT, "seq_q": 200, "seq_k": 200})
+    before = asked._estimate(small)
+    assert before == 2 * 2 * 16 * session.RATES["step"]
+    asked.ask(small)
+    assert asked.wait(60)
+    measured = asked._estimate(small)
+    assert measured is not None
+    assert measured != before
+    assert asked._estimate(large) == pytest.approx(100 * 100 * measured)
+    assert asked._estimate(request("decode", seq_k=64, device="cpu")) == pytest.approx(64 * 64 * session.RATES["cpu"])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(7.6, "8 s"), (23.0, "20 s"), (58.0, "60 s"), (200.0, "3 min"), (20_000.0, "6 h")]
+)
+def test_times_that_nobody_knows_exactly(seconds: float, words: str) -> None:
+    assert in_seconds(seconds) == words
