@@ -1,4 +1,4 @@
-"""Kernels of numba-cuda with one mistake each that people make: `MISTAKES`, by name (kernel, grid, block, arguments)."""
+"""Kernels of numba-cuda with one mistake each that people make: `MISTAKES`, each (kernel, grid, block, arguments)."""
 
 from __future__ import annotations
 

@@ -117,6 +117,30 @@ def test_the_gallery_lists_all_exhibits() -> None:
     assert '<tr><td>7</td><td style="text-align:left">Shared memory from absolute 0</td>' in page
 
 
+def test_in_a_notebook_a_bug_is_picked_and_hunted(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ipywidgets")
+    from ptxlab.course.gallery.shelf import START, shelf
+
+    live = shelf(pl.gallery())
+    picked, buttons, shown = live.children
+    hunt, explain = buttons.children
+    assert shown.value == START
+    picked.value = 16
+    hunt.click()
+    assert "exhibit 16: one thing is wrong in this kernel" in shown.value
+    assert "from lane 5: fails: the largest error is 26" in shown.value
+    explain.click()
+    assert "<h4>16. shfl.sync with clamp 32</h4>" in shown.value
+    assert "The repair:" in shown.value
+    picked.value = 1
+    assert shown.value == START
+    displayed: list[dict[str, str]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: displayed.append(data))
+    pl.gallery()._ipython_display_()
+    assert "application/vnd.jupyter.widget-view+json" in displayed[0]
+    assert "<td>24</td>" in displayed[1]["text/html"]
+
+
 def test_an_exhibit_shows_itself() -> None:
     shown = repr(pl.gallery(16)).splitlines()
     assert shown[0] == "16. shfl.sync with clamp 32"

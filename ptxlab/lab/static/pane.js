@@ -141,12 +141,13 @@ function makePane(title, onselect) {
       most = Math.log1p(Math.max(1, ...next.values()));
       refreshSeen();
     },
-    /** Brings a line to the top, with a little room above it. */
+    /** Brings a line near the top, with what leads to it above. */
     start(line) {
       const watch = new ResizeObserver(() => {
         const target = row(line);
         if (!body.clientHeight || !target) return; // not on the page yet
-        body.scrollTop = topOf(target) - 2 * target.offsetHeight;
+        if (body.querySelector(".pl-complaint")) return watch.disconnect(); // that is where to look
+        body.scrollTop = topOf(target) - 5 * target.offsetHeight;
         watch.disconnect();
       });
       watch.observe(body);
@@ -177,7 +178,12 @@ function makePane(title, onselect) {
       const target = line && row(line);
       if (!target) return;
       target.after(h("pre.pl-complaint", null, text));
-      scrollTo(target); // the line first: the explanation stands under it
+      const watch = new ResizeObserver(() => {
+        if (!body.clientHeight) return; // not on the page yet
+        if (target.isConnected) body.scrollTop = topOf(target) - body.clientHeight / 3;
+        watch.disconnect();
+      });
+      watch.observe(body);
     },
     /** Another heading. */
     rename(text) {
