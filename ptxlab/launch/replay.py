@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.errors import LaunchError
+from ptxlab.launch import arguments
 from ptxlab.launch.plan import planned
 from ptxlab.launch.run import _size
 
