@@ -263,19 +263,22 @@ def heads(fixed: bool, case: Case) -> Kernel:
 
     @kernel
     def heads(k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], n: u32, scale: f32) -> None:
-        thread, start = k.tid.x, k.ctaid.x * n * D
+        thread, start, last = k.tid.x, k.ctaid.x * n * D, n - 1
         k_tile, v_tile = k.shared(f32, (TILE, D)), k.shared(f32, (TILE, D))
         with k.loop(n, step=TILE) as first_row:
             row = first_row + thread
-            query = k.load(q + start + k.min(row, n - 1) * D, D)
+            query = k.load(q + start + k.min(row, last) * D, D)
             acc, row_max, row_sum = k.vars(f32, D, 0.0), k.var(f32, -math.inf), k.var(f32, 0.0)
             with k.loop(n, step=TILE) as first:
                 k.barrier()
-                mine = start + (k.min(first + thread, n - 1) if fixed else first + thread) * D
+                mine = start + (k.min(first + thread, last) if fixed else first + thread) * D
                 for d in range(D):
                     k_tile[thread, d], v_tile[thread, d] = key[mine + d], value[mine + d]
                 k.barrier()
-                with k.loop(k.min(n - first, TILE) if fixed else k.mov(TILE, u32)) as j:
+                count = k.mov(TILE, u32)
+                if fixed:
+                    count = k.min(n - first, TILE)
+                with k.loop(count) as j:
                     score = k.var(f32, 0.0)
                     for d in range(D):
                         score.set(k.fma(query[d], k_tile[j, d], score))
