@@ -55,6 +55,21 @@ SAYS: dict[int, tuple[str, str]] = {
     22: ("ULP plot: row 23, column 3 is off by 111,606,", ""),
     23: ("unwritten: o: 128 of 128 elements were not written, the first at [0, 0]", ""),
     24: ("error by column: columns 128 to 255 are wrong, 0 to 127 right; worst in row 3, column 187: 0 instead of", ""),
+    25: ("synccheck: the wait passes at once: it asks for phase 0, which this thread has waited for before, and so it "
+         "does not wait for phase 1; the parity has to change after each wait\n"
+         "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) waits for the mbarrier\n",
+         "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r10], 0;"),
+    26: ("synccheck: a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
+         "fence.proxy.async; behind the stores, before the barrier\n"
+         "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) starts a bulk copy\n",
+         "cp.async.bulk.global.shared::cta.bulk_group [%o], [%tile], 2048;"),
+    27: ("deadlock: no thread of the block can go on\n    warp 0, lanes 0-31: waits for phase 1 (parity 1) of the "
+         "mbarrier at 'full', which has not ended: 512 bytes missing, no thread can arrive; line 111 announced 1024 "
+         "bytes; line 117 brought 512 bytes (mbarrier.try_wait.parity.shared::cta.b64, line 72)\n",
+         "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r10], %r12;"),
+    28: ("synccheck: a thread reads a register of a wgmma that is still in flight; write wgmma.wait_group.sync.aligned "
+         "0; before it, and wgmma.commit_group.sync.aligned; behind the product\n",
+         "st.global.f32 [%rd11], %scores0;"),
 }  # fmt: skip
 """What the finder says for the first guilty input, from its beginning, and the PTX line that it names, if one."""
 
@@ -107,13 +122,13 @@ def test_every_mistake_of_the_text_is_at_its_line() -> None:
 
 def test_the_gallery_lists_all_exhibits() -> None:
     gallery = pl.gallery()
-    assert [exhibit.number for exhibit in gallery] == list(range(1, 25))
+    assert [exhibit.number for exhibit in gallery] == list(range(1, 29))
     lines = repr(gallery).splitlines()
-    assert len(lines) == 24
+    assert len(lines) == 28
     assert lines[6].startswith(" 7  Shared memory from absolute 0 ")
     assert lines[6].endswith("  memcheck")
     page = gallery._repr_mimebundle_()["text/html"]
-    assert page.count("<tr>") == 25
+    assert page.count("<tr>") == 29
     assert '<tr><td>7</td><td style="text-align:left">Shared memory from absolute 0</td>' in page
 
 
@@ -188,5 +203,5 @@ def test_what_is_missing_is_said_in_place_of_the_trials(monkeypatch: pytest.Monk
 
 def test_unknown_exhibit() -> None:
     with pytest.raises(UnknownExhibit) as caught:
-        pl.gallery(25)
-    assert str(caught.value) == f"there is no exhibit 25; there are {', '.join(map(str, range(1, 25)))}"
+        pl.gallery(29)
+    assert str(caught.value) == f"there is no exhibit 29; there are {', '.join(map(str, range(1, 29)))}"

@@ -1,4 +1,4 @@
-"""The gallery: 24 bugs that real attention kernels have had, each with what hides it, what shows it and its repair.
+"""The gallery: 28 bugs that real attention kernels have had, each with what hides it, what shows it and its repair.
 
 pl.gallery()         # the list
 pl.gallery(7).hunt() # a kernel that passes here and fails there: what is wrong with it?
@@ -15,7 +15,7 @@ from typing import Any, overload
 from ptxlab.course.gallery.exhibit import Case, Exhibit, Hunt, Trial
 from ptxlab.errors import PtxlabError
 
-_HOMES = ("rows", "tiles", "blocks", "lanes", "texts")
+_HOMES = ("rows", "tiles", "blocks", "lanes", "texts", "waits")
 
 
 class UnknownExhibit(PtxlabError, LookupError):
