@@ -679,9 +679,35 @@ class Instructions(Flow):
             neighbours at once; each of them is atomic, the whole is not.
         """
 
-    def tensormap(self, a: Ptr[Any] | Register[Any], b: Any = ..., c: Any = ..., *, replace: bool = ..., mode: bool = ..., field: Literal["global_address", "rank", "box_dim", "global_dim", "global_stride", "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"] = ..., space: Literal["global", "shared::cta"] = ..., b1024: bool = ..., type: Literal["b32", "b64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> None:
-        """tensormap.replace.mode.field{.space}.b1024.type  [a]{, b:any}{, c:any}
-            Changes a field of a tensor map in memory. The CPU machine does not run it yet.
+    def tensormap(self, *operands: Any, replace: bool = ..., mode: bool = ..., field: Literal["global_address", "rank", "box_dim", "global_dim", "element_stride", "global_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"] | bool = ..., space: Literal["global", "shared::cta"] = ..., b1024: bool = ..., type: Literal["b64", "b32"] | bool | type[Any] = ..., cp_fenceproxy: bool = ..., dst: bool = ..., src: bool = ..., tensormap_generic: bool = ..., release: bool = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., sync: bool = ..., aligned: bool = ..., into: Any = ..., both: bool = ...) -> None:
+        """tensormap.replace.mode.field{.space}.b1024.type  [a], b:b64
+            Changes a field of a tensor map in memory, the address of the tensor, or its rank less one. The map is
+            read by another path: a fence (`fence.proxy.tensormap`), or `tensormap.cp_fenceproxy`, stands before the
+            next copy that uses it.
+
+        tensormap.replace.mode.field{.space}.b1024.type  [a], b:b32
+            Changes a field of a tensor map in memory, the address of the tensor, or its rank less one. The map is
+            read by another path: a fence (`fence.proxy.tensormap`), or `tensormap.cp_fenceproxy`, stands before the
+            next copy that uses it.
+
+        tensormap.replace.mode.field{.space}.b1024.type  [a], ord:int, b:b32
+            Changes a field of a tensor map in memory, that of one dimension, the innermost first; strides begin
+            with the next, and are bytes. The map is read by another path: a fence (`fence.proxy.tensormap`), or
+            `tensormap.cp_fenceproxy`, stands before the next copy that uses it.
+
+        tensormap.replace.mode.field{.space}.b1024.type  [a], ord:int, b:b64
+            Changes a field of a tensor map in memory, that of one dimension, the innermost first; strides begin
+            with the next, and are bytes. The map is read by another path: a fence (`fence.proxy.tensormap`), or
+            `tensormap.cp_fenceproxy`, stands before the next copy that uses it.
+
+        tensormap.replace.mode.field{.space}.b1024.type  [a], b:int
+            Changes a field of a tensor map in memory, a number that the manual's tables list. The map is read by
+            another path: a fence (`fence.proxy.tensormap`), or `tensormap.cp_fenceproxy`, stands before the next
+            copy that uses it.
+
+        tensormap.cp_fenceproxy.dst.src.tensormap::generic.release.scope.sync.aligned  [a], [b], size:int
+            A warp copies a tensor map, 128 bytes, from shared to global memory, and makes it visible to the copies
+            that use it: who acquires it afterwards by `fence.proxy.tensormap` may.
         """
 
     def setp(self, a: Register[T] | int | float, b: Register[T] | int | float, c: Register[pred] = ..., *, cmp: Literal["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"] = ..., type: Literal["u16", "u32", "u64", "s16", "s32", "s64", "b16", "b32", "b64", "f32", "f64", "f16", "bf16", "f16x2", "bf16x2"] | type[Any] = ..., ftz: bool = ..., bool: Literal["and", "or", "xor"] = ..., into: Any = ..., both: bool = ...) -> pred:

@@ -3,6 +3,9 @@
 A source, `ptxlab/course/notebooks/NN-name.py`, is a notebook as text in jupytext's percent format: `# %%` begins a cell
 of code, `# %% [markdown]` one of prose. `# %% [exercise] 02-tail` stands for an exercise: a cell with its heading,
 prompt and what counts, and a cell with its starter and the call of `check`. Solved notebooks have the solution instead.
+
+The committed notebooks have the outputs of a run (`ptxlab.course.outputs`). A notebook whose code has changed is run
+again; one in which only prose or exercises changed keeps its outputs.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ptxlab.course import outputs
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import find
 from ptxlab.errors import PtxlabError
@@ -60,14 +64,25 @@ def notebook(source: Path, *, solved: bool = False) -> Any:
             code = found.cell(solved=solved)
             cells.append(new_code_cell(code, metadata={"tags": [f"exercise:{exercise}"]}))
         elif cell.cell_type in ("markdown", "code"):
-            tags = cell.metadata.get("tags")
             make = new_markdown_cell if cell.cell_type == "markdown" else new_code_cell
-            cells.append(make(cell.source, metadata={"tags": tags} if tags else {}))
+            kept = {name: cell.metadata[name] for name in ("tags", "jupyter") if name in cell.metadata}
+            cells.append(make(cell.source, metadata=kept))
         else:
             raise SourceError(f"{source.name}: a cell of kind {cell.cell_type!r}: {cell.source[:60]!r}")
     for at, cell in enumerate(cells):
         cell.id = f"{'md' if cell.cell_type == 'markdown' else 'code'}-{at:02}"
     return new_notebook(cells=cells, metadata=METADATA)
+
+
+def committed(path: Path) -> Any:
+    """The notebook in a file; None where there is none, or something else."""
+    import nbformat
+
+    try:
+        found = nbformat.read(path, as_version=4)
+    except (FileNotFoundError, nbformat.reader.NotJSONError, nbformat.ValidationError):
+        return None
+    return found if hasattr(found, "cells") else None
 
 
 def text_of(made: Any) -> str:
@@ -98,6 +113,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NN", help="the beginning of a source's name; by default all")
     parser.add_argument("--check", action="store_true", help="write nothing, name the notebooks that are out of step")
     parser.add_argument("--solved", action="store_true", help="with the solutions (give --folder, too)")
+    parser.add_argument("--run", action="store_true", help="run them all anew, whether or not their code has changed")
+    parser.add_argument(
+        "--no-run", action="store_true", help="run none: a notebook whose code has changed has no outputs"
+    )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the notebooks go")
     options = parser.parse_args(argv)
     if options.solved and options.folder == FOLDER:
@@ -107,13 +126,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.names and not any(source.name.startswith(name) for name in options.names):
             continue
         path = options.folder / f"{source.stem}.ipynb"
-        made = text_of(notebook(source, solved=options.solved))
-        if path.exists() and path.read_text(encoding="utf-8") == made:
+        made = notebook(source, solved=options.solved)
+        before = committed(path)
+        fresh = before is not None and outputs.up_to_date(made, before)
+        if before is not None:
+            made = outputs.carried_over(made, before)
+        if fresh and text_of(made) == path.read_text(encoding="utf-8") and not options.run:
             continue
         stale.append(path.name)
         if not options.check:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(made, encoding="utf-8")
+            if options.run or not (fresh or options.no_run):
+                made = outputs.run(made, path.parent)
+            path.write_text(text_of(made), encoding="utf-8")
             print(path)
     if options.check and stale:
         print(f"not in step with their sources: {', '.join(stale)}; run: make notebooks", file=sys.stderr)

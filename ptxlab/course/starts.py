@@ -28,6 +28,9 @@ def points(parts: Iterable[Part]) -> tuple[int, int]:
 
 
 STARTS: dict[str, Start] = {
+    "00-square": Start(0, 4),
+    "00-guard": Start(1, 5),
+    "00-relu": Start(0, 5),
     "01-predict": Start(0, 7),
     "01-lse": Start(3, 7),
     "01-rescale": Start(2, 9),

@@ -77,6 +77,8 @@ class Action(Enum):
     FENCE = "orders accesses to memory", "none"
     PREFETCH = "brings data closer", "none"
     FILL = "stores zeros; lowering adds a loop of stores behind it", "none"
+    REPLACE_FIELD = "replaces a field of a tensor map; lowering adds loads and stores behind it", "none"
+    COPY_MAP = "copies a tensor map; lowering adds loads, stores and a fence behind it", "none"
     PASS_ARGUMENTS = "passes arguments in memory; lowering adds it at a call", "none"
     TAKE_REDUCED = "takes the result of a barrier's reduction; lowering adds it behind one", "none"
     COPY = "copies", "async"
@@ -91,7 +93,6 @@ class Action(Enum):
     MBARRIER_COUNT_BYTES = "counts bytes at an mbarrier", "async"
     MBARRIER_TEST = "asks whether a phase is over", "async"
     MBARRIER_WAIT = "waits a little for the end of a phase", "async"
-    REPLACE_FIELD = "replaces a field of a tensor map", "async"
 
 
 A = Action

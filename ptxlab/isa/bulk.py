@@ -108,9 +108,26 @@ for _operations, _types in _IN_SHARED:
 
 # -- tensor maps -------------------------------------------------------------------------------------------------------
 
-op("tensormap.replace.mode.field{.space}.b1024.type  [a]{, b:any}{, c:any}", """Changes a field of a tensor map in
-   memory. The CPU machine does not run it yet.""", mode=("tile",),
-   field=("global_address", "rank", "box_dim", "global_dim",
-         "global_stride", "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"),
-   space=("global", "shared::cta"), type=("b32", "b64"), version=(8, 3), sm=90, does=Action.REPLACE_FIELD,
-   executed=False)  # fmt: skip
+_REPLACE = """Changes a field of a tensor map in memory, {}. The map is read by another path: a fence
+   (`fence.proxy.tensormap`), or `tensormap.cp_fenceproxy`, stands before the next copy that uses it."""
+_IN_MAP: dict[str, Any] = {
+    "mode": ("tile",), "space": ("global", "shared::cta"), "version": (8, 3), "sm": 90, "does": Action.REPLACE_FIELD,
+}  # fmt: skip
+for _field, _type in (("global_address", "b64"), ("rank", "b32")):
+    op(f"tensormap.replace.mode.field{{.space}}.b1024.type  [a], b:{_type}",
+       _REPLACE.format("the address of the tensor, or its rank less one"), field=(_field,), type=(_type,),
+       **_IN_MAP)  # fmt: skip
+_BY_DIM: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("box_dim", "global_dim", "element_stride"), "b32"), (("global_stride",), "b64"),
+)  # fmt: skip
+for _by_dim, _type in _BY_DIM:
+    op(f"tensormap.replace.mode.field{{.space}}.b1024.type  [a], ord:int, b:{_type}",
+       _REPLACE.format("that of one dimension, the innermost first; strides begin with the next, and are bytes"),
+       field=_by_dim, type=(_type,), **_IN_MAP)  # fmt: skip
+op("tensormap.replace.mode.field{.space}.b1024.type  [a], b:int",
+   _REPLACE.format("a number that the manual's tables list"),
+   field=("elemtype", "interleave_layout", "swizzle_mode", "fill_mode"), type=("b32",), **_IN_MAP)  # fmt: skip
+op("tensormap.cp_fenceproxy.dst.src.tensormap::generic.release.scope.sync.aligned  [a], [b], size:int",
+   """A warp copies a tensor map, 128 bytes, from shared to global memory, and makes it visible to the copies that use
+   it: who acquires it afterwards by `fence.proxy.tensormap` may.""", dst=("global",), src=("shared::cta",),
+   scope=("cta", "cluster", "gpu", "sys"), version=(8, 3), sm=90, does=Action.COPY_MAP)  # fmt: skip

@@ -186,6 +186,7 @@ WORDS: dict[str, str] = {
     "bulk_group": "Completion is awaited by groups.",
     "tensor": "A tile of a tensor described by a tensor map.",
     "tensormap": "The description of a tensor that bulk copies read.",
+    "cp_fenceproxy": "Copies a tensor map, and makes it visible to bulk copies.",
     "tile": "A box of neighbouring elements.",
     "im2col": "Rearranged for convolutions.",
     "im2col_no_offs": "Rearranged for convolutions, without offsets.",

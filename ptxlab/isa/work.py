@@ -38,7 +38,8 @@ _PIPES = {
     "cbu": (Action.BRANCH, Action.INDEXED_BRANCH, Action.CALL, Action.RETURN, Action.EXIT, Action.TRAP,
             Action.WARP_BARRIER, Action.ACTIVE_MASK, Action.ELECT, Action.SLEEP),
     "adu": (Action.BARRIER, Action.CLUSTER_BARRIER),
-    "lsu": (Action.SHUFFLE, Action.TRANSPOSE, Action.FENCE, Action.PREFETCH, Action.FILL, Action.COUNT_PENDING),
+    "lsu": (Action.SHUFFLE, Action.TRANSPOSE, Action.FENCE, Action.PREFETCH, Action.FILL, Action.COUNT_PENDING,
+            Action.REPLACE_FIELD, Action.COPY_MAP),
 }  # fmt: skip
 _PIPE = {action: pipe for pipe, actions in _PIPES.items() for action in actions}
 _ARITHMETIC = frozenset({Action.ADD, Action.SUBTRACT, Action.MULTIPLY, Action.MULTIPLY_ADD})

@@ -18,6 +18,7 @@ from ptxlab.kernels import (
     decode_paged,
     decode_reduce,
     decode_split,
+    hopper,
     mma,
     pipelined,
     scalar,
@@ -48,7 +49,7 @@ __all__ = [
 
 _RUNGS = (scalar, tiled, tiled2d, wmma, mma, swizzle, pipelined)
 _DECODE_RUNGS = (decode, decode_multiwarp, decode_paged, decode_split, decode_reduce, decode_gqa)
-_ONE_TARGET = {wgmma.SPEC.name: wgmma.SPEC}
+_ONE_TARGET = {rung.SPEC.name: rung.SPEC for rung in (wgmma, hopper)}
 """Rungs for one target alone: `get` knows them, with `arch=` at `build`; `names` lists those that run anywhere."""
 _PREFILL_SPECS: dict[str, Spec] = {rung.SPEC.name: rung.SPEC for rung in _RUNGS}
 _DECODE_SPECS: dict[str, DecodeSpec] = {rung.SPEC.name: rung.SPEC for rung in _DECODE_RUNGS}

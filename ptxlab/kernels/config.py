@@ -152,6 +152,8 @@ def _clamped(config: Config, parameters: Any, seq_q: int, seq_kv: int) -> dict[s
         if name not in parameters:
             continue
         size, smallest = getattr(config, name), max(parameters[name].minimum, 1)
+        if size & size - 1:  # no power of two: the smallest that there is to choose and that is large enough
+            size = min([n for n in parameters[name].choices if max(count, smallest) <= n < size], default=size)
         while size // 2 >= max(count, smallest):
             size //= 2
         if size < getattr(config, name):

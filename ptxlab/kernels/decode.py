@@ -117,6 +117,7 @@ SPEC = DecodeSpec(
         "the loop of the PTX: five shuffles, each of which waits for the one before, and the values, loaded only when "
         "the weight is known"
     ),
+    opens="shfl.sync",
     make=make,
     takes=(spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.LENGTH),
 )

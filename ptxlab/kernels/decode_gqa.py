@@ -338,6 +338,8 @@ SPEC = DecodeSpec(
         "the sectors that pl.compare_decode counts beside the other rungs': fewer by nearly the number of heads that "
         "share keys; and the loop, which waits for copies and for its own warp, never for the block"
     ),
+    opens="cp.async.wait_group",
+    shows="counters",
     make=make,
     takes=(
         HEAD_DIM, spec.HALVES, ARCH, spec.PROBES, WARPS, STAGES,

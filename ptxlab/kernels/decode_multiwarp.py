@@ -264,6 +264,7 @@ SPEC = DecodeSpec(
         "pl.plot_state: what each warp held and what the merge multiplied it with; and the loads of keys and values in "
         "the PTX, all of which stand before the first fma"
     ),
+    opens="fma",
     make=make,
     takes=(spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.WARPS, spec.LENGTH),
     warp_of=warp_of,

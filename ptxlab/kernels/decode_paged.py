@@ -130,6 +130,7 @@ SPEC = DecodeSpec(
         "the load from the table and behind it the load that needs its answer; the shift and the mask, or for another "
         "page_size the division; and the min that keeps every lane to keys that exist"
     ),
+    opens="shr",
     make=make,
     takes=(
         spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.WARPS, spec.cache_parameter("paged", "pointers"),

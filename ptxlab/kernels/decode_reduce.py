@@ -115,6 +115,7 @@ SPEC = DecodeSpec(
         "the lanes that share the splits in the first pass, and in the second the eight loads that stand before the "
         "first fma"
     ),
+    opens="fma",
     make=make,
     takes=(spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES),
     threads=threads,

@@ -234,7 +234,6 @@ class DecodeSpec(Rung):
     threads: Callable[[DecodeConfig], int] = field(default=lambda config: config.threads, repr=False)
     shared_bytes: Callable[[DecodeConfig], int] = field(default=lambda config: 0, repr=False)
     fit: Callable[[DecodeConfig], DecodeConfig] = field(default=lambda config: config, repr=False)
-    look: str = ""
     warp_of: Callable[[DecodeConfig, Any], Any] = field(default=lambda config, keys: keys * 0, repr=False)
     starts_early: Callable[[DecodeConfig], bool] = field(default=lambda config: False, repr=False)
     phase: str = "decode"

@@ -80,6 +80,7 @@ SPEC = DecodeSpec(
         "pl.plot_state with a few splits, and with more splits than keys: what an empty one stores; and the sectors "
         "that partial results cost, in pl.compare_decode"
     ),
+    opens="st.global",
     make=make,
     takes=(
         spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.WARPS, spec.cache_parameter("dense", "paged", "pointers"),

@@ -202,6 +202,8 @@ SPEC = Spec(
         "the registers between the mma of Q K' and that of P V: one cvt for two weights, no store, no load; and the "
         "bank conflicts of every ldmatrix"
     ),
+    opens="ldmatrix",
+    shows="counters",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

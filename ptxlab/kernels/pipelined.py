@@ -311,6 +311,7 @@ SPEC = Spec(
         "what is in flight at the barrier, and which stage is free behind it; the first of the two loops, which "
         "masks nothing; registers, of which there is none left"
     ),
+    opens="cp.async.wait_group",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

@@ -113,7 +113,8 @@ class Rung:
     """A rung: what it asks, what it adds to the rung before it, and how to build it.
 
     `idea` is the one new idea, `brings` the PTX that comes with it, `look` what to look at; `teaches` puts them into
-    words. `make(config)` writes the kernel with the builder.
+    words. `opens` is how the opcode begins at which a view of the kernel opens, `shows` what stands below it first:
+    "softmax" or "counters". `make(config)` writes the kernel with the builder.
     """
 
     name: str
@@ -123,14 +124,16 @@ class Rung:
     idea: str
     brings: tuple[str, ...]
     make: Callable[[Any], Kernel] = field(repr=False)
+    look: str = field(default="", kw_only=True)
+    opens: str = field(default="", kw_only=True)
+    shows: str = field(default="softmax", kw_only=True)
 
     @property
     def teaches(self) -> str:
         """The lesson: the question, the idea, and what to look at."""
-        look: str = getattr(self, "look", "")
         words = (
             f"The idea: {self.idea}.",
-            f"Look at: {look}." if look else "",
+            f"Look at: {self.look}." if self.look else "",
             f"In the PTX: {', '.join(self.brings)}.",
         )
         return "\n".join(filter(None, (self.question, *words)))

@@ -103,5 +103,6 @@ SPEC = Spec(
         "the rescale factors in the plot of the state: 1 while the maximum stays, and after the first keys it "
         "mostly stays"
     ),
+    opens="ex2.approx",
     make=make,
 )

@@ -96,9 +96,10 @@ class Spec(Rung):
     `step`; `sm` is the lowest target that has its instructions.
 
     `tile` is how many keys a tile has if they fit, None where there are no tiles. `tunable` are its further parameters
-    (tile_q, warps, stages), whose defaults `prefer(config)` may change for a head_dim or a target. `shared_bytes` is
-    the shared memory of a block: `dynamic`, so up to what the target lets a block opt in to, or else static.
-    `precision` is the type that the products are computed in where that is not the elements' own.
+    (tile_q, warps, stages), whose defaults `prefer(config)` may change for a head_dim or a target; `completed(config)`
+    adds what follows from them. `shared_bytes` is the shared memory of a block: `dynamic`, so up to what the target
+    lets a block opt in to, or else static. `precision` is the type that the products are computed in where that is not
+    the elements' own.
     """
 
     phase: str = "prefill"
@@ -111,9 +112,9 @@ class Spec(Rung):
     tile_kv: Parameter = field(default=TILE_KV, repr=False)
     tunable: tuple[Parameter, ...] = ()
     prefer: Callable[[Config], Config] = field(default=lambda config: config, repr=False)
+    completed: Callable[[Config], Config] = field(default=lambda config: config, repr=False)
     limits: Callable[[Config], str] = field(default=lambda config: "", repr=False)
     precision: str = ""
-    look: str = ""
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -168,7 +169,7 @@ class Spec(Rung):
     def _fit(self, start: Config, asked: dict[str, Any]) -> Config:
         """The configuration with its tiles: those asked for, the others as preferred and halved until they fit."""
         preferred = self.prefer(start)
-        config = dataclasses.replace(preferred, **asked)
+        config = self.completed(dataclasses.replace(preferred, **asked))
         if "warps" in self.parameters and ("tile_q" in asked) != ("warps" in asked):  # the other one follows
             a_warp = preferred.tile_q // preferred.warps
             warps, rows = config.tile_q // a_warp, config.warps * a_warp
@@ -179,7 +180,7 @@ class Spec(Rung):
         target = targets.get(config.arch)
         limit, kind = (target.optin_shared, "") if self.dynamic else (target.static_shared, "static ")
         while self.shared_bytes(config) > limit and (smaller := self._smaller(config, asked)) is not None:
-            config = smaller
+            config = self.completed(smaller)
         needed = self.shared_bytes(config)
         if needed > limit:
             sizes = "".join(

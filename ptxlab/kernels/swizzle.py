@@ -40,6 +40,7 @@ SPEC = replace(
     idea="XOR swizzle of 16-byte chunks",
     brings=("xor", "ldmatrix", "bank conflicts"),
     look="the conflicts that pl.compare counts beside `mma`'s, and pl.diff of the two: some xor before the loop",
+    opens="xor",
     make=make,
     shared_bytes=functools.partial(mma.shared_bytes, swizzled=True),
 )

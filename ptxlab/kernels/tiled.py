@@ -131,6 +131,8 @@ SPEC = Spec(
         "the sectors in the counters beside `scalar`'s: a key is read once for all rows of a block; and where the "
         "two barriers of a tile stand"
     ),
+    opens="bar.sync",
+    shows="counters",
     make=make,
     tile=32,
     shared_bytes=shared_bytes,

@@ -237,6 +237,8 @@ SPEC = Spec(
         "how many fma there are for each ld.shared, the four shuffles of a row, and the padding of four floats, "
         "without which the rows that eight threads read lie in the same banks"
     ),
+    opens="ld.shared.v4",
+    shows="counters",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

@@ -172,6 +172,7 @@ SPEC = Spec(
         "the loop: no ldmatrix is left, and 16 elements along k are a number added to a descriptor; what is waited "
         "for, and what lies idle meanwhile"
     ),
+    opens="wgmma.mma_async",
     phase="prefill",
     make=make,
     tile=128,

@@ -260,6 +260,8 @@ SPEC = Spec(
         "the way of S, P and O through shared memory between the two products, and how many instructions of the "
         "whole are products"
     ),
+    opens="wmma.store.d",
+    shows="counters",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

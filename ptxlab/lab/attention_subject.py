@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import re
 from typing import Any
 
 import numpy as np
 
 from ptxlab import kernels, reference
 from ptxlab.attention import caches
-from ptxlab.errors import LaunchError
+from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import Parameter
 from ptxlab.lab import dataflow
+from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import (
     Judgement,
     Ran,
@@ -81,6 +84,13 @@ class Attention(Subject):
         """The kernel of the library with these parameters."""
         return self.spec.build(**{p.name: values[p.name] for p in self.building})
 
+    def lesson(self, built: Any) -> dict[str, Any]:
+        """The rung's own."""
+        spec, lines = self.spec, built.ptx.splitlines()
+        opcode = re.compile(rf"\s*(@!?%\w+\s+)?{re.escape(spec.opens)}[.\s]")
+        line = next((n for n, text in enumerate(lines, 1) if spec.opens and opcode.match(text)), 0)
+        return {"question": spec.question, "look": spec.look, "line": line, "shows": spec.shows}
+
 
 class Prefill(Attention):
     """A prefill rung: `pl.attention` on random inputs."""
@@ -89,7 +99,10 @@ class Prefill(Attention):
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self.building = tuple(p for p in spec.parameters.values() if p.name != "probes")
+        self.building = tuple(_buildable(spec, p) for p in spec.parameters.values() if p.name != "probes")
+        self.problem = tuple(
+            dataclasses.replace(p, default=_telling(self)) if p.name == "seq_k" else p for p in self.problem
+        )
 
     def shape(self, built: Any, values: Values) -> Shape:
         """Of the kernel's own launch."""
@@ -146,6 +159,9 @@ class Prefill(Attention):
         probed = attention(q, k, v, kernel=built, causal=causal, device=ran.run.device, state=[(b, h, row)])
         if built.precision is not None:  # what the kernel saw
             q, k, v = (x.astype(built.precision) for x in (q, k, v))
+        seen, kv_head = reference.visible_keys(row, rows, keys, causal), h // (q.shape[1] // k.shape[1])
+        scale = reference.default_scale(q.shape[3])
+        walk = steps(q[b, h, row], k[b, kv_head, :seen], v[b, kv_head, :seen], scale, tile)
         q, shown = (q, row) if causal else (q[:, :, row : row + 1], 0)  # without a mask one row is enough
         exact = reference.attention(q, k, v, causal=causal, tile=tile, rows=[(b, h, shown)])
         assert exact.state is not None
@@ -154,7 +170,8 @@ class Prefill(Attention):
             **common,
             "kernel": series(probed.state[0]),
             "numpy": series(exact.state[0]),
-            "makers": dataflow.makers(built.with_probes().module, built.module),
+            **walk,
+            "makers": _makers(built.with_probes().module, built.module),
         }
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any]:
@@ -246,9 +263,11 @@ class Decode(Attention):
         exact = reference.attention(query, k, v, tile=size, rows=[(0, row, 0)]).state
         assert exact is not None
         probing = out.kernels[-1]
-        common["makers"] = dataflow.makers(probing.module, built.module)
+        common["makers"] = _makers(probing.module, built.module)
         if parts == "key":
-            return {**common, "kernel": series(out.state[0]), "numpy": series(exact[0])}
+            kv_head = row // (query.shape[1] // k.shape[1])
+            walk = steps(query[0, row, 0], k[0, kv_head], v[0, kv_head], reference.default_scale(query.shape[3]), 1)
+            return {**common, **walk, "kernel": series(out.state[0]), "numpy": series(exact[0])}
         m, total, _ = exact[0][-1]
         mine = out.state[0].astype(np.float64)
         top = float(mine[:, 0].max())
@@ -301,12 +320,41 @@ class Decode(Attention):
         )
 
 
+def _buildable(spec: Any, p: Parameter) -> Parameter:
+    """A parameter whose default the kernel has; the default target is one that it can be built for."""
+    if p.name != "arch" or p.default in p.choices:
+        return p
+    for arch in p.choices:
+        try:
+            spec.configure(head_dim=64, causal=False, dtype=spec.dtypes[0], arch=arch)
+        except TargetError:
+            continue
+        return dataclasses.replace(p, default=arch)
+    return dataclasses.replace(p, default=p.choices[0])
+
+
+def _telling(subject: Prefill) -> int:
+    """Keys that show what a rung is about: a few tiles, or 64 keys one by one."""
+    if not subject.spec.tile:
+        return 64
+    tile: int = subject.spec.configure(**{p.name: p.default for p in subject.building}).tile_kv
+    return tile * (4 if tile >= 64 else 6)
+
+
 def _runnable(p: Parameter) -> Parameter:
     """A parameter without the choice that only CUDA graphs need: caches behind pointers."""
     if p.name != "cache":
         return p
     kinds = tuple(kind for kind in p.choices if kind != "pointers")
     return Parameter(p.name, p.says, kinds[0], kinds)
+
+
+def _makers(probed: Any, plain: Any) -> dict[str, list[int]]:
+    """The lines behind m, l and rescale, and o: those that scale the output row, where they are to be found."""
+    found = dataflow.makers(probed, plain)
+    scaling = dataflow.scaled_by(plain, found["rescale"])
+    known = {line for lines in found.values() for line in lines}
+    return {**found, "o": [line for line in scaling if line not in known]} if scaling else found
 
 
 def series(state: Any) -> dict[str, list[float | None]]:

@@ -81,6 +81,21 @@ def makers(probed: Module, plain: Module) -> dict[str, list[int]]:
     return out
 
 
+def scaled_by(module: Module, lines: list[int]) -> list[int]:
+    """The lines that multiply something with what `lines` compute, directly or behind a move or a shuffle: of the
+    rescale factor, where the output row is scaled."""
+    carried = {r for i in _instructions(module) if i.line in lines for r in names_in(i.operands[0])}
+    out: list[int] = []
+    for instruction in _instructions(module):
+        does = action_of(instruction.opcode)
+        read = {r for operand in instruction.operands[1:] for r in names_in(operand)} & carried
+        if read and does in (Action.MOVE, Action.SHUFFLE):
+            carried.update(names_in(instruction.operands[0]))
+        elif read and does is Action.MULTIPLY:
+            out.append(instruction.line)
+    return out
+
+
 def _named(plain: Module, name: str) -> set[int]:
     """Where only the probes compute a number: the instructions of its kind whose result is called by its name."""
     return {

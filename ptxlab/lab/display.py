@@ -226,10 +226,10 @@ def explorer_html(view: Any) -> str:
     if run and run["map"]:
         size = run["map"]["rows"], run["map"]["cols"]
         ratio = np.frombuffer(run["map"]["values"], np.float32).reshape(size)
-        pixels = picture.error_colours(ratio.T)
+        pixels = picture.error_colours(ratio)
         for axis in (0, 1):  # large enough that no browser blurs it
             pixels = pixels.repeat(-(-256 // pixels.shape[axis]), axis)
-        says = f"error of the output: {run['map']['row_name']}s to the right, columns down"
+        says = f"error of the output over its tolerance: {run['map']['row_name']}s down, columns to the right"
         pictures.append(picture.image(picture.png(pixels), says, 230))
     if state and "note" not in state:
         pictures.append(picture.image(picture.state_svg(state), "m, l and rescale of the online softmax", 460))

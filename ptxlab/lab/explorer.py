@@ -47,6 +47,7 @@ class View(anywidget.AnyWidget):
     diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     assembly = traitlets.Any(None, allow_none=True).tag(sync=True)
     run = traitlets.Any(None, allow_none=True).tag(sync=True)
+    deltas = traitlets.Any(None, allow_none=True).tag(sync=True)
     state = traitlets.Any(None, allow_none=True).tag(sync=True)
     sass = traitlets.Any(None, allow_none=True).tag(sync=True)
     sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
@@ -71,6 +72,7 @@ class Explorer(Copied, widgets.Box):
         self._fixed["device"] = controls.dropdown("device", _devices(), "auto", "where the kernel runs")
         self._head = controls.dropdown("head", [("0", (0, 0))], (0, 0), "the head or sequence that is plotted")
         self._own: dict[str, Any] = {}
+        self._begun: dict[str, Any] = {}  # what the controls said before anybody touched them
         self._panel = widgets.VBox()
         self._panel.add_class("ptxlab-parameters")
         holder = widgets.Box([self.view])
@@ -136,11 +138,13 @@ class Explorer(Copied, widgets.Box):
         self.session.pin()
 
     def _offer(self, subject: Subject) -> None:
-        """Puts the controls of this subject's parameters into the panel, keeping values that it also has."""
-        old = {name: control.value for name, control in self._own.items()}
+        """Puts the controls of this subject's parameters into the panel. Values that somebody chose are kept where it
+        has them too; what stood at its default goes to the default of this one, whose tiles may be larger."""
+        old = {name: control.value for name, control in self._own.items() if control.value != self._begun.get(name)}
         for control in self._own.values():
             control.unobserve(self._changed, "value")
         self._own = {p.name: controls.control(p) for p in subject.parameters}
+        self._begun = {name: control.value for name, control in self._own.items()}
         for name, control in self._own.items():
             if name in old:
                 controls.keep(control, old[name])

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, TargetError, UnavailableError
-from ptxlab.lab import counters_pane, dataflow, highlight, hover, roofline, sass_pane
+from ptxlab.lab import counters_pane, dataflow, deltas, highlight, hover, roofline, sass_pane
 from ptxlab.lab.cell import describe_array
 from ptxlab.lab.diff import Row, compare, declares
 from ptxlab.lab.subject import DEVICES, MACHINES, TITLES, Ran, Subject, Way, place
 
-MAP_ROWS, MAP_COLUMNS = 512, 128
+MAP_ROWS, MAP_COLUMNS = 256, 256
 WORST = 20
 
 
@@ -97,7 +97,8 @@ class Version:
 
 
 def build(request: Request) -> Version:
-    """{title, name, arch, seconds, instructions, ptx, python, links, docs, words, registers, touched, stores}."""
+    """{title, name, arch, seconds, instructions, ptx, python, links, docs, words, registers, touched, stores,
+    lesson}; `lesson` is the subject's, with the `row` of the Python pane that belongs to its line."""
     request.check()
     subject, values = request.subject, request.given
     start = time.perf_counter()
@@ -123,6 +124,7 @@ def build(request: Request) -> Version:
         "registers": {},
         "touched": [],
         "stores": [],
+        "lesson": None,
     }
     if module is not None:
         code["python"], code["links"] = highlight.python_pane(module.spans, subject.sources)
@@ -132,6 +134,8 @@ def build(request: Request) -> Version:
         accesses = dataflow.accesses(module)
         code["touched"] = [[line, what] for line, what in sorted(dataflow.touched(accesses).items())]
         code["stores"] = dataflow.stores_of(accesses, "o")
+        if lesson := subject.lesson(built):
+            code["lesson"] = {**lesson, "row": next((row for line, row in code["links"] if line == lesson["line"]), 0)}
     return Version(request, built, code, ptx.splitlines(), error)
 
 
@@ -179,9 +183,9 @@ def difference(a: Version, b: Version) -> str:
     )
 
 
-def _setting(version: Version, name: str) -> str:
+def _setting(version: Version, name: str, request: Request | None = None) -> str:
     """A parameter's value; what was left to the kernel is what it chose."""
-    value = version.request.given[name]
+    value = (request or version.request).given[name]
     if value is None:
         chosen = getattr(version.built, name, None) or getattr(getattr(version.built, "config", None), name, None)
         return "auto" if chosen is None else str(chosen)
@@ -409,6 +413,22 @@ def _figure(x: Any) -> float | str:
     """A number to be read: "NaN" and "∞" as words, since JSON has neither."""
     value = float(x)
     return value if np.isfinite(value) else "NaN" if value != value else "∞"
+
+
+# -- what changed ------------------------------------------------------------------------------------------------------
+
+
+def setting(
+    version: Version, request: Request, assembly: dict[str, Any], run: dict[str, Any], ran: Ran | None
+) -> deltas.Setting:
+    """What later settings are compared with, from the answers to this request."""
+    names = [p.name for p in request.subject.parameters]
+    return deltas.Setting(
+        request.result_key,
+        request.subject.name,
+        {name: _setting(version, name, request) for name in names},
+        deltas.figures(version.code, assembly, run, ran.counts if ran else None),
+    )
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,10 @@ from ptxlab import kernels, reference
 from ptxlab.attention.decode import Decoded
 from ptxlab.errors import LaunchError
 from ptxlab.lab import merge_plot
-from ptxlab.lab.picture import SERIES
+from ptxlab.lab.picture import DECADES, SERIES
+
+FLAT = 1e-5
+"""A series that varies by less than this share of its size is a constant with rounding errors."""
 
 
 def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
@@ -32,7 +35,7 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
         raise LaunchError(f"row: there are {len(result.rows)} recorded rows, {row!r} is not one of them")
     if decoded and result.sums is not None:
         figure = new_figure(figure, (6.4, 7.2))
-        merge_plot.draw(figure, result, row, _ink())
+        merge_plot.draw(figure, result, row, ink_colour())
         return figure
     if decoded:
         b, h = result.rows[row]
@@ -53,9 +56,11 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
     for i, (axis, (_, name, colour)) in enumerate(zip(axes, SERIES, strict=True)):
         stored = result.state[row, : len(tiles), i]
         axis.plot(tiles, stored, color=colour, marker=".", markersize=4, label="the kernel's probes")
-        merge_plot.rings(axis, tiles, exact[0, :, i], _ink(), 0.8, "numpy float64")
+        merge_plot.rings(axis, tiles, exact[0, :, i], ink_colour(), 0.8, "numpy float64")
         axis.set_ylabel(name, fontsize="small")
         axis.grid(alpha=0.25)
+        plain_scale(axis)
+    axes[-1].xaxis.get_major_locator().set_params(integer=True)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")
     axes[-1].set_xlabel("key" if tile == 1 else f"KV tile of {tile} keys")
     figure.suptitle(title, fontsize="medium")
@@ -63,38 +68,35 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
 
 
 def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = None) -> Any:
-    """|o - float64| of one (batch, head) as a map over query rows and columns. Returns a matplotlib Figure.
+    """The error of one (batch, head) as a map, rows down and columns to the right. Returns a matplotlib Figure.
 
-    Of a result of `pl.decode`, which has one row a head, all rows are shown: sequence 0's heads first.
+    A cell is |o - float64| relative to the tolerance of that element, so 1 is the most that passes. Of a result of
+    `pl.decode`, which has one row a head, all rows are shown: sequence 0's heads first.
     """
     from matplotlib.colors import LogNorm
 
     _check(result)
     if isinstance(result, Decoded):
-        error = np.abs(result.o.astype(np.float64) - result.expected())
-        shown, rows_are = error.reshape(-1, error.shape[2]), "query head, sequence by sequence"
+        error = np.concatenate([_decode_error(result, b) for b in range(len(result.lengths))])
+        shown, rows_are = error.reshape(-1, error.shape[-1]), "query head, sequence by sequence"
     else:
-        q, k, v = result.inputs
-        kept = result.kernel.precision
-        seen = (q, k, v) if kept is None else (x.astype(kept) for x in (q, k, v))  # what the kernel saw
-        expected = reference.attention(*seen, causal=result.causal, scale=result.scale)
-        error = np.abs(result.o.reshape(q.shape).astype(np.float64) - expected.o)
-        if tuple(np.shape(head)) != (2,) or not all(i in range(n) for i, n in zip(head, error.shape[:2], strict=True)):
-            raise LaunchError(f"head: (batch, head) are below {error.shape[:2]}, {head!r} is not")
-        b, h = head
-        shown, rows_are = error[b, h], "query row"
-    figure = new_figure(figure, (6.4, 3.6))
+        heads = result.inputs[0].shape[:2]
+        if tuple(np.shape(head)) != (2,) or not all(i in range(n) for i, n in zip(head, heads, strict=True)):
+            raise LaunchError(f"head: (batch, head) are below {heads}, {head!r} is not")
+        shown, rows_are = _prefill_error(result)[tuple(head)], "query row"
+    figure = new_figure(figure, (6.4, 4.2))
     axis = figure.subplots()
-    top = max(result.error.tolerance, 1e-300)
-    norm, pixels = LogNorm(top * 1e-4, top), np.maximum(shown, top * 1e-4).T
-    image = axis.imshow(pixels, norm=norm, cmap="Blues", aspect="auto", interpolation="nearest")
-    rows, columns = np.nonzero(~(shown <= top))
+    pixels = np.maximum(shown, 10.0**-DECADES)
+    image = axis.imshow(pixels, norm=LogNorm(10.0**-DECADES, 1), cmap="Blues", aspect="auto", interpolation="nearest")
+    rows, columns = np.nonzero(~(shown <= 1))
     if rows.size:
-        axis.plot(rows, columns, "x", color="crimson", markersize=4, label="over the tolerance")
+        axis.plot(columns, rows, "x", color="crimson", markersize=4, label="over the tolerance")
         axis.legend(loc="best", fontsize="small")
-    figure.colorbar(image, label="|error|, up to the tolerance")
-    axis.set_xlabel(rows_are)
-    axis.set_ylabel("column")
+    figure.colorbar(image, label="|error| / tolerance of the element")
+    axis.set_xlabel("column")
+    axis.set_ylabel(rows_are)
+    for numbers in (axis.xaxis, axis.yaxis):
+        numbers.get_major_locator().set_params(integer=True)
     e = result.error
     axis.set_title(f"{result.kernel.name}: max {e.max:.2e}, mean {e.mean:.2e}, {'pass' if e.ok else 'FAIL'}")
     return figure
@@ -135,13 +137,46 @@ def _check(result: Any) -> None:
         raise LaunchError(f"result: one of pl.attention or pl.decode is wanted, got {type(result).__name__}")
 
 
+def _prefill_error(result: Any) -> Any:
+    """|o - float64| over the tolerance of each element, `[B, H, S, D]`, of a result of `pl.attention`."""
+    q, k, v = result.inputs
+    kernel, masked = result.kernel, {"causal": result.causal, "scale": result.scale}
+    if kernel.precision is not None:  # what the kernel saw
+        q, k, v = (x.astype(kernel.precision) for x in (q, k, v))
+    expected = reference.attention(q, k, v, **masked)
+    o = result.o.reshape(q.shape)
+    bound, _ = reference.tolerance(o, q, k, v, expected, **masked, tile=kernel.tile_kv, precision=kernel.precision)
+    return np.abs(o.astype(np.float64) - expected.o) / np.maximum(bound, np.finfo(np.float64).tiny)
+
+
+def _decode_error(result: Any, b: int) -> Any:
+    """The same of sequence b of a result of `pl.decode`, `[1, H, 1, D]`."""
+    q, k, v = result.sequence(b)
+    o = result.o[b][None, :, None]
+    expected = reference.attention(q, k, v, scale=result.scale)
+    bound, _ = reference.tolerance(o, q, k, v, expected, scale=result.scale)
+    return np.abs(o.astype(np.float64) - expected.o) / np.maximum(bound, np.finfo(np.float64).tiny)
+
+
+def plain_scale(axis: Any) -> None:
+    """Lets rounding errors of a constant look constant, and numbers stand as they are, not as an offset of 1e-8."""
+    low, high = axis.get_ylim()
+    drawn = np.concatenate([np.asarray(line.get_ydata(), np.float64) for line in axis.get_lines()] or [np.zeros(0)])
+    drawn = drawn[np.isfinite(drawn)]
+    if drawn.size and not np.ptp(drawn) > FLAT * np.abs(drawn).max():
+        middle = float(drawn.mean())
+        low, high = middle - 0.5, middle + 0.5
+    axis.set_ylim(low, high)
+    axis.ticklabel_format(axis="y", useOffset=False)
+
+
 def _rung_colour(kernel: str) -> str:
     """A colour of its own for each rung, the same in every picture."""
     found = [name for name in kernels.names() if kernel.startswith(f"{name}_")]  # decode, and decode_gqa, say
     return f"C{kernels.names().index(max(found, key=len)) % 10}" if found else "C0"
 
 
-def _ink() -> str:
+def ink_colour() -> str:
     """The colour of text in the style that is set: dark on white, or light with `plt.style.use("dark_background")`."""
     import matplotlib
 

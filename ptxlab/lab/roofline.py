@@ -4,13 +4,15 @@
     pl.plot_roofline([a, b, c], gpu="H100 SXM")
 
 Operations and sectors are counted on the CPU machine; what a GPU could do with them is a model: the lesser of its
-arithmetic peak and of bandwidth times intensity. A kernel has two intensities: with every sector it asks for coming
-from memory (no cache helps), and with every array read or written once (the best that a cache can do). Only a run on a
-GPU has a measured point.
+arithmetic peak and of bandwidth times intensity. A grid with fewer blocks than the GPU has multiprocessors (SMs)
+leaves some of them idle: then the arithmetic peak is that of the SMs that have a block. A kernel has two intensities:
+with every sector it asks for coming from memory (no cache helps), and with every array read or written once (the best
+that a cache can do). Only a run on a GPU has a measured point.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +26,7 @@ SECTOR = 32
 class Peaks:
     """What a GPU can do at most: FLOP/s without sparsity, of fma in f32 and f64 and of f16 products on tensor cores
     (summed in f32), and bytes/s of its memory. `source` is where the numbers stand; those of arithmetic are what its
-    multiprocessors do in a clock, times its boost clock."""
+    `sms` multiprocessors do in a clock, times its boost clock."""
 
     gpu: str
     targets: tuple[str, ...]
@@ -32,6 +34,7 @@ class Peaks:
     f64: float
     tensor: float
     bandwidth: float
+    sms: int
     source: str
 
     def of(self, kind: str) -> float:
@@ -39,26 +42,29 @@ class Peaks:
         return {"tensor": self.tensor, "f64": self.f64}.get(kind, self.f32)
 
 
-def _peaks(gpu: str, targets_: str, f32: float, f64: float, tensor: float, gigabytes: float, source: str) -> Peaks:
-    return Peaks(gpu, tuple(targets_.split()), f32 * 1e12, f64 * 1e12, tensor * 1e12, gigabytes * 1e9, source)
+def _peaks(
+    gpu: str, targets_: str, f32: float, f64: float, tensor: float, gigabytes: float, sms: int, source: str
+) -> Peaks:
+    return Peaks(gpu, tuple(targets_.split()), f32 * 1e12, f64 * 1e12, tensor * 1e12, gigabytes * 1e9, sms, source)
 
 
 PEAKS: dict[str, Peaks] = {
     p.gpu: p
     for p in (
-        _peaks("A100", "sm_80", 19.5, 9.7, 312, 2039, "NVIDIA A100 data sheet, SXM with 80 GB"),
-        _peaks("H100 SXM", "sm_90 sm_90a", 67, 34, 989, 3350, "NVIDIA H100 data sheet, SXM, without sparsity"),
-        _peaks("H200", "sm_90 sm_90a", 67, 34, 989, 4800, "NVIDIA H200 data sheet, SXM, without sparsity"),
-        _peaks("B200", "sm_100 sm_100a", 75, 37, 2250, 7700, "NVIDIA Blackwell data sheet, HGX B200, without sparsity"),
-        _peaks("V100", "sm_70", 15.7, 7.8, 125, 900, "NVIDIA V100 data sheet, SXM2"),
-        _peaks("T4", "sm_75", 8.1, 0.25, 65, 320, "NVIDIA T4 data sheet; f64 is 1/32 of f32"),
-        _peaks("RTX 3090", "sm_86", 35.6, 0.56, 71, 936, "NVIDIA GA102 white paper 2.0, appendix A; f64 is 1/64"),
-        _peaks("A10", "sm_86", 31.2, 0.49, 125, 600, "NVIDIA A10 data sheet; f64 is 1/64 of f32"),
-        _peaks("Jetson AGX Orin", "sm_87", 5.3, 0.083, 42.5, 204.8,
+        _peaks("A100", "sm_80", 19.5, 9.7, 312, 2039, 108, "NVIDIA A100 data sheet, SXM with 80 GB"),
+        _peaks("H100 SXM", "sm_90 sm_90a", 67, 34, 989, 3350, 132, "NVIDIA H100 data sheet, SXM, without sparsity"),
+        _peaks("H200", "sm_90 sm_90a", 67, 34, 989, 4800, 132, "NVIDIA H200 data sheet, SXM, without sparsity"),
+        _peaks("B200", "sm_100 sm_100a", 75, 37, 2250, 7700, 148,
+               "NVIDIA Blackwell data sheet, HGX B200, without sparsity"),
+        _peaks("V100", "sm_70", 15.7, 7.8, 125, 900, 80, "NVIDIA V100 data sheet, SXM2"),
+        _peaks("T4", "sm_75", 8.1, 0.25, 65, 320, 40, "NVIDIA T4 data sheet; f64 is 1/32 of f32"),
+        _peaks("RTX 3090", "sm_86", 35.6, 0.56, 71, 936, 82, "NVIDIA GA102 white paper 2.0, appendix A; f64 is 1/64"),
+        _peaks("A10", "sm_86", 31.2, 0.49, 125, 600, 72, "NVIDIA A10 data sheet; f64 is 1/64 of f32"),
+        _peaks("Jetson AGX Orin", "sm_87", 5.3, 0.083, 42.5, 204.8, 16,
                "NVIDIA Jetson AGX Orin technical brief; f16 is 1/4 of sparse int8, f64 1/64 of f32"),
-        _peaks("RTX 4090", "sm_89", 82.6, 1.29, 165.2, 1008, "NVIDIA Ada white paper, appendix A; f64 is 1/64"),
-        _peaks("L4", "sm_89", 30.3, 0.47, 121, 300, "NVIDIA L4 data sheet, without sparsity; f64 is 1/64 of f32"),
-        _peaks("RTX 5090", "sm_120", 104.8, 1.64, 209.5, 1792, "NVIDIA RTX Blackwell white paper; f64 is 1/64"),
+        _peaks("RTX 4090", "sm_89", 82.6, 1.29, 165.2, 1008, 128, "NVIDIA Ada white paper, appendix A; f64 is 1/64"),
+        _peaks("L4", "sm_89", 30.3, 0.47, 121, 300, 58, "NVIDIA L4 data sheet, without sparsity; f64 is 1/64 of f32"),
+        _peaks("RTX 5090", "sm_120", 104.8, 1.64, 209.5, 1792, 170, "NVIDIA RTX Blackwell white paper; f64 is 1/64"),
     )
 }  # fmt: skip
 """The GPUs whose peaks are known here, the first of each target being the one that stands for it."""
@@ -81,7 +87,8 @@ def peaks(arch: str, gpu: str | None = None) -> Peaks:
 class Roof:
     """A kernel under the roof of a GPU. flops: by kind; `asked` the bytes of all sectors that it asks for, `least` the
     bytes of its arrays, each once (None where they are not known); seconds: measured on a GPU, else None.
-    counted: whether flops were counted; else they follow from the shapes."""
+    counted: whether flops were counted; else they follow from the shapes. blocks: of the grid, None where that is not
+    known or the GPU is taken to be full."""
 
     label: str
     peaks: Peaks
@@ -90,6 +97,12 @@ class Roof:
     least: int | None
     seconds: float | None = None
     counted: bool = True
+    blocks: int | None = None
+
+    @property
+    def busy(self) -> int:
+        """How many multiprocessors have a block at all."""
+        return self.peaks.sms if self.blocks is None else min(self.blocks, self.peaks.sms)
 
     @property
     def total(self) -> int:
@@ -98,9 +111,10 @@ class Roof:
 
     @property
     def peak(self) -> float:
-        """FLOP/s if nothing but arithmetic took time: of several kinds the mean that their amounts give."""
+        """FLOP/s if nothing but arithmetic took time on the multiprocessors that have a block: of several kinds the
+        mean that their amounts give."""
         time = sum(n / self.peaks.of(kind) for kind, n in self.flops.items())
-        return self.total / time if time else self.peaks.f32
+        return (self.total / time if time else self.peaks.f32) * self.busy / self.peaks.sms
 
     def intensity(self, least: bool = False) -> float | None:
         """FLOP a byte: of the sectors asked for, or of the arrays."""
@@ -112,8 +126,15 @@ class Roof:
         return min(self.peak, intensity * self.peaks.bandwidth)
 
     def bound(self, intensity: float) -> str:
-        """What the model says limits it: "memory bandwidth" or "arithmetic"."""
-        return "memory bandwidth" if intensity * self.peaks.bandwidth < self.peak else "arithmetic"
+        """What the model says limits it: "memory bandwidth", "arithmetic", or that of the few SMs that are busy."""
+        if intensity * self.peaks.bandwidth < self.peak:
+            return "memory bandwidth"
+        return "arithmetic" if self.busy == self.peaks.sms else f"arithmetic of {self.some}"
+
+    @property
+    def some(self) -> str:
+        """The multiprocessors that have a block, in words: `1 of 108 SMs`."""
+        return f"{self.busy} of {self.peaks.sms} SMs"
 
     @property
     def achieved(self) -> float | None:
@@ -161,14 +182,15 @@ def roof(result: Any, gpu: str | None = None, arch: str | None = None) -> Roof:
     least = _least(result)
     measured = run.seconds if run.device == "gpu" else None
     limits = peaks(arch or str(getattr(config, "arch", "sm_80")), gpu)
+    blocks = math.prod(run.grid)
     if counters is not None:
         asked = counters.metrics["memory_l2_theoretical_sectors_global"] * SECTOR
-        return Roof(name, limits, dict(counters.flops), asked, least, measured)
+        return Roof(name, limits, dict(counters.flops), asked, least, measured, blocks=blocks)
     flops = _from_shapes(result)
     if flops is None or measured is None:
         raise LaunchError(f"{name}: this result has no counters; write counters=True")
     kind = "tensor" if config is not None and config.dtype in ("f16", "bf16") else getattr(config, "dtype", "f32")
-    return Roof(name, limits, {kind: flops}, None, least, measured, counted=False)
+    return Roof(name, limits, {kind: flops}, None, least, measured, counted=False, blocks=blocks)
 
 
 def _least(result: Any) -> int | None:
@@ -215,42 +237,59 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
     results: one, or a list, of `pl.attention(..., counters=True)`, `pl.decode(...)` or `pl.launch(...)`, or `Roof`s.
     gpu: whose roof ("A100", "H100 SXM", ...: `lab.roofline.PEAKS`). arch: the target, of runs that do not tell theirs.
     """
-    from ptxlab.lab.plots import new_figure
+    from ptxlab.lab.plots import ink_colour, new_figure
 
     given = list(results) if isinstance(results, Sequence) else [results]
     roofs = [r if isinstance(r, Roof) else roof(r, gpu, arch) for r in given]
     if not roofs:
         raise LaunchError("results: there is none to plot")
     figure = new_figure(figure, (6.4, 4.4))
-    axis = figure.subplots()
+    axis, ink = figure.subplots(), ink_colour()
     xs = [x for r in roofs for _, _, x, _ in r.points()]
     if not xs:
         raise LaunchError("results: none of them has a floating-point operation and a byte")
     small: dict[str, Any] = {"fontsize": "x-small", "textcoords": "offset points"}
     for limits in dict.fromkeys(r.peaks for r in roofs):
         used = {kind for r in roofs if r.peaks is limits for kind in r.flops}
-        low = min(*xs, min(limits.of(kind) for kind in used) / limits.bandwidth) / 4
+        ridges = [r.peak / limits.bandwidth for r in roofs if r.peaks is limits]
+        low = min(*xs, *ridges, min(limits.of(kind) for kind in used) / limits.bandwidth) / 4
         high = max(*xs, max(limits.of(kind) for kind in used) / limits.bandwidth) * 4
         top = max(limits.of(kind) for kind in used)
-        axis.plot([low, top / limits.bandwidth], [low * limits.bandwidth, top], color="0.25", linewidth=1.4)
+        axis.plot([low, top / limits.bandwidth], [low * limits.bandwidth, top], color=ink, linewidth=1.4)
         for kind in sorted(used, key=limits.of):
             level = limits.of(kind)
-            axis.plot([level / limits.bandwidth, high], [level, level], color="0.25", linewidth=1.4)
+            axis.plot([level / limits.bandwidth, high], [level, level], color=ink, linewidth=1.4)
             name = "tensor cores" if kind == "tensor" else kind if kind == "f64" else "f32"
             says = f"{limits.gpu} {name}: {level / 1e12:.3g} TFLOP/s"
             axis.annotate(says, (high, level), xytext=(0, 2), ha="right", va="bottom", **small)
         says, at = f"{limits.bandwidth / 1e9:.0f} GB/s", (low * 1.3, low * 1.3 * limits.bandwidth)
-        axis.annotate(says, at, xytext=(0, 6), rotation=38, **small)
+        along = {"rotation": 45, "rotation_mode": "anchor", "transform_rotates_text": True}  # whatever the axes' shape
+        axis.annotate(says, at, xytext=(0, 4), **along, **small)
+    said: set[float] = set()
     for n, r in enumerate(roofs):
         style = {"color": COLOURS[n % len(COLOURS)], "marker": MARKERS[n % len(MARKERS)], "linestyle": "none"}
         modelled = [(x, y) for origin, _, x, y in r.points() if origin == "modelled"]
         measured = [(x, y) for origin, _, x, y in r.points() if origin == "measured"]
+        if modelled and r.busy < r.peaks.sms:  # the roof of the multiprocessors that have a block
+            right = max(x for _, _, x, _ in r.points()) * 4
+            axis.plot(
+                [r.peak / r.peaks.bandwidth, right], [r.peak] * 2, color=style["color"], linestyle="--", linewidth=1
+            )
+            if r.peak not in said:
+                says = f"{r.some}: {r.peak / 1e12:.3g} TFLOP/s"
+                axis.annotate(says, (r.peak / r.peaks.bandwidth, r.peak), xytext=(8, 2), va="bottom", **small)
+            said.add(r.peak)
         if len(modelled) == 2:  # along the roof, not across
             ridge = max(y for _, y in modelled) / r.peaks.bandwidth
             bend = [(ridge, max(y for _, y in modelled))] if modelled[0][0] < ridge < modelled[1][0] else []
             axis.plot(*zip(modelled[0], *bend, modelled[1], strict=True), color=style["color"], linestyle=":")
         if modelled:
-            axis.plot(*zip(*modelled, strict=True), **style, markerfacecolor="white", label=f"{r.label}, modelled")
+            axis.plot(
+                *zip(*modelled, strict=True),
+                **style,
+                markerfacecolor=axis.get_facecolor(),
+                label=f"{r.label}, modelled",
+            )
         if measured:
             axis.plot(*zip(*measured, strict=True), **style, label=f"{r.label}, measured")
     axis.set_xscale("log")
@@ -258,9 +297,10 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
     axis.set_xlabel("FLOP a byte: left every sector from memory, right every array once")
     axis.set_ylabel("FLOP/s")
     axis.grid(which="both", alpha=0.2)
-    axis.legend(loc="lower right", fontsize="small")
+    axis.set_ylim(top=axis.get_ylim()[1] * 3)  # room for the labels of the roofs
+    axis.legend(loc="upper left", fontsize="small")  # above the slope, where no point can be
     sources = "; ".join(dict.fromkeys(r.peaks.source for r in roofs))
-    axis.set_title(f"peaks: {sources}", fontsize="x-small", loc="left", color="0.35")
+    axis.set_title(f"peaks: {sources}", fontsize="x-small", loc="left", color=ink, alpha=0.8)
     return figure
 
 
@@ -268,8 +308,9 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
 
 
 def show(counts: Any, arch: str, least: int | None, run: Any = None) -> dict[str, Any] | None:
-    """{gpu, source, bandwidth, roofs: [[name, FLOP/s]], points: [{origin, what, x, y, bound}], text} for the explorer;
-    None where nothing was counted or no peaks are known."""
+    """{gpu, source, bandwidth, roofs: [[name, FLOP/s]], own: [name, FLOP/s] | None, points: [{origin, what, x, y,
+    bound}]} for the explorer; `own` is the roof of a grid that leaves multiprocessors without a block. {note} where no
+    peaks are known, None where nothing was counted."""
     if counts is None or not counts.flops:
         return None
     try:
@@ -278,7 +319,8 @@ def show(counts: Any, arch: str, least: int | None, run: Any = None) -> dict[str
         return {"note": str(unknown)}
     asked = counts.metrics["memory_l2_theoretical_sectors_global"] * SECTOR
     seconds = run.seconds if run is not None and run.device == "gpu" else None
-    r = Roof("kernel", limits, dict(counts.flops), asked, least, seconds)
+    blocks = math.prod(run.grid) if run is not None else None
+    r = Roof("kernel", limits, dict(counts.flops), asked, least, seconds, blocks=blocks)
     kinds = sorted(r.flops, key=limits.of)
     names = {limits.of(k): "tensor cores" if k == "tensor" else "f64" if k == "f64" else "f32" for k in kinds}
     return {
@@ -286,6 +328,7 @@ def show(counts: Any, arch: str, least: int | None, run: Any = None) -> dict[str
         "source": limits.source,
         "bandwidth": limits.bandwidth,
         "roofs": [[name, level] for level, name in names.items()],
+        "own": [r.some, r.peak] if r.busy < limits.sms else None,
         "points": [
             {"origin": origin, "what": what, "x": x, "y": y, "bound": r.bound(x) if origin == "modelled" else ""}
             for origin, what, x, y in r.points()

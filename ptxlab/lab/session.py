@@ -17,7 +17,8 @@ from typing import Any
 
 from ptxlab.emulate.runtime.progress import watched
 from ptxlab.errors import PtxlabError
-from ptxlab.lab import explorer_views
+from ptxlab.lab import deltas, explorer_views
+from ptxlab.lab.deltas import Setting
 from ptxlab.lab.explorer_views import Request, Version
 from ptxlab.lab.subject import Ran, machines
 
@@ -41,8 +42,8 @@ Publish = Callable[[dict[str, Any]], None]
 
 class Session:
     """Answers requests. `publish(parts)` is called from the worker thread with what is ready: values of "code", "diff",
-    "pinned", "assembly", "run", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of the
-    request it answers. What is ready together is published together, before the next piece of work begins.
+    "pinned", "assembly", "run", "deltas", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of
+    the request it answers. What is ready together is published together, before the next piece of work begins.
 
     A status is {state, text, busy, failed, seq, asked}: `state` is "building", "running", "done", "failed" or
     "cancelled", `asked` whatever `ask` was given to recognise the request by. That of a run has also `done`, `blocks`,
@@ -66,6 +67,8 @@ class Session:
         self.request: Request | None = None
         self.version: Version | None = None
         self.pinned: Version | None = None
+        self._settled: list[Setting] = []  # the setting that is shown, and the one before it
+        self._baseline: Setting | None = None  # the pinned one
 
     def ask(self, request: Request, asked: Any = None) -> int:
         """Queues a request and returns its number at once; it replaces one that is waiting and ends one in work."""
@@ -83,6 +86,7 @@ class Session:
         """Makes the version that is shown the one that later ones are compared with."""
         if self.version is not None:
             self.pinned = self.version
+            self._baseline = next(iter(self._settled), None)
             self._publish({"pinned": _pinned(self.pinned)})
             self.again()
 
@@ -215,7 +219,9 @@ class Session:
                 text = "running" if shown is None else f"running, about {in_seconds(shown)}"
                 yield "status", {"state": "running", "text": text, "estimate": shown}
             ran = self._kept(self._outcomes, request.result_key, lambda: self._run(version, request, seq, asked))
-            yield "run", {**explorer_views.show_run(ran, request, version), "cached": cached}
+            shown_run = explorer_views.show_run(ran, request, version)
+            yield "run", {**shown_run, "cached": cached}
+            yield "deltas", self._compared(explorer_views.setting(version, request, assembly, shown_run, ran))
             view = replace(request, sass=False)
             if view not in self._states:
                 yield "status", {"state": "running", "text": "recording the softmax"}
@@ -230,6 +236,13 @@ class Session:
             yield "sass_diff", explorer_views.sass_diff(self.pinned, version, request)
         if fault is not None:
             raise fault
+
+    def _compared(self, now: Setting) -> dict[str, Any]:
+        """This setting beside the pinned and the previous one; from now on it is the one that is shown."""
+        if not self._settled or self._settled[0].key != now.key:
+            self._settled = [now, *self._settled[:1]]
+        self._baseline = self._baseline or now
+        return deltas.against(now, pinned=self._baseline, previous=self._settled[-1])
 
     def _run(self, version: Version, request: Request, seq: int, asked: Any) -> Ran | None:
         """Runs the kernel, tells how far it is, and notes how long it took."""

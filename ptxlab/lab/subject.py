@@ -125,6 +125,11 @@ class Subject:
         """The online-softmax state of a row, as `stages.state` describes it; None where there is none."""
         return None
 
+    def lesson(self, built: Any) -> dict[str, Any] | None:
+        """What there is to learn: {question, look, line, shows}: what to look at in words, the PTX line to open at, and
+        which results stand first, "softmax" or "counters". None where nobody has said."""
+        return None
+
     def tiles(self, built: Any, values: Values) -> dict[str, Any] | None:
         """How rows and keys are cut: {rows, keys, tile_q, tile_kv, causal, row_name}; None where nothing is."""
         return None

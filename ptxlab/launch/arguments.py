@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from ptxlab import options
 from ptxlab.errors import LaunchError
+from ptxlab.isa.tensor_map import BYTES
 from ptxlab.launch.buffers import DEVICES, Array, Const, DeviceBuffer, Out, as_numbers, check_device, is_number
-from ptxlab.launch.tensor_maps import BYTES, TensorMap
+from ptxlab.launch.tensor_maps import TensorMap
 
 ELEMENTS: dict[str, tuple[str, ...]] = {
     "bf16": ("bfloat16", "uint16"),
@@ -38,7 +39,8 @@ ELEMENTS: dict[str, tuple[str, ...]] = {
 @dataclass(frozen=True)
 class Parameter:
     """A kernel parameter: PTX `type`, `size` and `align` in bytes, `array` for `.b8 name[n]`; `element` is the PTX type
-    pointed to, known for builder kernels only; `pointer` is True, False, or None where the PTX leaves it open."""
+    pointed to, known for builder kernels only; `pointer` is True, False, or None where the PTX leaves it open. `box`
+    and `swizzle` are of the tiles that a builder kernel copies by way of this tensor map."""
 
     name: str
     type: str
@@ -47,10 +49,14 @@ class Parameter:
     array: bool = False
     pointer: bool | None = None
     element: str = ""
+    box: tuple[int, ...] = ()
+    swizzle: int = 0
 
     def __str__(self) -> str:
         if self.element:
             return f"{self.name}: Ptr[{self.element}]"
+        if self.box:
+            return f"{self.name}: TensorMap"
         return f"{self.name}: .{self.type}" + (f"[{self.size}]" if self.array else "")
 
 
@@ -89,6 +95,11 @@ def bind(kernel: str, parameters: Sequence[Parameter], args: Sequence[Any], adde
     return bound
 
 
+def on_gpu(b: Bound, address: int) -> bytes:
+    """What a parameter holds of an array or buffer at an address of the GPU."""
+    return address.to_bytes(8, "little") if b.map is None else b.map.on_gpu(address)
+
+
 class Where(NamedTuple):
     """Which argument an error is about; put into words only when there is an error."""
 
@@ -106,6 +117,8 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
     where = Where(kernel, at, p)
     if isinstance(value, TensorMap):
         return _bind_map(where, p, value)
+    if p.box and isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
+        return _bind_tiled(where, p, value)
     if isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
         return _bind_array(where, p, value)
     if value is None and p.pointer is not False and p.size == 8 and not p.array:
@@ -155,6 +168,19 @@ def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
     if not value.array.flags.c_contiguous:
         raise LaunchError(f"{where}: the array of a tensor map must be C-contiguous")
     return Bound(p, array=value.array, back=value.array.flags.writeable, map=value)
+
+
+def _bind_tiled(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
+    """An array for a parameter of which the kernel says in which tiles it is copied: its tensor map is made here."""
+    array = value.array if isinstance(value, Const | Out) else value
+    if len(array.shape) != len(p.box):
+        raise LaunchError(f"{where} wants an array of {len(p.box)} dimensions, got {_show(value)}")
+    if not all(array.shape):
+        return Bound(p, bytes(BYTES))  # an empty tensor has no map; nothing is copied of it
+    bound = _bind_map(where, p, TensorMap(array, p.box, p.swizzle))
+    if isinstance(value, Const | Out):
+        bound.back, bound.poison = isinstance(value, Out), isinstance(value, Out)
+    return bound
 
 
 def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:

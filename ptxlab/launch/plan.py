@@ -98,7 +98,8 @@ def _parameters(kernel: Any, function: Function) -> list[Parameter]:
         elif v.name not in typed and not v.shape and size_of(v) == 8 and v.type[0] != "f":
             pointer = None
         name = "" if element is None else getattr(element, "name", str(element))
-        out.append(Parameter(v.name, v.type, size_of(v), align_of(v), bool(v.shape), pointer, name))
+        box, swizzle = getattr(typed.get(v.name), "box", ()), getattr(typed.get(v.name), "swizzle", 0)
+        out.append(Parameter(v.name, v.type, size_of(v), align_of(v), bool(v.shape), pointer, name, box, swizzle))
     return out
 
 

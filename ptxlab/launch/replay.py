@@ -37,7 +37,7 @@ def record(steps: Sequence[Step]) -> Graph:
         for b in bound:
             if b.array is not None or (b.buffer is not None and b.buffer.device != "gpu"):
                 raise LaunchError(f"{b.parameter}: a graph wants buffers of the GPU; write pl.to_device(array)")
-        values = [b.scalar if b.buffer is None else int(b.buffer.address).to_bytes(8, "little") for b in bound]
+        values = [b.scalar if b.buffer is None else arguments.on_gpu(b, int(b.buffer.address)) for b in bound]
         sizes, dependent = (_size("grid", grid), _size("block", block)), getattr(kernel, "dependent", False)
         nodes.append(Node(kernel, plan.function.name, *sizes, values, shared, dependent))
     return Graph(nodes)

@@ -135,8 +135,6 @@ def launch(
         if device == "cpu" and (says := _stepped(trace)):
             raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
         _check_limits(plan, *sizes, shared, arch, cluster_size if device != "gpu" else None)  # a driver knows its GPU
-        if device == "gpu" and any(b.map is not None for b in bound):
-            raise LaunchError("TensorMap: only the CPU machine takes tensor maps yet; write device='cpu'")
         if device != "gpu":
             _check_loads(module, function, arch)
 
@@ -344,7 +342,7 @@ def _run_on_gpu(
                 made[at] = gpu.allocate(b.staged.size)
                 made[at].write(b.staged)
             held = b.buffer or made.get(b.same_as if b.same_as >= 0 else at)
-            values.append(b.scalar if held is None else int(held.address).to_bytes(8, "little"))
+            values.append(b.scalar if held is None else arguments.on_gpu(b, int(held.address)))
         seconds = gpu.run(
             kernel, function.name, *sizes, values, shared=shared, cooperative=cooperative, cluster=cluster
         )

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.errors import LaunchError
+from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TYPES, put
 from ptxlab.launch.buffers import Array, DeviceBuffer
 
 OF_DTYPE = {
@@ -24,7 +24,6 @@ OF_DTYPE = {
     "float32": "f32", "float64": "f64", "bfloat16": "bf16", "int8": "u8", "float8_e4m3fn": "u8", "float8_e5m2": "u8",
 }  # fmt: skip
 """The types of elements by the dtype of an array."""
-BYTES = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,7 @@ class TensorMap:
     or 128 bytes. fill: "zeros" or "nan", which stands for elements outside of the tensor. steps: element strides; 2
     takes every second element of a dimension of the box. lower, upper: of im2col, the corners of the bounding box of
     the dimensions between the first (images) and the last (channels); the box is then (pixels per column, channels per
-    pixel).
+    pixel). promotion: 0, 64, 128 or 256; a GPU brings so many bytes into L2 for each that a copy reads.
     """
 
     array: Array | DeviceBuffer
@@ -45,6 +44,7 @@ class TensorMap:
     steps: Sequence[int] | None = None
     lower: Sequence[int] | None = None
     upper: Sequence[int] | None = None
+    promotion: int = 0
 
     def __post_init__(self) -> None:
         shape, rank = self.array.shape, len(self.array.shape)
@@ -55,18 +55,25 @@ class TensorMap:
             raise LaunchError(f"TensorMap: a tensor has 1 to 5 dimensions, the array has {rank}")
         if not all(shape):
             raise LaunchError(f"TensorMap: the array is empty, its shape is {shape}")
-        im2col = self.lower is not None or self.upper is not None
+        im2col = self.im2col
         wanted = 2 if im2col else rank
         if len(self.box) != wanted:
             raise LaunchError(f"TensorMap: the box needs {wanted} sizes, got {tuple(self.box)}")
         if im2col and (rank < 3 or len(self.lower or ()) != rank - 2 or len(self.upper or ()) != rank - 2):
             raise LaunchError(f"TensorMap: im2col takes 3 to 5 dimensions, and corners of {rank - 2} numbers here")
+        if im2col:
+            reach = {3: 32768, 4: 128, 5: 16}[rank]
+            if not all(-reach <= n < reach for n in (*(self.lower or ()), *(self.upper or ()))):
+                words = f"corners in a tensor of {rank} dimensions are numbers from {-reach} to {reach - 1}"
+                raise LaunchError(f"TensorMap: {words}, got {tuple(self.lower or ())} and {tuple(self.upper or ())}")
         if not im2col and not all(1 <= n <= 256 for n in self.box):
             raise LaunchError(f"TensorMap: a box has 1 to 256 elements in each dimension, got {tuple(self.box)}")
         if self.steps is not None and (len(self.steps) != rank or not all(1 <= n <= 8 for n in self.steps)):
             raise LaunchError(f"TensorMap: steps are {rank} numbers from 1 to 8, got {tuple(self.steps)}")
-        if self.swizzle not in maps.SWIZZLES:
+        if self.swizzle not in SWIZZLES:
             raise LaunchError(f"TensorMap: swizzle is 0, 32, 64 or 128 bytes, got {self.swizzle}")
+        if self.promotion not in (0, 64, 128, 256):
+            raise LaunchError(f"TensorMap: promotion is 0, 64, 128 or 256 bytes, got {self.promotion}")
         if self.fill not in ("zeros", "nan"):
             raise LaunchError(f"TensorMap: fill is 'zeros' or 'nan', got {self.fill!r}")
         each = np.dtype(self.array.dtype).itemsize
@@ -83,6 +90,11 @@ class TensorMap:
                     f"dimension {k} is {stride}"
                 )
 
+    @property
+    def im2col(self) -> bool:
+        """Whether tiles are columns of pixels."""
+        return self.lower is not None or self.upper is not None
+
     def _strides(self) -> list[int]:
         """Bytes from one element to the next of each dimension of a contiguous array."""
         out = [np.dtype(self.array.dtype).itemsize]
@@ -90,26 +102,41 @@ class TensorMap:
             out.append(out[-1] * n)
         return out[::-1]
 
-    def encoded(self, address: int) -> bytes:
-        """The 128 bytes, for the CPU machine."""
-        shape, strides = self.array.shape[::-1], self._strides()[::-1]
-        kind = maps.TYPES.index(OF_DTYPE[np.dtype(self.array.dtype).name])
-        words = np.zeros(16, np.uint64)
-        im2col = self.lower is not None
-        mode = maps.IM2COL if im2col else maps.TILED
-        words[0] = (
-            maps.TAG << 52 | mode | len(shape) << 4 | kind << 8 | maps.SWIZZLES.index(self.swizzle) << 16
-            | (self.fill == "nan") << 20
+    def _steps(self) -> Sequence[int]:
+        """The element strides, the innermost dimension first."""
+        return [1] * len(self.array.shape) if self.steps is None else self.steps[::-1]
+
+    def on_gpu(self, address: int) -> bytes:
+        """The 128 bytes for a GPU, made by its driver."""
+        from ptxlab.gpu.tensor_maps import Described, encoded
+
+        described = Described(
+            type=OF_DTYPE[np.dtype(self.array.dtype).name], dims=self.array.shape[::-1],
+            strides=self._strides()[-2::-1], box=self.box[::-1], steps=self._steps(), swizzle=self.swizzle,
+            promotion=self.promotion, nan=self.fill == "nan", lower=self.lower and self.lower[::-1],
+            upper=self.upper and self.upper[::-1],
         )  # fmt: skip
-        words[1] = address
-        words[2 : 2 + len(shape)] = shape
-        words[7 : 6 + len(shape)] = strides[1:]
-        steps: Any = self.steps or [1] * len(shape)
-        words[12] = sum(int(n) << 4 * k for k, n in enumerate(reversed(steps)))
-        if im2col:
-            for word, given in ((13, self.lower), (14, self.upper)):
+        return encoded(described, address)
+
+    def encoded(self, address: int) -> bytes:
+        """The 128 bytes for the CPU machine; of tiles, the fields lie where a GPU has them."""
+        rank = len(self.array.shape)
+        map = put(0, "global_address", address)
+        map = put(map, "rank", rank - 1)
+        map = put(map, "elemtype", TYPES.index(OF_DTYPE[np.dtype(self.array.dtype).name]))
+        map = put(map, "swizzle_mode", SWIZZLES.index(self.swizzle))
+        map = put(map, "fill_mode", int(self.fill == "nan"))
+        for k, (n, step) in enumerate(zip(self.array.shape[::-1], self._steps(), strict=True)):
+            map = put(map, "global_dim", n, k)
+            map = put(map, "element_stride", int(step), k)
+        for k, stride in enumerate(self._strides()[-2::-1]):
+            map = put(map, "global_stride", stride, k)
+        for k, n in enumerate(() if self.im2col else reversed(self.box)):
+            map = put(map, "box_dim", int(n), k)
+        words = np.frombuffer(map.to_bytes(BYTES, "little"), np.uint64).copy()
+        if self.im2col:
+            words[8] = maps.TAG
+            for word, given in ((9, self.lower), (10, self.upper)):
                 words[word] = sum((int(n) & 0xFFFF) << 16 * k for k, n in enumerate(reversed(given or ())))
-            words[15] = int(self.box[1]) | int(self.box[0]) << 32
-        else:
-            words[11] = sum(int(n) << 12 * k for k, n in enumerate(reversed(self.box)))
+            words[11] = int(self.box[1]) | int(self.box[0]) << 32
         return words.tobytes()

@@ -91,7 +91,7 @@ def test_a_notebook_that_is_not_there_has_no_exercises(capsys: pytest.CaptureFix
     assert main(["course", "list", "01", "77"]) == 2
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.startswith("ptxlab: there are no exercises of a notebook '77'; there are some of 01, 02, 03, ")
+    assert told.err.startswith("ptxlab: there are no exercises of a notebook '77'; there are some of 00, 01, 02, ")
 
 
 def test_a_score_is_a_float_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:

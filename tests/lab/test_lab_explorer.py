@@ -16,6 +16,7 @@ import ptxlab as pl
 from ptxlab.lab import explorer_views
 from ptxlab.lab.explorer_views import Request, request
 from ptxlab.lab.session import Session
+from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import Judgement, Ran
 
 SMALL = {"subject": "scalar", "head_dim": 16}
@@ -60,7 +61,7 @@ def test_an_answer_comes_in_the_order_in_which_it_is_read(session: Session, page
     seq = session.ask(request(**SMALL, seq_q=20, seq_k=33, device="step"))
     assert session.wait()
     order = page.parts(seq)
-    assert [p for p in order if p != "pinned"] == ["code", "diff", "assembly", "run", "state"]
+    assert [p for p in order if p != "pinned"] == ["code", "diff", "assembly", "run", "deltas", "state"]
     code, run, state = page.now["code"], page.now["run"], page.now["state"]
     assert code["name"] == "scalar_f32_d16"
     assert len(code["ptx"]) == len(pl.kernels.get("scalar").build(head_dim=16).ptx.splitlines())
@@ -73,7 +74,29 @@ def test_an_answer_comes_in_the_order_in_which_it_is_read(session: Session, page
     assert state["tiles"] == 33
     for name in ("m", "l", "rescale"):
         np.testing.assert_allclose(state["kernel"][name], state["numpy"][name], rtol=1e-5, atol=1e-6)
+    scores = [score for _, score in state["scores"]]
+    np.testing.assert_allclose(np.maximum.accumulate(scores), state["numpy"]["m"], rtol=1e-12)
+    ptx = pl.kernels.get("scalar").build(head_dim=16).ptx.splitlines()
+    assert [ptx[line - 1].split(".")[0].strip() for line in state["makers"]["o"]] == ["mul"] * 16
     assert page.now["status"]["busy"] is False
+
+
+def test_the_output_row_of_a_walk_ends_at_the_result_and_pales_when_the_maximum_grows() -> None:
+    rng = np.random.default_rng(5)
+    q, k, v = rng.standard_normal(8), rng.standard_normal((50, 8)), rng.standard_normal((50, 8))
+    k[40] = 5 * q  # a score far above all before it
+    walk = steps(q, k, v, 0.5, 16)
+    rows = np.array(walk["output"]["values"]) * walk["output"]["scale"] / 127
+    weights = np.exp(0.5 * (k @ q) - 0.5 * (k @ q).max())
+    np.testing.assert_allclose(rows[-1], weights @ v, atol=walk["output"]["scale"] / 127)
+    assert walk["output"]["tiles"] == [0, 1, 2, 3]
+    assert np.abs(rows[1] - rows[0]).max() > 0.1
+    long = steps(q, np.tile(k, (400, 1)), np.tile(v, (400, 1)), 0.5, 1)
+    assert len(long["scores"]) <= 4096
+    assert len(long["output"]["values"]) == 128
+    assert long["output"]["tiles"][-1] == 20_000 - 1
+    nothing = steps(q, k[:0], v[:0], 0.5, 16)
+    assert (nothing["scores"], nothing["output"]["values"]) == ([], [])
 
 
 def test_all_that_is_sent_is_json_but_for_the_bytes(session: Session, page: Page) -> None:
@@ -105,13 +128,13 @@ def test_what_is_ready_together_travels_together(session: Session, page: Page) -
         ["status"],
         ["code", "problem", "diff", "status"],
         ["assembly", "status"],
-        ["run", "status"],
+        ["run", "deltas", "status"],
         ["state", "status"],
     ]
     page.messages.clear()
     session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
     assert session.wait()
-    assert page.messages == [["code", "problem", "diff", "assembly", "run", "state", "status"]]
+    assert page.messages == [["code", "problem", "diff", "assembly", "run", "deltas", "state", "status"]]
 
 
 def collecting() -> bool:
@@ -149,7 +172,7 @@ def test_stale_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, session: Se
     assert session.wait()
     assert page.parts(first)[-1] == "assembly"
     assert [page.parts(seq) for seq in skipped] == [[], []]
-    assert page.parts(last) == ["code", "diff", "assembly", "run", "state"]
+    assert page.parts(last) == ["code", "diff", "assembly", "run", "deltas", "state"]
     assert page.now["status"]["seq"] == last
 
 
@@ -247,10 +270,10 @@ def test_the_error_map_keeps_the_worst_of_each_cell_and_nan() -> None:
     ran = Ran(None, judged=Judgement(None, error, 4 * error), kept=(error,))
     shown = explorer_views.error_map(ran, request("scalar", head=(0, 1)))
     assert shown is not None
-    assert (shown["rows"], shown["cols"], shown["step"], shown["label"]) == (367, 4, [3, 1], "head 1")
-    values = np.frombuffer(shown["values"], np.float32).reshape(367, 4)
+    assert (shown["rows"], shown["cols"], shown["step"], shown["label"]) == (220, 4, [5, 1], "head 1")
+    values = np.frombuffer(shown["values"], np.float32).reshape(220, 4)
     assert values[1, 1] == 1.0
-    assert np.isnan(values[333, 2])
+    assert np.isnan(values[200, 2])
     assert shown["worst"][0] == [1000, 2, "NaN", "NaN"]
     assert shown["worst"][1] == [5, 1, 0.25, 1.0]
 
@@ -329,6 +352,42 @@ def test_figures_for_papers() -> None:
     with pytest.raises(pl.LaunchError) as caught:
         pl.plot_state(plain)
     assert str(caught.value) == "this result has no state; write pl.attention(..., state=True)"
+
+
+def test_a_constant_maximum_is_drawn_constant_and_tiles_are_whole_numbers() -> None:
+    q, k, v = pl.reference.random_inputs(1, 1, 1, 4, 64, 16)
+    k[:] = k[:, :, :1]  # every key the same: m never moves but for rounding
+    figure = pl.plot_state(pl.attention(q, k, v, kernel="tiled", device="step", state=True))
+    figure.canvas.draw()
+    low, high = figure.axes[0].get_ylim()
+    assert high - low == pytest.approx(1)
+    assert [axis.yaxis.get_offset_text().get_text() for axis in figure.axes] == [""] * 3
+    assert all(tick == int(tick) for tick in figure.axes[-1].get_xticks())
+
+
+def test_figures_stand_beside_those_of_the_pinned_and_the_previous_setting(session: Session, page: Page) -> None:
+    small = {"head_dim": 16, "seq_q": 4, "device": "step"}
+    for keys in (16, 32, 64):
+        session.ask(request("tiled", **small, seq_k=keys))
+        assert session.wait()
+        if keys == 16:
+            assert page.now["deltas"] == {"pinned": None, "previous": None, "seq": 1}
+    compared = page.now["deltas"]
+    assert compared["pinned"]["title"] == "Sk 16 → 64"
+    assert compared["previous"]["title"] == "Sk 32 → 64"
+    first, now = compared["pinned"]["figures"], page.now["run"]
+    assert first["executed"] < now["thread_instructions"]
+    assert first["instructions"] == page.now["code"]["instructions"]
+    assert first["opcodes"]["fma.rn.f32"] > 0
+    session.pin()
+    assert session.wait()
+    assert page.now["deltas"]["pinned"] is None  # it is the setting that is shown
+    session.ask(request("tiled", **small, seq_k=64, row=1))  # another row of the same result
+    assert session.wait()
+    assert page.now["deltas"]["previous"]["title"] == "Sk 32 → 64"
+    session.ask(request("scalar", **small, seq_k=64))
+    assert session.wait()
+    assert page.now["deltas"]["pinned"]["title"].startswith("tiled → scalar")
 
 
 def test_the_diff_is_named_after_what_changed(session: Session, page: Page) -> None:

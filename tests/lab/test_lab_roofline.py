@@ -67,9 +67,22 @@ def test_peaks_are_fma_a_clock_times_the_clock(
 ) -> None:
     """From multiprocessors, multiply-adds of each in a clock, and GHz, as the white papers have them."""
     peaks = roofline.PEAKS[gpu]
+    assert peaks.sms == sms
     assert peaks.f32 == pytest.approx(sms * f32 * 2 * clock * 1e9, rel=0.01)
     assert peaks.f64 == pytest.approx(sms * f64 * 2 * clock * 1e9, rel=0.02)
     assert peaks.tensor == pytest.approx(sms * tensor * 2 * (tensor_clock or clock) * 1e9, rel=0.01)
+
+
+def test_a_grid_that_leaves_multiprocessors_idle_has_a_lower_roof() -> None:
+    full = roofline.Roof("k", roofline.PEAKS["A100"], {"f32": 195}, asked=1, least=1, blocks=4000)
+    one = roofline.Roof("k", roofline.PEAKS["A100"], {"f32": 195}, asked=1, least=1, blocks=1)
+    assert (full.peak, full.bound(195)) == (pytest.approx(19.5e12), "arithmetic")
+    assert (one.peak, one.bound(195)) == (pytest.approx(19.5e12 / 108), "arithmetic of 1 of 108 SMs")
+    result = run_of("tiled")
+    shown = roofline.show(result.counters, "sm_80", None, result.run)
+    assert shown is not None
+    assert shown["own"] == ["1 of 108 SMs", pytest.approx(19.5e12 / 108)]
+    assert all(point["y"] <= shown["own"][1] for point in shown["points"])
 
 
 def test_plot_roofline_names_gpu_source_and_origin() -> None:

@@ -109,6 +109,20 @@ def test_every_number_of_the_softmax_leads_to_the_instruction_that_makes_it(name
             assert lines[line - 1].split()[0].startswith(opcodes), lines[line - 1]
 
 
+@pytest.mark.parametrize("name", pl.kernels.names())
+def test_a_rung_opens_at_what_it_is_about(name: str) -> None:
+    subject = named(name)
+    version = explorer_views.build(request(name))
+    lesson = version.code["lesson"]
+    assert lesson["look"]
+    spec = subject.spec  # type: ignore[attr-defined]
+    assert spec.opens in version.lines[lesson["line"] - 1]
+    assert version.code["python"]["numbers"][lesson["row"] - 1] > 0
+    keys = request(name).given["seq_k"]
+    if spec.phase == "prefill" and spec.tile:
+        assert 4 <= keys / version.built.tile_kv <= 8
+
+
 def test_accesses_are_named_after_the_array_they_go_to() -> None:
     module = pl.kernels.get("scalar").build(head_dim=8).module
     touched = dataflow.touched(dataflow.accesses(module))

@@ -32,7 +32,7 @@ ARROWS: dict[str, set[str]] = {
     "gpu": {"text"},
     "frontends": {"text"},
     "kernels": {"builder"},
-    "launch": {"text", "emulate", "gpu"},
+    "launch": {"isa", "text", "emulate", "gpu"},
     "reference": set(),
     "static": {"text", "emulate", "gpu"},
     "attention": {"kernels", "launch", "reference", "gpu", "static"},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import notebook_looks
 import notebook_runs as notebooks
 import pytest
 
-from ptxlab.course import build, catalogue
+from ptxlab.course import build, catalogue, outputs
 
 SOURCES = build.sources()
 by_name = pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
@@ -57,12 +59,28 @@ def test_the_committed_notebook_runs_as_it_is(source: Path) -> None:
 
 @by_name
 def test_what_is_committed_is_in_step_with_its_source(source: Path) -> None:
-    committed = (notebooks.FOLDER / f"{source.stem}.ipynb").read_text(encoding="utf-8")
-    assert committed == build.text_of(build.notebook(source)), "run: make notebooks"
-    cells = json.loads(committed)["cells"]
-    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
-    assert len({cell["id"] for cell in cells}) == len(cells)
-    assert len(committed) < 300_000
+    path = notebooks.FOLDER / f"{source.stem}.ipynb"
+    committed = build.committed(path)
+    made = build.notebook(source)
+    assert path.read_text(encoding="utf-8") == build.text_of(outputs.carried_over(made, committed)), "make notebooks"
+    assert len({cell["id"] for cell in committed.cells}) == len(committed.cells)
+
+
+@by_name
+def test_committed_outputs_are_for_readers(source: Path) -> None:
+    path = notebooks.FOLDER / f"{source.stem}.ipynb"
+    text, committed = path.read_text(encoding="utf-8"), build.committed(path)
+    assert len(text) < 1_000_000
+    assert "widgets" not in committed.metadata
+    assert not re.search(r"/home/|/root/|/tmp/|/work/", text)
+    for cell in committed.cells:
+        if cell.cell_type != "code":
+            continue
+        assert cell.execution_count is None
+        assert not (outputs.is_exercise(cell) and cell.outputs), "a hint before the first try"
+        for output in cell.outputs:
+            assert output.output_type != "error", output.get("evalue")
+            assert outputs.WIDGET not in output.get("data", {})
 
 
 @by_name
@@ -83,15 +101,46 @@ def test_every_exercise_is_in_its_notebook() -> None:
     for source in SOURCES:
         names = build.exercises_in(source)
         assert all(name[:2] == source.name[:2] for name in names)
-        if source.name[:2] != "00":
-            assert 3 <= len(names) <= 6, f"{source.stem} has {len(names)} exercises"
-            levels = [catalogue()[name].level for name in names]
-            assert levels == sorted(levels), f"{source.stem}: from easy to hard"
+        assert 3 <= len(names) <= 6, f"{source.stem} has {len(names)} exercises"
+        levels = [catalogue()[name].level for name in names]
+        assert levels[0] == 1, f"{source.stem}: the first is a warm-up"
+        assert levels[-1] == max(levels), f"{source.stem}: the last is the hardest"
+
+
+def test_exercises_stand_where_their_idea_is_met() -> None:
+    for source in SOURCES:
+        cells = build.notebook(source).cells
+        tasks = [
+            at for at, cell in enumerate(cells) if any(t.startswith("exercise:") for t in cell.metadata.get("tags", ()))
+        ]
+        assert tasks[0] < len(cells) / 2, f"{source.stem}: the first task is in the first half"
+        assert tasks[-1] - tasks[0] > 2 * len(tasks), f"{source.stem}: there is text between the tasks"
+
+
+@by_name
+def test_no_cell_uses_what_an_exercise_before_it_binds(source: Path) -> None:
+    """A student's answer may be wrong or missing; what comes behind it must run all the same."""
+    answers: set[str] = set()
+    for cell in build.notebook(source).cells:
+        if cell.cell_type != "code" or cell.source.startswith("%%"):
+            continue
+        tree = ast.parse("\n".join(line for line in cell.source.splitlines() if not line.startswith("%")))
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        stored = {name.id for name in names if isinstance(name.ctx, ast.Store)} | functions
+        if any(tag.startswith("exercise:") for tag in cell.metadata.get("tags", ())):
+            answers |= functions | {
+                n.targets[0].id for n in tree.body if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
+            }
+            continue
+        used = {name.id for name in names if isinstance(name.ctx, ast.Load)} - stored
+        assert not used & answers, f"{source.stem}: {cell.source.splitlines()[0]}"
+        answers -= stored
 
 
 def test_the_generator_says_what_is_out_of_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert build.main(["--folder", str(tmp_path), "01"]) == 0
-    assert build.main(["--folder", str(tmp_path), "--check", "01"]) == 0
+    assert build.main(["--folder", str(tmp_path), "--no-run", "01"]) == 0
+    assert build.main(["--folder", str(tmp_path), "--check", "01"]) == 1  # it was not run
     (tmp_path / "01-scalar.ipynb").write_text("{}", encoding="utf-8")
     assert build.main(["--folder", str(tmp_path), "--check", "01"]) == 1
     assert "01-scalar.ipynb; run: make notebooks" in capsys.readouterr().err

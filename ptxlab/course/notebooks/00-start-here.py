@@ -1,31 +1,40 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# What does a GPU program look like when nobody has prettied it up for you?
-#
-# CUDA, Triton, PyTorch: on their way to an NVIDIA GPU they all pass through a text in one language, **PTX**. An
-# assembler translates it to the GPU's own machine code, SASS, which differs from one generation to the next; PTX does
-# not. You can learn to read it in an hour. In this notebook you read a PTX program, run it, break it three times on purpose, change it, and then write
-# the same program in Python.
-#
-# You need no GPU. Where there is none, ptxlab runs PTX on its own *CPU machine*, which notices mistakes that a GPU would
-# let pass.
+# CUDA, Triton, PyTorch: on their way to an NVIDIA GPU they all become **PTX**, NVIDIA's assembly language. It can be
+# learned in an hour. You need no GPU: where there is none, ptxlab runs PTX on its own *CPU machine*, which also notices
+# mistakes that a GPU would let pass. Begin at once. Run the next two cells (Shift + Enter), then change the second.
 
 # %%
 import numpy as np
 
 import ptxlab as pl
+from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import check, pictures
 
 # %load_ext ptxlab
 
+# %% [exercise] 00-square
+
 # %% [markdown]
+# `check` ran your program, compared the results, and said what happened. Call it as often as you like: after each
+# failure it gives one more hint, three in all. It also tries inputs that are not shown.
+# `ptxlab.course.solution("00-square")` prints one answer.
+#
 # ## What does a kernel look like?
 #
-# A *kernel* is a program that very many threads run at once, each on its own piece of the data. Ours computes
+# A *kernel* is a program that very many threads run at once, each on its own piece of the data. The next one computes
 # $y_i \leftarrow a\,x_i + y_i$, and every thread takes one $i$. The operation is called *saxpy*: "single-precision a times
 # x plus y".
 #
-# `%%ptx` reads the PTX in its cell and runs it with arrays from the notebook: here as 4 *blocks* of 128 threads.
+# The threads of a launch form a *grid* of *blocks*. The GPU executes the threads of a block in *warps* of 32; a thread's
+# place in its warp is its *lane*. Here are the 4 blocks of 128 threads that the next cell launches, for 500 elements:
+
+# %% jupyter={"source_hidden": true}
+pictures.grid(blocks=4, threads=128, elements=500)
+
+# %% [markdown]
+# `%%ptx` reads the PTX in its cell and runs it with arrays from the notebook.
 
 # %%
 n = 500
@@ -76,8 +85,8 @@ done:
 }
 
 # %% [markdown]
-# Under the text stands what NVIDIA's assembler makes of it (registers a thread needs), where it ran, and the array it
-# changed. Is it right?
+# Below the text you see what NVIDIA's assembler says of it (registers per thread), where it ran, and the array that it
+# changed. Is the result right?
 
 # %%
 np.array_equal(y, 2.0 * x + before)
@@ -89,22 +98,21 @@ np.array_equal(y, 2.0 * x + before)
 # |---|---|
 # | `.version`, `.target`, `.address_size` | the language version, the oldest GPU this may run on (`sm_80` is an A100), 64-bit addresses |
 # | `.visible .entry saxpy(...)` | a kernel and its parameters. Arrays arrive as addresses, `.u64` |
-# | `.reg` | variables. Every thread has its own copy of each *register*; a type says how its bits are read |
+# | `.reg` | *registers*, a thread's variables. Every thread has its own; the type says how the bits are read |
 # | `mov`, `mad` | special registers such as `%ctaid.x` and `%tid.x` are all that tells one thread from another. `mad` multiplies and adds: $i = \mathrm{block} \cdot \mathrm{size} + \mathrm{thread}$ |
-# | `setp`, `@%outside bra` | compare, and jump if it is so. The `@` in front is a *guard*: only threads whose predicate is true do it |
-# | `mul.wide`, `add` | there are no arrays, only addresses: element $i$ is $4i$ bytes on |
-# | `ld.global`, `st.global` | read from and write to the memory that all threads share |
+# | `setp`, `@%outside bra` | compare, and jump where the comparison is true. `%outside` is a *predicate*, a register of one bit. `@%outside` in front of an instruction is a *guard*: only threads whose predicate is true execute it |
+# | `mul.wide`, `add` | PTX has no arrays, only addresses: element $i$ is $4i$ bytes behind element 0 |
+# | `ld.global`, `st.global` | load from and store to *global memory*, which all threads can reach |
 # | `fma.rn.f32` | the one line that computes: fused multiply-add, *r*ounded to *n*earest, 32-bit floats |
 #
 # Nearly every instruction reads `opcode.modifiers destination, sources`, and the last modifier is the type.
 #
-# Now look at the counts in front of the lines. 512 threads started, and 512 asked whether they have something to do.
-# Behind the branch there are 500. The 12 threads that were too many have gone home.
-
-# %% [markdown]
+# The numbers in front of the lines count threads. 512 threads started, and 512 compared their number with `n`. Behind
+# the branch there are 500: the 12 threads without an element have left.
+#
 # ## What happens when the text is wrong?
 #
-# Three mistakes on purpose. First, forget to say how `fma` shall round.
+# Make three mistakes on purpose. The first: do not say how `fma` rounds.
 
 # %%
 # %%ptx
@@ -123,14 +131,190 @@ np.array_equal(y, 2.0 * x + before)
 }
 
 # %% [markdown]
-# The message has the line, a caret, the syntax as the manual writes it, and the line to write instead. Do what it says and
-# run the cell again.
+# The message names the line, points at the place, shows the syntax as the manual writes it, and gives the line to write
+# instead. Write that line and run the cell again.
 #
-# Why must `fma` say how it rounds? It rounds once, at the end, and there is no default: `.rn` is to the nearest. For `mul`
-# and `add` the rounding may be left out, and then PTX allows more than a default. The assembler may *contract* the two to
-# one `fma`, which rounds once instead of twice (PTX ISA, `mul` and `add`: without a rounding modifier they "default to
-# round-to-nearest-even and may be optimized aggressively"). The CPU machine never contracts. Here are both, with and
-# without `.rn`:
+# ## What happens when a thread stores outside of its array?
+#
+# This kernel stores the number of each thread. It does not ask whether the array is long enough: 50 elements, 64 threads.
+
+# %%
+z = np.zeros(50, dtype=np.uint32)
+
+# %%
+# %%ptx --grid 2 --block 32 --args z
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry number(.param .u64 z)
+{
+    .reg .u32     %block, %size, %thread, %i;
+    .reg .u64     %z, %at;
+    mov.u32       %block, %ctaid.x;
+    mov.u32       %size, %ntid.x;
+    mov.u32       %thread, %tid.x;
+    mad.lo.u32    %i, %block, %size, %thread;
+    ld.param.u64  %z, [z];
+    mad.wide.u32  %at, %i, 4, %z;
+    st.global.u32 [%at], %i;
+    ret;
+}
+
+# %% [markdown]
+# Which thread did it? Block 1, thread 18: that is $1 \cdot 32 + 18 = 50$, the first without an element. On a real GPU this
+# store often changes somebody else's array, and no error is reported. The CPU machine checks every access, stops the
+# kernel, and leaves your array as it was:
+
+# %%
+z[:8]
+
+# %% [exercise] 00-guard
+
+# %% [markdown]
+# ## What happens when a kernel never ends?
+#
+# The branch to `again` is always taken. `--budget` is the number of instructions after which the machine gives up.
+# (Without it, interrupt the notebook's kernel: ■ in the toolbar.)
+
+# %%
+# %%ptx --block 32 --budget 100000
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry forever()
+{
+    .reg .u32  %count;
+    mov.u32    %count, 0;
+again:
+    add.u32    %count, %count, 1;
+    bra        again;
+}
+
+# %% [markdown]
+# Three mistakes, three messages, and the notebook still works. So try things.
+#
+# ## Must I write all this by hand?
+#
+# No. In ptxlab, Python writes PTX. Each operation on a register emits one instruction, and the names and comments of your
+# Python appear in the PTX.
+
+
+# %%
+@kernel
+def saxpy(k: Builder, x: Ptr[f32], y: Ptr[f32], a: f32, n: u32):
+    """y = a*x + y, one thread per element."""
+    i = k.thread_index()
+    k.return_if(i >= n)  # the last block may reach past the end
+    y[i] = k.fma(a, x[i], y[i])
+
+
+y = before.copy()
+pl.show(saxpy, 4, 128, x, y, 2.0, n, counters=True)
+
+# %% [markdown]
+# Compare it with the PTX above: `k.thread_index()` is the three `mov` and the `mad`, `k.return_if` the `setp` and a guarded
+# `ret`, `x[i]` one `mad.wide` and one `ld.global`. Nothing else is emitted.
+
+# %% [exercise] 00-relu
+
+# %% [markdown]
+# ## The builder in one screen
+#
+# | Python | what it is in the kernel |
+# |---|---|
+# | `a = x[i]` | a **register**: loaded once, then fixed. `x[i] = a` stores |
+# | `x + 8`, `x.cast(u32)` | a **pointer** to the element 8 places on; the same address with another element type |
+# | `a * b + 1.0`, `k.fma(a, b, c)`, `k.max(a, b)` | a new register per operation |
+# | `total = k.var(f32, 0.0)` | a **variable**: a register that may change. `k.vars(f32, 4, 0.0)` is a list of four |
+# | `total.set(v)`, `total += v` | give it a new value. `total = v` would only bind the Python name to something else |
+# | `with k.loop(n) as j:` | a loop that the **threads** execute. Python's `for j in range(4)` repeats the **text** 4 times |
+# | `with k.if_(a > 0.0):` | a branch: only lanes for which it is true execute the body |
+# | `k.select(a > 0.0, a, 0.0)` | one of two values, without a branch: `selp` |
+# | `with k.guard(a > 0.0):` | the same as `if_` with `@%p` in front of each instruction, for short bodies |
+# | `k.return_if(i >= n)` | the thread leaves |
+# | `k.shared(f32, 128)`, `k.barrier()` | an array that the block shares, and the place where its threads wait (notebook 02) |
+# | `k.op("any.opcode", a, b)` | any PTX instruction, as the manual writes it |
+#
+# All of it in one kernel. Run the cell, and find each line of Python in the PTX:
+
+
+# %%
+@kernel
+def tour(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
+    """What the builder has, in one kernel that computes nothing useful."""
+    i = k.thread_index()
+    k.return_if(i >= n)
+    a = x[i]
+    total = k.var(f32, 0.0)
+    with k.loop(8):  # eight rounds, one text
+        total += a
+    for factor in (2.0, 3.0):  # two lines of text, no loop
+        total.set(k.fma(a, factor, total))
+    above = k.select(a > 1.0, a, 1.0)
+    with k.if_(total > 100.0):
+        total.set(above)
+    y[i] = total
+
+
+tour
+
+# %% [markdown]
+# `0f00000000` is how PTX writes a float exactly: `0f` and the 32 bits in hexadecimal. `0f3F800000` is 1, `0f40000000` is 2.
+# (`0d` and 16 digits for 64 bits.)
+#
+# There is one mistake that everybody makes once. Python's `if` decides while the kernel is being *written*. The threads
+# compare much later, when it runs. So this cannot work, and the builder says what to write instead:
+
+
+# %%
+@kernel
+def wrong(k: Builder, x: Ptr[f32], n: u32):
+    i = k.thread_index()
+    if i < n:
+        x[i] = 0.0
+
+
+pl.show(wrong)
+
+# %% [markdown]
+# `pl.show` is what `%%ptx` calls. In programs, use `pl.launch`: it raises its errors and shows nothing.
+
+# %%
+y = before.copy()
+run = pl.launch(saxpy, 4, 128, x, y, 2.0, n)
+print(run.device, run.kernel, y[:5])
+
+
+# %% [markdown]
+# ## What did my change change?
+#
+# `-k saxpy` above kept the text under a name. `pl.editor` opens it, marks mistakes while you type, and has a button that
+# runs it. Here one more line comes before the store, so that the result is clipped at zero (a *ReLU*), and `a` is
+# negative. Change it as you like.
+
+# %%
+y = before.copy()
+changed = pl.editor("saxpy", 4, 128, x, y, -0.5, n)
+changed.text = changed.text.replace("st.global.f32", "max.f32        %yi, %yi, 0f00000000;\n    st.global.f32")
+changed
+
+# %% [markdown]
+# The same in the notebook, with the difference from what was kept (in a cell of PTX: `%%ptx --diff saxpy`):
+
+# %%
+y = before.copy()
+pl.show(changed, 4, 128, x, y, -0.5, n, against="saxpy")
+
+# %% [markdown]
+# The diff compares instructions, not characters: other register names, blank lines and comments make no difference. Rename
+# a register everywhere and see.
+#
+# ## Who rounds, and how often?
+#
+# Why did `fma` have to say how it rounds? It rounds once, at the end, and it has no default: `.rn` is to the nearest. For
+# `mul` and `add` the rounding may be left out, and then the assembler may *contract* the two to one `fma`, which rounds
+# once instead of twice (PTX ISA, `mul` and `add`: without a rounding modifier they "default to round-to-nearest-even and
+# may be optimized aggressively"). The CPU machine never contracts. Here are both, with and without `.rn`:
 
 # %%
 SQUARE = """
@@ -163,140 +347,11 @@ for rounding in ("", ".rn"):
 
 # %% [markdown]
 # Where that matters, write what you mean: `fma.rn` for one rounding, `mul.rn` and `add.rn` for two.
-
-# %% [markdown]
-# ## What happens when a thread writes where it must not?
 #
-# This kernel stores its thread number, and does not ask whether there is room for it. The array has 50 elements; the
-# launch has 64 threads.
-
-# %%
-z = np.zeros(50, dtype=np.uint32)
-
-# %%
-# %%ptx --grid 2 --block 32 --args z
-.version 7.0
-.target sm_80
-.address_size 64
-.visible .entry number(.param .u64 z)
-{
-    .reg .u32     %block, %size, %thread, %i;
-    .reg .u64     %z, %at;
-    mov.u32       %block, %ctaid.x;
-    mov.u32       %size, %ntid.x;
-    mov.u32       %thread, %tid.x;
-    mad.lo.u32    %i, %block, %size, %thread;
-    ld.param.u64  %z, [z];
-    mad.wide.u32  %at, %i, 4, %z;
-    st.global.u32 [%at], %i;
-    ret;
-}
-
-# %% [markdown]
-# Which thread did it? Block 1, thread 18: that is $1 \cdot 32 + 18 = 50$, the first that has no element. On a real GPU
-# this store often hits somebody else's array and nobody hears of it. The CPU machine checks every access, stops the
-# kernel, and leaves your array as it was:
-
-# %%
-z[:8]
-
-# %% [markdown]
-# ## What happens when a kernel never ends?
-#
-# `again` jumps to itself. `--budget` is the number of instructions after which the machine gives up (without it, interrupt
-# the notebook's kernel: ■ in the toolbar).
-
-# %%
-# %%ptx --block 32 --budget 100000
-.version 7.0
-.target sm_80
-.address_size 64
-.visible .entry forever()
-{
-    .reg .u32  %count;
-    mov.u32    %count, 0;
-again:
-    add.u32    %count, %count, 1;
-    bra        again;
-}
-
-# %% [markdown]
-# Three mistakes, three messages, and the notebook is still alive. That is the idea of this place: try things.
-#
-# ## What did my change change?
-#
-# `-k saxpy` above kept the text under a name. `pl.editor` opens it, marks mistakes while you type, and has a button that
-# runs it. Here one more line comes before the store, so that the result is clipped at zero (a *ReLU*), and `a` is
-# negative. Change it as you like.
-
-# %%
-y = before.copy()
-changed = pl.editor("saxpy", 4, 128, x, y, -0.5, n)
-changed.text = changed.text.replace("st.global.f32", "max.f32        %yi, %yi, 0f00000000;\n    st.global.f32")
-changed
-
-# %% [markdown]
-# The same in the notebook, with the difference from what was kept (in a cell of PTX: `%%ptx --diff saxpy`):
-
-# %%
-y = before.copy()
-pl.show(changed, 4, 128, x, y, -0.5, n, against="saxpy")
-
-# %% [markdown]
-# The diff compares instructions, not characters: it does not mind other register names, blank lines or comments. Rename
-# a register everywhere and see.
-#
-# ## Must I write all this by hand?
-#
-# No. In ptxlab, Python writes PTX. Each operation on a register below emits one instruction, and names and comments travel
-# along.
-
-# %%
-from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-
-
-@kernel
-def saxpy(k: Builder, x: Ptr[f32], y: Ptr[f32], a: f32, n: u32):
-    """y = a*x + y, one thread an element."""
-    i = k.thread_index()
-    k.return_if(i >= n)  # the last block may reach past the end
-    y[i] = k.fma(a, x[i], y[i])
-
-
-y = before.copy()
-pl.show(saxpy, 4, 128, x, y, 2.0, n, counters=True)
-
-# %% [markdown]
-# Compare it with what you read above: `k.thread_index()` is the three `mov` and the `mad`, `k.return_if` the `setp` and a
-# guarded `ret`, `x[i]` one `mad.wide` and one `ld.global`. There is nothing between the lines.
-#
-# `pl.show` is what `%%ptx` calls. For programs there is `pl.launch`, which raises its errors and shows nothing:
-
-# %%
-y = before.copy()
-run = pl.launch(saxpy, 4, 128, x, y, 2.0, n)
-print(run.device, run.kernel, y[:5])
-
-
-# %% [markdown]
-# One thing trips everybody once. Python's `if` decides while the kernel is being *written*; the threads decide much
-# later. So this cannot work, and the builder says what to write instead:
-
-# %%
-@kernel
-def wrong(k: Builder, x: Ptr[f32], n: u32):
-    i = k.thread_index()
-    if i < n:
-        x[i] = 0.0
-
-
-pl.show(wrong)
-
-# %% [markdown]
 # ## Where next?
 #
-# The course goes through attention on a GPU, one idea at a time. Each notebook asks one question, takes 30 to 60 minutes,
-# and ends with exercises that run your answer and say what happened in the machine.
+# The course goes through attention on a GPU, one idea at a time. Each notebook asks one question and takes 30 to 60
+# minutes. Its exercises stand where their idea is met; `check` runs your answer and says what happened in the machine.
 #
 # | notebook | question |
 # |---|---|

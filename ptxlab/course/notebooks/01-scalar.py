@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 01 · Online softmax: one row, one pass
 #
-# Attention looks as if every row of the output needed all its scores at once: softmax divides by a sum over all of them.
-# Every fast attention kernel sees each key *once* and never stores a score.
+# Softmax divides by a sum over all scores of a row. So it looks as if a kernel had to store them all. FlashAttention
+# sees each key only *once* and stores no score.
 #
-# **Why is one pass over the keys enough, and what must be rescaled?** You find the answer in numpy, then meet it again in
-# PTX, where you can watch each thread do it.
+# **Why is one pass over the keys enough, and what must be rescaled?** You find the answer in numpy, then see it in
+# PTX, where you can watch each thread.
 
 # %%
 import math
@@ -15,14 +15,19 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab import reference
+from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import check
+
+LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
 
 # %% [markdown]
 # ## What is one row of attention?
 #
-# One query $q$ meets $n$ keys $k_j$, each with its value $v_j$ (vectors of $D$ numbers). A *score* says how well query and
-# key fit, softmax turns the scores into weights that add up to 1, and the output is the weighted mean of the values:
+# There are one query $q$, $n$ keys $k_j$, and a value $v_j$ for each key (all are vectors of $D$ numbers). A *score*
+# says how well query and key fit. Softmax turns the scores into weights that add up to 1. The output is the weighted
+# mean of the values:
 #
 # $$ s_j = \frac{q \cdot k_j}{\sqrt D}, \qquad o = \frac{\sum_j e^{s_j} v_j}{\sum_j e^{s_j}} $$
 
@@ -44,8 +49,8 @@ naive(q, keys, values)[:4]
 # %% [markdown]
 # ## What is wrong with the formula?
 #
-# A 32-bit float ends at about $3.4 \cdot 10^{38}$, which is $e^{88.7}$. Scores beyond that are nothing unusual in a trained
-# network.
+# The largest 32-bit float is about $3.4 \cdot 10^{38}$, which is $e^{88.7}$. What happens when a score is larger than
+# 88.7?
 
 # %%
 with np.errstate(over="ignore", invalid="ignore"):
@@ -53,8 +58,8 @@ with np.errstate(over="ignore", invalid="ignore"):
 
 
 # %% [markdown]
-# Infinity over infinity. The cure is old: subtract the largest score $m$ first. Numerator and denominator both shrink by
-# $e^{-m}$, so the quotient stays what it was, and no exponent is above 0.
+# Infinity divided by infinity is NaN. The remedy is to subtract the largest score $m$ first. Numerator and
+# denominator are both multiplied by $e^{-m}$, so the quotient stays the same, and no exponent is above 0.
 
 # %%
 def safe(q, keys, values):
@@ -70,18 +75,19 @@ print(f"{np.abs(safe(q, keys, values) - naive(q, keys, values)).max():.1e} apart
 
 
 # %% [markdown]
-# The price: two passes. The maximum is known only after the last key, and only then may the summing begin. In between you
-# store all scores or compute them twice.
+# The price is two passes. The maximum is known only after the last key, and the sum can begin only then. So you store
+# all scores, or compute them twice.
 #
 # ## Can the sum begin before the maximum is known?
 #
-# Yes: sum with the largest score *so far*, and repair the sum when a larger one turns up. Suppose that up to now
-# $l = \sum_j e^{s_j - m}$. The new key has the score $s$, so the maximum becomes $m' = \max(m, s)$, and
+# Yes. Use the largest score *so far*, and correct the sum when a larger one comes. This is **online softmax**.
+# Suppose that the sum up to now is $l = \sum_j e^{s_j - m}$. The new key has the score $s$, so the maximum becomes
+# $m' = \max(m, s)$, and
 #
 # $$ l' = \sum_j e^{s_j - m'} + e^{s - m'} = l \cdot \underbrace{e^{m - m'}}_{\text{rescale}} + e^{s - m'} $$
 #
-# One factor repairs all that was summed, however much it was. The sum for the output has the same weights in it, so the
-# same factor repairs that one too.
+# One factor corrects the whole sum, however many terms it has. The sum for the output has the same weights, so the
+# same factor corrects it, too.
 
 # %%
 def online(q, keys, values, rescaling=True):
@@ -104,12 +110,12 @@ o, state = online(q, keys, values)
 print(f"{np.abs(o - safe(q, keys, values)).max():.1e} apart")
 
 # %% [markdown]
-# So what must be rescaled? **Everything that was summed under the old maximum**: $l$ and the whole row $o$. Nothing else
-# remembers $m$.
+# So what must be rescaled? **Everything that was summed with the old maximum**: $l$ and the whole row $o$. Nothing
+# else depends on $m$.
 #
 # Look at the state, key by key.
 
-# %%
+# %% jupyter={"source_hidden": true}
 figure, axes = plt.subplots(3, 1, figsize=(7, 4.6), sharex=True, layout="constrained")
 scores = keys @ q * scale
 axes[0].plot(scores, "o", color="0.7", markersize=3, label="score")
@@ -120,20 +126,22 @@ for axis, column, name, colour in zip(axes, state.T, ("m", "l", "rescale"), ("C0
 axes[-1].set_xlabel("key");
 
 # %% [markdown]
-# $m$ climbs stairs. Each step of the stairs is a dip of rescale: what was summed before is multiplied by it, and the new
-# key adds exactly 1. So $l$ goes from $l$ to $l \cdot \text{rescale} + 1$. Where $l$ was large, it falls; where it was
-# small, it rises all the same:
+# $m$ rises in steps. At each step rescale is below 1: the old sum is multiplied by it, and the new key adds exactly
+# 1. So $l$ becomes $l \cdot \text{rescale} + 1$. Where $l$ was large it falls; where it was small it rises:
 
 # %%
 for key in np.flatnonzero(state[1:, 2] < 1) + 1:
     print(f"key {key:2}: rescale {state[key, 2]:.3f}, l from {state[key - 1, 1]:.3f} to {state[key, 1]:.3f}")
 
 # %% [markdown]
-#
+
+# %% [exercise] 01-predict
+
+# %% [markdown]
 # ## How often does it rescale?
 #
-# Less and less. If the keys come in random order, key $j$ is the largest so far with probability $1/j$, so that after $n$
-# keys there have been $1 + \frac12 + \dots + \frac1n \approx \ln n + 0.58$ new maxima.
+# Less and less often. If the keys come in random order, key $j$ is the largest so far with probability $1/j$, so
+# after $n$ keys there have been $1 + \frac12 + \dots + \frac1n \approx \ln n + 0.58$ new maxima.
 
 # %%
 random = np.random.default_rng(0)
@@ -143,13 +151,13 @@ for count in (16, 256, 4096):
     print(f"{count:5} keys: {records:.1f} new maxima on average, ln n + 0.58 = {math.log(count) + 0.58:.1f}")
 
 # %% [markdown]
-# Our kernel multiplies by rescale at every key all the same. It could skip the $D$ multiplications where rescale is 1, but
-# the 32 threads of a warp execute in step, and it saves time only when none of them has found a new maximum.
+# Our kernel still multiplies by rescale at every key. It could skip the $D$ multiplications where rescale is 1. But
+# the 32 threads of a warp execute together, so that would save time only when none of them has a new maximum.
 #
 # ## What does the kernel look like?
 #
-# `scalar` is the first rung of ptxlab's attention library: one thread computes one row of the output. This is the Python
-# that writes it. Find your `online` in it.
+# `scalar` is the first kernel of ptxlab's attention library: one thread computes one row of the output. This Python
+# writes it. Find your `online` in it.
 
 # %%
 spec = pl.kernels.get("scalar")
@@ -159,18 +167,18 @@ print(source[source.index("        scale_log2e") : source.index("    return scal
 # %% [markdown]
 # Three things are new.
 #
-# - **Powers of two.** A GPU has an instruction for $2^x$ (`ex2`) and none for $e^x$. As $e^x = 2^{x \log_2 e}$, the kernel
-#   multiplies $\log_2 e$ into the scale, once, and keeps $m$ in units of $\log_2$. Only what leaves the kernel goes back to
-#   natural logarithms.
+# - **Powers of two.** A GPU has an instruction for $2^x$ (`ex2`) and none for $e^x$. As $e^x = 2^{x \log_2 e}$, the
+#   kernel multiplies $\log_2 e$ into the scale, once, and keeps $m$ in units of $\log_2$. Only what the kernel stores
+#   at the end is converted back to natural logarithms.
 # - **Two kinds of loop.** `with k.loop(...)` is a loop in the PTX. Python's own `for d in range(D)` runs while the kernel is
 #   written, so its body appears $D$ times.
 # - **Probes.** With `k.probe` the kernel itself stores $(m, l, \text{rescale})$ for rows that you choose. Without
-#   `probes=True` the probes, and their cost, are gone.
+#   `probes=True` no instruction of the probes is emitted.
 #
 # ## What PTX is it?
 #
-# Here with $D = 4$, short enough to read. In the loop, find the dot product (4 `ld` and 4 `fma`), the `max`, the two
-# `ex2`, the rescaled sum, the rescaled row.
+# Here it is with $D = 4$, short enough to read. In the loop, find the dot product (4 `ld` and 4 `fma`), the `max`,
+# the two `ex2`, the rescaled sum, the rescaled row.
 
 # %%
 spec.build(head_dim=4)
@@ -185,11 +193,13 @@ out = pl.attention(q4, k4, v4, kernel="scalar", state=True)
 out
 
 # %% [markdown]
-# And on the inside? The lines are what the kernel's probes stored, the rings are numpy in float64. It is the same picture
-# as above, but this time a thread drew it.
+# And inside? The lines are what the kernel's probes stored; the rings are numpy in float64. It is the same plot as
+# above, but these numbers come from a thread.
 
 # %%
 pl.plot_state(out)
+
+# %% [exercise] 01-lse
 
 # %% [markdown]
 # ## Where is the error, and how large?
@@ -226,36 +236,45 @@ axis.legend(loc="center left")
 axis.grid(alpha=0.25);
 
 # %% [markdown]
-# Two lessons in one figure.
+# The figure shows two things.
 #
-# - The kernel's error stays near the precision of its type at every scale: rescaling costs no accuracy worth mentioning.
-# - With small logits, who never rescales is off by less than one hundredth: all weights are near 1, so a wrong factor
-#   hides, and a careless tolerance lets it pass. **Test with large logits.**
-#
+# - The kernel's error stays near the precision of its type at every scale: rescaling costs hardly any accuracy.
+# - With small logits, a kernel that never rescales is wrong by less than 0.01. The factors would all be close to 1,
+#   so it hardly matters that they are missing, and a loose tolerance accepts the result. **Test with large logits.**
+
+# %% [exercise] 01-rescale
+
+# %% [markdown]
 # ## What does double precision cost?
 #
-# PTX has no `ex2` for f64. The kernel must spell it out: reduce the range, evaluate a polynomial, put the exponent in.
+# PTX has no `ex2` for f64. The kernel needs several instructions instead: reduce the range, evaluate a polynomial,
+# insert the exponent.
 
 # %%
 for dtype in ("f32", "f64"):
     built = spec.build(head_dim=32, dtype=dtype)
     inputs = reference.random_inputs(1, 1, 1, 64, 64, 32, dtype=f"float{dtype[1:]}", seed=1)
     counters = pl.attention(*inputs, kernel=built, device="cpu", counters=True).counters
-    print(f"{dtype}: {counters.thread_instructions / 64 / 64:.0f} instructions a row and key, "
+    print(f"{dtype}: {counters.thread_instructions / 64 / 64:.0f} instructions per row and key, "
           f"{counters.opcodes.get('ex2.approx.f32', (0, 0))[1]} times ex2")  # fmt: skip
 
 # %% [markdown]
-# On a GPU the gap is wider than this count: gaming cards run f64 at a small fraction of the rate of f32.
-#
+# On most GPUs the difference in time is larger than this count: a GeForce RTX 4090 (compute capability 8.9) executes
+# 2 f64 FMA per SM and cycle, and 128 of f32 (CUDA C++ Programming Guide, throughput of arithmetic instructions).
+
+# %% [exercise] 01-thrift
+
+# %% [markdown]
 # ## What changes when a row may not look ahead?
 #
-# In a *causal* model, row $i$ sees the keys up to its own place. In the kernel that is one line: the loop ends earlier.
+# In a *causal* model, row $i$ sees only the keys up to its own position. In the kernel that is one line: the loop
+# ends earlier.
 
 # %%
 pl.diff(spec.build(head_dim=4), spec.build(head_dim=4, causal=True))
 
 # %% [markdown]
-# Half of the scores, so half of the time?
+# There are half as many scores. Does it take half the time?
 
 # %%
 for causal in (False, True):
@@ -265,56 +284,39 @@ for causal in (False, True):
           f"   lanes busy: {c.thread_instructions / c.warp_instructions / 32:.0%}")  # fmt: skip
 
 # %% [markdown]
-# Not quite. Threads run in *warps* of 32 that execute together. A warp goes on until its longest row is done, while the
-# lanes with shorter rows wait. The threads do half of the work; the machine saves less.
-#
+# Not quite. Threads run in *warps* of 32 that execute together. A warp continues until its longest row is done, while
+# the lanes with shorter rows are inactive. This is **divergence**. The threads do half of the work, but the number of
+# instructions that are issued falls by less.
+
+# %% [exercise] 01-window
+
+# %% [markdown]
 # ## What else would you like to try?
 #
-# The explorer has all of this in one view: change a parameter and see the PTX, what changed, the assembler's verdict, the
-# error and the state. Click a row in the error map to see its softmax. Questions to take along:
+# The explorer shows all of this in one view: change a parameter and see the PTX, what changed in it, what the
+# assembler says, the error and the state. Click a row in the error map to see its softmax. Some questions:
 #
 # - At which `head_dim` does the kernel *spill* (run out of registers)?
-# - What does `sigma` do to the staircase of $m$?
+# - How does `sigma` change the steps of $m$?
 # - `Sq` = 33: what do the other 95 threads of the block do?
 
 # %%
 pl.explore("scalar", head_dim=32, seq_len=64)
 
 # %% [markdown]
-# # Exercises
-#
-# `check` runs your answer on the CPU machine, where every register of every thread can be watched, and tells you what
-# happened there. Ask it as often as you like: each time it fails you get one hint more, three in all. Besides the cases
-# that you are shown it tries others, so that a rule is wanted and not a list of results.
-
-# %%
-from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check
-
-LOG2E, LN2 = math.log2(math.e), math.log(2)
-
-# %% [exercise] 01-predict
-
-# %% [exercise] 01-lse
-
-# %% [exercise] 01-rescale
-
-# %% [exercise] 01-thrift
-
-# %% [exercise] 01-window
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("01-window")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("01-window")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #
-# - Softmax needs the maximum only to stay in range, so a *provisional* maximum will do.
-# - When it grows by $m' - m$, everything summed under it shrinks by $e^{m - m'}$: $l$ and the whole output row.
-# - After $n$ random keys that has happened about $\ln n$ times; large logits are what makes it matter.
-# - A kernel is a text: `ld`, `fma`, `max`, `ex2`, a loop, a guard. The probes show that it did what the algebra says.
+# - Softmax needs the maximum only to keep the exponents in range, so the maximum *so far* is enough.
+# - When it grows to $m'$, everything that was summed with $m$ is multiplied by $e^{m - m'}$: $l$ and the whole output
+#   row.
+# - After $n$ random keys that has happened about $\ln n$ times. It matters when logits are large.
+# - A kernel is a text: `ld`, `fma`, `max`, `ex2`, a loop, a guard. The probes show that it does what the formulas
+#   say.
 #
-# `scalar` reads every key and value from global memory, once for each row: row 0 and row 1 fetch the same numbers. The next
-# rung, `tiled`, lets the threads of a block share them: `pl.explore("tiled")`.
+# `scalar` reads every key and value from global memory once per row: row 0 and row 1 load the same numbers. In [the
+# next notebook](02-tiles.ipynb) the threads of a block share them.
 #
 # ## Further reading
 #

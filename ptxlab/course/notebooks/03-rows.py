@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 03 · A 2-D tile, and a row that nobody owns
 #
-# In `tiled` a thread had a whole row to itself, so softmax needed no talk: maximum, sum and output of a row lived in
-# one thread. But for every multiplication that thread fetched a number from shared memory, and fetching is what runs
-# out first. The cure is to give a thread a small *piece* of the scores, four rows by four keys. Then no thread has a
-# row any more.
+# In `tiled` a thread had a whole row, so softmax needed no communication: maximum, sum and output of a row were in
+# one thread. But for every multiplication that thread loaded a number from shared memory, and these loads limit it.
+# The remedy is **register tiling**: a thread computes a small *piece* of the scores, four rows by four keys. Then a
+# row no longer belongs to one thread.
 #
-# **Why is softmax per row, and how do 16 threads agree on it?** This notebook is about `tiled2d`, the third rung.
+# **Why is softmax per row, and how do 16 threads agree on it?** This notebook is about `tiled2d`, the third kernel.
 
 # %%
 import math
@@ -27,11 +27,11 @@ LOG2E, LN2 = math.log2(math.e), math.log(2)
 # ## What runs out first?
 #
 # An SM of an A100 can start 64 multiply-adds (FMA) in a clock cycle: two warps' worth. In the same cycle, shared
-# memory can answer *one* warp: 32 banks of 4 bytes, 128 bytes. The CPU machine counts how often shared memory must
-# answer; each answer is called a *wavefront*. Where a kernel has one wavefront for each warp-wide FMA, the
-# shared memory needs twice as many cycles as the multipliers, which therefore cannot be busy for more than half of them,
-# and nothing but the loads decides how fast it is. (64 FMA and 128 bytes in a cycle: NVIDIA A100 whitepaper, and CUDA C++
-# Programming Guide, arithmetic instructions and shared memory for compute capability 8.0.)
+# memory can serve *one* warp: 32 banks of 4 bytes, 128 bytes. One pass through shared memory is called a *wavefront*,
+# and the CPU machine counts them. With one wavefront per FMA of a warp, shared memory needs twice as many cycles as
+# the multipliers. So the multipliers are busy for at most half of the time, and the loads decide how fast the kernel
+# is. (64 FMA and 128 bytes in a cycle: NVIDIA A100 whitepaper, and CUDA C++ Programming Guide, arithmetic
+# instructions and shared memory for compute capability 8.0.)
 
 # %%
 q, k, v = reference.random_inputs(1, 1, 1, 128, 128, 64, seed=1)
@@ -47,19 +47,19 @@ c = pl.attention(q, k, v, kernel="tiled", device="cpu", counters=True).counters
 print(f"tiled: {per_fma(c):.2f} wavefronts for each FMA of a warp")
 
 # %% [markdown]
-# One load for one FMA: nearly every multiplication waits for a number. It is used once and forgotten, and the next
-# row, in the next thread, fetches the same number again.
+# Nearly one wavefront per FMA: each number is loaded, used once and lost, and the next row, in the next thread, loads
+# the same number again.
 #
 # ## How can a number be used more than once?
 #
-# By holding on to it. A thread that computes *one* score $s = q \cdot k$ loads two numbers for each FMA. A thread
-# that computes $h \times w$ scores, of $h$ rows and $w$ keys, loads $h + w$ numbers and does $h \cdot w$ FMA with
-# them: every row number meets every key number.
+# By keeping it in a register. A thread that computes *one* score $s = q \cdot k$ loads two numbers for each FMA. A
+# thread that computes $h \times w$ scores, of $h$ rows and $w$ keys, loads $h + w$ numbers and does $h \cdot w$ FMA
+# with them: each number of a row is used with each number of a key.
 #
 # $$ \frac{\text{loads}}{\text{FMA}} = \frac{h + w}{h \cdot w} $$
 #
-# This kernel computes $S = Q K^T$ for a tile of $16h$ rows and $16w$ keys. 256 threads stand in a square, 16 by 16,
-# and each takes a piece of $h \times w$. `vector` numbers are loaded at once.
+# This kernel computes $S = Q K^T$ for a tile of $16h$ rows and $16w$ keys. 256 threads form a square, 16 by 16, and
+# each takes a piece of $h \times w$. One instruction loads `vector` numbers.
 
 
 # %%
@@ -95,7 +95,7 @@ def scores(
 
 
 def measured(**parameters):
-    """Runs `scores`: (wavefronts for each FMA, registers a thread, largest error)."""
+    """Runs `scores`: (wavefronts per FMA, registers per thread, largest error)."""
     built = scores(**parameters)
     high, wide = parameters["high"], parameters["wide"]
     random = np.random.default_rng(0)
@@ -113,18 +113,21 @@ for side in (1, 2, 4, 8):
     print(f"{side} x {side} {2 / side:10.3f} {one:15.3f} {four:16.3f} {registers:11} {error:9.1e}")
 
 # %% [markdown]
-# The second and the third column agree: the formula is right. The fourth is better still, for a load of 16 bytes
-# (`ld.shared.v4`) takes four numbers in one instruction, and where lanes ask for the same place, one answer serves
-# them all. (The 16 threads of a row of the square all want the same rows of Q.)
+# The second and the third column agree: the formula is right. The fourth is better still: a load of 16 bytes
+# (`ld.shared.v4`) brings four numbers in one instruction, and lanes that read the same address share one access. (The
+# 16 threads of a row of the square all read the same rows of Q.)
 #
-# The price stands in the fifth column. 4 × 4 scores and what they are made of are 60 registers; 8 × 8 are over 100,
-# and attention needs registers for the output as well. `tiled2d` takes 4 × 4.
-#
+# The price is in the fifth column. 4 × 4 scores and their inputs take 60 registers, 8 × 8 over 100, and attention
+# needs registers for the output as well. `tiled2d` uses 4 × 4.
+
+# %% [exercise] 03-loads
+
+# %% [markdown]
 # ## Whose row is it now?
 #
-# Thread 0 of the square has rows 0 to 3 and keys 0, 16, 32, 48. So of row 0 it has four scores of 64, and the other
-# 15 threads with `ty` = 0 have the rest. Softmax divides by the sum over the *whole* row. What if each thread did its
-# own?
+# Thread 0 of the square has rows 0 to 3 and keys 0, 16, 32, 48. So it has four of the 64 scores of row 0; the other
+# 15 threads with `ty` = 0 have the rest. Softmax divides by the sum over the *whole* row. What if each thread used
+# only its own scores?
 
 # %%
 row = np.random.default_rng(3).standard_normal(64) * 2  # 64 scores of one row
@@ -139,19 +142,18 @@ print(f"own maximum and sum: {np.mean([a / b for a, b in shares]):+.4f}")
 print(f"own maximum:         {sum(a for a, _ in shares) / sum(b for _, b in shares):+.4f}")
 
 # %% [markdown]
-# Both are wrong, and neither crashes: this bug lives in real kernels (`pl.gallery(2)`). Weights made with different
-# maxima are measured with different rulers and must not be added. **Softmax is per row because its ruler, the
-# maximum, is one for the whole row.** So before anybody computes a weight, 16 threads must know the largest of their
-# 64 scores.
+# Both are wrong, and neither crashes (`pl.gallery(2)` has a kernel with this bug). Weights that were computed with
+# different maxima have different units and must not be added. **Softmax is per row because one maximum must serve the
+# whole row.** So before any thread computes a weight, all 16 must know the largest of their 64 scores.
 #
 # ## How do 16 threads agree?
 #
-# They could write their maxima to shared memory, wait at a barrier, and read 16 numbers. That is a stop of the whole
-# block, in each tile. But the 16 are neighbours, half of a warp, and lanes of a warp can read each other's
-# *registers*: `shfl`, shuffle.
+# To make one value of many is a **reduction**. The threads could write their maxima to shared memory, wait at a
+# barrier, and read 16 numbers. Then the whole block waits, in each tile. But the 16 threads are half of a warp, and
+# lanes of a warp can exchange *registers*: `shfl`, shuffle.
 #
-# In the mode `bfly` (butterfly), lane $i$ gets the value of lane $i \oplus b$, whose number differs in the bits of
-# $b$. Everybody exchanges with a partner, and keeps the larger. Four times, with $b$ = 1, 2, 4, 8:
+# In the mode `bfly` (butterfly), lane $i$ gets the value of lane $i \oplus b$ (exclusive or). Each lane exchanges
+# with its partner and keeps the larger value, four times, with $b$ = 1, 2, 4, 8:
 
 # %%
 ALL = 0xFFFFFFFF
@@ -184,33 +186,37 @@ for step in range(5):
 axis.set(xticks=range(0, 32, 4), yticks=range(5), yticklabels=["start", "⊕ 1", "⊕ 2", "⊕ 4", "⊕ 8"], xlabel="lane")
 axis.axvline(15.5, color="k", lw=1);
 # %% [markdown]
-# After the first step every pair agrees, after the second every four, then eight, then sixteen: each step doubles how
-# many lanes a lane has heard of, so 16 take $\log_2 16 = 4$ steps. No barrier, no memory. And the two halves never
-# mix, because no $b$ touches the bit that is 16. Lanes 0 to 15 work for one row while lanes 16 to 31 work for
-# another, with the same instructions.
+# After the first step 2 lanes agree, after the second 4, then 8, then 16: each step doubles the number, so 16 lanes
+# need $\log_2 16 = 4$ steps. No barrier and no memory is needed. The two halves never mix, because no $b$ has the bit
+# 16. Lanes 0 to 15 work for one row and lanes 16 to 31 for another, with the same instructions.
+
+# %% [exercise] 03-hears
+
+# %% [markdown]
+# The other two numbers of a `shfl` are easily confused. The 31 limits the exchange: lanes may read from lanes up to
+# 31, that is from the whole warp. The mask names the lanes that take part: *all* of them must execute this
+# instruction. What a shuffle does when a lane of the mask is in another branch, or has exited, is undefined (PTX ISA,
+# `shfl.sync`); `synccheck` reports both.
 #
-# The other two numbers of a `shfl` are easy to get wrong. The 31 says how far a lane may reach: over the whole warp.
-# The mask says who takes part: *all* lanes that it names must come to this instruction. What a shuffle does
-# when a lane of the mask is in another branch, or has exited, is undefined (PTX ISA, `shfl.sync`); `synccheck` reports
-# both.
-#
-# The debugger is open at the first `shfl`: the arrows show who reads from whom. Press *Step* and watch `%best`; go on
-# to the next one.
+# The debugger is open at the first `shfl`: the arrows show which lane reads from which. Press *Step* and watch
+# `%best`; then go to the next `shfl`.
 
 # %%
 pl.debug(agree, 1, 32, x, y, at="shfl")
 
+# %% [exercise] 03-share
+
 # %% [markdown]
-# ## Must everything be agreed upon?
+# ## Must the lanes agree on everything?
 #
-# No, and that is worth knowing: only what is needed *now*.
+# No, only on what the next instruction needs.
 #
-# - **The maximum**, in each tile: the next line computes weights with it.
-# - **The sum**, once, after the last tile: each thread adds up its own weights and rescales its own sum. The rescale
-#   factor $e^{m - m'}$ is made of maxima, which all 16 know, so all 16 rescale alike and their partial sums keep the
-#   same ruler.
+# - **The maximum**: in each tile, because the next line computes weights with it.
+# - **The sum**: once, after the last tile. Each thread adds up its own weights and rescales its own sum. The factor
+#   $e^{m - m'}$ depends only on maxima, which all 16 know, so all 16 rescale by the same factor and their partial
+#   sums keep the same unit.
 #
-# Let numpy check that: 16 threads, 4 tiles of 64 keys, each thread with a sum of its own.
+# Check it in numpy: 16 threads, 4 tiles of 64 keys, each thread with its own sum.
 
 # %%
 tiles = np.random.default_rng(5).standard_normal((4, 64)) * 3
@@ -227,22 +233,23 @@ print(sums.sum(), np.exp(tiles - tiles.max()).sum())
 # %%
 print(passage("tiled2d", "new_max = k.var(f32", "if slots is not None"))
 
+# %% [exercise] 03-logsumexp
+
 # %% [markdown]
 # ## And the weights themselves?
 #
-# For $O = P V$ the square of threads is used again: the same thread takes the same four rows, and four *columns* of
-# O. For those it needs the weights of all 64 keys, and it has those of four. So P goes through shared memory. Who
-# waits for whom there? The weights of a row are written and read by its 16 threads, which are in one warp. So the
-# barrier of the block is not needed: `bar.warp.sync` makes the lanes of a *warp* wait for each other, and costs next
-# to nothing.
+# For $O = P V$ the same square of threads is used: a thread takes the same four rows, and four *columns* of O. For
+# them it needs the weights of all 64 keys, but it has only four. So P goes through shared memory. Which threads must
+# wait? The weights of a row are written and read by its 16 threads, which are in one warp. So no barrier of the block
+# is needed: `bar.warp.sync` makes the lanes of one *warp* wait for each other, which is much cheaper.
 
 # %%
 print(passage("tiled2d", 'k.op("bar.warp.sync"'))
 
 # %% [markdown]
-# ## Why are there four floats too many in each row?
+# ## Why does each row have four floats more?
 #
-# `stride, p_stride = D + PADDING, ...`: the rows of a tile lie $D + 4$ floats apart. Take the padding out of our
+# `stride, p_stride = D + PADDING, ...`: the rows of a tile are $D + 4$ floats apart. Remove the padding from our
 # `scores`, and look at the wavefronts.
 
 # %%
@@ -252,17 +259,20 @@ for pad in (0, 4):
 
 # %% [markdown]
 # The 16 threads of a row of the square read 16 rows of K at the same place in the row. Shared memory has 32 banks,
-# and each can give out one word at a time. If rows lie 16 floats apart, the same places of rows 0, 2, 4, ... are in
-# the same bank: they queue. Four floats more, and each row is turned four banks further. Notebook 06 is about nothing
-# else; here it is enough to know that the padding is not a mistake.
-#
+# and each serves one word at a time. If rows are 16 floats apart, the same columns of rows 0, 2, 4, ... are in the
+# same bank, and the accesses are served one after the other: a **bank conflict**. With four more floats, each row
+# begins four banks further. Notebook 06 is about this; here it is enough to know that the padding has a purpose.
+
+# %% [exercise] 03-piece
+
+# %% [markdown]
 # ## What has it bought?
 
 # %%
 pl.compare(q, k, v, kernels=["scalar", "tiled", "tiled2d"], device="cpu")
 
 # %% [markdown]
-# (The last column is the time of the CPU machine, for which a wavefront is no work. On a GPU it would be another.)
+# (The last column is the time of the CPU machine, which says nothing about a GPU.)
 
 # %%
 for name in ("tiled", "tiled2d"):
@@ -271,9 +281,9 @@ for name in ("tiled", "tiled2d"):
           f" {c.opcodes.get('shfl.sync.bfly.b32', (0, 0))[0]:,} shuffles")  # fmt: skip
 
 # %% [markdown]
-# Fewer than half as many wavefronts for each FMA, and shuffles are cheap beside that. `tiled2d` also has fewer
-# instructions in all, since a row is rescaled once per tile instead of once per key: what `scalar` did 128 times for a
-# row, it does twice. The weights are another matter, for each score needs an exponential of its own:
+# There are fewer than half as many wavefronts per FMA, and the shuffles are few beside that. `tiled2d` also has fewer
+# instructions in all: a row is rescaled once per tile instead of once per key, twice instead of 128 times. The
+# weights still need one exponential per score:
 
 # %%
 for name in ("scalar", "tiled2d"):
@@ -282,7 +292,8 @@ for name in ("scalar", "tiled2d"):
     print(f"{name:8} {count / (128 * 128):.2f} exponentials per score")
 
 # %% [markdown]
-# Two per score became 1.25: one for the weight, and a quarter for the factors, which each thread of a row computes.
+# Two per score have become 1.25: one for the weight, and a quarter for the factors, which each thread of a row
+# computes.
 
 # %%
 inputs = reference.random_inputs(1, 1, 1, 40, 300, 32, sigma=4.0, seed=2)
@@ -291,8 +302,7 @@ print(f"largest error {out.error.max:.1e}, tolerance {out.error.tolerance:.1e}")
 pl.plot_state(out)
 
 # %% [markdown]
-# The state of row 0, from the kernel's probes: one point a tile of 64 keys, and the rings of numpy in float64 around
-# them.
+# The state of row 0, from the kernel's probes: one point per tile of 64 keys, with rings from numpy in float64.
 #
 # In the explorer: how do registers and occupancy change with `head_dim`? What does `tile_kv` do to the shared memory?
 # Compare the assembler's view with that of `tiled`.
@@ -301,33 +311,20 @@ pl.plot_state(out)
 pl.explore("tiled2d", head_dim=32, seq_len=64)
 
 # %% [markdown]
-# # Exercises
-
-# %% [exercise] 03-loads
-
-# %% [exercise] 03-hears
-
-# %% [exercise] 03-share
-
-# %% [exercise] 03-logsumexp
-
-# %% [exercise] 03-piece
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("03-share")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("03-share")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #
-# - What limits a kernel in shared memory is loads for each FMA. A piece of $h \times w$ scores a thread needs
-#   $(h + w) / hw$.
-# - Softmax is per row, because weights can be added only if they were made with the same maximum.
-# - 16 lanes agree on a maximum in four butterfly shuffles: each step doubles how many lanes one has heard of. No
-#   memory, no barrier.
-# - Only the maximum is urgent. Sums stay where they are until the end, since all lanes rescale by the same factor.
-# - What a warp alone exchanges needs a `bar.warp.sync` only.
+# - Loads per FMA limit a kernel that works from shared memory. With $h \times w$ scores per thread they are $(h + w)
+#   / hw$.
+# - Softmax is per row, because weights can be added only if they were computed with the same maximum.
+# - 16 lanes agree on a maximum in four butterfly shuffles, without memory and without a barrier.
+# - Only the maximum is needed at once. The sums stay in their lanes until the end, since all lanes rescale by the
+#   same factor.
+# - What only one warp writes and reads needs `bar.warp.sync`, not a barrier of the block.
 #
-# The FMA units are now busy. The next step is to use others: tensor cores multiply whole matrices in one instruction,
-# but they hide from you where the elements lie. And softmax must know where a row begins.
+# Next come other units: [tensor cores](04-wmma.ipynb) multiply whole matrices in one instruction. But WMMA does not
+# say which lane holds which element, and softmax must know its rows.
 #
 # ## Further reading
 #

@@ -1,12 +1,11 @@
 # %% [markdown]
-# # 04 · Tensor cores behind a curtain
+# # 04 · Tensor cores, by WMMA
 #
-# In notebook 03 the multipliers were busy at last. A modern GPU has others, several times as fast: *tensor cores*,
-# which multiply whole matrices in one instruction. WMMA ("warp matrix multiply-accumulate") is the first way that PTX
-# had to use them. It is easy to read, and it keeps a secret: where in the registers of a warp the elements of a
-# matrix lie.
+# A modern GPU has units that multiply many times faster than its FMA units: *tensor cores*, which multiply whole
+# matrices in one instruction. WMMA ("warp matrix multiply-accumulate") was the first way to use them in PTX. It is
+# easy to read, but it does not say which lane holds which element of a matrix.
 #
-# **What does an opaque fragment cost?** Softmax must know where a row begins, and that is exactly what is not told.
+# **What does an opaque fragment cost?** Softmax works on rows, and WMMA does not say where they are.
 
 # %%
 import matplotlib.pyplot as plt
@@ -47,7 +46,7 @@ print("right:", np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32)))
 print(f"{run.counters.flops['tensor']:,} floating-point operations in one instruction; an FMA of a warp is {2 * 32}")
 
 # %% [markdown]
-# That is as much as 128 FMA instructions. Here is what it says:
+# That is as much as 128 FMA instructions. Here is its PTX:
 
 # %%
 product
@@ -61,11 +60,14 @@ product
 # | `m16n16k16` | the shapes: A is 16 × 16 (m × k), B is 16 × 16 (k × n) |
 # | `{%left0, ...}` | eight registers of *each* lane: together they hold the matrix, a **fragment** |
 # | `[%a], 16` | where the matrix begins, and how many elements further the next row does (the *stride*) |
-#
+
+# %% [exercise] 04-deep
+
+# %% [markdown]
 # ## Which lane has which element?
 #
-# 256 floats of C in 8 registers of 32 lanes: each lane has eight of them. Which? We ask. Load a matrix whose elements
-# say where they are, and let each lane write out what it got.
+# 256 floats of C in 8 registers of 32 lanes: each lane has eight of them. Which? Ask the machine: load a matrix whose
+# elements are numbered, and let each lane store what it got.
 
 
 # %%
@@ -92,18 +94,17 @@ for (row, column), lane in np.ndenumerate(lane_of):
 axis.set(title="the lane that has each element of C, on this machine", xlabel="column", ylabel="row");
 
 # %% [markdown]
-# A pattern, and a neat one. You must not use it. The PTX manual says that the layout of a WMMA fragment is
-# *unspecified*: on a V100 it is another than on an A100, and the next GPU may have a third. What you see is what
-# ptxlab's CPU machine does. A kernel that relies on it is right today and wrong on another card, without an error.
+# It is a regular pattern, but you must not use it. The PTX manual says that the layout of a WMMA fragment is
+# *unspecified* and may differ between architectures. What you see is what ptxlab's CPU machine does. A kernel that
+# relies on it may be wrong on another GPU, without any error.
 #
 # So a fragment is *opaque*. What may you do with it?
 #
-# - hand it to another `wmma` instruction;
-# - store it with `wmma.store`, which knows the layout and undoes it;
-# - do **the same to every element**: whoever has it, it gets its due. Doubling a matrix, or taking `max(x, 0)`, is
-#   allowed.
+# - give it to another `wmma` instruction;
+# - store it with `wmma.store`, which knows the layout;
+# - do **the same to every element**, wherever it is: double a matrix, or take `max(x, 0)`.
 #
-# What you may not do is anything in which rows or columns differ.
+# You may not do anything that treats rows or columns differently.
 
 
 # %%
@@ -125,8 +126,8 @@ np.array_equal(c, np.maximum(a.astype(np.float32) @ b.astype(np.float32), 0))
 # %% [markdown]
 # ## How do you multiply by a transpose?
 #
-# Attention wants $S = Q K^T$, and K lies in memory key by key: a row of K is a *column* of $K^T$. Nothing needs to be
-# transposed. Say `col`, and the instruction takes what lies one after the other for a column.
+# Attention wants $S = Q K^T$, and K is stored key by key: a row of K is a *column* of $K^T$. Nothing needs to be
+# transposed: with `col`, the instruction reads consecutive elements as a column.
 
 
 # %%
@@ -150,13 +151,15 @@ np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T)
 # %%
 pl.debug(scores, 1, 32, a, b, c, at="wmma.mma")
 
+# %% [exercise] 04-keys
+
 # %% [markdown]
 # ## How precise is it?
 #
-# A and B have 16 bits. An f16 has 11 significant bits, so each input is off by up to one part in 2048, and beyond
-# 65504 it is infinite. The products and their sum are not rounded to 16 bits: a product of two f16 fits into an f32,
-# and the sums are kept in f32. `wmma` in our library also takes f32 inputs and rounds them to f16 on their way into
-# shared memory. Compare it with `tiled2d`, which does not round.
+# A and B have 16 bits. An f16 has 11 significant bits, so each input is rounded by up to one part in 2048, and above
+# 65504 it becomes infinite. The products and their sum are not rounded to 16 bits: a product of two f16 fits into an
+# f32, and the sums are kept in f32. `wmma` in our library also takes f32 inputs and rounds them to f16 on their way
+# into shared memory. Compare it with `tiled2d`, which does not round.
 
 # %%
 for sigma in (0.3, 1.0, 3.0):
@@ -168,38 +171,45 @@ for sigma in (0.3, 1.0, 3.0):
     print(f"sigma {sigma}: mean error " + ", ".join(f"{name} {error:.1e}" for name, error in errors.items()))
 
 # %% [markdown]
-# A thousand times as large, and growing with the logits: an error of $2^{-11}$ in a score of 20 is one of 0.01 in the
-# exponent. For neural networks that is mostly good enough. But note what it does to your *tests*: a tolerance wide
+# The error is a thousand times as large, and it grows with the logits: a relative error of $2^{-11}$ in a score of 20
+# is 0.01 in the exponent. For neural networks that is mostly good enough. But think of your *tests*: a tolerance wide
 # enough for f16 hides mistakes that f32 would show.
-#
+
+# %% [exercise] 04-reuse
+
+# %% [markdown]
 # ## What must happen between the two products?
 #
 # $S = Q K^T$ comes out of a tensor core as a fragment. Softmax needs rows. $O = P V$ wants P as a fragment again, of
-# *another* kind (a left factor, of 16-bit elements). And when a new maximum turns up, each row of O must shrink by
-# its own factor. None of it can be done to an opaque fragment, so it all goes through shared memory:
+# *another* kind (a left factor, of 16-bit elements). And when there is a new maximum, each row of O must be
+# multiplied by its own factor. None of this can be done with an opaque fragment, so everything goes through shared
+# memory:
 #
 # ```text
 #     Q, K --wmma--> S --softmax--> P --wmma, with V--> O
 #
-#     S    stored as f32, loaded row by row
-#     P    stored as f16, loaded as a left factor
-#     O    loaded, shrunk row by row, stored; then loaded as a sum, added to, stored
+# S    stored as f32, loaded row by row P    stored as f16, loaded as a left factor O    loaded, rescaled row by row,
+# stored; then loaded as a sum, added to, stored
 # ```
 #
-# Find the stations in the kernel. A warp owns 16 rows; for the softmax, lanes $r$ and $r + 16$ take the two halves of
+# Find these steps in the kernel. A warp owns 16 rows; for the softmax, lanes $r$ and $r + 16$ take the two halves of
 # row $r$.
 
 # %%
 print(passage("wmma", "sums = [", "if slots is not None"))
 
 # %% [markdown]
-# A warp waits for itself only (`bar.warp.sync`): nobody else reads its rows of S, P and O. It waits for the block
-# where K and V are loaded, as before.
-#
+# `bar.warp.sync` is enough here, because no other warp reads these rows of S, P and O. The block waits only where K
+# and V are loaded, as before.
+
+# %% [exercise] 04-products
+
+# %% [markdown]
 # ## What does that cost?
 #
 # Count the bytes that go in and out of shared memory, and sort them by what they are. For comparison stands `mma`,
-# the kernel of the next notebook: the same algorithm on the same tensor cores, with fragments whose layout *is* told.
+# the kernel of the next notebook: the same algorithm on the same tensor cores, with fragments whose layout is
+# documented.
 
 # %%
 q, k, v = reference.random_inputs(1, 1, 1, 128, 128, 64, dtype="float16", seed=1)
@@ -237,32 +247,35 @@ for name, kinds in found.items():
     print(f"{name:5} {total / 1024:5.0f} KiB, of which S, P and O {1 - kinds['Q, K, V'] / total:.0%}")
 
 # %% [markdown]
-# That is the answer to our question. More than half of the traffic through shared memory moves S, P and O to and fro,
-# and most of it is O, which goes out and in twice for every tile: once to be shrunk, once to be added to. In `mma`
-# only the last step is left: O on its way out.
+# This answers our question. More than half of the traffic through shared memory is S, P and O. Most of it is O, which
+# is stored and loaded twice for every tile: once to rescale it, once to add to it. In `mma` O is stored only once, at
+# the end.
 #
-# The second price is room. Tiles of S, P and O need a place:
+# The second cost is space: S, P and O need shared memory.
 
 # %%
 for name in ("wmma", "mma"):
     built = pl.kernels.get(name).build(head_dim=64)
     _, block, shared = built.launch_shape(1, 1, 1, 128, 128)
     look = pl.inspect(built, block[0], shared)
-    print(f"{name:5} {shared:6} bytes of shared memory a block, {look.registers} registers a thread: {look.occupancy}")
+    print(f"{name:5} {shared:6} bytes of shared memory per block, {look.registers} registers per thread: {look.occupancy}")
+
+# %% [exercise] 04-rows
 
 # %% [markdown]
 # ## Was it worth it?
 #
-# Here are the rungs so far, on the same f32 inputs, as far as a count can tell:
+# Here are the kernels so far, on the same f32 inputs, as far as counts can tell:
 
 # %%
 inputs = reference.random_inputs(1, 1, 1, 128, 128, 64, seed=1)
 pl.compare(*inputs, kernels=["tiled", "tiled2d", "wmma"], device="cpu")
 
 # %% [markdown]
-# Count the instructions: a tenth of those of `tiled`, less than a fifth of those of `tiled2d`. That is not yet a time: one
-# `wmma.mma` keeps a tensor core busy for longer than an FMA keeps its unit. (The times are those of the CPU machine. The conflicts come out of a model of how `wmma.load` goes to memory, which the manual does not
-# specify either.)
+# Count the instructions: a tenth of those of `tiled`, less than a fifth of those of `tiled2d`. That is not yet a
+# time: one `wmma.mma` keeps a tensor core busy for longer than an FMA keeps its unit. (The times are those of the CPU
+# machine. The bank conflicts come from a model of how `wmma.load` accesses memory, which the manual does not
+# specify.)
 #
 # In the explorer: what do `dtype` and `tile_kv` do to the shared memory? Where in the PTX are the eight registers of
 # each fragment? Compare the error map of f32 inputs with that of `tiled2d`.
@@ -271,30 +284,18 @@ pl.compare(*inputs, kernels=["tiled", "tiled2d", "wmma"], device="cpu")
 pl.explore("wmma", head_dim=32, seq_len=64)
 
 # %% [markdown]
-# # Exercises
-
-# %% [exercise] 04-products
-
-# %% [exercise] 04-deep
-
-# %% [exercise] 04-keys
-
-# %% [exercise] 04-reuse
-
-# %% [exercise] 04-rows
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("04-keys")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("04-keys")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #
-# - A tensor core does in one instruction of a warp what takes 128 FMA instructions: 16 × 16 × 16.
+# - One `wmma.mma` does the work of 128 FMA instructions of a warp: 16 × 16 × 16.
 # - A WMMA fragment is opaque. You may load it, multiply it, store it, and do the same to all its elements.
-# - Whatever knows rows goes through shared memory: S, P, and O twice. That was more than half of the traffic.
-# - Inputs of 16 bits, sums of 32: the error is that of the inputs, $2^{-11}$ of them.
+# - Everything that works on rows goes through shared memory: S, P, and O twice. That was more than half of the
+#   traffic.
+# - Inputs of 16 bits, sums of 32: the error comes from the inputs, $2^{-11}$ of their size.
 #
-# The hardware does have a layout. `mma.sync`, the instruction below WMMA, documents it, and a lucky coincidence in it
-# makes all the moving of P unnecessary. That is [notebook 05](05-mma.ipynb).
+# `mma.sync` multiplies on the same tensor cores, and its layout is documented. In that layout P need not be moved at
+# all: [notebook 05](05-mma.ipynb).
 #
 # ## Further reading
 #

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 05 · P stays in registers
 #
-# WMMA hid where the elements of a matrix lie, and more than half of the traffic through shared memory was the price.
-# The instruction below it, `mma.sync`, tells. That is more to learn: three layouts, one for each operand. And then a
-# small miracle happens.
+# WMMA does not say which lane holds which element. That cost more than half of the traffic through shared memory.
+# `mma.sync` uses the same tensor cores, and its layouts are documented. There are three of them to learn, one per
+# operand, and it is worth it.
 #
-# **Why is the C fragment of $Q K^T$ the A fragment of $P V$?** You will draw the layouts, multiply by hand, and chain
-# two products without a single byte of memory between them.
+# **Why is the C fragment of $Q K^T$ the A fragment of $P V$?** You look at the layouts, multiply by hand, and chain
+# two products with no memory between them.
 
 # %%
 import inspect
@@ -18,7 +18,7 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, b32, f16, f32, kernel
-from ptxlab.course import check, passage
+from ptxlab.course import check, passage, pictures
 from ptxlab.isa import fragments
 from ptxlab.kernels import softmax
 
@@ -27,19 +27,20 @@ from ptxlab.kernels import softmax
 # %% [markdown]
 # ## Who holds what?
 #
-# `mma.sync.aligned.m16n8k16` multiplies a 16 × 16 matrix A by a 16 × 8 matrix B and adds the product to C, 16 × 8. A
-# warp holds them in pieces. Number the lanes as $4 g + t$: eight *groups* $g$ of four lanes $t$. The manual says:
+# `mma.sync.aligned.m16n8k16` multiplies a 16 × 16 matrix A by a 16 × 8 matrix B and adds the product to C, 16 × 8.
+# Each lane of a warp holds a part of them, its *fragment*. Number the lanes as $4 g + t$: eight *groups* $g$ of four
+# lanes $t$. The manual says:
 #
-# | matrix | registers a lane | what is in them |
+# | matrix | registers per lane | what is in them |
 # |---|---|---|
 # | A, 16 × 16, 16 bits | 4, two elements each | rows $g$ and $g + 8$; columns $2t, 2t + 1$ and $2t + 8, 2t + 9$ |
 # | B, 16 × 8, 16 bits | 2, two elements each | column $g$; rows $2t, 2t + 1$ and $2t + 8, 2t + 9$ |
 # | C, 16 × 8, 32 bits | 4, one element each | rows $g$ and $g + 8$; columns $2t, 2t + 1$ |
 #
-# `ptxlab.isa.fragments` has the table that the CPU machine works by. In the pictures each element has the number of
-# its lane, and those of lane 5 ($g = 1$, $t = 1$) are framed and carry the number of their register.
+# `ptxlab.isa.fragments` has the table that the CPU machine uses. In the pictures each element shows its lane. The
+# elements of lane 5 ($g = 1$, $t = 1$) are framed and also show their register.
 
-# %%
+# %% jupyter={"source_hidden": true}
 layouts = {
     "A": fragments.operand_a(16, 16, "f16"),
     "B": fragments.operand_b(16, 8, "f16"),
@@ -68,11 +69,14 @@ for axis, (name, layout) in zip(axes, layouts.items(), strict=True):
 
 # %% [markdown]
 # A row of A or C belongs to the four lanes of a group (each colour is a group). In B it is a *column*.
-#
+
+# %% [exercise] 05-holder
+
+# %% [markdown]
 # ## Can you multiply by hand?
 #
-# Yes: each lane loads its own elements, with the formulas of the table. Two neighbours of 16 bits make one load of 32
-# bits. B is given column by column, so that its pairs are neighbours, too.
+# Yes: each lane loads its own elements by the formulas of the table. Two neighbours of 16 bits are one load of 32
+# bits. B is stored column by column, so that its pairs are neighbours, too.
 
 # %%
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
@@ -99,13 +103,13 @@ pl.launch(product, 1, 32, a, b, c)
 np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T)
 
 # %% [markdown]
-# (In the list of A's registers, the row changes first and the column second: `a[0]` is top left, `a[1]` below it,
-# `a[2]` top right, `a[3]` below that. It is the order in which people get this wrong.)
+# (Mind the order of A's registers: `a[0]` is top left, `a[1]` is *below* it, `a[2]` is top right, `a[3]` is below
+# that. To exchange `a[1]` and `a[2]` is a common mistake.)
 #
 # ## What is the coincidence?
 #
 # $S = Q K^T$ comes out as C fragments, each 16 rows by 8 keys. $O = P V$ wants P as an A fragment: 16 rows by 16
-# keys. Lay two C fragments side by side, so that they are 16 × 16. Which lane has what?
+# keys. Two C fragments side by side are 16 × 16. Which lane has which element?
 
 # %%
 side_by_side = np.zeros((16, 16), int)
@@ -119,15 +123,14 @@ for lane in range(32):
 print("every element lies in the lane that needs it:", np.array_equal(side_by_side, needed))
 
 # %% [markdown]
-# **All 256 of them.** The lane that computed the scores $S_{g,2t}$ and $S_{g,2t+1}$ is the lane that has to have the
-# weights $P_{g,2t}$ and $P_{g,2t+1}$, as a pair in one register. All that is left to do is to round two floats to 16
-# bits and to put them side by side. There is an instruction that does just that: `cvt.rn.f16x2.f32`.
+# **All 256 of them.** The lane that computed the scores $S_{g,2t}$ and $S_{g,2t+1}$ is the lane that needs the
+# weights $P_{g,2t}$ and $P_{g,2t+1}$, as a pair in one register. It only has to round two floats to 16 bits and pack
+# them into one register. One instruction does that: `cvt.rn.f16x2.f32`.
 #
-# It is hardly luck. In most of what tensor cores do, one product's result is the next one's input, and whoever lays
-# out fragments so that they fit saves a trip through memory.
+# This is useful beyond attention: often the result of one product is an input of the next, and layouts that fit save
+# a way through memory.
 #
-# Two products, chained: $O = (A B) V$ for 16 × 16 matrices A and B and a 16 × 8 matrix V. Look for what is *not*
-# there.
+# Two products, chained: $O = (A B) V$ for 16 × 16 matrices A and B and a 16 × 8 matrix V. Notice what is *not* there.
 
 
 # %%
@@ -161,8 +164,8 @@ print("bytes of shared memory moved:", run.counters["smsp__sass_data_bytes_mem_s
 
 # %% [markdown]
 # No shared memory, no shuffle, no barrier between the two products. The debugger is open at the first `mma`: its
-# result D is the left half of $AB$. Then go to the last `mma` (click on its line for a breakpoint, and *Continue*)
-# and look at its A: the same lanes.
+# result D is the left half of $AB$. Then go to the last `mma` (click on its line for a breakpoint, then *Continue*)
+# and look at its A: the elements are in the same lanes.
 
 # %%
 pl.debug(chain, 1, 32, a, b2, v, c, at="mma.sync")
@@ -170,15 +173,21 @@ pl.debug(chain, 1, 32, a, b2, v, c, at="mma.sync")
 # %% [markdown]
 # ## How do fragments get into registers?
 #
-# Loading pair by pair, as above, costs an instruction and an address for every 4 bytes. Out of shared memory there is
-# a better way: `ldmatrix.x4` loads four 8 × 8 matrices at once, which is an A fragment or two B fragments. It splits
-# the work in two:
+# Loading pair by pair, as above, takes an instruction and an address per 4 bytes. From shared memory, `ldmatrix.x4`
+# loads four 8 × 8 matrices at once, which is an A fragment or two B fragments. It separates two things:
 #
 # - **addresses**: lanes 0 to 7 give the addresses of the eight rows of matrix 0, lanes 8 to 15 those of matrix 1, and
-#   so on. A row is 16 bytes that lie together;
-# - **data**: every lane *receives* from all four matrices the pair that a fragment wants of it.
+#   so on. A row is 16 consecutive bytes;
+# - **data**: every lane *receives*, from each of the four matrices, the pair that its fragment needs.
 #
-# So the lane that gives an address gets something else. Here it loads a 16 × 16 matrix of its own numbers.
+# So a lane does not receive the row whose address it gives. This is the whole way of a tile, as a trace shows it:
+
+# %% jupyter={"source_hidden": true}
+pictures.way_of_a_tile()
+
+# %% [markdown]
+# The same in code: here `ldmatrix` loads a 16 × 16 matrix whose elements are
+# numbered.
 
 
 # %%
@@ -204,43 +213,53 @@ wanted = layouts["A"].row * 16 + layouts["A"].column  # register, position, lane
 print("an A fragment:", np.array_equal(held.transpose(1, 2, 0), wanted))
 print("lane 5 holds", [f"({x // 16},{x % 16}) ({y // 16},{y % 16})" for x, y in held[5].tolist()])
 
+# %% [exercise] 05-address
+
 # %% [markdown]
 # ## Why does V need `.trans` and K not?
 #
-# In both products the right factor must come in pairs that lie *along the sum*. In $Q K^T$ the sum goes over the
-# elements $d$ of a key, and a key lies in memory as a row: $K_{j,d}$ and $K_{j,d+1}$ are neighbours. `ldmatrix` as it
-# is.
+# In both products the right factor must come in pairs that are neighbours *along the sum*. In $Q K^T$ the sum goes
+# over the elements $d$ of a key, and a key is a row in memory: $K_{j,d}$ and $K_{j,d+1}$ are neighbours. `ldmatrix`
+# fits as it is.
 #
 # In $P V$ the sum goes over the keys, and $V_{j,d}$ and $V_{j+1,d}$ are a whole row apart. With `.trans`, each 8 × 8
-# matrix is handed out transposed, and the pair comes together:
+# matrix is delivered transposed, and the two come as a pair:
 
 # %%
 pl.launch(fetch(trans=True), 1, 32, numbers.view(np.uint32), held.reshape(-1).view(np.uint32))
 print("lane 5 holds", [f"({x // 16},{x % 16}) ({y // 16},{y % 16})" for x, y in held[5].tolist()])
 
 # %% [markdown]
-# Pairs of one column and two neighbouring rows. Nothing was transposed in memory, and it costs nothing.
-#
+# Each pair is now of one column and two neighbouring rows. Nothing was moved in memory, and there is no additional
+# instruction.
+
+# %% [exercise] 05-trans
+
+# %% [markdown]
 # ## And softmax?
 #
-# Softmax now works on C fragments. A row belongs to four lanes, and each of them has two rows ($g$ and $g + 8$). Its
-# scores of a row are all in its own registers, but for the other three lanes: two shuffles, instead of four in
-# `tiled2d`. The sum waits until the end, as before. O is made of C fragments, too, so a row of it can be shrunk where
-# it lies.
+# Softmax now works on C fragments. A row belongs to four lanes, and each lane has two rows ($g$ and $g + 8$). A lane
+# finds the maximum of its own scores in its registers; then two shuffles compare it with the other three lanes of the
+# row. (`tiled2d` needed four.) The lanes add their sums only at the end, as before. O consists of C fragments, too,
+# so its rows can be rescaled in their registers.
 
 # %%
 print(inspect.getsource(softmax.update))
 
+# %% [exercise] 05-rowmax
+
 # %% [markdown]
-# And the loop over the keys of `mma`, the fifth rung. `multiply` is the instruction, `matrix` is `ldmatrix`,
-# `rounded` is C, C → A.
+# This is the loop over the keys of `mma`, the fifth kernel. `multiply` is the `mma` instruction, `matrix` is
+# `ldmatrix`, `rounded` makes an A fragment of two C fragments.
 
 # %%
 spec = pl.kernels.get("mma")
 print(passage("mma", "scores = [k.vars", "if slots is not None"))
 
+# %% [exercise] 05-chain
+
 # %% [markdown]
-# ## What has it bought?
+# ## What is gained?
 
 # %%
 inputs = reference.random_inputs(1, 1, 1, 128, 128, 64, dtype="float16", seed=1)
@@ -250,13 +269,13 @@ for name in ("wmma", "mma"):
           f"{counters['smsp__sass_data_bytes_mem_shared.sum'] // 1024:4} KiB through shared memory")  # fmt: skip
 
 # %% [markdown]
-# The same products, 40 % of the traffic, and little more than half of the instructions.
+# The products are the same. The traffic is 40 %, and the instructions are little more than half.
 #
-# ## Where is the catch?
+# ## What does it cost?
 #
-# What is not in memory is in registers. Let us see how many are alive at each line of the PTX, and why.
+# What is not in memory is in registers. How many are alive at each line of the PTX?
 
-# %%
+# %% jupyter={"source_hidden": true}
 figure, axis = plt.subplots(figsize=(8, 3), layout="constrained")
 for D in (32, 64, 128):
     built = spec.build(head_dim=D)
@@ -265,7 +284,7 @@ for D in (32, 64, 128):
     pressure = np.array(list(look.pressure.items()))
     axis.plot((pressure[:, 0] - pressure[0, 0]) / np.ptp(pressure[:, 0]), pressure[:, 1], label=f"D = {D}")
     print(f"D = {D:3}: O takes {D // 2:2} registers, S {64 // 2}, Q {D // 4:2}, and {look.pressure[look.peak]} are alive at most;"
-          f" {look.occupancy.blocks} blocks an SM")  # fmt: skip
+          f" {look.occupancy.blocks} blocks per SM")  # fmt: skip
 axis.axhline(255, color="k", lw=1, ls=":")
 axis.text(0, 250, "255, all that a thread can have", va="top", fontsize="small")
 axis.set(xlabel="place in the PTX, from the first line to the last", ylabel="registers alive")
@@ -273,13 +292,13 @@ axis.legend()
 axis.grid(alpha=0.25)
 
 # %% [markdown]
-# A warp of 16 rows holds $16 D$ floats of O, that is $D / 2$ for each lane, and $T / 2$ of S, and Q as A fragments,
-# $D / 4$. At $D = 128$ half of what a thread can have is gone before the first address. At $D = 256$ it would not
-# fit, so there `mma` leaves Q in shared memory and loads its fragments again for each tile (`query_in_registers` in
+# A warp of 16 rows holds $16 D$ floats of O, that is $D / 2$ registers per lane. S takes $T / 2$, and Q as A
+# fragments $D / 4$. At $D = 128$ these are half of the 255 registers that a thread can have. At $D = 256$ they would
+# not fit, so there `mma` leaves Q in shared memory, loads its fragments again for each tile (`query_in_registers` in
 # the source), and halves the tile.
 #
-# Fewer blocks fit on an SM. That is not as bad as it looks: what fills the gaps here is not other warps but
-# independent instructions of the same warp, and there are many.
+# Fewer blocks fit on an SM: the **occupancy** is low. That need not be slow. Latency can be hidden by other warps, or
+# by independent instructions of the same warp, and this kernel has many of those.
 #
 # ## What about bfloat16?
 #
@@ -292,39 +311,25 @@ for dtype in ("float16", "bfloat16"):
     print(f"{dtype:8} mean error {out.error.mean:.1e}")
 
 # %% [markdown]
-# A factor of eight: three bits.
+# The errors differ by a factor of eight: three bits.
 #
-# There is something slow left in `mma`: look at its bank conflicts in the explorer. Every `ldmatrix` has them. Switch
-# to `swizzle`, and they are gone; the next notebook says how.
+# One thing in `mma` is still slow: look at its bank conflicts in the explorer. Every `ldmatrix` has them. Switch to
+# `swizzle`, and they are gone; the next notebook explains it.
 
 # %%
 pl.explore("mma", head_dim=64, seq_len=64)
 
 # %% [markdown]
-# # Exercises
-
-# %% [exercise] 05-holder
-
-# %% [exercise] 05-address
-
-# %% [exercise] 05-trans
-
-# %% [exercise] 05-rowmax
-
-# %% [exercise] 05-chain
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("05-trans")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("05-trans")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #
-# - `mma.sync` documents who holds what: rows of A and C belong to groups of four lanes, columns of B as well.
-# - Two C fragments side by side, rounded in pairs, lie exactly as an A fragment does. So P never leaves the
-#   registers.
-# - `ldmatrix` separates who gives an address from who receives the data; `.trans` hands out 8 × 8 matrices
-#   transposed. K lies along the sum, V across it.
-# - Softmax on fragments: two shuffles for a maximum, and O is shrunk where it lies.
-# - The price is registers, $D/2 + T/2 + D/4$ and addresses.
+# - The fragments of `mma.sync` are documented: a row of A or C, or a column of B, belongs to a group of four lanes.
+# - Two C fragments side by side, rounded in pairs, are exactly an A fragment. So P never leaves the registers.
+# - With `ldmatrix`, the lane that gives an address and the lane that receives the data are different. `.trans`
+#   delivers 8 × 8 matrices transposed. V needs it, because its rows lie across the sum.
+# - Softmax on fragments: two shuffles for a maximum, and O is rescaled in registers.
+# - The cost is registers: $D/2 + T/2 + D/4$, and addresses.
 #
 # ## Further reading
 #

@@ -1,12 +1,11 @@
 # %% [markdown]
 # # 06 · Thirty-two banks
 #
-# `mma` computes everything in registers, and yet the explorer shows thousands of *bank conflicts*: answers of shared
-# memory that take eight times as long as they should. The next rung, `swizzle`, is the same kernel with its tiles
-# laid out in another way. What it multiplies, and in which order, is the same; only addresses differ. The conflicts
-# are gone.
+# The explorer shows thousands of *bank conflicts* in `mma`: accesses to shared memory that take eight times as long
+# as necessary. The next kernel, `swizzle`, does the same with its tiles stored in another arrangement. Only addresses
+# differ, and the conflicts are gone.
 #
-# **Where do 8-way conflicts come from, and why does xor cure reads and writes?**
+# **Where do 8-way conflicts come from, and why does xor avoid them for reads and writes?**
 
 # %%
 import inspect
@@ -27,9 +26,9 @@ from ptxlab.kernels import tiles
 # ## What is a bank?
 #
 # Shared memory is 32 memories side by side, the *banks*. Word 0 (4 bytes) lies in bank 0, word 1 in bank 1, ..., word
-# 31 in bank 31, word 32 in bank 0 again. Each bank can give out one word at a time. 32 lanes that ask for words of 32
-# different banks are answered at once, in one *wavefront*. Lanes that ask for different words of the same bank queue.
-# (Lanes that ask for the *same* word share it: that is a broadcast, and it is free.)
+# 31 in bank 31, word 32 in bank 0 again. Each bank serves one word at a time. 32 lanes that read words of 32
+# different banks are served at once, in one *wavefront*. Lanes that read different words of the same bank are served
+# one after the other. (Lanes that read the *same* word share it: a broadcast, at no additional cost.)
 #
 # Let each lane read one float, `stride` floats apart from its neighbour.
 
@@ -59,20 +58,20 @@ axis.set_yticklabels((1, 2, 4, 8, 16, 32))
 print("the greatest common divisor of stride and 32:", measured[1:] == [math.gcd(int(s), 32) for s in strides[1:]])
 
 # %% [markdown]
-# Odd strides are perfect, whatever they are: as the lanes go on, they come by all 32 banks before they meet the first
-# one again. With stride 2 they come by the 16 even banks only, so two lanes share each: two wavefronts. With stride
-# 32 all lanes are in bank 0, and the load takes 32. In general it is $\gcd(\text{stride}, 32)$. (Stride 0 is the
-# broadcast.)
+# With every odd stride the 32 lanes are in 32 different banks. With stride 2 they are in the 16 even banks, two lanes
+# in each: two wavefronts. With stride 32 all lanes are in bank 0, and the load takes 32 wavefronts. In general it is
+# $\gcd(\text{stride}, 32)$. (Stride 0 is the broadcast.)
 #
-# So beware of powers of two. And what is the number of columns of a matrix mostly?
+# So avoid powers of two as strides. But the number of columns of a matrix usually is one.
 #
-# ## What changes with 16 bytes a lane?
+# ## What changes with 16 bytes per lane?
 #
-# One wavefront carries 128 bytes. When every lane asks for 16 bytes, that is 512, so it takes four at least: eight
-# lanes at a time. Within such a *quarter* of a warp the same game is played with eight groups of four banks.
+# One wavefront delivers at most 128 bytes. When every lane reads 16 bytes, that is 512 bytes, so at least four
+# wavefronts, eight lanes in each. Within such a *quarter* of a warp the same rule holds for eight groups of four
+# banks.
 #
-# `ldmatrix` is such an access: the eight rows of an 8 × 8 matrix, 16 bytes each, make a quarter. Let the rows lie
-# some number of bytes apart, and look.
+# `ldmatrix` is such an access: the eight rows of an 8 × 8 matrix, 16 bytes each, are a quarter. Vary the distance
+# between the rows:
 
 
 # %%
@@ -93,15 +92,17 @@ axis.bar(sizes, measured, width=11, color=["C3" if s in (128, 256) else "C0" for
 axis.axhline(4, color="k", lw=1, ls=":")
 axis.set(xlabel="bytes from row to row", ylabel="wavefronts", xticks=sizes);
 # %% [markdown]
-# Four is the best there can be (dotted). It is reached when a row is an *odd* number of chunks of 16 bytes. The red
-# bars are rows of 64 and of 128 elements of 16 bits, the head dimensions that everybody uses: **32 wavefronts, eight
-# times as many.** 128 bytes are once around all banks. The same chunk of eight rows lies in the same group of banks
-# eight times.
+# Four is the least possible (dotted). It is reached when a row is an *odd* number of chunks of 16 bytes. The red bars
+# are rows of 64 and of 128 elements of 16 bits, the most common head dimensions: **32 wavefronts, eight times as
+# many.** 128 bytes are one word in each of the 32 banks, so the same chunk of all eight rows is in the same group of
+# banks.
 #
-# The debugger shows it. Look at the banks:
+# The debugger shows the banks:
 
 # %%
 pl.debug(matrix(row_bytes=128), 1, 32, np.zeros(128, np.uint32), at="ldmatrix")
+
+# %% [exercise] 06-wavefronts
 
 # %% [markdown]
 # ## Where is it in `mma`?
@@ -139,14 +140,14 @@ def show(names):
 show(["mma"])
 
 # %% [markdown]
-# Every `ldmatrix`, of K, of V and of Q. And the store of O at the end, where a warp writes 4 bytes a lane into eight
-# rows: the same thing. The stores of the tiles (`st.shared.v4`) have none: eight neighbouring threads write one row,
-# all of its chunks.
+# Every `ldmatrix` of K, V and Q has conflicts. So has the store of O at the end, where each lane of a warp writes 4
+# bytes and the warp covers eight rows. The stores of the tiles (`st.shared.v4`) have none: eight neighbouring threads
+# write all chunks of one row.
 #
-# ## Cure 1: padding
+# ## Remedy 1: padding
 #
-# Let each row be 16 bytes longer than its contents: 144 instead of 128. The bars above say that this is perfect, and
-# `tiled2d` and `wmma` did it. What does it cost?
+# Let each row be 16 bytes longer than its contents: 144 instead of 128. By the bars above this has no conflicts, and
+# `tiled2d` and `wmma` do it. What does it cost?
 
 # %%
 for D in (64, 128):
@@ -154,24 +155,25 @@ for D in (64, 128):
     print(f"D = {D:3}: tiles of K and V of 64 keys take {plain} bytes, padded {padded}: {padded / plain - 1:.1%} more")
 
 # %% [markdown]
-# Some memory, which means fewer stages of a pipeline (notebook 07), and rows that no longer begin at multiples of 128
-# bytes. The engine of newer GPUs that copies whole tiles (TMA) cannot write such rows, and a tensor core that reads
-# shared memory itself cannot read them. It would be better to leave the size alone and to change only *where in its
-# row* a chunk lies.
+# It costs some memory, which means fewer stages of a pipeline (notebook 07). And rows no longer begin at multiples of
+# 128 bytes, as the swizzled tiles of TMA and `wgmma` on newer GPUs must. It is better to keep the size and to change
+# only the *place of a chunk in its row*.
+
+# %% [exercise] 06-pad
+
+# %% [markdown]
+# ## Remedy 2: what do we want?
 #
-# ## Cure 2: what do we want?
-#
-# Number the chunks of a row 0 to 7, and let chunk $c$ of row $r$ lie at place $p(r, c)$ of that row. The place
-# decides the group of banks. Two things shall be true:
+# Number the chunks of a row 0 to 7, and store chunk $c$ of row $r$ at place $p(r, c)$ of that row. The place decides
+# the group of banks. Two things must be true:
 #
 # 1. **reading**: for every chunk $c$, the places of eight rows are all different (`ldmatrix`);
-# 2. **writing**: for every row $r$, the places of its eight chunks are all different (or two chunks would lie in the
-#    same spot!).
+# 2. **writing**: for every row $r$, the places of its eight chunks are all different (otherwise two chunks would be
+#    in the same place).
 #
-# Every place exactly once in each row and in each column: a *Latin square*, like a Sudoku without its boxes. Three
-# candidates:
+# Every place occurs exactly once in each row and in each column: a *Latin square*. Three candidates:
 
-# %%
+# %% jupyter={"source_hidden": true}
 rows, chunks = np.indices((8, 8))
 candidates = {"c": chunks, "(c + r) % 8": (chunks + rows) % 8, "c ^ r": chunks ^ rows}
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
@@ -186,35 +188,41 @@ for axis, (name, place) in zip(axes, candidates.items(), strict=True):
     )
 axes[0].set_ylabel("row");
 # %% [markdown]
-# Read a column of a square: that is what one `ldmatrix` touches. Read a row: that is what eight threads write.
+# A column of a square is what one `ldmatrix` reads. A row is what eight threads write.
 #
 # Plain storage fails for reads. Rotating each row by its number works for both. So does **xor**, and here is why: for
 # a fixed $c$, $r \mapsto c \oplus r$ is one-to-one, because xor with $c$ again undoes it. The same for a fixed $r$.
-# That is the whole proof, and the answer to the second half of our question: *xor is its own inverse in either
-# argument, so it is a Latin square.*
-#
-# Then why xor, and not the sum? Because of what happens to *addresses*. A lane walks along its row: chunk $c$, then
-# $c \oplus 2$, then $c \oplus 4$. And
+# This answers the second half of our question: *xor is its own inverse in either argument, so it gives a Latin
+# square.* Such an arrangement is called a **swizzle**.
+
+# %% [exercise] 06-xor
+
+# %% [markdown]
+# Why xor, and not the sum? Because of the *addresses*. A lane goes along its row: chunk $c$, then $c \oplus 2$, then
+# $c \oplus 4$. And
 #
 # $$ (c \oplus d) \oplus r = (c \oplus r) \oplus d , $$
 #
-# so the place moves by the same xor as the chunk, whatever $r$ is. One register for the first address of a lane, and
-# a constant to xor for each step. With a sum modulo 8 it would be an addition and an `and` for each.
+# so the place changes by the same xor as the chunk, for every $r$. A lane needs one register for its first address,
+# and one xor with a constant per step. With a sum modulo 8 each step would be an addition and an `and`.
 #
-# A tile has more than eight rows, so it is $r \mathbin{\&} 7$: the pattern repeats every eight rows, and `ldmatrix`
-# never looks at more than eight at once.
+# A tile has more than eight rows, so use $r \mathbin{\&} 7$: the pattern repeats every eight rows, and a quarter of
+# an `ldmatrix` reads eight rows.
+
+# %% [exercise] 06-walk
+
+# %% [markdown]
+# ## What is it in the kernel?
 #
-# ## How does the kernel say it?
-#
-# All of the difference between `mma` and `swizzle` is in one small class. `spot` is where a chunk lies, `moved` how
-# to go on from there.
+# The whole difference between `mma` and `swizzle` is in one small class. `spot` gives the place of a chunk, `moved`
+# the next place.
 
 # %%
 print(inspect.getsource(tiles.Layout.spot))
 print(inspect.getsource(tiles.Spot.moved))
 
 # %% [markdown]
-# In PTX, at $D = 32$ and with small tiles, everything that `swizzle` changes is this. Look for `xor`.
+# This is all that `swizzle` changes in the PTX, for $D = 32$ and small tiles. Look for `xor`.
 
 # %%
 small = {"head_dim": 32, "tile_q": 16, "tile_kv": 16}
@@ -231,14 +239,13 @@ show(["mma", "swizzle"])
 pl.compare(*inputs, kernels=["mma", "swizzle"], device="cpu")
 
 # %% [markdown]
-# No conflict is left, neither in reads nor in writes, with the same shared memory. The price is some arithmetic on
-# addresses: 4 % more instructions. (The time is that of the CPU machine, which has no banks. It knows only how many
-# wavefronts there would be.)
+# There are no conflicts left, neither in reads nor in writes, with the same amount of shared memory. The cost is some
+# arithmetic on addresses: 4 % more instructions. (The time is that of the CPU machine, which has no banks; it counts
+# the wavefronts that a GPU would need.)
 #
-# What if a row is not 128 bytes? Then eight rows no longer begin in the same group of banks, and do a part of the
-# work by themselves. Rows of 64 bytes begin in two groups by turns, those of 160 bytes ($D = 80$) in four: of the
-# row's number fewer bits are left to be mixed in. That is the shift in `spot` above, and it is why nothing has to be
-# added to a row:
+# What if a row is not 128 bytes? Then eight rows do not all begin in the same group of banks, which already helps.
+# Rows of 64 bytes begin in two groups in turn, rows of 160 bytes ($D = 80$) in four, so fewer bits of the row's
+# number have to be mixed in. That is the shift in `spot` above, and no row needs padding:
 
 # %%
 for D in (32, 64, 80, 128):
@@ -252,44 +259,33 @@ for D in (32, 64, 80, 128):
           f"shared memory {shared['mma']:5} -> {shared['swizzle']:5} bytes")  # fmt: skip
 
 # %% [markdown]
-# Why just those bits? Exercise 06-half lets you find it out for rows of 64 bytes.
-#
-# In the explorer, open *Counters* and switch between `mma` and `swizzle`: watch the bank conflicts, and pin one to see in
-# the diff where they went. Then look at what `head_dim` does to the conflicts of `mma`. Can you say why 80 is better
-# than 64?
+# Why just those bits? Find it out for rows of 64 bytes:
+
+# %% [exercise] 06-half
+
+# %% [markdown]
+# In the explorer, open *Counters* and switch between `mma` and `swizzle`: watch the bank conflicts, and pin one to
+# see the difference in the diff. Then change `head_dim` and watch the conflicts of `mma`. Why is 80 better than 64?
 
 # %%
 pl.explore("swizzle", head_dim=64, seq_len=64)
 
 # %% [markdown]
-# # Exercises
-
-# %% [exercise] 06-wavefronts
-
-# %% [exercise] 06-pad
-
-# %% [exercise] 06-xor
-
-# %% [exercise] 06-half
-
-# %% [exercise] 06-walk
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("06-xor")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("06-xor")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #
-# - Shared memory is 32 banks of 4 bytes. Different words of one bank queue; $\gcd(\text{stride}, 32)$ wavefronts for
-#   a stride.
-# - With 16 bytes a lane, eight lanes are served at once, by eight groups of banks. Rows of 128 bytes put the same chunk of
-#   eight rows into one group: 8-way conflicts in every `ldmatrix`.
-# - Padding cures that and costs memory and alignment.
+# - Shared memory is 32 banks of 4 bytes. Different words of one bank are served one after the other; a stride takes
+#   $\gcd(\text{stride}, 32)$ wavefronts.
+# - With 16 bytes per lane, eight lanes are served at once, by eight groups of banks. With rows of 128 bytes the same
+#   chunk of eight rows is in one group: 8-way conflicts in every `ldmatrix`.
+# - Padding removes them and costs memory and alignment.
 # - Place $c \oplus (r \mathbin{\&} 7)$ is a Latin square: each place once in each row (writes) and in each column
 #   (reads).
-# - Xor moves places and chunks alike, so walking along a row costs a constant xor.
+# - Xor changes places and chunks alike, so the next chunk of a row takes one xor with a constant.
 #
-# Now the kernel is limited by neither multipliers nor shared memory, but by *waiting*: for K and V to come from
-# global memory. Notebook 07 lets the next tile fly while this one is used.
+# What is left is *waiting* for K and V from global memory. In [notebook 07](07-pipelines.ipynb) the next tile is
+# copied while this one is used.
 #
 # ## Further reading
 #

@@ -1,32 +1,31 @@
 # %% [markdown]
 # # 07 · Pipelines: copies that nobody waits for
 #
-# The kernel of notebook 06 loads a tile, waits, multiplies, and loads the next. While a block
-# loads, it gives the tensor cores nothing to do; while it multiplies, it asks nothing of memory. Other resident blocks
-# can fill these gaps, if there are any: a kernel with large tiles leaves room for few.
+# The kernel of notebook 06 loads a tile, waits, multiplies, and loads the next. While a block loads, its tensor cores
+# are idle; while it multiplies, it requests nothing from memory. Other resident blocks can use these gaps (**latency
+# hiding**), but a kernel with large tiles leaves room for few blocks.
 #
-# `cp.async` starts a copy from global to shared memory, and the thread goes on. **What is in flight then, and when
-# is a buffer free again?** The two halves of that question are two promises that somebody must keep, and the
-# machine checks both.
+# `cp.async` starts a copy from global to shared memory, and the thread continues. **What is in flight then, and when
+# is a buffer free again?** A mistake in either is a race, and the machine checks both.
 
 # %%
 import inspect
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import check, pictures
 
 # %load_ext ptxlab
 
 # %% [markdown]
 # ## What could be won?
 #
-# A picture first. Copying a tile takes 3 units of time, multiplying it 2. With one buffer each waits for the other;
-# with two, tile $j + 1$ may come while tile $j$ is used, but not earlier than tile $j - 1$ has been used up, for it
-# is the same buffer.
+# A model first: copying a tile takes 3 units of time, multiplying it 2. With one buffer each waits for the other.
+# With two (**double buffering**), tile $j + 1$ can be copied while tile $j$ is used, but not before tile $j - 1$ is
+# finished, because it has the same buffer.
 
 
 # %%
@@ -42,25 +41,17 @@ def schedule(tiles, stages, copy=3.0, compute=2.0):
     return copies, products
 
 
-figure, axes = plt.subplots(3, 1, figsize=(8, 3.6), sharex=True, layout="constrained")
-for axis, stages in zip(axes, (1, 2, 3), strict=True):
-    copies, products = schedule(6, stages)
-    for y, spans in ((1, copies), (0, products)):
-        for j, (start, end) in enumerate(spans):
-            axis.broken_barh([(start, end - start)], (y - 0.4, 0.8), color=f"C{j}", edgecolor="w")
-            axis.text((start + end) / 2, y, j, ha="center", va="center", color="w")
-    axis.set_yticks([0, 1], ["products", "copies"])
-    axis.set_title(f"{stages} buffer{'s' * (stages > 1)}: {products[-1][1]:.0f} units", fontsize=9, loc="left")
-axes[-1].set_xlabel("time");
+pictures.pipeline({stages: schedule(6, stages) for stages in (1, 2, 3)})
 
 # %% [markdown]
-# Two buffers, and memory is never idle again. A third brings nothing *here*, where every copy takes the same time;
-# it pays when some are late.
+# With two buffers, a copy is always under way. A third buffer gains nothing *here*, where every copy takes the same
+# time; it helps when some copies take longer.
 #
-# ## How does one copy without waiting?
+# ## How does a thread copy without waiting?
 #
-# The smallest kernel that does it. Each lane copies 16 bytes, the most that one `cp.async` takes; then it closes
-# what it has started into a *group* and waits for the group. `wait_for=None` leaves the waiting out.
+# This is the smallest kernel that does it. Each lane copies 16 bytes, the most that one `cp.async` takes. Then it
+# *commits* the copies that it has started as a *group*, and waits for the group. With `wait_for=None` it does not
+# wait.
 
 
 # %%
@@ -82,26 +73,26 @@ print(pl.launch(copied, 1, 32, x, y, checks=CHECKS))
 print(y[:6])
 
 # %% [markdown]
-# A load brings its number into a register, and the register makes everybody wait who needs it. A copy past the
-# registers has no such guard: who reads too early reads what was there before. Leave the wait out:
+# A load writes a register, and the hardware makes the instructions that need this register wait for it. `cp.async`
+# writes no register, so nothing waits for it: a read that comes too early sees the old contents. Leave the wait out:
 
 # %%
 pl.launch(copied(wait_for=None), 1, 32, x, y, checks=CHECKS)
 
 # %% [markdown]
-# On this machine, and on a GPU with luck, the *numbers* would even be right: the copy was quick. The check does not
-# look at numbers. It knows which bytes have been promised and not yet delivered.
+# The *numbers* may even be right, if the copy is fast enough. The check does not look at numbers: it knows which
+# bytes are still in flight.
 #
 # ## What does the number behind `wait_group` mean?
 #
-# Not *which* group, but **how many of the youngest may still be on their way**. Four groups are started here; then
-# the thread waits with $n$ and reads all four. The machine says which reads came too early.
+# Not *which* group, but **how many of the youngest groups may still be in flight**. Here the thread starts four
+# groups, waits with $n$, and reads all four. The machine says which reads came too early.
 
 
 # %%
 @kernel
 def groups(k: Builder, x: Ptr[f32], y: Ptr[f32], *, count: int = 4, n: int = 0):
-    """Starts `count` groups, waits until at most n of them are on their way, and reads all of them."""
+    """Starts `count` groups, waits until at most n of them are in flight, and reads all of them."""
     lane = k.tid.x
     tiles = k.shared(f32, (count, 128))
     for g in range(count):
@@ -118,14 +109,17 @@ for n in range(5):
     print(f"wait_group {n}: groups {list(range(4 - early))} have arrived, {list(range(4 - early, 4))} perhaps not")
 
 # %% [markdown]
-# Groups arrive in the order in which they were closed. To wait for the oldest of $s$ groups, write $s - 1$. That is
-# why a pipeline closes a group in *every* round, even an empty one at the end: the number in the instruction is a
-# constant, so the count must not change.
-#
+# Groups complete in the order in which they were committed. To wait for the oldest of $s$ groups, write $s - 1$. The
+# number in the instruction is a constant. So a pipeline commits a group in *every* round, even an empty one at the
+# end, and the count stays the same.
+
+# %% [exercise] 07-arrived
+
+# %% [markdown]
 # ## Whose copies have arrived?
 #
-# **Only my own.** `wait_group` waits for what *this thread* has started. In a tile each thread copies a piece, and
-# reads everybody's. So a second promise is needed, and you know who makes it: the barrier.
+# **Only those of this thread.** `wait_group` waits for what *this thread* has started. But in a tile each thread
+# copies a part and reads the parts of all others. So a barrier is needed as well.
 
 
 # %%
@@ -147,14 +141,20 @@ print("with a barrier:", pl.launch(mirrored, 1, 64, x, y, checks=CHECKS).finding
 print("without:", pl.launch(mirrored(meets=False), 1, 64, x, y, checks=CHECKS).findings[0])
 
 # %% [markdown]
-# So: **first `wait_group`, then the barrier.** Behind the barrier, everybody's share has arrived, because everybody
-# waited for their own before they came. The other way round it would be worthless: a thread could pass the barrier
-# while its copies are still on their way.
-#
+# So: **first `wait_group`, then the barrier.** After the barrier all parts have arrived, because each thread waited
+# for its own copies before it. The other order would not work: a thread could pass the barrier while its copies are
+# still in flight.
+
+# %% [markdown]
+# The next four exercises have the same job: a block of threads copies tiles, 16 bytes per thread, and each thread adds up
+# the four numbers that its *mirror image* has copied.
+
+# %% [exercise] 07-wait
+
+# %% [markdown]
 # ## When may a buffer be filled again?
 #
-# When everybody has read it. That is the other half, and in the loop it comes at no cost. Look at the order of the
-# rung:
+# When all threads have read it. In the loop this costs nothing more. Look at the order in the kernel:
 
 # %%
 source = pl.kernels.get("pipelined").source
@@ -162,25 +162,30 @@ start = source.index("        def arrive(")
 print(source[start : source.index("        def multiplied(", start)].rstrip())
 
 # %% [markdown]
-# One barrier in a round, and it keeps both promises. Behind it
+# There is one barrier per round, and it serves both purposes. After it
 #
-# - everybody's share of tile $j$ **has arrived** (each waited before the barrier), and
-# - everybody **has finished with tile $j - 1$** (that came before the barrier in each thread's text), so that its
-#   buffer may be filled with tile $j + 1$.
+# - all parts of tile $j$ **have arrived** (each thread waited before the barrier), and
+# - all threads **have finished with tile $j - 1$** (they used it before they came to the barrier), so its buffer may
+#   be filled with tile $j + 1$.
 #
-# Move the copy in front of the barrier, and the second promise is broken: a fast warp starts to fill the buffer
-# from which a slow one still reads. That is an exercise.
-#
+# If the copy comes before the barrier, the second is no longer true: a fast warp fills the buffer from which a slow
+# one still reads. That is the next exercise.
+
+# %% [exercise] 07-free
+
+# %% [markdown]
 # ## What about a tile that is too short?
 #
-# Keys past the end must not be read, but the buffer has to hold *something*, or products with old numbers, possibly
-# NaN, would be the result. A copy can be told that its source has fewer bytes than 16; the rest is filled with
-# zeros. With 0 bytes nothing is read at all, wherever the address points:
+# Keys past the end must not be read. But the buffer must hold *numbers*: old contents may be NaN. `cp.async` can be
+# told that its source has fewer bytes than 16; the rest is filled with zeros. With 0 bytes nothing is read at all, so
+# the address does not matter:
 
 # %%
 from ptxlab.kernels.tiles import Share
 
 print(inspect.getsource(Share.fetch))
+
+# %% [exercise] 07-tail
 
 # %% [markdown]
 # ## Does the whole kernel compute the same, and what does it cost?
@@ -190,12 +195,11 @@ q, k, v = reference.random_inputs(1, 1, 1, 128, 256, 32, dtype=np.float16, seed=
 pl.compare(q, k, v, kernels=["swizzle", "pipelined"], device="cpu")
 
 # %% [markdown]
-# Fewer instructions and sectors than the rung before, for a reason of its own: a warp takes 32 query rows in place
-# of 16, so that each piece of K and V that it loads is used twice. (Times are those of the CPU machine, which
-# computes one thing after the other; there is nothing to overlap. On a GPU the overlap is the point.)
+# `pipelined` also has fewer instructions and sectors, for another reason: a warp takes 32 query rows instead of 16,
+# so each part of K and V that it loads is used twice. (The times are those of the CPU machine, which executes one
+# thing after the other, so nothing overlaps there.)
 #
-# The price is in the last columns: more registers, hence fewer warps on a multiprocessor. And each stage takes
-# shared memory:
+# The cost is in the last columns: more registers, so fewer warps per SM. And each stage takes shared memory:
 
 # %%
 registers = pl.inspect(pl.kernels.get("pipelined").build(head_dim=128)).registers
@@ -207,14 +211,17 @@ for stages in (2, 3):
         print(f"{stages} stages, {shared:6,} bytes of shared memory: {fits}")
 
 # %% [markdown]
-# On an A100 (sm_80) registers decide, and a third stage is free. A card with 100 KB of shared memory (sm_89) has
-# room for one block either way, and that room is the limit.
-#
+# On an A100 (sm_80) registers are the limit, so a third stage costs no occupancy. A GPU with 100 KB of shared memory
+# (sm_89) has room for one block either way, and shared memory is its limit.
+
+# %% [exercise] 07-pipeline
+
+# %% [markdown]
 # ## Which tiles need not be copied at all?
 #
-# With a causal mask, a block of rows sees the keys up to its last row. Tiles behind that are not masked, they are
-# never asked for. And as blocks near the end of the sequence have most to do, they are started first, so that no
-# long one is left over when all others are through.
+# With a causal mask, a block of rows sees the keys up to its last row. Later tiles are not masked: they are never
+# copied. Blocks near the end of the sequence have the most work, so they are started first, and no long block is left
+# when all others have finished.
 
 # %%
 q, k, v = reference.random_inputs(1, 1, 1, 256, 256, 32, dtype=np.float16, seed=1)
@@ -225,14 +232,14 @@ for causal in (False, True):
     print(f"causal={causal!s:5}  {copies * 16 / 1024:4.0f} KiB copied, {operations / 1e6:5.1f} million operations")
 
 # %% [markdown]
-# A quarter of the operations is saved with 256 rows in blocks of 128, and as much of the keys (the queries are
-# copied in any case); with long sequences it goes to one half.
+# With 256 rows in blocks of 128 this saves a quarter of the operations and of the copied keys (the queries are always
+# copied). For long sequences it approaches one half.
 #
 # ## See it happen
 #
-# The debugger has `mirrored` without its barrier. Step warp 0 to its end, then look at the shared memory by bank:
-# which half has not been written by anybody that warp 0 waited for? In the version with the barrier, warp 0 stops
-# there until warp 1 has come.
+# The debugger shows `mirrored` without its barrier. Step warp 0 to its end, then look at shared memory by bank: which
+# half was written by a thread for which warp 0 did not wait? With the barrier, warp 0 waits there until warp 1
+# arrives.
 
 # %%
 pl.debug(mirrored(meets=False), 1, 64, x[:256], np.zeros(64, np.float32))
@@ -245,40 +252,21 @@ pl.debug(mirrored(meets=False), 1, 64, x[:256], np.zeros(64, np.float32))
 pl.explore("pipelined", seq_q=64, seq_k=128, head_dim=32)
 
 # %% [markdown]
-# # Exercises
-#
-# Four of them have the same job: a block of threads brings tiles of 16 bytes a thread, and each thread adds up the
-# four numbers that its *mirror image* has copied.
-
-# %%
-from ptxlab.course import check
-
-# %% [exercise] 07-arrived
-
-# %% [exercise] 07-wait
-
-# %% [exercise] 07-tail
-
-# %% [exercise] 07-free
-
-# %% [exercise] 07-pipeline
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("07-pipeline")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("07-pipeline")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #
-# - `cp.async` starts a copy and goes on. **In flight is what was started and not yet waited for**; no register
-#   guards it, so that reading too early is a silent mistake.
-# - `wait_group n` leaves the $n$ youngest groups of *this thread* on their way. Then a barrier, so that everybody's
-#   have arrived.
-# - **A buffer is free when everybody has read it.** One barrier a round keeps both promises, if the next copy
-#   starts behind it.
-# - Short tiles: a copy with fewer source bytes fills up with zeros and reads nothing past the end.
-# - Stages cost shared memory. Two are enough where copies take equally long.
+# - `cp.async` starts a copy, and the thread continues. **In flight is what was started and not yet waited for.** No
+#   register makes the reader wait, so a read that comes too early is a silent mistake.
+# - `wait_group n` lets the $n$ youngest groups of *this thread* be in flight. Then a barrier, so that the copies of
+#   all threads have arrived.
+# - **A buffer is free when all threads have read it.** One barrier per round is enough for both, if the next copy
+#   starts after it.
+# - Short tiles: a copy with fewer source bytes fills the rest with zeros and reads nothing past the end.
+# - Stages cost shared memory. Two are enough where all copies take the same time.
 #
-# Next comes the other half of a model's life, in which there is one query and nothing but copying:
-# [08 · Decode](08-decode.ipynb)
+# Next comes decode, where there is one query and almost all time goes into reading memory: [08 ·
+# Decode](08-decode.ipynb)
 #
 # ## Further reading
 #

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 08 · Decode: one query, one warp
 #
-# So far many queries met many keys at once: a whole prompt. Then the model begins to write, one token after the
-# other, and each new token brings *one* query that must meet *all* keys so far. The same attention, and everything
-# that made the kernels before this one fast is of no use.
+# So far there were many queries at once: a whole prompt (**prefill**). Then the model writes, one token after the
+# other (**decode**), and each new token has *one* query for *all* keys so far. What made the earlier kernels fast
+# does not help here.
 #
-# **Why is decode a bandwidth problem, and why can a kernel with one warp a head not reach that bandwidth?** You count
-# bytes, let a warp share a row, watch a sum travel through 32 lanes, and find out what is in flight.
+# **Why is decode a bandwidth problem, and why can a kernel with one warp per head not reach that bandwidth?** You
+# count bytes, let a warp share a row, follow a sum through 32 lanes, and find out what is in flight.
 
 # %%
 import math
@@ -17,36 +17,38 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, f32, kernel, s32, u32
+from ptxlab.course import check
+
+LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
 
 # %% [markdown]
 # ## What changes when there is one query?
 #
-# Count what attention of $S_q$ queries over $S_k$ keys must compute, and what it must at least read and write. Each
-# query-key pair costs two dot products' worth of work, $4D$ floating-point operations. Each key and value is read
-# once, each query and output row once.
+# Count what attention must compute, and what it must at least read and write. Each pair of query and key takes $4D$
+# floating-point operations. Each key and value is read once, each query is read and each output row written once.
 
 
 # %%
 def work(queries, keys, D=128, size=2):
-    """(FLOPs, bytes) of one head; `size` bytes an element."""
+    """(FLOPs, bytes) of one head; `size` bytes per element."""
     return 4 * queries * keys * D, size * D * (2 * keys + 2 * queries)
 
 
 keys = 4096
 for queries in (4096, 256, 16, 1):
     flops, bytes_ = work(queries, keys)
-    print(f"{queries:5} queries, {keys} keys: {flops:15,} FLOPs {bytes_:10,} bytes  {flops / bytes_:7.1f} FLOPs a byte")
+    print(f"{queries:5} queries, {keys} keys: {flops:15,} FLOPs {bytes_:10,} bytes  {flops / bytes_:7.1f} FLOPs per byte")
 
 # %% [markdown]
-# Two thousand operations for each byte in prefill, **one** in decode. The number has a name, *arithmetic
-# intensity*, and a plot that goes with it, the *roofline*: a processor computes at most at its peak rate, and at
-# most as fast as memory feeds it.
+# There are two thousand operations per byte in prefill, and **one** in decode. This number is the *arithmetic
+# intensity*. The *roofline* plot shows its consequence: a processor computes at most at its peak rate, and at most as
+# fast as memory delivers data.
 #
 # The two lines below are an H200's data sheet: 989 TFLOP/s of f16 matrix products, 4.8 TB/s of memory.
 
-# %%
+# %% jupyter={"source_hidden": true}
 PEAK, BANDWIDTH = 989e12, 4.8e12
 intensity = np.logspace(-1, 4, 200)
 figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
@@ -56,21 +58,20 @@ for queries, marker in ((4096, "o"), (256, "s"), (16, "^"), (1, "D")):
     x = flops / bytes_
     axis.plot(x, min(PEAK, BANDWIDTH * x) / 1e12, marker, markersize=9, label=f"queries: {queries}")
 axis.axvline(PEAK / BANDWIDTH, color="0.7", linestyle=":")
-axis.set_xlabel("FLOPs a byte")
+axis.set_xlabel("FLOPs per byte")
 axis.set_ylabel("TFLOP/s at most")
 axis.legend()
 axis.grid(alpha=0.25)
-print(f"the roof bends at {PEAK / BANDWIDTH:.0f} FLOPs a byte; decode may use {BANDWIDTH / PEAK:.1%} of the arithmetic")
+print(f"the roof bends at {PEAK / BANDWIDTH:.0f} FLOPs per byte; decode may use {BANDWIDTH / PEAK:.1%} of the arithmetic")
 
 # %% [markdown]
-# Decode sits far down the slope. Half a percent of the tensor cores' work would do; nothing that you do to the
-# arithmetic matters. What matters is **bytes a second**: the time of a perfect kernel is the size of the cache over
-# the bandwidth.
+# Decode is far down the slope: it can use at most half a percent of the tensor cores, so faster arithmetic does not
+# help. What matters is **bytes per second**: a perfect kernel takes as long as it takes to read the KV cache once.
 #
-# ## Can we use the kernel that we have?
+# ## Can we use `scalar`?
 #
-# `scalar` from notebook 01 gives every query row to one thread. With one query, one thread of the first warp works.
-# The CPU machine counts who is busy.
+# `scalar` from notebook 01 computes each query row in one thread. With one query, a single thread works. The CPU
+# machine counts the lanes that are busy.
 
 # %%
 D, n = 64, 64
@@ -84,19 +85,18 @@ print(f"{c[LOADS]} load instructions bring {c[SECTORS]} sectors of 32 bytes: {c[
       "times the bytes of K and V")  # fmt: skip
 
 # %% [markdown]
-# Three percent. And memory answers in *sectors* of 32 bytes: a lone thread that asks for 4 bytes has 32 brought,
-# and (if no cache helps) seven eighths of them for nothing.
+# Three percent. And global memory moves *sectors* of 32 bytes: a single thread that loads 4 bytes moves 32, and
+# (without a cache) seven eighths of them are wasted.
 #
 # ## How can a warp share a row?
 #
-# Turn it round. One key at a time, and the *elements* of its row are spread over the lanes: lane $i$ multiplies the
-# elements $i, i+32, \dots$ of query and key. Neighbouring lanes load neighbouring elements, so a load of the whole
-# warp is 128 bytes in a row, 4 sectors, all used. Then every lane holds one part of the dot product, and the 32
-# parts must be added.
+# Let the warp take one key at a time, and distribute the *elements* of its row over the lanes: lane $i$ multiplies
+# the elements $i, i+32, \dots$ of query and key. Neighbouring lanes load neighbouring elements, so a load of the warp
+# is 128 consecutive bytes, 4 sectors, all used: it is *coalesced*. Then every lane holds a part of the dot product,
+# and the 32 parts must be added: a *reduction*.
 #
-# Registers are private: no lane can look into another's. `shfl.sync.bfly` ("butterfly") lets lanes *exchange* a
-# register: lane $i$ receives that of lane $i \oplus d$ (exclusive or). Five exchanges with $d = 16, 8, 4, 2, 1$ are
-# enough.
+# You know how from notebook 03: `shfl.sync.bfly` lets lane $i$ receive a register of lane $i \oplus d$. Five
+# exchanges with $d = 16, 8, 4, 2, 1$ are enough for a warp.
 
 
 # %%
@@ -115,8 +115,8 @@ run = pl.launch(warp_sum, 1, 32, x, y, device="step", trace=pl.Trace())
 print(y)
 
 # %% [markdown]
-# 496 in every lane, not in one only: that saves telling the others. The trace has kept each register of each lane
-# at each step. This is how the sum travels; one row is one `add`, one column one lane.
+# 496 is in every lane, not in one only, so no lane has to tell the others. The trace has each register of each lane
+# at each step. This is how the sum develops: a row per `add`, a column per lane.
 
 # %%
 walker = run.trace.walk(block=0, warp=0)
@@ -134,12 +134,17 @@ axis.set_yticks(range(6), ["before", "d = 16", "d = 8", "d = 4", "d = 2", "d = 1
 axis.set_xlabel("lane");
 
 # %% [markdown]
-# After the first exchange lanes $i$ and $i \oplus 16$ agree, after the second four lanes agree, and so on: the groups
-# that agree double until they are the warp.
-#
+# After the first exchange lanes $i$ and $i \oplus 16$ agree, after the second four lanes agree, and so on, until all
+# 32 do.
+
+# %% [exercise] 08-reach
+
+# %% [exercise] 08-maximum
+
+# %% [markdown]
 # ## What does the kernel look like?
 #
-# `decode` is the tenth rung of the library. Grid (query heads, sequences), block 32: one warp for one query head.
+# `decode` is the tenth kernel of the library. Grid (query heads, sequences), block 32: one warp for one query head.
 
 # %%
 spec = pl.kernels.get("decode")
@@ -147,9 +152,9 @@ source = spec.source
 print(source[source.index("        with k.loop(keys) as j:") : source.index("        # Without keys")])
 
 # %% [markdown]
-# It is the loop of notebook 01, line by line, and `row_max`, `row_sum`, `rescale`, `weight` have the same value in
-# all 32 lanes: each lane does the softmax for itself. Only `acc` differs. Lane $i$ keeps the elements $i, i + 32,
-# \dots$ of the output row, so that V is read as K is, and no lane needs another's accumulator, ever.
+# It is the loop of notebook 01, line by line. `row_max`, `row_sum`, `rescale` and `weight` have the same value in all
+# 32 lanes: each lane computes the softmax itself. Only `acc` differs: lane $i$ keeps the elements $i, i + 32, \dots$
+# of the output row. So V is read as K is, and no lane needs the accumulator of another.
 #
 # Does it compute the same?
 
@@ -163,21 +168,23 @@ out = pl.decode(q, cache_k, cache_v, lengths, kernel="decode", state=True)
 out
 
 # %% [markdown]
-# Three sequences of 96, 17 and 0 keys in one launch, with four query heads that share two key/value heads. The one
-# without keys is no special case for the caller: its output is 0 and its log-sum-exp $-\infty$.
+# Three sequences of 96, 17 and 0 keys in one launch, with four query heads that share two key/value heads. The
+# sequence without keys is no special case: its output is 0 and its log-sum-exp $-\infty$.
 
 # %%
 print(out.o[2, 0, :4], out.lse[2])
 
 # %% [markdown]
-# And on the inside? `state` has $m$, $l$ and rescale after every key, as the kernel's own lane 0 stored them. The
-# rings are numpy in float64.
+# And inside? `state` has $m$, $l$ and rescale after every key, as the kernel's own lane 0 stored them. The rings are
+# numpy in float64.
 
 # %%
 pl.plot_state(out)
 
+# %% [exercise] 08-empty
+
 # %% [markdown]
-# ## What has the sharing won?
+# ## What is gained by sharing?
 
 # %%
 one = pl.decode(q4[:, :, 0], k4, v4, n, kernel="decode", device="cpu", counters=True)
@@ -187,12 +194,15 @@ share = c[SECTORS] * 32 / (2 * n * D * 4)
 print(f"{c[LOADS]} load instructions bring {c[SECTORS]} sectors: {share:.2f} times the bytes of K and V")
 
 # %% [markdown]
-# Every byte that comes is used, and read once. By the roofline we are done: the least traffic there can be. And on a
-# GPU this kernel is nowhere near the bandwidth. What does the roofline not say?
-#
+# Every byte that is moved is used, and each is read once: the least traffic possible. By the roofline we are done.
+# Yet this kernel cannot reach the bandwidth of a GPU. Why?
+
+# %% [exercise] 08-coalesce
+
+# %% [markdown]
 # ## What is in flight?
 #
-# Look at the PTX of the loop, here for $D = 32$, and ask of each line what it waits for.
+# Look at the PTX of the loop, here for $D = 32$. What does each line wait for?
 
 # %%
 lines = spec.build(head_dim=32, length="value").ptx.splitlines()
@@ -200,17 +210,17 @@ start, end = (next(i for i, line in enumerate(lines) if line.startswith(mark)) f
 print("\n".join(lines[start:end]))
 
 # %% [markdown]
-# The `fma` cannot start before the key's `ld` has come back. That takes several hundred nanoseconds. Each of the
-# five shuffles waits for the `add` before it; the `ex2` for the last of them. At the end of the loop the next key
-# is asked for, and the waiting begins again. While a warp waits nothing else of this warp can help: **it has one
-# key, and if the assembler moved the load of V up, one value on its way.**
+# The `fma` cannot start before the key has been loaded, which takes several hundred nanoseconds. Each of the five
+# shuffles waits for the `add` before it, and `ex2` for the last of them. Then the next key is loaded, and the warp
+# waits again. So at any time a warp has **one key in flight, and one value, if the assembler moves the load of V
+# up.**
 #
 # Little's law (for queues of any kind) says what that costs:
 #
 # $$ \text{bytes in flight} = \text{bandwidth} \times \text{latency} $$
 #
-# A pipe that is 600 ns long and delivers 4.8 TB/s must have 2.9 MB in it, all the time. How much do our warps put
-# in? The latency is a round number for an estimate, not a measurement; put in your own.
+# With a latency of 600 ns, 4.8 TB/s need 2.9 MB in flight at all times. How much do our warps have in flight? (The
+# latency is a round number for an estimate, not a measurement.)
 
 # %%
 LATENCY = 600e-9
@@ -228,15 +238,15 @@ for sequences in (1, 8, 32, 128, 512):
     print(f"{sequences:9} x 32   {warps:7}   {warps * row_bytes:15,}   {min(1, warps * row_bytes / needed):8.1%}")
 
 # %% [markdown]
-# A single sequence with 32 heads uses less than one percent. Even a card that is full of these blocks, as full as
-# it can be, stays below. More warps a block would help; so would more bytes a warp: 16 bytes a load in place of 4,
-# several keys asked for before the first is used. Both are the next rung's.
+# A single sequence with 32 heads reaches less than one percent. Even a GPU with as many of these blocks as it can
+# hold does not reach the bandwidth. More warps per block would help. So would more bytes per warp: 16 bytes per load
+# instead of 4, and several keys requested before the first is used. The next kernel does both.
 #
 # ## Where do 32 lanes wait for each other?
 #
-# The debugger has the first warp of a launch with 5 keys. Step to the first `shfl` (click its line) and look at the
-# lanes' `%score`: 32 different numbers. Step on, and watch them agree. Then search the event ticks for a *new
-# maximum*: how does `%rescale` look there, and how after a key that is no maximum?
+# The debugger has the first warp of a launch with 5 keys. Step to the first `shfl` (click its line) and look at
+# `%score`: 32 different numbers. Continue, and watch them become equal. Then find a *new maximum* among the event
+# ticks: what is `%rescale` there, and what is it after a key that is no maximum?
 
 # %%
 built = spec.build(head_dim=32, length="value")
@@ -248,22 +258,25 @@ pl.debug(built, 1, 32, *arguments)
 # %% [markdown]
 # ## Why may the length be a pointer?
 #
-# A program that writes text launches the same kernels for every token. The launches themselves cost microseconds, so
-# servers record them once, as a *CUDA graph*, and replay it. In a graph the parameters are fixed, yet the sequence
-# has one key more each time. So the length is kept in memory, and the kernel is given its address:
+# A server launches the same kernels for every token. Each launch costs microseconds, so servers record the launches
+# once, as a *CUDA graph*, and replay it. In a graph the parameters are fixed, but the sequence grows by one key per
+# token. So the length is in memory, and the kernel gets its address:
 
 # %%
 pl.diff(spec.build(head_dim=32, length="value"), spec.build(head_dim=32, length="pointer"))
 
 # %% [markdown]
-# Three instructions more: the address, the load, and a conversion that takes a negative number for 0. That one load
-# is *dependent*: no key can be asked for before it has come back. In notebook 10 every key gets such a load.
-#
+# There are three more instructions: the address, the load, and a conversion that makes a negative number 0. This load
+# is *dependent*: no key can be requested before it is back. In notebook 10 every key has such a load.
+
+# %% [exercise] 08-sinks
+
+# %% [markdown]
 # ## What else would you like to try?
 #
-# The explorer has kernel, counters and softmax in one view. Questions to take along:
+# The explorer shows kernel, counters and softmax in one view. Some questions:
 #
-# - `head_dim` = 40: what do the lanes do that have no element in the last piece of a row?
+# - `head_dim` = 40: what do the lanes without an element in the last part of a row do?
 # - `dtype` = f16: half the bytes. How many sectors does a load of the warp touch now?
 # - Click a step of the staircase of $m$. Which line of PTX made it?
 # - Choose `scalar` as the kernel and one query (`seq_q` = 1), and compare the counters.
@@ -272,38 +285,20 @@ pl.diff(spec.build(head_dim=32, length="value"), spec.build(head_dim=32, length=
 pl.explore("decode", seq_k=64, head_dim=32)
 
 # %% [markdown]
-# # Exercises
-
-# %%
-from ptxlab.course import check
-
-LOG2E, LN2 = math.log2(math.e), math.log(2)
-
-# %% [exercise] 08-reach
-
-# %% [exercise] 08-maximum
-
-# %% [exercise] 08-coalesce
-
-# %% [exercise] 08-empty
-
-# %% [exercise] 08-sinks
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("08-sinks")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("08-sinks")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #
-# - One query meets every key once: one operation a byte. **Decode is bound by bandwidth**, and the tensor cores do
-#   not matter.
-# - The lanes of a warp share a row: each load is 128 bytes without a gap, and five butterfly shuffles add up the
-#   parts so that every lane knows the score.
-# - Least traffic is not yet full bandwidth. By Little's law megabytes must be in flight, and **a warp that asks for
-#   one key at a time has some hundred bytes on their way**: that is why this kernel cannot reach the bandwidth.
-# - The cure is more bytes in flight: more warps for each head, wider loads, several keys at once.
+# - One query uses every key once: one operation per byte. **Decode is bound by bandwidth**; tensor cores do not
+#   matter.
+# - The lanes of a warp share a row: each load is 128 consecutive bytes, and five butterfly shuffles add up the parts,
+#   so that every lane has the score.
+# - The least traffic is not yet the full bandwidth. By Little's law megabytes must be in flight, and **a warp that
+#   requests one key at a time has only some hundred bytes in flight**. So this kernel cannot reach the bandwidth.
+# - The remedy is more bytes in flight: more warps per head, wider loads, several keys at once.
 #
-# Several warps for a head: each sees some of the keys only. How do they put their softmaxes together?
-# [09 · Merging softmaxes](09-merging.ipynb)
+# With several warps per head, each sees only some of the keys. How do they combine their softmaxes? [09 · Merging
+# softmaxes](09-merging.ipynb)
 #
 # ## Further reading
 #

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 09 · Merging softmaxes
 #
-# Notebook 08 ended with a wish: more warps for each head, so that more bytes are on their way. But a softmax is
-# over *all* keys, and each warp would see some of them only.
+# Notebook 08 asked for more warps per head, so that more bytes are in flight. But a softmax is over *all* keys, and
+# each warp sees only some of them.
 #
-# **What is the algebra of merging two softmaxes?** It turns out to be as harmless as that of addition, and once you
-# have it, attention can be cut anywhere: over lanes, warps, blocks, even over machines.
+# **What is the algebra of merging two softmaxes?** It is as simple as that of addition. With it, attention can be
+# divided anywhere: over lanes, warps, blocks, even over machines.
 
 # %%
 import math
@@ -16,14 +16,18 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import check
+
+LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
 
 # %% [markdown]
 # ## What does a part of the keys know?
 #
-# Take one query, cut its keys in two, and let each half do what notebook 01 does: a maximum $m$, a sum $l = \sum_j
-# e^{s_j - m}$, and a row $o = \sum_j e^{s_j - m} v_j$ that is *not yet divided*. Call the three a **state**.
+# Take one query, divide its keys into two parts, and compute for each part what notebook 01 does: a maximum $m$, a
+# sum $l = \sum_j e^{s_j - m}$, and a row $o = \sum_j e^{s_j - m} v_j$ that is *not yet divided*. Call the three a
+# **state**.
 
 # %%
 D, n = 16, 48
@@ -46,9 +50,8 @@ for name, (m, l, o) in (("left", left), ("right", right), ("whole", whole)):
     print(f"{name:5}  m = {m:.4f}  l = {l:.4f}  o = {o[:3].round(4)} ...")
 
 # %% [markdown]
-# $m$ of the whole is the larger of the two. The sums cannot be added as they stand, because each was taken under
-# its own maximum. But you know from notebook 01 what to do when a maximum changes: multiply by $e^{\text{old} -
-# \text{new}}$.
+# $m$ of the whole is the larger of the two. The sums cannot simply be added, because each was computed with its own
+# maximum. You know from notebook 01 what to do when a maximum changes: multiply by $e^{\text{old} - \text{new}}$.
 #
 # $$ m = \max(m_1, m_2), \qquad l = l_1 e^{m_1 - m} + l_2 e^{m_2 - m}, \qquad o = o_1 e^{m_1 - m} + o_2 e^{m_2 - m} $$
 
@@ -66,16 +69,18 @@ def merge(a, b):
 m, l, o = merge(left, right)
 print(f"m = {m:.4f}  l = {l:.4f}  o = {o[:3].round(4)} ...   {np.abs(o - whole[2]).max():.1e} apart")
 
+# %% [exercise] 09-share
+
 # %% [markdown]
 # ## Which rules does it obey?
 #
 # - **The order does not matter**: `merge(a, b)` and `merge(b, a)` are the same formula.
-# - **Nor do the brackets**: $m$ is a maximum, and $l$ and $o$ are sums "in units of $e^m$". Merging converts to
-#   common units and adds.
+# - **Nor does the grouping**: $m$ is a maximum, and $l$ and $o$ are sums "in units of $e^m$". Merging converts them
+#   to a common unit and adds.
 # - **There is a neutral element**: the state of no keys, $(-\infty, 0, 0)$.
 #
-# A mathematician calls that a *commutative monoid*, the same structure as addition. So try it: cut the keys in random
-# places, empty pieces included, and merge the pieces in random order.
+# In mathematics this is a *commutative monoid*, as addition is. Try it: divide the keys at random places, with empty
+# parts, and merge the parts in random order.
 
 # %%
 worst = 0.0
@@ -88,31 +93,32 @@ for _ in range(500):
         pieces.append(merge(a, b))
     m, l, o = pieces[0]
     worst = max(worst, np.abs(o / l - whole[2] / whole[1]).max())
-print(f"500 ways to cut and merge: at most {worst:.1e} apart")
+print(f"500 ways to divide and merge: at most {worst:.1e} apart")
 
 # %% [markdown]
-# The online softmax of notebook 01 is one of these ways. A single key has the state $(s, 1, v)$; put that into the
-# formula for $b$, and out comes the loop with its `rescale` and `weight`. Merging is the general law, going key by
-# key the special case.
+# The online softmax of notebook 01 is one of these ways. A single key has the state $(s, 1, v)$. Put that into the
+# formula for $b$, and you get the loop with its `rescale` and `weight`.
 #
-# ## Where is the trap?
+# ## What goes wrong without keys?
 #
-# In the neutral element. Two parts without keys have $m = -\infty$, and $-\infty - (-\infty)$ is not a number.
-# `merge` above asks; a kernel has no wish to branch. The library's kernels subtract a maximum that is never
-# $-\infty$:
+# Two parts without keys have $m = -\infty$, and $-\infty - (-\infty)$ is NaN. `merge` above has an `if` for it; a
+# kernel avoids the branch. The library's kernels subtract a maximum that is never $-\infty$:
 
 # %%
 print(pl.kernels.decode_lanes.LOWEST, "and", np.exp2(np.float32(-np.inf) - np.float32(pl.kernels.decode_lanes.LOWEST)))
 
 # %% [markdown]
-# $2^{-\infty - (-3 \cdot 10^{38})} = 2^{-\infty} = 0$, and zero times what was summed is right again. One `max`
-# more, no branch.
-#
+# $2^{-\infty - (-3 \cdot 10^{38})} = 2^{-\infty} = 0$, so such a part counts 0. It takes one more `max`, and no
+# branch.
+
+# %% [exercise] 09-empty
+
+# %% [markdown]
 # ## How do lanes merge?
 #
-# `decode_multiwarp` is the eleventh rung. A row of keys is short, and loads of 16 bytes cover it with fewer than 32
-# lanes. So a warp holds several keys at once, each in a *group* of lanes, each group with a state of its own. At
-# the end the groups merge, by the butterflies of notebook 08:
+# `decode_multiwarp` is the eleventh kernel. A key is short: with loads of 16 bytes, fewer than 32 lanes load a whole
+# row. So a warp works on several keys at once, each in a *group* of lanes with a state of its own. At the end the
+# groups merge, by the butterflies of notebook 08:
 
 # %%
 spec = pl.kernels.get("decode_multiwarp")
@@ -120,27 +126,29 @@ source = spec.source
 print(source[source.index("def merge_lanes") : source.index("@dataclass(frozen=True)\nclass Merged")].strip())
 
 # %% [markdown]
-# `mine` and `theirs` are $e^{m_1 - m}$ and $e^{m_2 - m}$ (in powers of two), and the rest is the formula. Every
-# lane receives its partner's state and computes the merge; both come to the same result, because the order does not
-# matter.
-#
+# `mine` and `theirs` are $e^{m_1 - m}$ and $e^{m_2 - m}$ (in powers of two), and the rest is the formula. Every lane
+# receives its partner's state and computes the merge. Both get the same result, because the order does not matter.
+
+# %% [exercise] 09-lanes
+
+# %% [markdown]
 # ## How do warps merge?
 #
-# Shuffles end at the border of a warp. Warps meet in shared memory: each puts its state there, all wait, each reads
-# all states.
+# Shuffles work only within a warp. Warps use shared memory: each stores its state there, all wait, and each reads all
+# states.
 
 # %%
 print(source[source.index("def merge_warps") : source.index("def store_row")].strip())
 
 # %% [markdown]
-# Two passes this time: all maxima first, then the sums. With eight states side by side that is simpler than seven
-# merges, and it is the same by the rules above.
+# This time there are two passes: first all maxima, then the sums. With eight states that is simpler than seven
+# merges, and by the rules above the result is the same.
 #
 # ## What does the barrier do there?
 #
-# Here is the meeting in its smallest form. Each warp has a maximum and a sum of its share of some scores; they meet
-# in shared memory; every thread takes the log-sum-exp of all. `waits` is Python: it decides whether the barrier is
-# in the text.
+# Here is this step in its smallest form. Each warp has a maximum and a sum of its scores and stores them in shared
+# memory; every thread computes the log-sum-exp of all. `waits` is Python: it decides whether the barrier is in the
+# PTX.
 
 
 # %%
@@ -181,24 +189,26 @@ pl.launch(meeting, 1, 64, x, y)
 print(f"all threads agree: {len(set(y)) == 1}; off by {abs(y[0] - np.log2(np.exp2(x.astype(float)).sum())):.1e}")
 
 # %% [markdown]
-# Now without the barrier, with the machine's race detector on:
+# Now without the barrier, with `racecheck`:
 
 # %%
 y = np.zeros(64, np.float32)
 pl.launch(meeting(waits=False), 1, 64, x, y, checks=("racecheck",))
 
 # %% [markdown]
-# The finding names both parties: a thread that reads a warp's sum, and the lane 0 that writes it. On a GPU the
-# result of such a kernel is often right, as long as the warps happen to run in step, and then, one day, it is not.
+# The finding names both accesses: a thread that reads a warp's sum, and lane 0, which writes it. On a GPU the result
+# of such a kernel may be right in every test, and wrong when the warps run in another order.
 #
-# In the debugger, choose warp 1 and step to the barrier (there is a tick on the scrubber). Look at the shared
-# memory by bank: which words are written there? Then step over it.
+# In the debugger, choose warp 1 and step to the barrier (it has a tick on the time line). Look at shared memory by
+# bank: which words are written? Then step over the barrier.
 
 # %%
 pl.debug(meeting, 1, 64, x, y)
 
+# %% [exercise] 09-meeting
+
 # %% [markdown]
-# ## What does the whole kernel win?
+# ## What does the whole kernel gain?
 
 # %%
 heads, D, n = 2, 64, 320
@@ -209,12 +219,12 @@ SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 for name in ("decode", "decode_multiwarp"):
     out = pl.decode(q, cache_k, cache_v, n, kernel=name, device="cpu", counters=True)
     c = out.counters
-    print(f"{name:17} {out.kernel.config.threads:4} threads a head, {c.warp_instructions:6} warp-instructions, "
+    print(f"{name:17} {out.kernel.config.threads:4} threads per head, {c.warp_instructions:6} warp-instructions, "
           f"{c[LOADS]:5} loads, {c[SECTORS]} sectors, error {out.error.max:.1e}")  # fmt: skip
 
 # %% [markdown]
-# The same sectors, brought by a quarter of the load instructions. And how much is in flight? A lane fills 16
-# registers with keys before it uses the first, and as many with values:
+# The sectors are the same, with a quarter of the load instructions. And how much is in flight? A lane loads 16
+# registers of keys before it uses the first, and as many of values:
 
 # %%
 from ptxlab.kernels.decode_multiwarp import AT_ONCE
@@ -226,11 +236,12 @@ print(f"heads that fill an H200's memory pipe: {4.8e12 * 600e-9 / now:.0f}")
 print(pl.occupancy(spec.build(head_dim=D), 256, arch="sm_90"))
 
 # %% [markdown]
-# That, not the count of instructions, is the gain. In the estimate of notebook 08, 2.9 MB had to be in flight on an
-# H200: that is 88 blocks of this kernel, one for each head, where `decode` could not do it with any number.
+# That is the gain, more than the count of instructions. By the estimate of notebook 08, 2.9 MB must be in flight on
+# an H200. 88 blocks of this kernel have that, one block per head; `decode` could not reach it with any number of
+# blocks.
 #
-# Here is what each of the eight warps held before the merge, and the factor that the merge gave it; below, what
-# each gave to the output row, column by column. Dashed is the whole, rings are numpy in float64.
+# The plot shows what each of the eight warps held before the merge, and its factor in the merge; below, what each
+# contributed to the output row, column by column. The dashed line is the whole; rings are numpy in float64.
 
 # %%
 out = pl.decode(q, cache_k, cache_v, n, kernel="decode_multiwarp", state=True)
@@ -241,18 +252,17 @@ pl.plot_state(out)
 # %% [markdown]
 # ## What must be kept for a merge later on?
 #
-# Sometimes both results are finished, divided and stored, and *then* they shall be merged. Is $m$ lost? It is, and
-# it does not matter. The log-sum-exp $\mathrm{lse} = m + \ln l$ says how much weight a part has: $e^{\mathrm{lse}}$
-# is what its output was divided by. So
+# Sometimes two results are already divided and stored, and must be merged *afterwards*. $m$ and $l$ are not needed:
+# the log-sum-exp $\mathrm{lse} = m + \ln l$ has the weight of a part, since $e^{\mathrm{lse}}$ is the sum of its
+# weights. So
 #
 # $$ o = \frac{e^{\mathrm{lse}_1} o_1 + e^{\mathrm{lse}_2} o_2}{e^{\mathrm{lse}_1} + e^{\mathrm{lse}_2}} $$
 #
-# (computed, of course, with the larger log-sum-exp subtracted). That is why every attention kernel of this library
-# returns an LSE, and `pl.merge_states` is a kernel for this formula.
+# (computed, of course, with the larger log-sum-exp subtracted). So every attention kernel of this library returns an
+# LSE, and `pl.merge_states` is a kernel for this formula.
 #
-# A use for it: four users ask about the same long document. Its keys are the same for all four, so their queries
-# can meet them together, as four rows of *one* attention; each meets its own few keys alone; and then the two are
-# merged.
+# An application: four users ask about the same long document. Its keys are the same for all four, so their queries
+# are four rows of *one* attention. Then each query has its own few keys, and the two results are merged.
 
 # %%
 shared_k, shared_v = (random.standard_normal((1, 1, 200, D), np.float32) for _ in range(2))
@@ -270,12 +280,16 @@ for user, length in enumerate((24, 3, 0, 17)):
     print(f"user {user}: {length:2} keys of its own, off by {np.abs(o[user, 0] - exact.o[0, 0, 0]).max():.1e}")
 
 # %% [markdown]
-# The document's keys were read once and not four times. User 2 has no keys of its own: the neutral element at work.
-#
+# The keys of the document were read once instead of four times. User 2 has no keys of its own: that part is the
+# neutral element.
+
+# %% [exercise] 09-many
+
+# %% [markdown]
 # ## Does rounding add up?
 #
-# In exact arithmetic the order does not matter. Floats round; does it matter then how finely one cuts? Merge $P$
-# parts one after the other, in f32 and with outputs that were stored in f16 in between.
+# In exact arithmetic the order does not matter. Floats are rounded: does the number of parts matter then? Merge $P$
+# parts one after the other, with outputs that are stored in f32, or in f16.
 
 # %%
 n = 512
@@ -302,51 +316,31 @@ axis.legend()
 axis.grid(alpha=0.25);
 
 # %% [markdown]
-# The error grows with the number of roundings, slowly, and what decides is the type in which the partial results
-# are *stored*. So partial results are kept in f32, even where the output is f16.
+# The error grows slowly with the number of roundings. What matters most is the type in which partial results are
+# *stored*. So they are stored in f32, even where the output is f16.
 #
 # ## What else would you like to try?
 #
-# In the explorer the state plot shows the parts and their merge. Change `warps`, and the same softmax is cut in
-# other places: what changes in the plot, and what in the error? How few keys must there be for a warp to hold
-# $(-\infty, 0)$?
+# In the explorer the state plot shows the parts and their merge. Change `warps`, and the same softmax is divided
+# differently: what changes in the plot, and what in the error? With how many keys does a warp hold $(-\infty, 0)$?
 
 # %%
 pl.explore("decode_multiwarp", seq_k=200, head_dim=32, warps=4)
 
 # %% [markdown]
-# # Exercises
-
-# %%
-from ptxlab.course import check
-
-LOG2E, LN2 = math.log2(math.e), math.log(2)
-
-# %% [exercise] 09-share
-
-# %% [exercise] 09-empty
-
-# %% [exercise] 09-lanes
-
-# %% [exercise] 09-meeting
-
-# %% [exercise] 09-many
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("09-many")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("09-many")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #
-# - The state $(m, l, o)$ of a set of keys is all that a softmax needs to know of them. Two states merge by one
-#   formula: **bring both to the larger maximum, then add**.
-# - Merging is associative and commutative, with the neutral element $(-\infty, 0, 0)$. So attention can be cut
+# - The state $(m, l, o)$ of a set of keys is all that softmax needs of them. Two states merge by one formula: **bring
+#   both to the larger maximum, then add**.
+# - Merging is associative and commutative, with the neutral element $(-\infty, 0, 0)$. So attention can be divided
 #   anywhere and merged in any order: lanes by shuffles, warps through shared memory.
-# - $-\infty - (-\infty)$ is the trap; a floor under the maximum avoids it without a branch.
-# - Where warps meet in shared memory there must be a barrier between writing and reading.
+# - $-\infty - (-\infty)$ is NaN; a lower bound for the maximum avoids it without a branch.
+# - Between writing states to shared memory and reading them there must be a barrier.
 # - A finished output and its log-sum-exp are enough to merge later.
 #
-# What comes next cuts differently: not who works on which keys, but where the keys lie.
-# [10 · A paged cache](10-paged.ipynb)
+# Next: not which warp works on which keys, but where the keys are stored. [10 · A paged cache](10-paged.ipynb)
 #
 # ## Further reading
 #

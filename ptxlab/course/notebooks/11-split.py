@@ -1,12 +1,12 @@
 # %% [markdown]
-# # 11 · Split-KV: one answer, the whole card
+# # 11 · Split-KV: one answer on the whole GPU
 #
-# One person reads a long document with a model: one sequence, 32 query heads on eight key/value heads, a hundred
-# thousand keys. The kernels of the last notebooks start a block per *query* head. That is 32 blocks, and an H100 SXM has
-# 132 multiprocessors (NVIDIA H100 whitepaper). Three quarters of it have nothing to do.
+# One user asks about a long document: one sequence, 32 query heads on eight key/value heads, a hundred thousand keys.
+# The kernels of the last notebooks start a block per *query* head. That is 32 blocks, and an H100 SXM has 132 SMs
+# (NVIDIA H100 whitepaper). Three quarters of them are idle.
 #
-# Since softmax can be cut anywhere (notebook 09), the keys can be cut as well, and each part can be a block. **How
-# many splits?** Too few leave the card empty, too many cost more than they bring.
+# Softmax can be divided anywhere (notebook 09), so the keys can be split over blocks. This is **Flash-Decoding**.
+# **How many splits?** With too few the GPU is idle; with too many they cost more than they gain.
 
 # %%
 import math
@@ -16,15 +16,18 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import check
+
+LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
 
 # %% [markdown]
 # ## What is the plan?
 #
-# Two kernels. The first gets a third grid dimension, `z`: block `(head, sequence, split)` goes through its part of
-# the keys and stores what a merge needs. The second merges all parts of a row. It is the first time in this course
-# that one launch must wait for another: blocks of one grid cannot wait for each other, but launches run in order.
+# Two kernels. The first has a third grid dimension, `z`: block `(head, sequence, split)` goes through its part of the
+# keys and stores what a merge needs. The second merges all parts of a row. It must wait for all blocks of the first.
+# Blocks of one grid cannot wait for each other, but launches run in order.
 #
 # Where does a part begin and end?
 
@@ -34,9 +37,9 @@ source = spec.source
 print(source[source.index("def part(") : source.index("def one_block_a_part")].strip())
 
 # %% [markdown]
-# Rounded *up*: with 10 keys and 4 splits a part has 3, and the last one 1. (Rounded down, a part would have 2, and
-# two keys would belong to nobody. That bug is one of the exercises.) The `min` keeps the ends of the last parts
-# from running past the keys:
+# Rounded *up*: with 10 keys and 4 splits a part has 3, and the last one 1. (Rounded down, a part would have 2 keys,
+# and two keys would be lost. One of the exercises has that bug.) The `min` keeps the last parts from going past the
+# keys:
 
 
 # %%
@@ -53,15 +56,18 @@ for keys, splits in ((10, 4), (9, 4), (3, 4)):
 
 # %% [markdown]
 # With 3 keys the last part is empty, and with 9 as well. That is no special case: a part without keys stores the
-# neutral element, as in notebook 09.
-#
-# ## What does a part leave behind?
+# neutral element of notebook 09.
+
+# %% [exercise] 11-part
+
+# %% [markdown]
+# ## What does a part store?
 
 # %%
 print(source[source.index("        result = partial") : source.index("    return decode_split(")].rstrip())
 
 # %% [markdown]
-# $D + 2$ numbers in f32: the row of sums, *not divided*, the maximum, the sum. Run it with one to eight splits. The
+# $D + 2$ numbers in f32: the row of sums, *not divided*, the maximum, and the sum. Run it with 1 to 16 splits. The
 # results must agree, and the traffic must grow by the partial results.
 
 # %%
@@ -87,14 +93,16 @@ for count, out in runs.items():
 
 # %% [markdown]
 # Up to 8 splits the traffic hardly changes. From 8 to 16 it jumps, and not because of the partial results. A block
-# has 8 warps, each holds two keys at once and asks for four of them together: 64 keys a round. Sixteen splits of
-# 512 keys are 32 keys each. Half a round costs a whole one; the lanes without a key load the last one again. **A
-# part should not be smaller than a round.**
-#
+# has 8 warps; each works on two keys at once and requests four such pairs together: 64 keys per round. Sixteen splits
+# of 512 keys are 32 keys each, half a round. It costs as much as a whole one, because the lanes without a key load
+# the last one again. **A part should not be smaller than a round.**
+
+# %% [exercise] 11-tail
+
+# %% [markdown]
 # ## What does each part know?
 #
-# The plot shows the state of each part before the merge, and what the merge multiplied it with. Circles are numpy
-# in float64.
+# The plot shows the state of each part before the merge, and its factor in the merge. Rings are numpy in float64.
 
 # %%
 out = pl.decode(q, cache_k, cache_v, n, kernel="decode_split", splits=8, state=True)
@@ -103,18 +111,21 @@ pl.plot_state(out)
 # %% [markdown]
 # ## How does the merge look?
 #
-# One block for a row. Every warp finds the maximum over the splits, then each thread adds up one element of the
-# row, scaled.
+# There is one block per row. Every warp finds the maximum over the splits; then each thread adds up one element of
+# the row, scaled.
 
 # %%
 source = pl.kernels.get("decode_reduce").source
 print(source[source.index("        # The elements.") : source.index("        divisor =")].rstrip())
 
 # %% [markdown]
-# Notebook 01 went to some length to need only one pass. Here there are two: maximum first, then sums. Why is it
-# good enough? The splits are few, and what the first pass reads is 8 bytes a split. The lesson of notebook 08 is in
-# the inner loop: several splits are *asked for* before the first is used.
-#
+# Online softmax needs only one pass. Here there are two: first the maximum, then the sums. Why is that good enough?
+# There are few splits, and the first pass reads only 8 bytes per split. The inner loop requests several splits before
+# it uses the first, as notebook 08 taught.
+
+# %% [exercise] 11-merge
+
+# %% [markdown]
 # Watch it. The debugger has the second kernel, after three splits. `%row_max` is different in each lane at first
 # (lane $i$ has the splits $i, i + 32, \dots$, so that lanes from 3 on have none and keep $-\infty$), and after the
 # butterflies it is the same everywhere.
@@ -124,19 +135,21 @@ few = [np.ascontiguousarray(x[:, :, :96, :32]) for x in (cache_k, cache_v)]
 out = pl.decode(np.ascontiguousarray(q[:, :1, :32]), *few, 96, kernel="decode_split", splits=3, trace=pl.Trace())
 pl.debug(out.runs[1])
 
-# %% [markdown]
-# ## When is the card full?
-#
-# Blocks are handed to the multiprocessors in *waves*. With room for one block at a time on each of 132, a grid of
-# 132 blocks takes one wave, a grid of 133 takes two, and the second keeps one multiprocessor busy. How much of the
-# card is busy on average?
+# %% [exercise] 11-factors
 
-# %%
+# %% [markdown]
+# ## When is the GPU full?
+#
+# Blocks run in *waves*. With one block at a time on each of 132 SMs, a grid of 132 blocks takes one wave. A grid of
+# 133 takes two, and in the second only one SM is busy. This is **wave quantisation**. How many SMs are busy on
+# average?
+
+# %% jupyter={"source_hidden": true}
 PROCESSORS = 132
 
 
 def busy(blocks):
-    """The share of the multiprocessors that have work, on average over the waves."""
+    """The share of the SMs that have work, on average over the waves."""
     waves = blocks / PROCESSORS
     return waves / math.ceil(waves)
 
@@ -152,12 +165,13 @@ axis.legend()
 axis.grid(alpha=0.25)
 
 # %% [markdown]
-# A saw. For 8 heads, 16 splits are 128 blocks, 97 % of one wave; one split more, and it falls to a half. For 100
-# heads no split at all keeps 76 % busy; two, three and four keep no more, and five are the first that are better.
+# The curves are saw-toothed. With 8 heads, 16 splits are 128 blocks, 97 % of one wave; with one split more it falls
+# to a half. With 100 heads and no split, 76 % of the SMs are busy. Two, three or four splits are no better; five is
+# the first number that is.
 #
-# So "fill the card" is no sufficient rule, and "as many as possible" none at all. The library's rule: do not split
-# if 80 % of the multiprocessors have a block anyway; otherwise, of the numbers that make one or two waves, take the
-# **smallest** that reaches 95 % of the best, and give no part fewer than 64 keys.
+# So neither "fill the GPU" nor "as many as possible" is a good rule. The library's rule: do not split if 80 % of the
+# SMs have a block anyway. Otherwise take, of the numbers that make one or two waves, the **smallest** that reaches 95
+# % of the best, and give no part fewer than 64 keys.
 
 # %%
 from ptxlab.attention.heuristics import split_count
@@ -169,9 +183,9 @@ for blocks in (1, 8, 20, 64, 100, 110):
 # %% [markdown]
 # ## What does a split cost, then?
 #
-# Put the pieces together in a model: each multiprocessor goes through its parts key by key, a fixed time a round of
-# 64 keys; a wave lasts as long as its longest part; starting a grid costs time, and the second kernel goes through
-# the splits. The constants are round numbers, for the shape and not for the microsecond.
+# Use a model: an SM takes a fixed time per round of 64 keys; a wave lasts as long as its longest part; each launch
+# costs time, and so does each split in the merge. The constants are round numbers: look at the shape of the curves,
+# not at the microseconds.
 
 # %%
 ROUND, LAUNCH, MERGE = 1.0, 3.0, 0.02  # microseconds: 64 keys, a launch, one split in the merge
@@ -202,15 +216,14 @@ for keys in (2000, 16000, 128000):
           f"{time(8, keys, chosen):7.1f} µs; without splitting {time(8, keys, 1):7.1f} µs")  # fmt: skip
 
 # %% [markdown]
-# The gain is an order of magnitude for long texts, and the choice need not be exact: the valley is flat, and its
-# walls are saw teeth.
+# For long texts the gain is a factor of ten or more, and the number need not be exact: around the minimum the curves
+# are flat.
 #
 # ## Why not parts of a fixed size?
 #
-# An older design cuts the keys into chunks of 256, however many there are. Then the *grid* grows with the text, and
-# a CUDA graph, which fixes the grid (notebook 08), would have to be recorded again and again. Here the number of
-# parts is fixed and their size is computed in the kernel, from the length in memory. The same launch does for 3
-# keys and for 512:
+# With parts of, say, 256 keys, the *grid* grows with the text, and a CUDA graph, which fixes the grid (notebook 08),
+# must be recorded again and again. Here the number of parts is fixed, and their size is computed in the kernel from
+# the length in memory. The same launch works for 3 keys and for 512:
 
 # %%
 for keys in (3, 64, 511):
@@ -225,36 +238,20 @@ for keys in (3, 64, 511):
 pl.explore("decode_split", seq_k=300, head_dim=32, splits=4)
 
 # %% [markdown]
-# # Exercises
-
-# %%
-from ptxlab.course import check
-
-LOG2E, LN2 = math.log2(math.e), math.log(2)
-
-# %% [exercise] 11-part
-
-# %% [exercise] 11-tail
-
-# %% [exercise] 11-merge
-
-# %% [exercise] 11-factors
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("11-factors")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("11-factors")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #
-# - One sequence has too few heads to fill a card. **Cutting its keys over the grid fills it**, at the price of a
-#   partial result of $D + 2$ numbers for each part and a second, small kernel.
-# - Parts are rounded up, and the last ones may be short or empty; the neutral element makes that harmless.
-# - How many? Enough that the last wave is nearly full, **the smallest number that does it**, and never so many that
-#   a part is less than a round.
-# - The number of parts is fixed by the launch and their size computed from the length, so that a recorded graph
-#   fits a growing text.
+# - One sequence has too few heads for all SMs. **Splitting its keys over the grid uses them**, at the cost of a
+#   partial result of $D + 2$ numbers per part and a second, small kernel.
+# - The size of a part is rounded up, so the last parts may be short or empty; with the neutral element that is no
+#   problem.
+# - How many? **The smallest number** with which the last wave is nearly full, and never so many that a part is less
+#   than a round.
+# - The launch fixes the number of parts, and the kernel computes their size from the length, so a recorded graph fits
+#   a growing text.
 #
-# All that memory traffic, and each key is still read once for *every query head*, though four or eight of them
-# share it: [12 · GQA](12-gqa.ipynb)
+# Each key is still read once for *every query head*, though four or eight of them share it: [12 · GQA](12-gqa.ipynb)
 #
 # ## Further reading
 #

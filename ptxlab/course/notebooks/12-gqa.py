@@ -1,19 +1,24 @@
 # %% [markdown]
 # # 12 · GQA: the heads of a group are the rows of a matrix
 #
-# Most of today's models have fewer key/value heads than query heads: *grouped-query attention*. Four or eight query
-# heads look at the same keys. The cache is smaller by that factor, and the traffic should be as well. In the
-# kernels so far it is not: each query head has a block of its own, and each block reads the keys for itself.
+# Most of today's models have fewer key/value heads than query heads: *grouped-query attention* (GQA). Four or eight
+# query heads share the same keys. The KV cache is smaller by that factor, and the traffic should be, too. In the
+# kernels so far it is not: each query head has its own block, and each block reads the keys again.
 #
-# The last rung reads them once, with a trick that looks like a waste: it computes sixteen rows where four are needed.
-# **Why is reading K and V once worth wasting most of a matrix product?**
+# The last kernel reads them once, and computes sixteen rows where four are needed. **Why is reading K and V once
+# worth wasting most of a matrix product?**
 
 # %%
+import math
+
 import matplotlib.pyplot as plt
 import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import check
+
+LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
 
@@ -26,16 +31,16 @@ from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 layers, heads, D, tokens = 32, 32, 128, 8000
 for kv_heads, name in ((32, "one for each query head (MHA)"), (8, "one for four (GQA)"), (1, "one for all (MQA)")):
     token = layers * kv_heads * 2 * D * 2
-    print(f"{kv_heads:2} KV heads, {name:30} {token // 1024:4} KiB a token, {token * tokens / 2**30:.2f} GiB an answer")
+    print(f"{kv_heads:2} KV heads, {name:30} {token // 1024:4} KiB per token, {token * tokens / 2**30:.2f} GiB per answer")
 
 # %% [markdown]
-# Every step of the decoding reads all of it. A quarter of the cache is a quarter of the time, if the kernel reads
+# Every decode step reads the whole KV cache. A quarter of the cache takes a quarter of the time, if the kernel reads
 # it once.
 #
 # ## Who reads what?
 #
-# Two key/value heads, and 2 to 32 query heads that share them. How much does each kernel ask of global memory? (One
-# row of keys and values is as large for all; only the queries grow.)
+# There are two key/value heads, and 2 to 32 query heads that share them. How much does each kernel read from global
+# memory? (The keys and values stay the same; only the number of queries grows.)
 
 # %%
 random = np.random.default_rng(0)
@@ -73,20 +78,24 @@ for heads, a, b in zip(groups, *found.values(), strict=True):
           f"{b.counters[SECTORS] / least:.2f} times with a block for the group; error {b.error.max:.0e}")  # fmt: skip
 
 # %% [markdown]
-# `decode_gqa` reads them once, whatever the group. And the *instructions* hardly grow with it either: sixteen heads
-# cost what one costs. That is the trick.
-#
+# `decode_gqa` reads them once, whatever the size of the group. And the *instructions* hardly grow either: sixteen
+# heads cost as much as one. How?
+
+# %% [exercise] 12-head
+
+# %% [markdown]
 # ## Where are the heads?
 #
 # A tensor core multiplies a 16-row matrix by another (notebook 05: `mma.m16n8k16`). In prefill the sixteen rows are
-# sixteen queries of one head. In decode there is one query a head, but the query heads of a group all meet **the
-# same keys**. So let the heads be the rows:
+# sixteen queries of one head. In decode there is one query per head, but all query heads of a group use **the same
+# keys**. So let the heads be the rows:
 #
 # $$ S_{\text{group} \times \text{keys}} = Q_{\text{group} \times D} \; K^\top_{D \times \text{keys}} $$
 #
-# A matrix times a vector has become a matrix times a matrix. With a group of four, four rows of sixteen are used:
+# A product of a matrix and a vector has become a product of two matrices. With a group of four, four rows of sixteen
+# are used:
 
-# %%
+# %% jupyter={"source_hidden": true}
 figure, axes = plt.subplots(1, 4, figsize=(9, 2.4), layout="constrained")
 for axis, group in zip(axes, (1, 4, 8, 16), strict=True):
     rows = np.full((16, 16), np.nan)
@@ -98,10 +107,12 @@ for axis, group in zip(axes, (1, 4, 8, 16), strict=True):
     axis.set_yticks((0, 4, 8, 12, 15))
 axes[0].set_ylabel("row of the tile");
 
+# %% [exercise] 12-modulo
+
 # %% [markdown]
 # ## What is wasted?
 #
-# The machine counts the operations of matrix products, useful or not. Useful are $4D$ for each pair of query and key.
+# The machine counts all operations of the matrix products. $4D$ per pair of query and key are useful.
 
 # %%
 for kv_heads, heads in ((2, 2), (2, 8), (2, 16), (2, 32), (2, 34)):
@@ -111,9 +122,12 @@ for kv_heads, heads in ((2, 2), (2, 8), (2, 16), (2, 32), (2, 34)):
           "matrix products are useful")  # fmt: skip
 
 # %% [markdown]
-# A group of 4 wastes three quarters; a group of 17 needs a second tile of sixteen for one head, and starts a second
-# block that reads the keys again.
-#
+# A group of 4 wastes three quarters. A group of 17 needs a second tile of sixteen for one head, and a second block,
+# which reads the keys again.
+
+# %% [exercise] 12-useful
+
+# %% [markdown]
 # Does the waste cost time? For one key of one KV head, a tile takes $4 \cdot 16 \cdot D$ operations, and memory
 # must deliver $2 \cdot 2 \cdot D$ bytes. The rates are an H200's data sheet again:
 
@@ -123,21 +137,20 @@ D = 128
 compute, deliver = 4 * 16 * D / PEAK, 2 * 2 * D / BANDWIDTH
 print(f"matrix products {compute * 1e12:.1f} ps, memory {deliver * 1e12:.0f} ps: busy {compute / deliver:.0%}")
 for group in (1, 4, 8, 16):
-    print(f"group of {group:2}: {group:2} useful FLOPs a byte, {group * BANDWIDTH / ORDINARY:4.0%} of what fma can do")
+    print(f"group of {group:2}: {group:2} useful FLOPs per byte, {group * BANDWIDTH / ORDINARY:4.0%} of what fma can do")
 
 # %% [markdown]
-# Even with all sixteen rows computed, used or not, the tensor cores are busy a twelfth of the time. **The products
-# are free, because everybody waits for memory; the bytes are not.** To waste what is free in order to save what is
-# scarce is no waste.
+# Even with all sixteen rows computed, used or not, the tensor cores are busy for a twelfth of the time. **The
+# products cost no time, because the kernel waits for memory; bytes do.** So it pays to waste products and save bytes.
 #
-# And the ordinary units? With `fma`, four query heads are four times the instructions of one (see the right plot).
-# By the last column a group of eight would need more than half of all that the `fma` units can do, and a group of
-# sixteen more than there is, before a single address is computed or a weight taken.
+# And the ordinary FMA units? With `fma`, four query heads take four times the instructions of one (see the right
+# plot). By the last column a group of eight would need more than half of the peak rate of `fma`, and a group of
+# sixteen more than the peak, without any instruction for addresses or weights.
 #
 # ## What is new in the kernel?
 #
-# The queries of a group are copied to shared memory; rows past the group become zeros. Then each warp goes through
-# tiles of 16 keys *of its own*:
+# The queries of a group are copied to shared memory; rows past the group are zeros. Then each warp goes through tiles
+# of 16 keys *of its own*:
 
 # %%
 source = pl.kernels.get("decode_gqa").source
@@ -145,11 +158,10 @@ start = source.index("        with k.while_(lambda: k.vote(start < last")
 print(source[start : source.index("            with k.if_(start + KEYS > last)")].rstrip())
 
 # %% [markdown]
-# You know all of it from the prefill kernels: `cp.async` and `wait_group` from notebook 07, `ldmatrix` and `mma`
-# from 05. One thing is new. **There is no barrier of the block in the loop.** A warp's ring of stages belongs to it
-# alone; nobody else reads it. `wait_group` says that this lane's copies have arrived, `bar.warp.sync` that those of
-# the other 31 have, and that is enough. Warps that need not wait for each other drift apart, and memory gets an
-# even stream of requests instead of a burst at each barrier.
+# You know the parts from the prefill kernels: `cp.async` and `wait_group` from notebook 07, `ldmatrix` and `mma` from
+# 05. One thing is new. **There is no barrier of the block in the loop.** Each warp has its own ring of stages, which
+# no other warp reads. After `wait_group` the copies of this lane have arrived, after `bar.warp.sync` those of the
+# other 31, and that is enough. The warps do not wait for each other, so their requests are spread over time.
 #
 # ## How much is in flight now?
 
@@ -158,17 +170,17 @@ built = pl.kernels.get("decode_gqa").build(head_dim=128)
 grid, block, shared = built.launch_shape(1, 32, 8)
 tile = 2 * 16 * 128 * 2  # 16 keys and 16 values of 128 f16
 flying = built.config.warps * (built.config.stages - 1) * tile
-print(f"{built.config.warps} warps, {built.config.stages} stages: {shared:,} bytes of shared memory a block")
-print(f"{flying:,} bytes in flight a block; one block on each of 132 multiprocessors: {132 * flying / 1e6:.1f} MB")
+print(f"{built.config.warps} warps, {built.config.stages} stages: {shared:,} bytes of shared memory per block")
+print(f"{flying:,} bytes in flight per block; one block on each of 132 multiprocessors: {132 * flying / 1e6:.1f} MB")
 print(pl.occupancy(built, block[0], shared, arch="sm_90"))
 
 # %% [markdown]
-# Notebook 08 asked for 2.9 MB on an H200. Here it is several times that, with one block of four warps on a
-# multiprocessor: an "occupancy" of a few percent. Occupancy is one way to have bytes in flight, and asynchronous
-# copies are another, which needs no registers and no warps.
+# Notebook 08 asked for 2.9 MB on an H200. Here it is several times that, with one block of four warps per SM: an
+# *occupancy* of a few percent. Many resident warps are one way to have bytes in flight. Asynchronous copies are
+# another, which needs no registers and few warps.
 #
-# A launch with 8 KV heads has eight blocks for each sequence, so the keys are split over the grid as well (notebook
-# 11). Nothing in the algebra cares:
+# With 8 KV heads there are only eight blocks per sequence, so the keys are split over the grid as well (notebook 11).
+# The algebra is the same:
 
 # %%
 q = random.standard_normal((1, 8, 64)).astype(np.float16)
@@ -176,19 +188,20 @@ for splits in (1, 4):
     out = pl.decode(q, cache_k, cache_v, n, kernel="decode_gqa", splits=splits)
     print(f"{splits} splits: {' + '.join(k.name for k in out.kernels)}, error {out.error.max:.1e}")
 
+# %% [exercise] 12-once
+
 # %% [markdown]
 # ## Look at the fragments
 #
 # The debugger is open at the first `mma` of warp 0. In the view of the fragments: which lane holds which row of A?
 # Lanes 0 to 3 hold row 0, that is query head 0. With a group of four, lanes 16 to 31 hold nothing but zeros. Then
-# look at the scores behind it: rows 4 to 15 are 0 as well, and their softmax is computed with all the rest, and
-# thrown away.
+# look at the scores after it: rows 4 to 15 are 0 as well. Their softmax is computed with the rest, and not stored.
 
 # %%
 pl.debug("decode_gqa", seq_len=16, head_dim=32, heads=4, kv_heads=1, splits=1, warps=0, at="mma.sync")
 
 # %% [markdown]
-# ## All rungs, side by side
+# ## All decode kernels, side by side
 #
 # One sequence, eight query heads on two KV heads, 256 keys in f16: every kernel of this half of the course that
 # takes them.
@@ -198,8 +211,8 @@ q = random.standard_normal((1, 8, 64)).astype(np.float16)
 pl.compare_decode(q, cache_k[:, :, :256].copy(), cache_v[:, :, :256].copy(), 256, device="cpu")
 
 # %% [markdown]
-# Fewest instructions, fewest sectors. (The second part of `decode_split` and `decode_gqa` is the merge; 256 keys
-# are too few to be split, which is what its numbers say. Times are the CPU's.)
+# `decode_gqa` has the fewest instructions and the fewest sectors. (The second part of `decode_split` and `decode_gqa`
+# is the merge; 256 keys are too few to be split, as its numbers show. Times are those of the CPU machine.)
 #
 # In the explorer, change `heads` from 2 to 8 to 32 and watch the instructions and the sectors. At which number do
 # they jump?
@@ -208,38 +221,19 @@ pl.compare_decode(q, cache_k[:, :, :256].copy(), cache_v[:, :, :256].copy(), 256
 pl.explore("decode_gqa", seq_k=100, head_dim=32, heads=8, kv_heads=2)
 
 # %% [markdown]
-# # Exercises
-
-# %%
-import math
-
-from ptxlab.course import check
-
-LOG2E, LN2 = math.log2(math.e), math.log(2)
-
-# %% [exercise] 12-head
-
-# %% [exercise] 12-useful
-
-# %% [exercise] 12-modulo
-
-# %% [exercise] 12-once
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("12-once")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("12-once")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #
-# - Query heads of a group share their keys, so a kernel can read each key once for all of them: **the traffic falls
-#   by the size of the group**.
-# - As rows of a matrix product, up to sixteen heads cost what one costs. Most rows may be empty; the tensor cores
-#   are idle anyway, and memory is not. **Spend what is free to save what is scarce.**
-# - Rings that belong to one warp need no barrier of the block; asynchronous copies keep megabytes in flight with
-#   few warps.
+# - Query heads of a group share their keys, so a kernel can read each key once for all of them: **the traffic is
+#   divided by the size of the group**.
+# - As rows of a matrix product, up to sixteen heads cost as much as one. Most rows may be empty: the tensor cores are
+#   mostly idle, and memory is not. **Waste what is idle to save what is scarce.**
+# - A ring of stages per warp needs no barrier of the block; asynchronous copies keep megabytes in flight with few
+#   warps.
 # - Merging, pages, splits and groups are independent ideas: this kernel has all four.
 #
-# This is the end of the ladder. [13 · The bug gallery](13-gallery.ipynb) turns the tables: there, the kernels are
-# wrong.
+# This was the last kernel of the library. In [13 · The bug gallery](13-gallery.ipynb) the kernels are wrong.
 #
 # ## Further reading
 #

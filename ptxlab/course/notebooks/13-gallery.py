@@ -17,6 +17,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import check
 
 # %load_ext ptxlab
 
@@ -75,6 +76,8 @@ pl.gallery(3).hunt()
 # %%
 pl.gallery(3)
 
+# %% [exercise] 13-dropped
+
 # %% [markdown]
 # ## Round 3: it works with 64 rows
 #
@@ -107,6 +110,8 @@ o = np.zeros((n, D), np.float32)
 given = {"q": rows[0], "key": rows[1], "value": rows[2], "o": o, "scale": D**-0.5}
 pl.debug(suspect, -(-n // 32), 32, *(given.get(p.name, n) for p in suspect.params), blocks=1)
 
+# %% [exercise] 13-leave
+
 # %% [markdown]
 # ## Round 4: it works most of the time
 #
@@ -137,6 +142,8 @@ pl.gallery(18).hunt()
 # %%
 pl.gallery(18)
 
+# %% [exercise] 13-banks
+
 # %% [markdown]
 # ## Round 6: the test never ran it
 #
@@ -160,7 +167,7 @@ pl.gallery()
 # %% [markdown]
 # Which instrument finds how many?
 
-# %%
+# %% jupyter={"source_hidden": true}
 finders = Counter(e.finder for e in pl.gallery()).most_common()
 figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
 axis.barh([name for name, _ in finders][::-1], [count for _, count in finders][::-1], color="C0")
@@ -172,7 +179,10 @@ print(f"{len(hidden)} of {len(pl.gallery())} have an innocent input on which the
 # No instrument finds half of them. Those that depend on numbers (logits, tails, columns) show in the error, if the
 # input is right; those that depend on *other threads* show only to checks that watch the threads, whatever the
 # numbers say. You need both, always.
-#
+
+# %% [exercise] 13-convict
+
+# %% [markdown]
 # In the explorer the error map and the state plot are side by side. Take a kernel that is right, and learn what
 # *right* looks like: at `sigma=8`, how large is the error?
 
@@ -180,21 +190,7 @@ print(f"{len(hidden)} of {len(pl.gallery())} have an innocent input on which the
 pl.explore("tiled", seq_q=40, seq_k=40, head_dim=32)
 
 # %% [markdown]
-# # Exercises
-
-# %%
-from ptxlab.course import check
-
-# %% [exercise] 13-dropped
-
-# %% [exercise] 13-leave
-
-# %% [exercise] 13-banks
-
-# %% [exercise] 13-convict
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("13-convict")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("13-convict")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #

@@ -1,9 +1,8 @@
 # %% [markdown]
 # # 14 · Your own kernel
 #
-# So far you have read other people's kernels. Here you bring one: written in PTX by hand, in Python with the
-# builder, in CUDA C++, or in Triton. In the end all four are the same thing, a text of PTX, and everything that you
-# have learned to look at works on all of them.
+# Here you write kernels in PTX by hand, in Python with the builder, in CUDA C++, and in Triton. All four become PTX,
+# and every tool that you know works on all of them.
 #
 # **Who writes the better PTX, a compiler or you, and how would you know?**
 
@@ -13,13 +12,14 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.course import check
 
 # %load_ext ptxlab
 
 # %% [markdown]
 # ## What shall it do?
 #
-# Not attention, for once, but its neighbour in every layer of a language model. *RMSNorm* divides each row by its
+# First a small kernel that every layer of a language model has beside attention. *RMSNorm* divides each row by its
 # root mean square and multiplies it by a weight for each column:
 #
 # $$ y_i = \frac{x_i}{\sqrt{\frac1n \sum_j x_j^2 + \varepsilon}} \, w_i $$
@@ -34,8 +34,8 @@ y = np.zeros_like(x)
 # %% [markdown]
 # ## By hand
 #
-# One warp for a row. Lane $i$ takes the elements $i, i + 32, \dots$; five butterflies add up the squares; then a
-# second pass scales. `-k hand` keeps the text under a name, `-o hand` the run in a variable.
+# One warp per row. Lane $i$ takes the elements $i, i + 32, \dots$; five butterflies add up the squares; then a second
+# pass scales. `-k hand` keeps the text under a name, `-o hand` the run in a variable.
 
 # %%
 # %%ptx -k hand -o hand --grid 8 --block 32 --args x,w,y,n,eps --counters
@@ -112,6 +112,8 @@ done:
 # %%
 print(f"largest error {np.abs(y - exact).max():.1e}")
 
+# %% [exercise] 14-clamp
+
 # %% [markdown]
 # ## With the builder
 #
@@ -137,8 +139,8 @@ def rms_norm(k: Builder, x: Ptr[f32], w: Ptr[f32], y: Ptr[f32], n: u32, eps: f32
 # %% [markdown]
 # ## In CUDA C++
 #
-# `pl.cuda` compiles with NVIDIA's own compiler, which needs no GPU. The result is a kernel like any other; the
-# lines of the PTX know from which line of the source they come.
+# `pl.cuda` compiles with NVIDIA's own compiler, which needs no GPU. The result is a kernel like any other; each line
+# of its PTX knows its line of the source.
 
 # %%
 SOURCE = """
@@ -161,11 +163,13 @@ except pl.UnavailableError as missing:
     from_cuda = None
     print(missing)
 
+# %% [exercise] 14-down
+
 # %% [markdown]
 # ## In Triton
 #
-# Triton has no threads: one program works on a whole row, and the compiler deals it out to lanes. Like `pl.cuda`,
-# its compiler can work without a GPU, if it is installed.
+# In Triton you write no threads: one program works on a whole row, and the compiler distributes it over lanes. Like
+# `pl.cuda`, its compiler can work without a GPU, if it is installed.
 
 # %%
 try:
@@ -221,8 +225,9 @@ for what in table["builder"]:
     print(f"{what:18}" + "".join(f"{v:12.1e}" if what == "error" else f"{v:12,}" for v in values))
 
 # %% [markdown]
-# Same loads, same sectors, same error. The PTX by hand executes a tenth fewer instructions than the builder's. The C++ compiler's text is more than three times as long, and executes fewer
-# instructions. Where is the difference? Look at the loads and jumps of its loops.
+# Loads, sectors and error are the same. The PTX by hand executes a tenth fewer instructions than the builder's. The
+# C++ compiler's PTX is more than three times as long, and executes fewer instructions. Why? Look at the loads and
+# branches of its loops.
 
 # %%
 if from_cuda is not None:
@@ -230,11 +235,11 @@ if from_cuda is not None:
     print("\n".join(loop))
 
 # %% [markdown]
-# The compiler has **unrolled** the loops: four elements a round, from one address with offsets, so that counting
-# and jumping are paid once for four, and the assembler can start four loads before the first is used (notebook 08
-# would approve). A loop for the rest stands beside it; that is where the length comes from.
+# The compiler has **unrolled** the loops: four elements per round, from one address with offsets. So the counter and
+# the branch are executed once per four elements, and four loads can be in flight before the first is used. Another
+# loop does the remaining elements, which makes the PTX long.
 #
-# It is a fragile favour. Make the counter `unsigned`, and the compiler must respect that it may wrap around:
+# That depends on details. Make the counter `unsigned`, and the compiler must allow for its wrapping around:
 
 # %%
 if from_cuda is not None:
@@ -244,23 +249,23 @@ if from_cuda is not None:
         print(f"{name:9} {row['lines of PTX']} lines of PTX, {row['warp-instructions']:,} warp-instructions")
 
 # %% [markdown]
-# One word in the source, and the kernel executes more instructions than the one that you wrote by hand. Without
-# looking, you would not know.
+# One word in the source, and the kernel executes more instructions than the one by hand. You would not know without
+# looking.
 #
-# So is the `int` version the best there is? The compiler has made the loop faster that you gave it. It has not
-# asked *whether x must be read twice*.
+# So is the `int` version the best there is? The compiler made your loop faster. It did not ask *whether x must be
+# read twice*.
 #
 # ## What only you know
 #
-# The compiler must suppose that `y` might overlap `x`, and that `n` is anything. You know that rows have 256
-# elements, that they are aligned, and that eight numbers a lane fit into registers. So read once, 16 bytes at a
+# The compiler must assume that `y` may overlap `x`, and that `n` may be anything. You know that rows have 256
+# elements, that they are aligned, and that eight numbers per lane fit into registers. So read once, 16 bytes at a
 # time, keep the row, write once:
 
 
 # %%
 @kernel
 def rms_norm_once(k: Builder, x: Ptr[f32], w: Ptr[f32], y: Ptr[f32], n: u32, eps: f32, *, N: int = 256):
-    """One warp = one row of N elements, which stays in registers; 16 bytes a load."""
+    """One warp = one row of N elements, which stays in registers; 16 bytes per load."""
     lane = k.tid.x
     row = k.ctaid.x * N + lane * 4
     total = k.var(f32, 0.0)
@@ -289,10 +294,13 @@ for what in names:
     print(f"{what:18} {table['builder'][what]:6,} -> {table['by knowledge'][what]:6,}")
 
 # %% [markdown]
-# A quarter fewer sectors, a sixth of the loads, a third of the instructions. **A compiler makes good code of what
-# you wrote; what to write is yours.** That is the answer to the question at the top, and the counters are how you
-# would know.
-#
+# There are a quarter fewer sectors, a sixth of the loads, a third of the instructions. **A compiler makes good code
+# of what you wrote; what to write is your decision.** That answers the question at the top, and the counters are how
+# you know.
+
+# %% [exercise] 14-once
+
+# %% [markdown]
 # ## What changed, in the text?
 
 # %%
@@ -301,9 +309,9 @@ pl.diff(rms_norm, rms_norm_once)
 # %% [markdown]
 # ## Is it right, though?
 #
-# Before you believe a counter, let the machine look for what is wrong. `pl.out` poisons the output, so that
-# elements which nobody writes are found; the checks look for everything else. And try what the author did not think
-# of: here, rows of another length.
+# Before you trust a counter, let the machine look for mistakes. `pl.out` marks the output as unwritten, so that
+# missing elements are found; the checks look for everything else. And try what the author did not think of: here,
+# rows of another length.
 
 # %%
 y = np.full_like(x, np.nan)
@@ -318,23 +326,25 @@ except pl.DeviceFault as fault:
     print(fault)
 
 # %% [markdown]
-# What is bought with knowledge is lost where the knowledge is wrong. A library keeps both kernels, and chooses.
+# The fast kernel is wrong where its assumptions are. A library has both kernels, and chooses.
 #
 # ## Step through your own
 #
 # The debugger takes anything that `pl.launch` takes. Here is the compiler's kernel, if it is there: follow the
-# address register through one round of the unrolled loop, and see which of the four loads moves it.
+# address register through one round of the unrolled loop. Where does it change?
 
 # %%
 y = np.zeros_like(x)
 pl.debug(from_cuda or rms_norm, 1, 32, x, w, y, n, eps)
 
 # %% [markdown]
-# The explorer takes it, too: the lines of your Python, the PTX and the machine code side by side, and what each
-# line costs. Click the vector load: how many machine instructions is it? Where do the registers go?
+# The explorer shows the lines of your Python, the PTX and the SASS side by side, and what each line costs. Click the
+# vector load: how many instructions of SASS is it? Where are most registers alive?
 
 # %%
 pl.explore(rms_norm_once, rows, 32, x, w, y, n, eps)
+
+# %% [exercise] 14-rope
 
 # %% [markdown]
 # Some ideas for kernels of your own, each a page or less: a softmax over rows; the GELU of a matrix; a transpose
@@ -343,29 +353,15 @@ pl.explore(rms_norm_once, rows, 32, x, w, y, n, eps)
 # to beat.
 
 # %% [markdown]
-# # Exercises
-
-# %%
-from ptxlab.course import check
-
-# %% [exercise] 14-clamp
-
-# %% [exercise] 14-down
-
-# %% [exercise] 14-once
-
-# %% [exercise] 14-rope
-
-# %% [markdown]
-# Stuck? `ptxlab.course.solution("14-rope")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("14-rope")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
 #
-# - PTX is where all roads meet: by hand, from Python, from C++, from Triton. One set of tools looks at all of them.
-# - A compiler unrolls, schedules and simplifies **what you wrote**. It does not know your data, and must not guess.
-# - You know the sizes, the alignment, what is needed again. **Reading once instead of twice is worth more than any
+# - By hand, from Python, from C++, from Triton: it all becomes PTX, and one set of tools works on all of it.
+# - A compiler unrolls, schedules and simplifies **what you wrote**. It does not know your data.
+# - You know the sizes, the alignment, and what is needed again. **Here reading once instead of twice gained more than
 #   unrolling.**
-# - Count before you believe, check before you count, and try what the author did not think of.
+# - Check, then count, and try what the author did not think of.
 #
 # ## Further reading
 #

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from ptxlab.emulate.program.call_graph import CallGraph, operand_names
 from ptxlab.emulate.program.calls import lower_call
 from ptxlab.emulate.program.fills import fill
 from ptxlab.emulate.program.layout import Area
+from ptxlab.emulate.program.map_changes import copy_map, replace_field
 from ptxlab.emulate.program.model import Code, Group, Literal, Mem, Program, Reg, Source, Symbol
 from ptxlab.emulate.program.operands import misfit
 from ptxlab.emulate.program.reconvergence import mark
@@ -28,6 +30,10 @@ from ptxlab.text import model
 from ptxlab.text.fits import in_braces
 from ptxlab.text.model import Function, Instruction, Module
 
+_ADDS: dict[Action, Callable[[Lowering, Code], None]] = {
+    Action.FILL: fill, Action.REPLACE_FIELD: replace_field, Action.COPY_MAP: copy_map,
+}  # fmt: skip
+"""What lowering adds behind an instruction that others stand for."""
 STACK_SIZE = 16 << 10
 """Bytes of local memory for the frames of recursive functions, where there are any. (A GPU starts with 1024.)"""
 
@@ -224,8 +230,8 @@ class Lowering(Names):
             code.targets = tuple(self._label(name, scope, line) for name in names)
         else:
             self._operands(code, instruction, found, scope, routine)
-            if action is Action.FILL:
-                fill(self, code)
+            if action in _ADDS:
+                _ADDS[action](self, code)
             if action is Action.BARRIER and found.red:
                 after = self.emit("%reduced", found, line, guard)
                 after.dests, after.dest_types = code.dests, code.dest_types

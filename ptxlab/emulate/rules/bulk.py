@@ -33,7 +33,7 @@ from ptxlab.emulate.runtime.transfers import (
 OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 TYPES = ("u32", "s32", "u64", "s64", "b32", "b64", "f16", "bf16", "f32", "f64")
 """Operations and types of reductions, as transfers number them."""
-OF_MAPS = ("", "", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", "f32", "", "")
+OF_MAPS = ("", "", "u32", "s32", "u64", "s64", "f16", "f32", "f32", "f64", "bf16")
 """The type that a reduction of a tensor with elements of such a type has; "" where there is none."""
 
 

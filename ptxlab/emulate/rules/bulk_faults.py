@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.program.model import Code, Program
-from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, NO_MAP
+from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, INTERLEAVED, NO_MAP
 from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import BAD_BULK, BAD_MBARRIER, COPY_FROM
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 REASONS = {
     BAD_SIZE: "its size must be a multiple of 16 bytes and not 0, found {}",
     NO_MAP: "there is no tensor map at {:#x}; make one with pl.TensorMap",
+    INTERLEAVED: "the tensor map at {:#x} has an interleaved layout; how its strides are meant is not public, so the "
+    "CPU machine copies without: write 0 for .interleave_layout",
 }
 
 

@@ -43,7 +43,7 @@ BEHIND = 17 * PEER
 """Behind the last address of shared memory: each block has its own, and one of each rank."""
 MULTICAST = 1 << 16
 """Beside a mask of ranks, which may be empty."""
-BAD_SIZE, NO_MAP = 1, 2
+BAD_SIZE, NO_MAP, INTERLEAVED = 1, 2, 3
 """Why a bulk copy cannot be done: see `bulk_faults`."""
 
 
@@ -183,9 +183,11 @@ def issue_tile(
     copy_bytes(map.cast(u8), found, 128)
     if not maps.is_map(map):
         return wrong(context, warp, BAD_BULK, asked.code, lane, address, NO_MAP, 0)
+    if maps.field(map, maps.INTERLEAVE, 3) != 0:
+        return wrong(context, warp, BAD_BULK, asked.code, lane, address, INTERLEAVED, 0)
     some, low, length = maps.reach(map, asked.place, asked.shift)
     if some:
-        first = u64(map[1] + low)
+        first = u64(map[0] + low)
         tensor = resolve(context, cta, warp, lane, first, length, 0, GLOBAL, u32(not load), None)
         if tensor is None:
             return wrong(context, warp, u32(COPY_FROM if load else COPY_TO), asked.code, lane, first, length, 1)
@@ -318,7 +320,7 @@ REDUCED = sum((bulk.TYPES.index(name) if name else 15) << 4 * k for k, name in e
 @rule(inline=True)
 def reduced_type(map: Pointer[u64]) -> u32:
     """The type that a reduction of a tensor's elements has."""
-    return u32(u64(REDUCED) >> 4 * (map[0] >> 8 & 15) & 15)
+    return u32(u64(REDUCED) >> 4 * maps.field(map, maps.TYPE, 15) & 15)
 
 
 @rule

@@ -1,71 +1,97 @@
-"""Tensor maps: what the 128 bytes hold, and where the elements of a tile lie in global and in shared memory.
+"""Tensor maps: where the elements of a tile lie in global and in shared memory.
 
-NVIDIA keeps the bits of a `CUtensorMap` to itself: only `cuTensorMapEncodeTiled`, `cuTensorMapEncodeIm2col` and
-`tensormap.replace` write them. The CPU machine has a layout of its own, which only this file knows; a map made by the
-driver does not work here, nor one of these on a GPU. In 64-bit words:
+`ptxlab.isa.tensor_map` says where each field of a map lies. What only `cuTensorMapEncodeIm2col` writes is not public:
+for im2col the upper 64 bytes, 0 in a map of tiles, hold it in an order of the CPU machine's own. In 64-bit words:
 
-    0       tag 0x7A3 in bits 52-63, mode 0-3 (tiled, im2col), rank 4-7, type 8-11, interleave 12-13, swizzle 16-19,
-            fill 20, promotion 24-27
-    1       address of the tensor
-    2-6     elements in each dimension, the innermost first
-    7-10    bytes from one element to the next in dimensions 1 to 4
-    11      box: elements in each dimension, 12 bits each
-    12      element strides, 4 bits each
-    13, 14  im2col: lower and upper corner of the bounding box, 16 bits each, from dimension 1 on
-    15      im2col: channels per pixel, pixels per column, 32 bits each
+    8       TAG
+    9, 10   lower and upper corner of the bounding box, 16 bits each, from dimension 1 on
+    11      channels per pixel, pixels per column, 32 bits each
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import Pointer, boolean, i32, i64, rule, u32, u64
+from ptxlab.isa.tensor_map import FIELDS
 
 TAG = 0x7A3
 TILED, IM2COL = 0, 1
-TYPES = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", "f32.ftz", "tf32", "tf32.ftz")
-"""The types of elements, numbered as `CUtensorMapDataType` numbers them."""
-BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4)
-SWIZZLES = (0, 32, 64, 128)
-"""Bytes of a row of the swizzle patterns, numbered as `CUtensorMapSwizzle`."""
+BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2)
 SIZES = sum(size << 4 * k for k, size in enumerate(BYTES))
 """The bytes of each type, 4 bits each."""
 CHUNK = 16
 """Bytes that a swizzle moves together."""
+RANK, TYPE, INTERLEAVE, SWIZZLE, FILL = (
+    FIELDS[name][0][0].at for name in ("rank", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode")
+)
+DIM, STRIDE, STRIDE_TOP, STEP, BOX, BOXES = (
+    FIELDS["global_dim"][0][0].at, FIELDS["global_stride"][0][0].at, FIELDS["global_stride"][0][1].at,
+    FIELDS["element_stride"][0][0].at, FIELDS["box_dim"][0][0].at, FIELDS["box_dim"][1][0].at,
+)  # fmt: skip
+"""Where each field begins, in bits; of the last but one the innermost dimension, of the last the others."""
+UNKNOWN = 0xFF00000F
+"""Bits of the third 32-bit word that are 0 in every map of tiles that is known."""
 
 
 @rule(inline=True)
+def field(map: Pointer[u64], at: u64, mask: u64) -> u64:
+    """The bits of a mask from bit `at` on."""
+    return map[at >> 6] >> (at & 63) & mask
+
+
+@rule
 def is_map(map: Pointer[u64]) -> boolean:
-    """Whether there is a tensor map."""
-    return map[0] >> 52 == TAG
+    """Whether there may be a tensor map: 128 bytes that were never made one have some bit that no map has."""
+    more = u64(0)
+    for k in range(12, 16):
+        more |= map[k]
+    if map[8] == 0:
+        more |= map[9] | map[10] | map[11]
+    elif map[8] != TAG:
+        return False
+    return map[0] != 0 and map[0] & 15 == 0 and map[1] & UNKNOWN == 0 and more == 0 and rank(map) <= 5
 
 
 @rule(inline=True)
 def mode(map: Pointer[u64]) -> u32:
     """TILED or IM2COL."""
-    return u32(map[0] & 15)
+    return u32(IM2COL if map[8] != 0 else TILED)
 
 
 @rule(inline=True)
 def rank(map: Pointer[u64]) -> u32:
     """Dimensions of the tensor."""
-    return u32(map[0] >> 4 & 15)
+    return u32(field(map, RANK, 7) + 1)
 
 
 @rule(inline=True)
 def element_bytes(map: Pointer[u64]) -> u64:
     """Bytes of an element."""
-    return u64(SIZES) >> 4 * (map[0] >> 8 & 15) & 15
+    return u64(SIZES) >> 4 * field(map, TYPE, 15) & 15
+
+
+@rule(inline=True)
+def size(map: Pointer[u64], k: u64) -> u64:
+    """Elements of the tensor in a dimension, the innermost first."""
+    return field(map, DIM + 32 * k, 0xFFFFFFFF) + 1
+
+
+@rule(inline=True)
+def pitch(map: Pointer[u64], k: u64) -> u64:
+    """Bytes from one element to the next in dimension 1 to 4."""
+    low = field(map, STRIDE + 32 * (k - 1), 0xFFFFFFFF)
+    return (low | field(map, STRIDE_TOP + 4 * (k - 1), 15) << 32) << 4
 
 
 @rule(inline=True)
 def box(map: Pointer[u64], k: u64) -> u64:
     """Elements of the box in a dimension, those that an element stride leaves out included."""
-    return map[11] >> 12 * k & 4095
+    return field(map, BOX if k == 0 else BOXES + 8 * (k - 1), 255) + 1
 
 
 @rule(inline=True)
 def stride(map: Pointer[u64], k: u64) -> u64:
     """Which elements of a dimension are taken: each, every second ... The innermost has none."""
-    return map[12] >> 4 * k & 15 if k != 0 else 1
+    return field(map, STEP + 3 * k, 7) + 1 if k != 0 else 1
 
 
 @rule(inline=True)
@@ -76,7 +102,7 @@ def taken(map: Pointer[u64], k: u64) -> u64:
 
 @rule(inline=True)
 def corner(map: Pointer[u64], word: u64, k: u64) -> i64:
-    """The lower (word 13) or upper (14) corner of an im2col bounding box in dimension k + 1."""
+    """The lower (word 9) or upper (10) corner of an im2col bounding box in dimension k + 1."""
     bits = map[word] >> 16 * k & 0xFFFF
     found = i64(bits)
     if bits >= 32768:
@@ -87,7 +113,7 @@ def corner(map: Pointer[u64], word: u64, k: u64) -> i64:
 @rule
 def row_bytes(map: Pointer[u64]) -> u64:
     """Bytes of a row of the tile in shared memory: the innermost dimension."""
-    elements = map[15] & 0xFFFFFFFF if mode(map) == IM2COL else box(map, 0)
+    elements = map[11] & 0xFFFFFFFF if mode(map) == IM2COL else box(map, 0)
     return elements * element_bytes(map)
 
 
@@ -95,7 +121,7 @@ def row_bytes(map: Pointer[u64]) -> u64:
 def rows(map: Pointer[u64]) -> u64:
     """Rows of a tile."""
     if mode(map) == IM2COL:
-        return map[15] >> 32
+        return map[11] >> 32
     count = u64(1)
     for k in range(1, u64(rank(map))):
         count *= taken(map, k)
@@ -111,7 +137,7 @@ def tile_bytes(map: Pointer[u64]) -> u64:
 @rule
 def swizzled(map: Pointer[u64], address: u64) -> u64:
     """Where the bytes of an address in shared memory lie: the 16-byte chunks of 8 rows change places."""
-    pattern = map[0] >> 16 & 15
+    pattern = field(map, SWIZZLE, 3)
     if pattern == 0:
         return address
     return address ^ (address >> 7 & (u64(1) << pattern) - 1) << 4
@@ -133,33 +159,33 @@ def row_place(
         image = i64(place[inner + 1])
         carry = i64(row)  # pixels still to go, in the innermost dimension first
         for k in range(inner):
-            low = corner(map, 13, k)
-            high = i64(map[2 + k + 1]) + corner(map, 14, k)
+            low = corner(map, 9, k)
+            high = i64(size(map, k + 1)) + corner(map, 10, k)
             step = i64(stride(map, k + 1))
             span = (u64(high - low) + u64(step) - 1) // u64(step) if high > low else u64(1)
             begun = u64(i64(place[k + 1]) - low) // u64(step)
             total = begun + u64(carry)
             at = low + i64(total % span) * step + i64(shift[k])
             carry = i64(total // span)
-            if at < 0 or at >= i64(map[2 + k + 1]):
+            if at < 0 or at >= i64(size(map, k + 1)):
                 inside = False
-            offset = u64(offset + u64(at * i64(map[7 + k])))
+            offset = u64(offset + u64(at * i64(pitch(map, k + 1))))
         image += carry
-        if image < 0 or image >= i64(map[2 + inner + 1]):
+        if image < 0 or image >= i64(size(map, inner + 1)):
             inside = False
-        offset = u64(offset + u64(image * i64(map[7 + inner])))
+        offset = u64(offset + u64(image * i64(pitch(map, inner + 1))))
     else:
         for k in range(1, u64(rank(map))):
             number = left % taken(map, k)
             left = left // taken(map, k)
             at = i64(place[k]) + i64(number * stride(map, k))
-            if at < 0 or at >= i64(map[2 + k]):
+            if at < 0 or at >= i64(size(map, k)):
                 inside = False
-            offset = u64(offset + u64(at * i64(map[6 + k])))
+            offset = u64(offset + u64(at * i64(pitch(map, k))))
     start = i64(place[0])
     count = i64(row_bytes(map) // each)
     low_end = -start if start < 0 else i64(0)
-    high_end = i64(map[2]) - start
+    high_end = i64(size(map, 0)) - start
     if high_end > count:
         high_end = count
     if low_end >= high_end:
@@ -193,7 +219,7 @@ def reach(map: Pointer[u64], place: Pointer[i32], shift: Pointer[i32]) -> tuple[
 @rule(inline=True)
 def fill_byte(map: Pointer[u64], k: u64) -> u32:
     """Byte k of an element outside of the tensor: of a zero, or, where the map asks for it, of a NaN."""
-    if map[0] >> 20 & 1 == 0:
+    if field(map, FILL, 1) == 0:
         return 0
     last = element_bytes(map) - 1
     return u32(0x7F if k % (last + 1) == last else 0xFF)

@@ -20,7 +20,30 @@ function bar(share, good) {
   return el;
 }
 
+/** A pair of bars: what is, and hatched below it what was. */
+function pairBar(now, was, most) {
+  if (was === undefined) return bar(now / most, 1);
+  const below = h("span.pl-bar", null, h("span.pl-bar-was"));
+  below.firstChild.style.width = `${(100 * was / most).toFixed(1)}%`;
+  return h("span.pl-pairbars", { "aria-hidden": "true" }, bar(now / most, 1), below);
+}
+
+/** A number with what it was, where that differs: `168 → 167`. */
+function changed(now, was, text) {
+  if (was === undefined || text(was) === text(now)) return text(now);
+  return [h("span.pl-was", null, `${text(was)} → `), text(now)];
+}
+
 const whole = (n) => (typeof n === "number" && Number.isInteger(n) ? n.toLocaleString("en") : short(n, 4));
+
+/** Rows [name, n, more] with what each was as a fourth element; names that are gone follow with 0. */
+function beside(rows, was) {
+  if (!was) return rows;
+  const others = rows.filter(([name]) => / others$/.test(name)), named = rows.filter((r) => !others.includes(r));
+  const gone = Object.entries(was).filter(([name]) => !named.some((r) => r[0] === name)).sort((a, b) => b[1] - a[1]);
+  const known = others.length ? [] : gone.slice(0, 6); // where the rest is summed up, a name may be in it
+  return [...named.map(([name, n, more]) => [name, n, more, was[name] ?? 0]), ...known.map(([name, n]) => [name, 0, 0, n]), ...others];
+}
 
 function makeCounters(online) {
   const mix = tableCard("Instruction mix", origin("counted"));
@@ -30,7 +53,8 @@ function makeCounters(online) {
   const cell = (tag, css, ...content) => h(css ? `${tag}.${css}` : tag, tag === "th" ? { scope: "col" } : null, ...content);
   const table = (heads, rows) => h("table", null, h("thead", null, h("tr", null, heads.map((t) => cell("th", "", t)))), h("tbody", null, rows));
 
-  function show(data, why) {
+  /** `was`: {title, figures} of the setting that is compared with, or null. */
+  function show(data, why, was) {
     for (const card of [mix, memory, lines]) card.body.replaceChildren();
     if (!data) {
       mix.body.append(h("p.pl-blank", null, why || "Nothing was counted yet."));
@@ -38,16 +62,18 @@ function makeCounters(online) {
       return;
     }
     memory.el.hidden = lines.el.hidden = false;
-    const most = Math.max(1, ...data.opcodes.map((r) => r[1])), busiest = Math.max(1, ...data.pipes.map((r) => r[1]));
+    const before = was?.figures, opcodes = beside(data.opcodes, before?.opcodes), pipes = beside(data.pipes, before?.pipes);
+    const most = Math.max(1, ...opcodes.flatMap(([, n, , w]) => [n, w || 0])), busiest = Math.max(1, ...pipes.flatMap(([, n, , w]) => [n, w || 0]));
     mix.note.textContent = `${count(data.instructions.warps)} warp-, ${count(data.instructions.threads)} thread-instructions`;
+    if (before) mix.body.append(h("p.pl-legend", null, h("span.pl-key-was.pl-bar-good"), "now", h("span.pl-key-was.pl-bar-was"), `before: ${was.title}`));
     mix.body.append(
-      table(["opcode", "share", "warps", "threads"], data.opcodes.map(([name, warps, threads]) =>
-        h("tr", null, cell("td", "pl-opcode", h("code", { title: name }, name)), cell("td", "pl-barcell", bar(warps / most, 1)), cell("td", "", count(warps)), cell("td", "", count(threads))))),
-      table([h("span", null, "pipe ", origin("modelled")), "share", "warps"], data.pipes.map(([name, warps, does]) =>
-        h("tr", { title: does }, cell("td", "pl-left", name), cell("td", "pl-barcell", bar(warps / busiest, 1)), cell("td", "", count(warps))))));
+      table(["opcode", "share", "warps", "threads"], opcodes.map(([name, warps, threads, w]) =>
+        h("tr", null, cell("td", "pl-opcode", h("code", { title: name }, name)), cell("td", "pl-barcell", pairBar(warps, w, most)), cell("td", "", changed(warps, w, count)), cell("td", "", count(threads))))),
+      table([h("span", null, "pipe ", origin("modelled")), "share", "warps"], pipes.map(([name, warps, does, w]) =>
+        h("tr", { title: does || "" }, cell("td", "pl-left", name), cell("td", "pl-barcell", pairBar(warps, w, busiest)), cell("td", "", changed(warps, w, count))))));
     memory.body.append(table(["what", "count", "ideal", "origin"], [...data.memory, ...data.work].map((r) =>
       h("tr", { title: r.says }, cell("td", "pl-left", r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
-        cell("td", "", r.unit === "s" ? duration(r.value) : `${whole(r.value)} ${r.unit}`.replace(/ (FLOP|turns|extra turns|sectors|warp accesses)$/, "")),
+        cell("td", "", changed(r.value, before && (before.rows[r.name] ?? 0), (n) => (r.unit === "s" ? duration(n) : `${whole(n)} ${r.unit}`.replace(/ (FLOP|turns|extra turns|sectors|warp accesses)$/, "")))),
         cell("td", "", r.ideal === null ? "" : h("span", null, whole(r.ideal), r.value > r.ideal ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`) : h("b.pl-fine", null, " ✓"))),
         cell("td", "", origin(r.origin))))));
     if (!data.lines.length) lines.body.append(h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict."));

@@ -41,40 +41,40 @@ function makeErrorMap(onpick) {
     canvas.width = w;
     canvas.height = hgt;
     const ctx = canvas.getContext("2d"), ramp = isDark(canvas) ? RAMP_DARK : RAMP;
-    const image = new ImageData(data.rows, data.cols); // query rows run to the right, columns downwards
+    const image = new ImageData(data.cols, data.rows); // rows run down, as in the tile map
     const pixels = new Int32Array(image.data.buffer), shades = rampPixels(ramp), none = pixel(ramp[0]), over = pixel([200, 30, 45]);
     const bad = [];
     for (let r = 0, from = 0; r < data.rows; r++) for (let c = 0; c < data.cols; c++, from++) {
       const v = data.values[from], t = v > 0 ? 1 + Math.log10(v) / DECADES : 0;
-      pixels[c * data.rows + r] = !(v <= 1) ? over : t > 0 ? shades[Math.min(255, Math.floor(256 * t))] : none;
+      pixels[from] = !(v <= 1) ? over : t > 0 ? shades[Math.min(255, Math.floor(256 * t))] : none;
       if (!(v <= 1)) bad.push([r, c]);
     }
-    const small = new OffscreenCanvas(data.rows, data.cols);
+    const small = new OffscreenCanvas(data.cols, data.rows);
     small.getContext("2d").putImageData(image, 0, 0);
     ctx.imageSmoothingEnabled = false;
     ctx.drawImage(small, 0, 0, w, hgt);
-    const dx = w / data.rows, dy = hgt / data.cols;
+    const dx = w / data.cols, dy = hgt / data.rows;
     ctx.strokeStyle = "rgba(255,255,255,.8)";
     ctx.lineWidth = ratio;
     ctx.beginPath();
     const every = Math.ceil(bad.length / 4000);
     bad.forEach(([r, c], k) => {
       if (k % every) return;
-      const size = Math.max(3 * ratio, Math.min(dx, dy) * 0.6), x = (r + 0.5) * dx, y = (c + 0.5) * dy;
+      const size = Math.max(3 * ratio, Math.min(dx, dy) * 0.6), x = (c + 0.5) * dx, y = (r + 0.5) * dy;
       ctx.moveTo(x - size / 2, y - size / 2); ctx.lineTo(x + size / 2, y + size / 2);
       ctx.moveTo(x + size / 2, y - size / 2); ctx.lineTo(x - size / 2, y + size / 2);
     });
     ctx.stroke();
     if (data.row !== null && data.row !== undefined) {
-      const x = Math.floor(data.row / data.step[0]) * dx;
+      const y = Math.floor(data.row / data.step[0]) * dy;
       ctx.strokeStyle = isDark(canvas) ? "#ffb454" : "#b04a00";
       ctx.lineWidth = 2 * ratio;
-      ctx.strokeRect(x - ratio, ratio, Math.max(dx, 2 * ratio) + 2 * ratio, hgt - 2 * ratio);
+      ctx.strokeRect(ratio, y - ratio, w - 2 * ratio, Math.max(dy, 2 * ratio) + 2 * ratio);
     }
     if (cursor) {
       ctx.strokeStyle = isDark(canvas) ? "#fff" : "#000";
       ctx.lineWidth = ratio;
-      ctx.strokeRect(cursor[0] * dx - 1, cursor[1] * dy - 1, dx + 2, dy + 2);
+      ctx.strokeRect(cursor[1] * dx - 1, cursor[0] * dy - 1, dx + 2, dy + 2);
     }
   });
 
@@ -88,14 +88,14 @@ function makeErrorMap(onpick) {
   const pick = ([r, c]) => onpick(r * data.step[0], c * data.step[1]);
   function at(event) {
     const box = canvas.getBoundingClientRect();
-    const r = Math.floor((event.clientX - box.left) / box.width * data.rows), c = Math.floor((event.clientY - box.top) / box.height * data.cols);
+    const r = Math.floor((event.clientY - box.top) / box.height * data.rows), c = Math.floor((event.clientX - box.left) / box.width * data.cols);
     return [Math.max(0, Math.min(data.rows - 1, r)), Math.max(0, Math.min(data.cols - 1, c))];
   }
   canvas.addEventListener("pointermove", (e) => { if (data) { cursor = at(e); say(); draw(); } });
   canvas.addEventListener("pointerleave", () => { cursor = null; draw(); });
   canvas.addEventListener("click", (e) => { if (data) pick(at(e)); });
   canvas.addEventListener("keydown", (e) => {
-    const move = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[e.key];
+    const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[e.key];
     if (!data || !(move || e.key === "Enter")) return;
     e.preventDefault();
     e.stopPropagation();
@@ -116,9 +116,9 @@ function makeErrorMap(onpick) {
       canvas.setAttribute("aria-label", data ? `Heat map of the output error${data.label ? ` of ${data.label}` : ""}: ${data.seq} ${data.row_name}s by ${data.dim} columns. Arrow keys move, Enter chooses the row for the softmax plot.` : "no result yet");
       out.note.textContent = data ? data.label : "";
       const ramp = isDark(canvas) ? RAMP_DARK : RAMP;
-      legend.replaceChildren(...(data ? [h("span", null, `${data.row_name} →, column ↓`), h("span.pl-spring"), h("span", null, `≤ 1e-${DECADES}`),
+      legend.replaceChildren(...(data ? [h("span", null, `${data.row_name} ↓, column →`), h("span.pl-spring"), h("span", null, `|error| / tolerance: ≤ 1e-${DECADES}`),
         Object.assign(h("span.pl-ramp"), { style: `background:linear-gradient(to right,${ramp.map((c) => `rgb(${c})`)})` }),
-        h("span", null, "tolerance"), h("span.pl-over", null, "×"), h("span", null, "over")] : []));
+        h("span", null, "1"), h("span.pl-over", null, "×"), h("span", null, "over 1")] : []));
       out.later(() => (data ? [numberTable([data.row_name, "column", "|error|", "of tolerance"],
         data.worst.map(([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"]))] : []));
       out.read.textContent = data ? "Hover or arrow keys: values. Click: the row's softmax, and the PTX that stored the element." : "";

@@ -20,6 +20,8 @@ function render({ model, el }) {
   const pin = h("button.pl-button", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");
   const problem = h("div.pl-problem", { role: "alert", hidden: true });
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
+  const changed = h("b"), against = h("span.pl-against", { hidden: true }, changed);
+  const lesson = h("p.pl-lesson", { hidden: true });
   const diffNote = h("span.pl-note.pl-diff-note", { "aria-live": "polite" });
   const diffPane = makeDiffPane();
   const picked = h("p.pl-picked-line", { "aria-live": "polite" });
@@ -34,7 +36,10 @@ function render({ model, el }) {
   const ways = makeWays(), counters = makeCounters((line) => link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
   const data = (part) => unpacked(model.get(part));
   const code = () => data("code");
-  let view = "code", compared = "ptx", kernel = "", results = "error", painted = null, selected = null;
+  let view = "code", compared = "ptx", kernel = "", results = "error", painted = null, selected = null, baseline = "pinned";
+  const was = () => fresh("deltas")?.[baseline] || null;
+  const baselines = choice("figures compared with", [["pinned", "Δ pinned", "figures beside those of the pinned setting"], ["previous", "Δ previous", "figures beside those of the setting before"]],
+    baseline, (key) => { baseline = key; paintStrip(); paintResults(); });
 
   const views = choice("view", [["code", "Code"], ["split", "Diff ⇄", "side by side with the pinned version"], ["unified", "Diff ↕", "unified with the pinned version"]],
     view, (key) => { view = key; showView(); });
@@ -58,7 +63,7 @@ function render({ model, el }) {
   const heat = h("label.pl-check", null, h("input", { type: "checkbox", checked: true, onchange: paintHeat }), "heat");
   const pair = h("span.pl-pair", null, showPython, showSass);
   const panes = h("div.pl-panes", null, python.el, ptx.el, sass.el);
-  const pages = { error: [h("div.pl-cards.pl-three", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
+  const pages = { error: [h("div.pl-cards.pl-three.pl-tall", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
   const showResults = (key) => {
     results = key;
     for (const [name, els] of Object.entries(pages)) for (const e of els) e.classList.toggle("pl-off", name !== key);
@@ -67,9 +72,9 @@ function render({ model, el }) {
   const tabs = choice("results", RESULTS, results, showResults);
   const status = makeStatus(model, paintStatus, () => FOLLOWED.every((part) => !data(part) || data(part).seq === model.get("status").seq));
   root.append(
-    h("header.pl-head", null, title, entry, h("span.pl-spring"), status.el),
-    problem, strip,
-    h("div.pl-tools", null, views, languages, pair, pin, diffPane.tools, diffNote, h("span.pl-spring"), heat),
+    h("header.pl-head", null, title, entry, h("span.pl-spring"), against, status.el),
+    problem, lesson, strip,
+    h("div.pl-tools", null, views, languages, pair, pin, baselines, diffPane.tools, diffNote, h("span.pl-spring"), heat),
     panes, diffPane.el,
     h("div.pl-tools.pl-results", null, tabs, picked),
     ...Object.values(pages).flat());
@@ -176,12 +181,25 @@ function render({ model, el }) {
     }
     if (kernel !== c.title) {
       kernel = c.title;
-      ptx.start(c.links.length ? c.links[0][0] : 1);
-      if (data("run")) showKind();
+      paintLesson();
     } else if (kept) ptx.put(carried(before, c, kept[0]), kept[1]);
     if (before) carrySelection(before, c);
     tip.hide();
     showView();
+  }
+
+  /** What to look at; both panes open there, and the results that the lesson is about come first. */
+  function paintLesson() {
+    const c = code(), told = c.lesson;
+    lesson.hidden = !told;
+    if (told) {
+      const here = h("button.pl-quiet", { type: "button", title: `select PTX line ${told.line}`, onclick: () => show([told.line], "plot") }, `line ${told.line}`);
+      lesson.replaceChildren(h("b", null, told.question), " Look at: ", ...prose(told.look), told.line ? "; it begins at " : "", ...(told.line ? [here] : []), ".");
+      tabs.pick(told.shows === "counters" ? "counters" : "error");
+      if (told.row) python.start(told.row);
+    }
+    ptx.start(told?.line || c.links[0]?.[0] || 1);
+    if (data("run")) showKind();
   }
 
   /** What was selected is what it has become: the instruction, the source line, the maker of a curve; or nothing. */
@@ -234,7 +252,10 @@ function render({ model, el }) {
   }
 
   function paintStrip() {
-    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run")));
+    const both = fresh("deltas"), before = was();
+    against.hidden = baselines.hidden = !both?.pinned && !both?.previous;
+    changed.textContent = changed.title = before?.title || `as the ${baseline} setting`;
+    strip.replaceChildren(...stripFigures(code(), data("assembly"), data("run"), before));
   }
 
   function paintHeat() {
@@ -252,14 +273,12 @@ function render({ model, el }) {
   function showKind() {
     const run = data("run");
     if (run && !run.map && results === "error" && run.counters) tabs.pick("counters");
-    else if (run?.map && results === "counters" && !pages.error[0].dataset.seen) tabs.pick("error");
-    if (run?.map) pages.error[0].dataset.seen = "1";
   }
 
   /** What is on the page of results that is open; the others are painted when they are opened. */
   function paintResults() {
     const run = data("run");
-    if (results === "counters") counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."));
+    if (results === "counters") counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."), was());
     if (results === "roofline") {
       roofline.show(run?.roofline);
       occupancy.show(data("assembly"));
@@ -314,7 +333,7 @@ function render({ model, el }) {
   hoverSass(sass, tip, () => data("sass")?.docs || {});
 
   const followers = [["code", () => { paintCode(); paintHeat(); markStale(); }], ["diff", paintDiff], ["pinned", paintDiff], ["assembly", paintResults],
-    ["run", paintRun], ["state", paintState], ["sass", paintSass], ["sass_diff", paintDiff], ["problem", paintProblem]];
+    ["run", paintRun], ["deltas", paintResults], ["state", paintState], ["sass", paintSass], ["sass_diff", paintDiff], ["problem", paintProblem]];
   // Parts of an answer that arrive together are painted together, once a frame.
   const due = new Map();
   let frame = 0;
@@ -322,7 +341,7 @@ function render({ model, el }) {
     frame = 0;
     const now = [...due];
     due.clear();
-    if (now.some(([name]) => ["code", "assembly", "run"].includes(name))) paintStrip();
+    if (now.some(([name]) => ["code", "assembly", "run", "deltas"].includes(name))) paintStrip();
     for (const [, paint] of now) paint();
     drawNow();
     for (const [name] of now) {

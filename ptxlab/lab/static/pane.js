@@ -141,12 +141,12 @@ function makePane(title, onselect) {
       most = Math.log1p(Math.max(1, ...next.values()));
       refreshSeen();
     },
-    /** Brings a line to the top, with a little room above it. */
+    /** Brings a line near the top, with what leads to it above. */
     start(line) {
       const watch = new ResizeObserver(() => {
         const target = row(line);
         if (!body.clientHeight || !target) return; // not on the page yet
-        body.scrollTop = topOf(target) - 2 * target.offsetHeight;
+        body.scrollTop = topOf(target) - 5 * target.offsetHeight;
         watch.disconnect();
       });
       watch.observe(body);

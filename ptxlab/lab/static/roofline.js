@@ -1,9 +1,25 @@
 // Roofline and occupancy: what the counted work allows on a GPU, and what keeps blocks out of a multiprocessor.
 
-/** data: {gpu, source, bandwidth, roofs: [[name, FLOP/s]], points: [{origin, what, x, y, bound}]}, or {note}. */
+/** Puts labels beside their points: of the places around each, the first where nothing stands yet. The places are tried
+ * from right below, `wide` is the picture's width. Labels are [x, y, text, css], of points [x, y]. */
+function placeLabels(labels, points, taken, frame) {
+  const HIGH = 11, boxes = [...taken, ...points.map(([x, y]) => [x - 7, y - 7, x + 7, y + 7])];
+  return labels.map(([x, y, words, css]) => {
+    const wide = 5.6 * words.length;
+    const tries = [[9, 14], [9, -7], [-9 - wide, 14], [-9 - wide, -7], [9, 27], [9, -20], [-9 - wide, 27], [-9 - wide, -20], [-wide / 2, 27], [-wide / 2, -20]];
+    const box = ([dx, dy]) => [x + dx, y + dy - HIGH, x + dx + wide, y + dy + 2];
+    const inside = ([a, b, c, d]) => a >= frame[0] && b >= frame[1] && c <= frame[2] && d <= frame[3];
+    const free = (b) => boxes.every((o) => b[2] <= o[0] || b[0] >= o[2] || b[3] <= o[1] || b[1] >= o[3]);
+    const at = tries.find((t) => inside(box(t)) && free(box(t))) || tries.find((t) => inside(box(t))) || tries[0];
+    boxes.push(box(at));
+    return [x + at[0], y + at[1], words, css];
+  });
+}
+
+/** data: {gpu, source, bandwidth, roofs: [[name, FLOP/s]], own: [name, FLOP/s] | null, points: [{origin, what, x, y, bound}]}, or {note}. */
 function makeRoofline() {
   const holder = h("div.pl-plot", { role: "img", tabIndex: 0 });
-  const legend = h("div.pl-legend", null, h("span.pl-key-ring"), h("span", null, "modelled"), h("span.pl-key-dot"), h("span", null, "measured"));
+  const legend = h("div.pl-legend", null, h("span.pl-key-ring"), h("span", null, "modelled: the most that the roof allows"), h("span.pl-key-dot"), h("span", null, "measured"));
   const table = h("div.pl-table");
   const out = card("Roofline", h("div.pl-picture", null, holder, legend), table);
   let data = null;
@@ -16,7 +32,7 @@ function makeRoofline() {
     if (!data || data.note) return holder.append(h("p.pl-blank", null, data?.note || "Needs counted floating-point operations: run the kernel on the CPU machine."));
     const left = 52, right = 8, top = 10, bottom = 26;
     const xs = [...data.points.map((p) => p.x), ...data.roofs.map(([, r]) => r / data.bandwidth)], ys = [...data.points.map((p) => p.y), ...data.roofs.map(([, r]) => r)];
-    const [x0, x1, y1] = [Math.min(...xs) / 5, Math.max(...xs) * 5, Math.max(...ys) * 3], y0 = Math.min(...ys, x0 * data.bandwidth) / 2;
+    const [x0, x1, y1] = [Math.min(...xs) / 5, Math.max(...xs) * 5, Math.max(...ys) * 4], y0 = Math.min(...ys, x0 * data.bandwidth) / 2;
     const at = (v, a, b) => (Math.log(v) - Math.log(a)) / (Math.log(b) - Math.log(a));
     const x = (v) => left + at(v, x0, x1) * (width - left - right), y = (v) => height - bottom - at(v, y0, y1) * (height - bottom - top);
     const root = s("svg", { width, height, "aria-hidden": "true" });
@@ -27,9 +43,12 @@ function makeRoofline() {
     const peak = Math.max(...data.roofs.map(([, r]) => r));
     root.append(s("line", { x1: x(x0), y1: y(Math.max(y0, x0 * data.bandwidth)), x2: x(peak / data.bandwidth), y2: y(peak), class: "pl-roof" }));
     text(x(x0) + 8, y(x0 * 4 * data.bandwidth) - 10, `${short(data.bandwidth / 1e9, 4)} GB/s`, "start");
-    for (const [name, level] of data.roofs) {
-      root.append(s("line", { x1: x(level / data.bandwidth), x2: x(x1), y1: y(level), y2: y(level), class: "pl-roof" }));
-      text(width - right - 3, y(level) - 4, `${name} ${flops(level)}`, "end");
+    const taken = [];
+    for (const [name, level, own] of [...data.roofs, ...(data.own ? [[...data.own, true]] : [])]) {
+      root.append(s("line", { x1: x(Math.max(x0, level / data.bandwidth)), x2: x(x1), y1: y(level), y2: y(level), class: own ? "pl-roof pl-own" : "pl-roof" }));
+      const words = `${name} ${flops(level)}`;
+      text(width - right - 3, y(level) - 4, words, "end");
+      taken.push([width - right - 3 - 5.4 * words.length, y(level) - 14, width, y(level)]);
     }
     const modelled = data.points.filter((p) => p.origin === "modelled");
     if (modelled.length === 2) {
@@ -37,10 +56,9 @@ function makeRoofline() {
       const bend = modelled[0].x < ridge && ridge < modelled[1].x ? `L${x(ridge)} ${y(level)}` : "";
       root.append(s("path", { d: `M${x(modelled[0].x)} ${y(modelled[0].y)}${bend}L${x(modelled[1].x)} ${y(modelled[1].y)}`, class: "pl-between" }));
     }
-    data.points.forEach((p, k) => {
-      root.append(s("circle", { cx: x(p.x), cy: y(p.y), r: 5.5, class: p.origin === "measured" ? "pl-point pl-solid" : "pl-point" }));
-      text(x(p.x) + 9, y(p.y) + 12 + 11 * (k % 2), p.what, "start", "pl-tick pl-strong");
-    });
+    for (const p of data.points) root.append(s("circle", { cx: x(p.x), cy: y(p.y), r: 5.5, class: p.origin === "measured" ? "pl-point pl-solid" : "pl-point" }));
+    const labels = placeLabels(data.points.map((p) => [x(p.x), y(p.y), p.what, "pl-tick pl-strong"]), data.points.map((p) => [x(p.x), y(p.y)]), taken, [left, top, width - right, height - bottom]);
+    for (const [tx, ty, words, css] of labels) text(tx, ty, words, "start", css);
     text((left + width - right) / 2, height - 3, "FLOP a byte of memory", "middle");
     holder.append(root);
   });
@@ -54,7 +72,7 @@ function makeRoofline() {
       out.note.textContent = real ? `${data.gpu}, peaks from: ${data.source}` : "";
       out.note.title = out.note.textContent;
       const said = real ? data.points.map((p) => `${p.origin}, ${p.what}: ${short(p.x)} FLOP/B, ${flops(p.y)}${p.bound ? `, limited by ${p.bound}` : ""}`) : [];
-      out.read.textContent = said[0] || "";
+      out.read.textContent = [said[0], real && data.own ? `The grid has blocks for ${data.own[0]}: the dashed roof is what those can do` : ""].filter(Boolean).join(". ");
       holder.setAttribute("aria-label", real ? `Roofline of ${data.gpu}. ${said.join(". ")}` : "no roofline");
       out.later(() => (real ? [numberTable(["point", "origin", "FLOP/B", "FLOP/s", "limited by"], data.points.map((p) => [p.what, p.origin, short(p.x), flops(p.y), p.bound || "–"])),
         numberTable(["roof", "value"], [...data.roofs.map(([n, v]) => [n, flops(v)]), ["memory", `${short(data.bandwidth / 1e9, 4)} GB/s`]])] : []));

@@ -1,25 +1,54 @@
-// The strip of figures at the top: what the assembler, the run and the comparison said, in eight numbers.
+// The strip of figures at the top: what the assembler, the run and the comparison said, each beside what it was before.
 
-/** One figure of the strip: a label, a value, a line of detail under it, and more on hover. */
-function figure(label, value, detail, mood, title) {
-  return h(mood ? `div.pl-figure.pl-${mood}` : "div.pl-figure", { title: title || "" },
-    h("dt", null, label), h("dd", null, value, h("small", null, detail || " ")));
-}
+const LESS = -1, MORE = 1; // which way is better, where one is
 
-/** Always the same eight figures, so that nothing moves when results arrive; what is not known yet is a dash. */
-function stripFigures(code, assembly, run) {
+/**
+ * The figures from an answer: [label, key, value, text, detail, better]. `key` is the name in `deltas`, `text` writes a
+ * value, `better` says which way a change is an improvement (0 where neither is).
+ */
+function figuresOf(code, assembly, run) {
   const a = assembly?.state === "ok" ? assembly : null, e = run?.error, o = a?.occupancy;
   const none = assembly?.state === "missing" ? "no assembler here" : assembly?.state === "error" ? "✗ refused" : "";
-  const mood = assembly?.state === "error" ? "bad" : "";
-  const spills = !a ? none : a.spill_bytes ? `⚠ ${a.spill_bytes} B spilled` : "no spills";
+  const refused = assembly?.state === "error" ? "bad" : "";
+  const rows = Object.fromEntries((run?.counters?.memory || []).map((r) => [r.name.trim(), r]));
+  const sectors = rows["global sectors"], turns = rows["shared wavefronts"], conflicts = run?.counters ? rows["bank conflicts"]?.value ?? 0 : null;
+  const measured = run?.device === "GPU" ? `GPU: ${duration(run.seconds)}` : "";
+  const bytes = (n) => (n >= 1024 ? `${short(n / 1024)} KiB` : `${n} B`), share = (x) => `${short(x)} %`;
   return [
-    figure("PTX", code ? String(code.instructions) : "–", "instructions", "", code && `built in ${duration(code.seconds)}`),
-    figure("registers", a ? String(a.registers) : "–", spills, a?.spill_bytes ? "warn" : mood, a ? `a thread, on ${a.arch}` : assembly?.note),
-    figure("shared memory", !a ? "–" : a.shared_bytes >= 1024 ? `${short(a.shared_bytes / 1024)} KiB` : `${a.shared_bytes} B`, a ? "a block" : none, mood, assembly?.note),
-    figure("occupancy", o ? `${short(o.percent)} %` : "–", o ? `by ${o.limiter}` : none, mood, o?.text || assembly?.note),
-    figure("time", duration(run?.seconds), run ? run.device : "", "", run?.cached ? "this setting ran before: its result was kept" : ""),
-    figure("executed", count(run?.thread_instructions), "thread-instr.", "", "thread-instructions: one instruction for one active thread"),
-    figure("max error", short(e?.max), e ? `${short(e.ulp, 2)} ULP, mean ${short(e.mean, 2)}` : "", "", "against numpy float64 on the same inputs"),
-    figure("tolerance", short(e?.tolerance), e ? (e.ok ? "✓ pass" : "✗ FAIL") : "", e ? (e.ok ? "good" : "bad") : "", e && `log-sum-exp off by ${short(e.lse)}`),
+    { label: "PTX", key: "instructions", value: code?.instructions, text: String, detail: "instructions", title: code && `built in ${duration(code.seconds)}` },
+    { label: "registers", key: "registers", value: a?.registers, text: String, better: LESS, detail: !a ? none : a.spill_bytes ? `⚠ ${a.spill_bytes} B spilled` : "no spills",
+      mood: a?.spill_bytes ? "warn" : refused, title: a ? `a thread, on ${a.arch}` : assembly?.note },
+    { label: "shared memory", key: "shared_bytes", value: a?.shared_bytes, text: bytes, better: LESS, detail: a ? "a block" : none, mood: refused, title: assembly?.note },
+    { label: "occupancy", key: "occupancy", value: o?.percent, text: share, better: MORE, detail: o ? `by ${o.limiter}` : none, mood: refused, title: o?.text || assembly?.note },
+    { label: "executed", key: "executed", value: run?.thread_instructions, text: count, better: LESS, detail: measured || "thread-instr.",
+      title: `thread-instructions: one instruction for one active thread${run?.seconds && !measured ? `; the CPU machine took ${duration(run.seconds)}, which says nothing about a GPU` : ""}` },
+    { label: "sectors", key: "sectors", value: sectors?.value, text: count, better: LESS, detail: sectors?.ideal ? `×${short(sectors.value / sectors.ideal)} of ideal` : "global memory", title: sectors?.says },
+    { label: "bank conflicts", key: "conflicts", value: conflicts, text: count, better: LESS, detail: turns ? `in ${count(turns.value)} turns` : run?.counters ? "no shared memory" : "",
+      title: rows["bank conflicts"]?.says },
+    { label: "max error", key: "max_error", value: e?.max, text: short, detail: e ? `${short(e.ulp, 2)} ULP` : "", title: `against numpy float64 on the same inputs${e ? `; mean ${short(e.mean, 2)}` : ""}` },
+    { label: "tolerance", key: "tolerance", value: e?.tolerance, text: short, detail: e ? (e.ok ? "✓ pass" : "✗ FAIL") : "", mood: e ? (e.ok ? "good" : "bad") : "", title: e && `log-sum-exp off by ${short(e.lse)}` },
   ];
+}
+
+/** "better", "worse" or "" for a change of a figure. */
+function verdict(was, now, better) {
+  if (!better || typeof was !== "number" || typeof now !== "number" || was === now) return "";
+  return Math.sign(now - was) === better ? "better" : "worse";
+}
+
+/**
+ * Always the same figures, so that nothing moves when results arrive; what is not known yet is a dash. `was` are those of
+ * the setting that is compared with, {title, figures}, or null: where one differs, both are shown.
+ */
+function stripFigures(code, assembly, run, was) {
+  return figuresOf(code, assembly, run).map((f) => {
+    const known = f.value !== null && f.value !== undefined, before = was?.figures[f.key];
+    const moved = known && before !== null && before !== undefined && f.text(before) !== f.text(f.value);
+    const tone = moved ? verdict(before, f.value, f.better) : "";
+    const css = ["div.pl-figure", f.mood && `pl-${f.mood}`, moved && "pl-moved"].filter(Boolean).join(".");
+    const says = [moved && `${f.label} ${f.text(before)} → ${f.text(f.value)}: ${was.title}`, f.title].filter(Boolean).join("\n");
+    return h(css, { title: says },
+      h("dt", null, f.label),
+      h("dd", null, moved ? h("span.pl-was", null, `${f.text(before)} → `) : null, h(tone ? `span.pl-${tone}` : "span", null, known ? f.text(f.value) : "–"), h("small", null, f.detail || " ")));
+  });
 }

@@ -13,6 +13,7 @@
 #include "streams.h"
 #include "code.h"
 #include "launches.h"
+#include "tensor_maps.h"
 
 /* The name is taken before cuda.h's macro turns it into the version that is exported. */
 #define FUNCTION(name) {#name, (void *)name}
@@ -39,6 +40,7 @@ static const struct { const char *name; void *function; } functions[] = {
     FUNCTION(cuKernelGetFunction), FUNCTION(cuKernelGetLibrary), FUNCTION(cuKernelGetParamInfo),
     FUNCTION(cuKernelGetAttribute), FUNCTION(cuKernelSetAttribute), FUNCTION(cuFuncLoad), FUNCTION(cuFuncGetAttribute),
     FUNCTION(cuFuncSetAttribute), FUNCTION(cuLaunchKernel), FUNCTION(cuLaunchKernelEx),
+    FUNCTION(cuTensorMapEncodeTiled), FUNCTION(cuTensorMapEncodeIm2col),
     FUNCTION(cuGraphInstantiate), {"cuGraphInstantiateWithFlags", (void *)cuGraphInstantiate},
     FUNCTION(cuGraphLaunch), FUNCTION(cuGraphDestroy), FUNCTION(cuGraphExecDestroy),
 };

@@ -1,0 +1,193 @@
+"""The exercises of notebook 00: two lines each, in PTX by hand, as a guard, and with the builder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ptxlab.course.exercise import Exercise
+from ptxlab.course.exercise_checks import Grading
+
+# -- 00-square ---------------------------------------------------------------------------------------------------------
+
+
+def _square(g: Grading, answer: Any) -> None:
+    for count in g.vary((32,), hidden=lambda rng: int(rng.integers(2, 31)), edges=(1, 31)):
+        x = g.rng.integers(-9, 10, count).astype(np.float32)
+        x[0] = 3.0
+        was = x.copy()
+        if g.launch(answer, 1, count, x) is None:
+            continue
+
+        def says(x: Any = x, was: Any = was) -> str:
+            at = int(np.flatnonzero(x != was * was + 1)[0])
+            return f"Thread {at} had the number {was[at]:g}. Its square is {was[at] ** 2:g}; {_made(was[at], x[at])}"
+
+        g.equal(f"{count} numbers", x, was * was + 1, says=says)
+    g.note("Every thread squared its own number: one mul, one add. You have written PTX.")
+
+
+def _made(was: float, now: float) -> str:
+    """What became of a number, in words."""
+    words = {was + was: "it was doubled.", was * was: "1 is still to be added.", was + 1: "1 was added to the number."}
+    return words.get(now, f"now it is {now:g}.")
+
+
+_FIRST = '''
+square = """
+.version 7.0
+.target sm_80
+.address_size 64
+
+.visible .entry square(.param .u64 x)
+{
+    .reg .u32       %i;
+    .reg .u64       %x, %at;
+    .reg .f32       %v;
+
+    mov.u32         %i, %tid.x;          // which thread am I?
+    ld.param.u64    %x, [x];
+    mad.wide.u32    %at, %i, 4, %x;      // the address of my number: x + 4 * i
+    ld.global.f32   %v, [%at];
+LINES
+    st.global.f32   [%at], %v;
+    ret;
+}
+"""
+'''
+SQUARE = Exercise(
+    name="00-square",
+    title="two lines of PTX",
+    kind="fill",
+    level=1,
+    prompt="""
+This program runs in 32 threads at once, one per number of `x`, and doubles each number. Make it compute $x^2 + 1$
+instead: change the line that doubles, and put one more line behind it. `mul.f32` multiplies; a constant may stand in
+the place of a register, as in `add.f32 %v, %v, 0.5;`.
+""",
+    starter=_FIRST.replace("LINES", "    add.f32         %v, %v, %v;          // change this line, add another"),
+    solution=_FIRST.replace("LINES", "    mul.f32         %v, %v, %v;\n    add.f32         %v, %v, 1.0;"),
+    answer="square",
+    hints=(
+        "`add.f32 %v, %v, %v` reads: v becomes v + v. Which word makes it v times v?",
+        "After mul.f32 %v, %v, %v the square is in %v. The next line adds 1.0 to it.",
+        "mul.f32 %v, %v, %v; and then add.f32 %v, %v, 1.0;",
+    ),
+    graded=("every number is squared and has 1 added, for other counts of threads",),
+    grade=_square,
+)
+
+
+# -- 00-guard ----------------------------------------------------------------------------------------------------------
+
+
+def _guard(g: Grading, answer: Any) -> None:
+    for n in g.vary((50,), hidden=lambda rng: int(rng.integers(2, 200)), edges=(64, 33, 1)):
+        z = np.full(n, 9999, np.uint32)
+        if g.launch(answer, -(-n // 32), 32, z, n) is None:
+            continue
+        g.equal(f"{n} elements", z, np.arange(n, dtype=np.uint32), says="A thread with i < n must store its number.")
+    g.note("Threads past the end left before the store: the guard held.")
+
+
+_NUMBER = '''
+number = """
+.version 7.0
+.target sm_80
+.address_size 64
+
+.visible .entry number(.param .u64 z, .param .u32 n)
+{
+    .reg .pred      %outside;
+    .reg .u32       %block, %size, %thread, %i, %n;
+    .reg .u64       %z, %at;
+
+    mov.u32         %block, %ctaid.x;
+    mov.u32         %size, %ntid.x;
+    mov.u32         %thread, %tid.x;
+    mad.lo.u32      %i, %block, %size, %thread;
+    ld.param.u32    %n, [n];
+LINES
+    ld.param.u64    %z, [z];
+    mad.wide.u32    %at, %i, 4, %z;
+    st.global.u32   [%at], %i;
+    ret;
+}
+"""
+'''
+GUARD = Exercise(
+    name="00-guard",
+    title="only threads that have an element",
+    kind="fill",
+    level=1,
+    prompt="""
+The same kernel, with the number of elements as a parameter. Add the two lines that keep threads without an element
+from storing: compare `%i` with `%n`, then leave with a guarded `ret`. You have seen both lines in `saxpy`; the
+predicate `%outside` is declared.
+""",
+    starter=_NUMBER.replace("LINES", "    // compare; leave"),
+    solution=_NUMBER.replace("LINES", "    setp.ge.u32     %outside, %i, %n;\n    @%outside ret;"),
+    answer="number",
+    hints=(
+        "Which instruction of saxpy writes the predicate %outside?",
+        "setp.ge.u32 %outside, %i, %n; is true for threads past the end. A guard in front of ret uses it.",
+        "setp.ge.u32 %outside, %i, %n; and then @%outside ret;",
+    ),
+    graded=("every element has its number, and no thread stores outside, for other lengths",),
+    grade=_guard,
+)
+
+
+# -- 00-relu -----------------------------------------------------------------------------------------------------------
+
+
+def _relu(g: Grading, answer: Any) -> None:
+    def case(rng: np.random.Generator) -> tuple[int, float]:
+        return int(rng.integers(2, 100)), float(rng.integers(-4, 5))
+
+    for n, a in g.vary(((40, -0.5),), hidden=case, edges=((1, 2.0), (32, -3.0), (33, 1.0))):
+        x = g.rng.integers(-9, 10, n).astype(np.float32)
+        y = g.rng.integers(-9, 10, n).astype(np.float32)
+        x[0], y[0] = 4.0, -1.0
+        before, linear = y.copy(), np.float32(a) * x + y
+        if g.launch(answer, -(-n // 32), 32, x, y, a, n) is None:
+            continue
+
+        def says(x: Any = x, y: Any = y, before: Any = before, linear: Any = linear, a: float = a) -> str:
+            at = int(np.flatnonzero(y != np.maximum(linear, 0))[0])
+            return f"Element {at}: a = {a:g}, x = {x[at]:g}, y = {before[at]:g}, so a*x + y = {linear[at]:g}."
+
+        g.equal(f"{n} elements, a = {a:g}", y, np.maximum(linear, 0), says=says)
+    g.note("The builder wrote the guard, the addresses and the fma; you wrote what is to be computed.")
+
+
+_RELU = '''
+@kernel
+def relu(k: Builder, x: Ptr[f32], y: Ptr[f32], a: f32, n: u32):
+    """y = max(a*x + y, 0), one thread per element."""
+    i = k.thread_index()
+LINES
+'''
+RELU = Exercise(
+    name="00-relu",
+    title="two lines of Python",
+    kind="write",
+    level=1,
+    prompt="""
+Write $y_i \\leftarrow \\max(a\\,x_i + y_i,\\; 0)$ with the builder, in blocks of 32 threads. Two lines are missing: one
+lets threads past the end leave, one computes and stores. `k.max(a, b)` is the larger of two numbers.
+""",
+    starter=_RELU.replace("LINES", "    # leave, if i is past the end; compute and store"),
+    solution=_RELU.replace("LINES", "    k.return_if(i >= n)\n    y[i] = k.max(k.fma(a, x[i], y[i]), 0.0)"),
+    answer="relu",
+    hints=(
+        "Two lines of saxpy above are nearly what you need. What is around k.fma(...) now?",
+        "k.return_if(i >= n) first. Then store k.max(..., 0.0) to y[i].",
+        "k.return_if(i >= n), and y[i] = k.max(k.fma(a, x[i], y[i]), 0.0)",
+    ),
+    graded=("every element, for other lengths and other a", "no thread past the end touches memory"),
+    grade=_relu,
+)
+
+EXERCISES = (SQUARE, GUARD, RELU)

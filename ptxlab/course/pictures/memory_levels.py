@@ -1,0 +1,71 @@
+"""The levels of memory: how much there is, who shares it, how long an answer takes, and how much comes in a second.
+
+Sizes per SM are those of `ptxlab.targets`. The rest, for an A100, is Table 3 of doi:10.1016/j.ultsonch.2023.106546 (PMC
+10448217), whose latencies are round numbers; the size of the memory is from NVIDIA's data sheet of the A100 80GB.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log10
+
+from ptxlab import targets
+from ptxlab.course.pictures.drawing import Drawing, Picture
+
+SOURCE = "A100. Sizes: CUDA Programming Guide; cycles, GB per second: doi:10.1016/j.ultsonch.2023.106546, Table 3"
+
+
+@dataclass(frozen=True)
+class Level:
+    """name; who has it; bytes of one SM or of the GPU; cycles until an answer; gigabytes per second of the GPU."""
+
+    name: str
+    whose: str
+    size: int
+    cycles: int
+    rate: int | None
+
+
+def levels() -> tuple[Level, ...]:
+    """The four levels of an A100, from the nearest."""
+    sm = targets.get("sm_80")
+    return (
+        Level("registers", "each thread's own; per SM", 4 * sm.registers_per_sm, 0, None),
+        Level("shared memory", "of a block; per SM", sm.shared_per_sm, 20, 23101),
+        Level("L2", "a cache of all SMs", 40 << 20, 200, 7219),
+        Level("global memory", "of all threads, and the host", 80 << 30, 400, 1555),
+    )
+
+
+def _bytes(size: int) -> str:
+    for unit, power in (("GB", 30), ("MB", 20), ("KB", 10)):
+        if size >= 1 << power:
+            return f"{size >> power} {unit}"
+    return f"{size} B"
+
+
+def memory() -> Picture:
+    """The levels of memory of an A100; the bars are on a scale of powers of ten."""
+    found = levels()
+    drawing = Drawing(800, 60 + 62 * len(found))
+    for at, words in (
+        (190, "how much (power of ten)"),
+        (470, "cycles until an answer"),
+        (640, "GB per second, whole GPU"),
+    ):
+        drawing.text(at, 22, words, "small quiet")
+    said = []
+    for row, level in enumerate(found):
+        y = 34 + 62 * row
+        drawing.text(14, y + 20, level.name, "bold")
+        drawing.text(14, y + 36, level.whose, "small quiet")
+        drawing.rect(190, y + 8, 24 * (log10(level.size) - 1), 30, f"h{row}")
+        drawing.text(198, y + 28, _bytes(level.size), "on bold")
+        wait = f"about {level.cycles}" if level.cycles else "0"
+        drawing.rect(470, y + 8, max(2, level.cycles / 3.6), 30, f"h{row}")
+        drawing.text(476 + level.cycles / 3.6, y + 28, wait)
+        rate = f"{level.rate:,}" if level.rate else "no limit of their own"
+        drawing.text(640, y + 28, rate, "small" if level.rate is None else "")
+        said.append(f"{level.name} ({level.whose}) {_bytes(level.size)}, {wait} cycles, {rate} GB per second")
+    drawing.text(14, drawing.height - 10, SOURCE, "small quiet")
+    return drawing.picture("Four levels of memory of an A100, from the nearest: " + "; ".join(said) + ".")
