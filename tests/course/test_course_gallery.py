@@ -58,7 +58,7 @@ SAYS: dict[int, tuple[str, str]] = {
     25: ("synccheck: the wait passes at once: it asks for phase 0, which this thread has waited for before, and so it "
          "does not wait for phase 1; the parity has to change after each wait\n"
          "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) waits for the mbarrier\n",
-         "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r10], 0;"),
+         "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], 0;"),
     26: ("synccheck: a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
          "fence.proxy.async; behind the stores, before the barrier\n"
          "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) starts a bulk copy\n",
@@ -66,10 +66,10 @@ SAYS: dict[int, tuple[str, str]] = {
     27: ("deadlock: no thread of the block can go on\n    warp 0, lanes 0-31: waits for phase 1 (parity 1) of the "
          "mbarrier at 'full', which has not ended: 512 bytes missing, no thread can arrive; line 111 announced 1024 "
          "bytes; line 117 brought 512 bytes (mbarrier.try_wait.parity.shared::cta.b64, line 72)\n",
-         "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r10], %r12;"),
+         "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], %r11;"),
     28: ("synccheck: a thread reads a register of a wgmma that is still in flight; write wgmma.wait_group.sync.aligned "
          "0; before it, and wgmma.commit_group.sync.aligned; behind the product\n",
-         "st.global.f32 [%rd11], %scores0;"),
+         "add.rn.f32 %total0, %total0, %scores0;"),
 }  # fmt: skip
 """What the finder says for the first guilty input, from its beginning, and the PTX line that it names, if one."""
 

@@ -158,7 +158,7 @@ pl.gallery(21)
 # %% [markdown]
 # ## The whole collection
 #
-# Twenty-four exhibits. `pl.gallery(n).hunt()` shows a suspect and keeps silent; `pl.gallery(n)` tells. Take some
+# Twenty-eight exhibits. `pl.gallery(n).hunt()` shows a suspect and keeps silent; `pl.gallery(n)` tells. Take some
 # home.
 
 # %%
