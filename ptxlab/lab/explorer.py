@@ -106,16 +106,21 @@ class Explorer(Copied, widgets.Box):
                 self.subject = self.subject.other(parameters.pop("kernel"))
                 self._fixed["kernel"].value = self.subject.name
                 self._offer(self.subject)
+            called: dict[str, str] = {}
             length = parameters.pop("seq_len", None)
             if length is not None:
-                parameters = {**{n: length for n in ("seq_q", "seq_k") if n in self._own}, **parameters}
+                both = [n for n in ("seq_q", "seq_k") if n in self._own and n not in parameters]
+                called = dict.fromkeys(both, "seq_len")
+                parameters = {**dict.fromkeys(called, length), **parameters}
             row, sass = parameters.pop("row", None), parameters.pop("sass", None)
             if row is not None and (not isinstance(row, Integral) or row < -1):
-                raise TargetError(f"row is a whole number from 0, or -1 for the last, not {row!r}")
+                raise controls.OutOfRange(f"row is a whole number from 0, or -1 for the last, not {row!r}")
             for name, value in parameters.items():
                 if name not in self.controls:
-                    raise TargetError(f"the explorer has no parameter {name!r}; it has {', '.join(self.controls)}")
-                controls.assign(name, self.controls[name], value)
+                    raise controls.OutOfRange(
+                        f"the explorer has no parameter {name!r}; it has {', '.join(self.controls)}"
+                    )
+                controls.assign(called.get(name, name), self.controls[name], value)
             with self._sending:
                 if row is not None:
                     self.view.row = int(row)

@@ -26,7 +26,7 @@ def wait(k: Builder, bar: Ptr[Any], parity: Any) -> None:
         pass
 
 
-# -- 25, 27: tiles on their way ----------------------------------------------------------------------------------------
+# -- 31, 33: tiles on their way ----------------------------------------------------------------------------------------
 
 
 def stream(bug: str, case: Case) -> Kernel:
@@ -85,7 +85,7 @@ def _streamed(built: Any, case: Case) -> Trial:
     )
 
 
-# -- 26: two ways to memory --------------------------------------------------------------------------------------------
+# -- 32: two ways to memory --------------------------------------------------------------------------------------------
 
 
 def divide(fixed: bool, case: Case) -> Kernel:
@@ -123,7 +123,7 @@ def _divided(built: Any, case: Case) -> Trial:
     )
 
 
-# -- 28: registers in flight -------------------------------------------------------------------------------------------
+# -- 34: registers in flight -------------------------------------------------------------------------------------------
 
 KEYS, DEPTH = 16, 64
 """Keys of a tile, and elements of a row."""
@@ -181,7 +181,7 @@ def _tensor_scores(built: Any, case: Case) -> Trial:
 
 EXHIBITS = (
     Exhibit(
-        25, "A wait whose phase is never flipped", "synccheck",
+        31, "A wait whose phase is never flipped", "synccheck",
         "Tiles of V come to two stages, and each stage has an mbarrier whose phases alternate between parity 0 and 1. "
         "The loop always waits for parity 0. The first tile of each stage is waited for; for the next one the phase of "
         "parity 0 is long over, the wait passes at once, and the sums read the old tile.",
@@ -189,7 +189,7 @@ EXHIBITS = (
         (Case("2 tiles", keys=16, arch="sm_90"),),
     ),
     Exhibit(
-        26, "One thread fences for all", "synccheck",
+        32, "One thread fences for all", "synccheck",
         "The threads store O to shared memory, meet at a barrier, and a bulk copy takes the tile to global memory. The "
         "barrier orders threads; the copy reads shared memory by another way, the async proxy, and sees what a thread "
         "has stored behind that thread's fence.proxy.async. Here only the thread that starts the copy executes one, "
@@ -197,7 +197,7 @@ EXHIBITS = (
         divide, _divided, (Case("D = 4", arch="sm_90"),),
     ),
     Exhibit(
-        27, "More bytes expected than come", "synccheck",
+        33, "More bytes expected than come", "synccheck",
         "Each copy is announced with the bytes of a whole tile. The last tile may be shorter, and its copy is: the "
         "missing bytes never come, the phase does not end, and the kernel hangs. With lengths that are multiples of "
         "the tile all is well.",
@@ -205,7 +205,7 @@ EXHIBITS = (
         (Case("16 keys, tile 8", keys=16, arch="sm_90"),),
     ),
     Exhibit(
-        28, "Sums of a wgmma are read while it runs", "synccheck",
+        34, "Sums of a wgmma are read while it runs", "synccheck",
         "The scores of one tile are to be added up while the tensor cores compute those of the next. But both are in "
         "the same registers, and from the second round on the loop reads these before it has waited. One wait stands "
         "behind the loop: with a single tile it is enough.",

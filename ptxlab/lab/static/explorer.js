@@ -80,7 +80,7 @@ function render({ model, el }) {
     ...Object.values(pages).flat());
   showResults(results);
   el.append(root);
-  nameSliders(el);
+  const helpers = [nameSliders(el), sayClamped(el), foldParameters(el, root)];
 
   function chooseRow(row) {
     if (row === model.get("row")) return;
@@ -363,6 +363,7 @@ function render({ model, el }) {
   return () => {
     themes.disconnect();
     status.stop();
+    for (const stop of helpers) stop();
     cancelAnimationFrame(frame);
     for (const [name, paint] of followers) model.off(`change:${name}`, paint);
   };
