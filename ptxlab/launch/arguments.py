@@ -384,7 +384,9 @@ def check_wishes(
 
 
 def _checks(checks: Any, known: Sequence[str]) -> tuple[str, ...]:
-    """The names of checks, given one or several."""
+    """The names of checks, given one or several; "all" for all."""
+    if isinstance(checks, str) and checks == "all":
+        return tuple(known)
     names = [checks] if isinstance(checks, str) else options.several(checks)
     if names is None:
         raise LaunchError(f"checks: names of checks are wanted, of {', '.join(known)}; got {checks!r}")
