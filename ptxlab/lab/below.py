@@ -41,7 +41,7 @@ class Below(widgets.VBox):
         self._ended, self._shut.description = ended, close
         self._heading.value = f"<b>{html.escape(heading)}</b>"
         bar = widgets.HBox([self._heading, self._shut], layout={"justify_content": "space-between"})
-        self.children = (bar,) if widget is None else (bar, widget)
+        self.children = tuple(part for part in (bar, widget) if part is not None)
         return self._number
 
     def clear(self) -> None:
