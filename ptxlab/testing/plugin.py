@@ -146,7 +146,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for name, value in report.user_properties:
             if name == UNCHECKED:
                 unchecked[report.nodeid] = value
-            elif name == SURVIVED and report.when == "call":
+            elif name == SURVIVED:
                 survived.append((report.nodeid, value))
     if terminalreporter.config.getoption("--ptxlab-mutate"):
         terminalreporter.section("ptxlab: deletions that no test and no check has missed")
