@@ -69,7 +69,7 @@ class Order:
         self.turns = np.array(rows).T.astype(np.int64).tolist()
 
     def issued(self, place: int, transfer: Transfer, line: int, block: int, to: int, now: int) -> None:
-        """A block issues a copy. place: what the transfer is known by; to: the block whose shared memory it is about."""
+        """A block issues a copy. place: what the transfer is known by; to: the block of its shared memory."""
         if len(self.copies) >= MOST:
             self.full = True
             return
