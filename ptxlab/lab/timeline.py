@@ -28,7 +28,7 @@ _LEFT = re.compile(r"wait_group\S*\s+(\d+)")
 
 @dataclass(frozen=True)
 class Span:
-    """Something that lasts: "copy", "wgmma", "wait" or "barrier". begin, end: in steps of all warps; step: where it
+    """Something that lasts: "copy", "wgmma", "wait" or "blocked". begin, end: in steps of all warps; step: where it
     begins, counted in its warp's own steps; says: what it is, in words; last: of a wait, the step that ends it."""
 
     kind: str
@@ -54,7 +54,7 @@ def timeline(recording: Recording) -> dict[str, Any] | None:
             ticks[places[key][span.step + 1 : span.last + 1]] = 0
         found[key] = spans[:left]
         left -= len(found[key])
-    if all(span.kind == "barrier" for spans in found.values() for span in spans):
+    if all(span.kind == "blocked" for spans in found.values() for span in spans):
         return None
     time = np.append(0, np.cumsum(ticks))
     ends = time[np.cumsum([turn[2] for turn in recording.turns])]
@@ -138,7 +138,7 @@ def _steps(recording: Recording, key: tuple[int, int], places: np.ndarray, total
                 yield _products(flying.pop(0), places, int(places[step]) + 1)
         elif action in BARRIERS and step + 1 < len(codes) and places[step + 1] - places[step] > 1:
             opcode = recording.codes[int(codes[step])][1]
-            yield Span("barrier", int(places[step]), int(places[step + 1]), step, f"waits at {opcode}, line {line}")
+            yield Span("blocked", int(places[step]), int(places[step + 1]), step, f"waits at {opcode}, line {line}")
     if tries:
         yield waited()
     for group in flying:

@@ -1,6 +1,6 @@
 // The timeline: a row for each recorded warp, with the bulk copies and products in flight and what the warp waits for.
 
-const SPANS = { copy: "bulk copies", wgmma: "wgmma groups in flight", wait: "waits for an mbarrier", barrier: "waits at a barrier" };
+const SPANS = { copy: "bulk copies", wgmma: "wgmma groups in flight", wait: "waits for an mbarrier", blocked: "waits at a barrier" };
 const HIGH = 11;
 
 /** The lanes of a row in which spans that overlap lie beside each other: [[span, lane]], and how many lanes there are. */
