@@ -99,18 +99,30 @@ class Version:
 def build(request: Request) -> Version:
     """{title, name, arch, seconds, instructions, ptx, python, links, docs, words, registers, touched, stores,
     lesson}; `lesson` is the subject's, with the `row` of the Python pane that belongs to its line."""
+    version = begun(request)
+    finish(version)
+    return version
+
+
+def begun(request: Request) -> Version:
+    """A version whose kernel is built and can run, but whose code pane is not made yet: `finish` does that."""
     request.check()
-    subject, values = request.subject, request.given
     start = time.perf_counter()
-    built = subject.build(values)
-    ptx = built.ptx
-    module, error = None, None
+    built = request.subject.build(request.given)
+    lines, error = built.ptx.splitlines(), None
     try:
-        module = built.module
+        _ = built.module
     except PtxError as mistake:
         error = mistake
-    seconds = time.perf_counter() - start
-    code = {
+    return Version(request, built, {"seconds": time.perf_counter() - start}, lines, error)
+
+
+def finish(version: Version) -> None:
+    """Makes the code pane."""
+    request, built, seconds = version.request, version.built, version.code["seconds"]
+    subject, values, ptx = request.subject, request.given, built.ptx
+    module = None if version.error is not None else built.module
+    version.code = code = {
         "title": subject.title,
         "name": built.name,
         "arch": values.get("arch", ""),
@@ -136,7 +148,6 @@ def build(request: Request) -> Version:
         code["stores"] = dataflow.stores_of(accesses, "o")
         if lesson := subject.lesson(built):
             code["lesson"] = {**lesson, "row": next((row for line, row in code["links"] if line == lesson["line"]), 0)}
-    return Version(request, built, code, ptx.splitlines(), error)
 
 
 def label(version: Version) -> str:
