@@ -61,7 +61,7 @@ def run_kernel(options: argparse.Namespace) -> int:
     findings = out.findings if decoding else out.run.findings
     result = {
         "kernel": built.name,
-        "arch": options.arch,
+        "arch": built.config.arch,
         "batch": options.batch,
         "heads": options.heads,
         "kv_heads": heads_kv,

@@ -277,13 +277,6 @@ def staffed(config: Config) -> Config:
     return replace(config, warps=WARPS * (1 + config.tile_q // ROWS))
 
 
-def limits(config: Config) -> str:
-    """What this kernel cannot do, or ""."""
-    if config.arch != "sm_90a":
-        return f"wgmma and setmaxnreg are instructions of sm_90a alone, not of {config.arch}"
-    return ""
-
-
 SPEC = Spec(
     name="hopper",
     rung=9,
@@ -295,6 +288,7 @@ SPEC = Spec(
         "who waits for whom, and at which mbarrier; the loop of the consumers: what is in flight while the "
         "exponentials are computed; the producer, which computes no address"
     ),
+    opens="mbarrier.try_wait",
     phase="prefill",
     make=make,
     tile=128,
@@ -302,6 +296,8 @@ SPEC = Spec(
     dtypes=("f16", "bf16"),
     step=64,
     sm=90,
+    arch="sm_90a",
+    alone="wgmma and setmaxnreg are instructions",
     dynamic=True,
     tile_kv=Parameter("tile_kv", "keys a tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16),
     tunable=(
@@ -310,5 +306,4 @@ SPEC = Spec(
     ),
     prefer=prefer,
     completed=staffed,
-    limits=limits,
 )

@@ -46,7 +46,8 @@ def copy_html(recording: Recording, note: str = "", limit: int | None = BYTES, a
     """What a notebook keeps of a debugger. limit: bytes of the trace that stay; None for all of it. at: the PTX lines
     at which it opens, and around whose first step the part lies that is kept."""
     part, info = copy_part(recording, note, limit, at)
-    script = _bare(assets.script("debugger")).replace("export default { render };", "render({ model, el });")
+    without = "" if info["timeline"] else "timeline.js"
+    script = _bare(assets.script("debugger", without)).replace("export default { render };", "render({ model, el });")
     packed = json.dumps(
         {"script": script, "style": _bare(assets.style("debugger")), "info": info}, separators=(",", ":")
     )

@@ -187,6 +187,8 @@ def test_errors_are_shown_and_the_next_request_recovers(session: Session, page: 
         "message": "heads = 3 should be a multiple of kv_heads = 2",
         "line": 0,
         "python_line": None,
+        "block": None,
+        "thread": None,
         "seq": 1,
     }
     assert page.now["status"]["failed"] is True

@@ -10,7 +10,8 @@ from ptxlab.emulate.jit.instrument import After
 from ptxlab.emulate.jit.irtext import W
 from ptxlab.emulate.jit.rulecode import Function, call
 from ptxlab.emulate.program.model import Code, Literal
-from ptxlab.emulate.rules import async_proxy, initcheck, race_accesses, warpgroup_faults, warpgroup_tiles
+from ptxlab.emulate.program.warpgroup_flow import follows_layouts
+from ptxlab.emulate.rules import async_proxy, initcheck, race_accesses, tile_layouts, warpgroup_faults, warpgroup_tiles
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.emulate.rules.bulk_instructions import is_bulk
@@ -29,6 +30,7 @@ class CheckedTransfers(CheckInstrument):
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e, checks)
         e.mbarriers.checks = THERE[1]
+        self._layouts = follows_layouts(e.program)
 
     def before(self, code: Code) -> After | None:
         form = code.form
@@ -151,6 +153,12 @@ class CheckedTransfers(CheckInstrument):
                         "%addrs",
                     ))  # fmt: skip
                     self._placed_rows(code, (1 << count) - 1, str(IN_ONE_ALLOCATION))
+                if self.checks.sync and self._layouts:
+                    self.t.do(call(
+                        tile_layouts.read, *THERE, self.active.bits, str(code.index), descriptor, line,
+                        str(tile.lines), piece, str(tile.pieces), "true" if mn_major else "false",
+                        str(self.program.shared_start),
+                    ))  # fmt: skip
 
         return look
 

@@ -31,6 +31,7 @@ def stored(
     writes, reads = block.tile_writes, block.tile_reads
     if writes is None or reads is None:
         return
+    layout = block.tile_layout
     serial(launch, mask)
     for k in range(u32(members[0])):
         member = members + (3 * k + 1)
@@ -41,6 +42,8 @@ def stored(
             behind = min(u32(low + u32(member[1])), u32(block.shared_size))
             for place in range(low >> 4, (behind + 15) >> 4):
                 writes[place] = written
+                if layout is not None:
+                    layout[place] = 0
                 read = reads[place]
                 if read:
                     if in_flight(block, read):

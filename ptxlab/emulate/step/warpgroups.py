@@ -14,6 +14,7 @@ import numpy as np
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.matrix_operands import Elements, metadata
 from ptxlab.emulate.program.model import Code, Literal
+from ptxlab.emulate.rules import tile_layouts
 from ptxlab.emulate.rules.faults import disagree
 from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, given, no_warpgroup, outside, tile_a, tile_b
 from ptxlab.emulate.rules.warpgroup_products import (
@@ -67,6 +68,12 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
                     some = np.resize(places[first : first + LANES], LANES)
                     there = np.arange(first, first + LANES) < places.size
                     w.touches.append(Touch("load", "shared", some, PIECE, there))
+            check = w.spaces.check
+            if check is not None:
+                tile_layouts.read(
+                    w.machine.checker.record, check.record, w.warp, 0xFFFFFFFF, code.index, int(values[0]),
+                    tile.first_line, tile.lines, tile.first_piece, tile.pieces, mn_major, int(shared.base),
+                )  # fmt: skip
         if is_full(w.in_flight):
             _complete(w, ALL)
         begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
