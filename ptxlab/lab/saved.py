@@ -18,7 +18,7 @@ from ptxlab.emulate.trace.excerpt import excerpt
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.lab import assets, trace_events
 
-BYTES = 24_000
+BYTES = 20_000
 """Bytes of the trace that a saved notebook keeps: a whole notebook with explorer and debugger stays below 300 KB."""
 
 _LOADER = """<script>(() => {
