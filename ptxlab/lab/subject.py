@@ -153,8 +153,9 @@ class Subject:
         return None
 
     def lesson(self, built: Any) -> dict[str, Any] | None:
-        """What there is to learn: {question, look, line, shows}: what to look at in words, the PTX line to open at, and
-        which results stand first, "softmax" or "counters". None where nobody has said."""
+        """What there is to learn: {question, look, line, shows, next}: what to look at in words, the PTX line to open
+        at, which results stand first, "softmax" or "counters", and {name, title} of the subject that comes next or None.
+        None where nobody has said."""
         return None
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any] | None:
