@@ -161,12 +161,12 @@ def front_trace() -> str:
     run = pl.launch(softmax_row, 1, 32, scores, np.zeros(32, np.float32), device="step", trace=pl.Trace())
     assert run.trace is not None
     first = next(n for n, line in enumerate(run.trace.text.splitlines(), 1) if "shfl" in line)
-    return saved.copy_html(run.trace, "softmax of 32 scores by one warp", limit=None, at=[first])
+    return saved.copy_html(run.trace, limit=None, at=[first])
 
 
 def trace_of(name: str) -> str:
     """A section with the viewer on the first warp of a small run of a kernel of the library."""
     sizes = {"seq_len": 8} if name in pl.kernels.names("prefill") else {"seq_k": 8}
     debugger = pl.debug(name, head_dim=16, **sizes, blocks=0, warps=0)
-    viewer = saved.copy_html(debugger.recording, "the first warp of a small run", at=debugger.at)
+    viewer = saved.copy_html(debugger.recording, at=debugger.at)
     return f"## Step through it\n\n`````{{raw}} html\n<div class=\"output\">{viewer}</div>\n`````\n"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ptxlab.attention.merge import merge_states
     from ptxlab.attention.paged import PagedCache
     from ptxlab.course.gallery import gallery
+    from ptxlab.drivers.numba_session import numba
     from ptxlab.emulate.trace.recorder import Trace
     from ptxlab.emulate.trace.recording import open_trace
     from ptxlab.errors import (
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
         UnavailableError,
         UnsupportedInstruction,
     )
-    from ptxlab.frontends import cuda, triton
+    from ptxlab.frontends.cuda import cuda
+    from ptxlab.frontends.triton import triton
     from ptxlab.gpu import assemble, sass
     from ptxlab.lab import (
         debug,
@@ -76,6 +78,7 @@ _HOMES = {
         "emulate.trace.recording": "open_trace",
         "errors": "AssemblyError BuildError CompileError DeviceFault LaunchError PtxError PtxSyntaxError PtxlabError "
                   "TargetError TraceError UnavailableError UnsupportedInstruction",
+        "drivers": "numba",
         "frontends": "cuda triton",
         "gpu": "assemble sass",
         "lab": "debug diff editor explore load_ipython_extension plot_comparison plot_error plot_roofline plot_state "
@@ -89,8 +92,8 @@ _HOMES = {
 }  # fmt: skip
 """Where each public name lives."""
 
-_MODULES = ("build", "builder", "course", "emulate", "frontends", "gpu", "isa", "kernels", "lab", "reference",
-            "targets", "text")  # fmt: skip
+_MODULES = ("build", "builder", "course", "drivers", "emulate", "frontends", "gpu", "isa", "kernels", "lab",
+            "reference", "targets", "text")  # fmt: skip
 
 __all__ = [
     "AssemblyError",
@@ -127,6 +130,7 @@ __all__ = [
     "launch",
     "load_ipython_extension",
     "merge_states",
+    "numba",
     "occupancy",
     "open_trace",
     "out",

@@ -76,6 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     GPU, NVIDIA's assembler or a browser where there is none."""
     cases: collections.Counter[str] = collections.Counter()
     for item in items:
+        if item.get_closest_marker("rest") is not None:  # a whole test that is left to the long run
+            item.add_marker(pytest.mark.slow)
         sweep = item.get_closest_marker("sweep")
         if sweep is not None and item.get_closest_marker("slow") is None:  # what is slow by itself is not counted
             test = item.nodeid.partition("[")[0]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ptxlab.attention.decode import Decoded, decode
 from ptxlab.attention.heuristics import SPLITTING
-from ptxlab.attention.prefill import Result, attention
+from ptxlab.attention.prefill import Result, attention, target_of
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import DTYPES, Built, DecodeBuilt, get, names
 from ptxlab.launch.buffers import memory_of
@@ -147,7 +147,7 @@ def compare(
     """
     entries, ran_on = [], device
     counted = memory_of(device) == "cpu"
-    for kernel in _chosen(kernels, lambda: _all(q)):
+    for kernel in _chosen(kernels, lambda: _all(q, device)):
         out = attention(q, k, v, kernel=kernel, causal=causal, scale=scale, device=device, counters=counted)
         q4, k4, _ = out.inputs
         shape = out.kernel.launch_shape(q4.shape[0], q4.shape[1], k4.shape[1], q4.shape[2], k4.shape[2])
@@ -240,13 +240,14 @@ def _some(found: list[str], phase: str, dtype: str, head_dim: int) -> list[str]:
     return found
 
 
-def _all(q: Array) -> list[str]:
-    """The prefill kernels that take q's type and head_dim."""
+def _all(q: Array, device: str) -> list[str]:
+    """The prefill kernels that take q's type and head_dim, and that the device can run."""
     dtype, head_dim = _kind(q)
     found = []
     for name in names("prefill"):
         try:
-            get(name, "prefill").configure(head_dim=head_dim, causal=False, dtype=dtype, arch="sm_80")
+            spec = get(name, "prefill")
+            spec.configure(head_dim=head_dim, causal=False, dtype=dtype, arch=target_of(spec, device))
         except TargetError:
             continue  # not for this type or head_dim
         found.append(name)

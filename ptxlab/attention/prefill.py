@@ -23,7 +23,7 @@ from ptxlab.reference import Error, Row
 
 if TYPE_CHECKING:
     from ptxlab.emulate.runtime.counters import Counters
-    from ptxlab.kernels import Built
+    from ptxlab.kernels import Built, Spec
 
 Array = NDArray[Any]
 
@@ -182,7 +182,7 @@ def _kernel(
         kernel = kernels.Config.auto(dim, rows, keys, causal, dtype, arch_of(device)).build()
     if isinstance(kernel, str):
         spec = kernels.get(kernel, "prefill")
-        return spec.build(head_dim=dim, causal=causal, dtype=dtype, arch=arch_of(device), probes=probes)
+        return spec.build(head_dim=dim, causal=causal, dtype=dtype, arch=target_of(spec, device), probes=probes)
     if not isinstance(kernel, kernels.Built):
         what = getattr(kernel, "name", None) or type(kernel).__name__
         raise LaunchError(f"kernel: a name or a built prefill kernel is wanted, got {what}")
@@ -196,6 +196,14 @@ def _kernel(
 def scale_of(scale: float | None, head_dim: int) -> float:
     """What scores are multiplied with: 1/sqrt(D) if nothing is said; `LaunchError` if it is no finite number."""
     return reference.default_scale(head_dim) if scale is None else options.finite("scale", scale)
+
+
+def target_of(spec: Spec, device: str) -> str:
+    """The target to build a rung for: the GPU's own, with the features that no other has where the rung needs them."""
+    if memory_of(device) != "gpu":
+        return spec.arch
+    arch = arch_of(device)
+    return spec.arch if spec.arch == f"{arch}a" else arch
 
 
 def arch_of(device: str) -> str:

@@ -4,6 +4,7 @@ from ptxlab.builder.builder import Builder
 from ptxlab.builder.kernel import Kernel, KernelFunction, Param, kernel
 from ptxlab.builder.pointer import PointerType, Ptr, Shared, VarPtr
 from ptxlab.builder.registers import Register, Var
+from ptxlab.builder.tensor_map import TensorMap
 from ptxlab.builder.types import (
     TYPES,
     b8,
@@ -38,6 +39,7 @@ __all__ = [
     "Ptr",
     "Register",
     "Shared",
+    "TensorMap",
     "Var",
     "VarPtr",
     "b8",

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overloa
 
 from ptxlab import targets
 from ptxlab.builder import math64, traps
+from ptxlab.builder.flow import Block
 from ptxlab.builder.immediates import half_bits
 from ptxlab.builder.instructions import Instructions
+from ptxlab.builder.pipeline import Pipeline
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.probes import Probes
 from ptxlab.builder.registers import Register, Var
+from ptxlab.builder.roles import Roles
 from ptxlab.builder.source import Site
 from ptxlab.builder.types import TYPES, bf16x2, f16x2, f64, pred, u32, u64
 
@@ -60,6 +63,7 @@ class Builder(Probes, Instructions):
         self.parameters: list[Any] = []
         self.directives: dict[str, str] = {}
         self.doc: list[str] = []
+        self.roles = Roles(self)
 
     # -- variables and values
     def var(self, type: type[T], value: Register[T] | Number) -> Var[T]:
@@ -308,11 +312,31 @@ class Builder(Probes, Instructions):
         """`bar.sync`: waits until all threads of the block (or `threads` of them) are here; their shared-memory
         writes are visible after it. `number` chooses one of 16 barriers."""
         site = self.source.here(sys._getframe(1))
+        if threads is None and self.roles.inside:
+            raise traps.error(
+                site, "this barrier waits for all threads of the block, and only some of its warpgroups come here",
+                "k.barrier(1, 128)",
+            )  # fmt: skip
         self.emit("bar.sync", number, *([threads] if threads is not None else []), site=site)
+
+    def warpgroup(self, *numbers: int, registers: int | None = None) -> Block[u32]:
+        """`with k.warpgroup(1, 2) as group:` the body is for these warpgroups of 128 threads, one role of the block.
+
+        registers: how many each of their threads gets (`setmaxnreg`); the block starts with an equal share for all.
+        """
+        return self.roles.role(numbers, registers, self.source.here(sys._getframe(1)))
+
+    def pipeline(self, stages: int, arrivals: int = 0) -> Pipeline:
+        """A ring of mbarriers through which one role hands `stages` tiles to others, and gets them back after
+        `arrivals` releases. One thread initialises them: a barrier comes before their first use."""
+        site = self.source.here(sys._getframe(1))
+        names, _, _ = self.source.names(self._frame, site)
+        return Pipeline(self, stages, arrivals, site, f"{names}_" if isinstance(names, str) else "")
 
     def launch_bounds(self, threads: int, blocks: int | None = None) -> None:
         """Promises at most `threads` threads a block (`.maxntid`), and asks for `blocks` blocks a multiprocessor
         (`.minnctapersm`): the assembler then knows how many registers a thread may have."""
+        self.roles.threads = threads
         self.directives["maxntid"] = f"{threads}, 1, 1"
         if blocks is not None:
             self.directives["minnctapersm"] = str(blocks)

@@ -19,8 +19,9 @@ from ptxlab.builder.plan import Plan, plan
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register, Var
 from ptxlab.builder.source import Names, Site, Source
+from ptxlab.builder.tensor_map import Coordinates
 from ptxlab.builder.types import IN_REGISTER, TYPES
-from ptxlab.builder.warpgroup import Products, registers_in
+from ptxlab.builder.warpgroup import Products, SharedStores
 from ptxlab.errors import BuildError
 from ptxlab.isa import Action, FormError
 from ptxlab.isa.examples import fragment_registers
@@ -61,6 +62,7 @@ class Mem:
 
     base: Register[Any] | str
     offset: int = 0
+    place: Vec | None = None  # of a tensor map: the coordinates of a tile
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +86,8 @@ class Emitter:
         self.plans: set[Plan] = set()
         self._taken: set[str] = set(NAMES)
         self._next: dict[str, int] = {}
-        self.products = Products()
+        self.products, self.stores = Products(), SharedStores()
+        self.barriers = 0  # barriers of the block that were written
         self._with: Any = None  # a `k.if_(...)` that was not entered yet
 
     # -- the emission point
@@ -125,9 +128,10 @@ class Emitter:
             answer = self._results(p, node, cls, into, hint, temporary, both)
         elif into is not None:
             raise traps.error(site, f"{p.form.op.name} has no result to write into a variable")
-        wrong = self.products.follow(p.form, registers_in(values), node.results, site)
+        wrong = self.products.follow(p.form, values, node.results, site) or self.stores.follow(p.form, site)
         if wrong is not None:
             raise wrong
+        self.barriers += p.form.op.does is Action.BARRIER
         self.scope.nodes.append(node)
         return answer
 
@@ -170,6 +174,9 @@ class Emitter:
                     "k.address(pointer)",
                 )
             return value.base
+        if isinstance(value, Coordinates):
+            self.usable(value.base, site)
+            return Mem(value.base, 0, Vec(list(value.elements)))
         if isinstance(value, list | tuple):
             element = str(p.form.type) if ptx == "vec" else "any" if p.form.op.does is Action.MOVE else ptx
             return Vec([self._operand(p, element if element in WIDTH else "any", v, site) for v in value])

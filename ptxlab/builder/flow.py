@@ -16,6 +16,8 @@ from typing import Any, Generic, NoReturn, TypeVar, overload
 from ptxlab.builder import traps
 from ptxlab.builder.emit import Instr, Scope
 from ptxlab.builder.memory import Memory
+from ptxlab.builder.pipeline import Turn, check_loop
+from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register, Var
 from ptxlab.builder.source import Site
 from ptxlab.builder.types import pred, u32
@@ -69,20 +71,26 @@ class Flow(Memory):
         super().__init__()
         self._ifs = 0
         self._loops: list[Loop] = []
+        self._turns: list[list[tuple[Turn, int, int]]] = []  # how far they were when each loop began
         self._labels: set[str] = set()
+        self.turns: list[Turn] = []  # of pipelines
 
     def if_(self, condition: Register[pred]) -> Block[None]:
         """`with k.if_(p):` the body runs in the threads where `p` holds; the others branch around it."""
         site = self.source.here(sys._getframe(1))
         self._predicate(condition, "if_", site)
-        self._ifs += 1
-        node = If(condition, self._ifs, site)
+        node = If(condition, self.new_if(), site)
 
         def enter() -> Scope:
             self.scope.nodes.append(node)
             return node.then
 
         return Block(self, "if_", enter, site)
+
+    def new_if(self) -> int:
+        """The number of a new `if`, for its labels."""
+        self._ifs += 1
+        return self._ifs
 
     def else_(self) -> Block[None]:
         """`with k.else_():` directly after a `with k.if_(p):`."""
@@ -167,11 +175,11 @@ class Flow(Memory):
                     f"setp.{'le' if down else 'ge'}.{kind.ptx}", i, stop, result=pred, site=site, temporary=True
                 )
             self.scope.nodes.append(node)
-            self._loops.append(node)
+            self._enter_loop(node)
             return node.body
 
         def leave() -> None:
-            node = self._loops.pop()
+            node = self._leave_loop()
             with Inside(self, node.step):
                 self.emit(f"add.{kind.ptx}", index[0], step, into=index[0], site=site)
 
@@ -192,7 +200,7 @@ class Flow(Memory):
             node = self._new_loop("", site)
             node.leave_if = False
             self.scope.nodes.append(node)
-            self._loops.append(node)
+            self._enter_loop(node)
             with Inside(self, node.head):
                 test = condition()
                 self._predicate(test, "while_", site)
@@ -200,9 +208,31 @@ class Flow(Memory):
             return node.body
 
         def leave() -> None:
-            self._loops.pop()
+            self._leave_loop()
 
         return Block(self, "while_", enter, site, leave)
+
+    def wait_for_phase(self, mbarrier: Ptr[Any], phase: Any, site: Site | None = None) -> None:
+        """Waits until the phase of an mbarrier with this parity (0 or 1) is over: `mbarrier.try_wait` in a loop."""
+        if site is None:
+            site = self.source.here(sys._getframe(1))
+        if self.guarded is not None:
+            raise traps.error(site, "a wait inside `with k.guard(...)`: a guard stands before single instructions",
+                              "with k.if_(p):")  # fmt: skip
+        node = self._new_loop("", site)
+        self.scope.nodes.append(node)
+        with Inside(self, node.head):
+            node.test = self.emit(
+                "mbarrier.try_wait.parity.shared::cta.b64", mbarrier, phase, result=pred, site=site, temporary=True
+            )
+
+    def _enter_loop(self, node: Loop) -> None:
+        self._loops.append(node)
+        self._turns.append([(turn, turn.waits, turn.steps) for turn in self.turns])
+
+    def _leave_loop(self) -> Loop:
+        check_loop(self._turns.pop())
+        return self._loops.pop()
 
     def break_if(self, condition: Register[pred]) -> None:
         """Leaves the innermost loop where `condition` holds."""

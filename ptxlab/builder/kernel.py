@@ -28,6 +28,7 @@ from ptxlab.builder.printer import text
 from ptxlab.builder.probes import PARAMETER
 from ptxlab.builder.registers import Register
 from ptxlab.builder.source import Site
+from ptxlab.builder.tensor_map import BYTES, TensorMap, TensorMapType
 from ptxlab.builder.types import TYPES, f32, u64
 from ptxlab.errors import Span
 from ptxlab.text import Module, parse
@@ -43,10 +44,19 @@ class Param(NamedTuple):
 
     @property
     def ptx(self) -> str:
-        """The type in the `.param` declaration; a pointer is a u64, a 16-bit float its bits."""
+        """The type in the `.param` declaration; a pointer is a u64, a 16-bit float its bits, a tensor map bytes."""
         if isinstance(self.type, PointerType):
             return "u64"
+        if isinstance(self.type, TensorMapType):
+            return "b8"
         return str(self.type.declared if self.type.bits >= 16 else self.type.ptx)
+
+    @property
+    def declaration(self) -> str:
+        """The whole declaration: `.param .u64 q`."""
+        if isinstance(self.type, TensorMapType):
+            return f".param .align 64 .b8 {self.name}[{BYTES}]"
+        return f".param .{self.ptx} {self.name}"
 
 
 class Kernel:
@@ -188,6 +198,8 @@ class KernelFunction:
                     site, f"`{p.name}`: a pointer points to a PTX type, found {inner!r}", f"{p.name}: Ptr[f32]"
                 )
             return PointerType(inner)
+        if annotation is TensorMap:
+            return TensorMapType()
         if annotation is Ptr:
             raise traps.error(site, f"`{p.name}`: what does it point to?", f"{p.name}: Ptr[f32]")
         return None
@@ -259,6 +271,9 @@ def _loaded(k: Builder, p: Param, site: Site) -> Any:
     if isinstance(p.type, PointerType):
         base = k.emit("ld.param.u64", f"[{p.name}]", result=u64, hint=p.name, site=site)
         return Ptr(k, base, p.type.element)
+    if isinstance(p.type, TensorMapType):
+        place = k.emit("mov.b64", p.name, result=u64, temporary=True, site=site)
+        return TensorMap(k, k.emit("cvta.param.u64", place, result=u64, hint=p.name, site=site), p.type, p.name)
     held = types.IN_REGISTER.get(p.type.ptx, p.type)
     word = p.type.ptx if p.type.kind != "packed" and p.type.ptx not in ("f16", "bf16") else f"b{p.type.bits}"
     return k.emit(f"ld.param.{word}", f"[{p.name}]", result=held, hint=p.name, site=site)

@@ -290,17 +290,19 @@ class Memory(Arithmetic):
             )
         cls = element
         declared = cls.declared if cls.bits >= 16 else f"b{cls.bits}"
-        return self._array(cls, declared, total, align, shape if len(shape) > 1 else (), site)
+        return self.array(cls, declared, total, align, shape if len(shape) > 1 else (), site)
 
     def dynamic_shared(self, element: type[T], align: int = 16) -> Shared[T]:
         """The shared memory whose size the launch gives (`shared=`); every call is the same memory."""
         site = self.source.here(sys._getframe(1))
-        return self._array(element, "b8", 0, align, (), site)
+        return self.array(element, "b8", 0, align, (), site)
 
-    def _array(
-        self, element: type[T], declared: str, count: int, align: int, shape: tuple[int, ...], site: Site
-    ) -> Shared[T]:
-        names, _, _ = self.source.names(self._frame, site)
+    def array(
+        self, element: type[T], declared: str, count: int, align: int, shape: tuple[int, ...], site: Site,
+        name: str = "",
+    ) -> Shared[T]:  # fmt: skip
+        """A shared array (of no elements: the dynamic one), called `name` or as what it is assigned to."""
+        names = name or self.source.names(self._frame, site)[0]
         known = next((a for a in self.arrays if not a.count), None) if not count else None
         stem = names if isinstance(names, str) and names.isidentifier() and names.isascii() else "shared_1"
         symbol, n = stem, 1

@@ -104,7 +104,8 @@ def _operand(operand: Any) -> str:
     if isinstance(operand, Register):
         return str(operand)
     if isinstance(operand, Mem):
-        return f"[{operand.base}{f'+{operand.offset}' if operand.offset else ''}]"
+        place = "" if operand.place is None else f", {_operand(operand.place)}"
+        return f"[{operand.base}{f'+{operand.offset}' if operand.offset else ''}{place}]"
     if isinstance(operand, Vec):
         inner = [_operand(o) for o in operand.elements]
         return "|".join(inner) if operand.pair else "{" + ", ".join(inner) + "}"
@@ -167,7 +168,7 @@ def _signature(k: Builder) -> list[str]:
     opening = f".visible .entry {k.name}("
     if not k.parameters:
         return [opening + ")", *_directives(k)]
-    lines = [f"{INDENT}.param .{p.ptx} {p.name}" for p in k.parameters]
+    lines = [INDENT + p.declaration for p in k.parameters]
     return [opening, *[line + "," for line in lines[:-1]], lines[-1], ")", *_directives(k)]
 
 

@@ -1,7 +1,7 @@
-"""Traps of `wgmma` that show while a kernel is written: a fence left out before the first product, a wait left out.
+"""Traps of `wgmma` and bulk copies that show while a kernel is written: a fence or a wait left out.
 
-Instructions are looked at in the order in which they are written; what loops and branches make of that order is for
-synccheck to see when the kernel runs.
+Instructions are looked at in the order in which they are written; what loops and branches make of that order is for the
+checks to see when the kernel runs.
 """
 
 from __future__ import annotations
@@ -13,24 +13,35 @@ from ptxlab.builder import traps
 from ptxlab.builder.registers import Register
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.table import Form
+
+PROXY_FENCE = "fence.proxy.async"
+STORES = (Action.STORE, Action.STORE_ROWS, Action.STORE_FRAGMENT)
 
 
 class Products:
-    """The products that have been written: whether a fence came first, and the registers of those not waited for."""
+    """The products that have been written: whether a fence came first, and the registers of those not waited for.
+
+    sums: of the products since the last `commit_group`; groups: of those committed, the oldest first.
+    """
 
     def __init__(self) -> None:
         self.fenced = False
         self.sums: dict[int, Register[Any]] = {}
+        self.groups: list[dict[int, Register[Any]]] = []
 
-    def follow(self, form: Form, read: Iterable[Any], written: Iterable[Any], site: Site | None) -> BuildError | None:
+    def follow(self, form: Form, read: list[Any], written: Iterable[Any], site: Site | None) -> BuildError | None:
         """An instruction is written; what is wrong with that."""
         action = form.op.does
         if action is Action.WARPGROUP_FENCE:
             self.fenced = True
+        elif action is Action.WARPGROUP_COMMIT:
+            self.groups.append(self.sums)
+            self.sums = {}
         elif action is Action.WARPGROUP_WAIT:
-            self.sums.clear()
+            self.groups = self.groups[max(0, len(self.groups) - int(read[0])) :]
+            self.sums = {}
         elif action is Action.WARPGROUP_PRODUCT:
             if not self.fenced:
                 return traps.error(
@@ -38,13 +49,36 @@ class Products:
                     'k.op("wgmma.fence.sync.aligned")',
                 )  # fmt: skip
             self.sums |= {id(register): register for register in written}
-        elif self.sums:
-            for register in (*read, *written):
-                if id(register) in self.sums:
+        elif self.sums or self.groups:
+            for register in (*registers_in(read), *written):
+                if any(id(register) in group for group in (self.sums, *self.groups)):
                     return traps.error(
                         site, f"{register.k.shown(register)} is a sum of a wgmma that nothing has waited for yet",
                         'k.op("wgmma.commit_group.sync.aligned")\nk.op("wgmma.wait_group.sync.aligned", 0)',
                     )  # fmt: skip
+        return None
+
+
+class SharedStores:
+    """Whether threads have stored to shared memory, and whether a proxy fence was ever written behind that."""
+
+    def __init__(self) -> None:
+        self.stored = self.fenced = False
+
+    def follow(self, form: Form, site: Site | None) -> BuildError | None:
+        """An instruction is written; what is wrong with that."""
+        action = form.op.does
+        if action in STORES and (form.space or "").startswith("shared"):
+            self.stored = True
+        elif form.opcode.startswith(PROXY_FENCE):
+            self.fenced = True
+        elif action in (Action.COPY, Action.COPY_REDUCE) and form.op.group is AsyncGroup.BULK:
+            if self.stored and not self.fenced:
+                return traps.error(
+                    site, "threads have stored to shared memory, and this copy reads it by another path, the async "
+                    "proxy; no fence stands between",
+                    'k.op("fence.proxy.async.shared::cta")  # by the threads that stored, before the barrier',
+                )  # fmt: skip
         return None
 
 

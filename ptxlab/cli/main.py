@@ -106,7 +106,7 @@ def _kernel_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--head-dim", type=int, default=64, metavar="D")
     parser.add_argument("--causal", action="store_true", help="a row sees only the keys up to its own place")
     parser.add_argument("--dtype", choices=("f32", "f64", "f16", "bf16"), help="by default what the kernel takes")
-    parser.add_argument("--arch", default="sm_80", metavar="ARCH")
+    parser.add_argument("--arch", metavar="ARCH", help="the target; by default the one that the kernel is made for")
     parser.add_argument("--tile-kv", type=int, metavar="N", help="keys a tile, for kernels that have tiles")
 
 
@@ -290,7 +290,7 @@ def _static(options: argparse.Namespace) -> int:
     from ptxlab.static import inspect
 
     if options.kernel in kernels.names():
-        kernel: Any = kernels.get(options.kernel).build(arch=options.arch or "sm_80")
+        kernel: Any = kernels.get(options.kernel).build(**{"arch": options.arch} if options.arch else {})
     else:
         try:
             kernel = Path(options.kernel).read_text(encoding="utf-8")

@@ -55,11 +55,13 @@ def run_kernel(options: argparse.Namespace) -> int:
         out = _decoded(q[:, :, 0], k, v, options, where)
     else:
         out = attention(q, k, v, causal=options.causal, **where)
+    sizes = (options.batch, options.heads, heads_kv)
+    shape = built.launch_shape(*sizes, options.splits or 1) if decoding else built.launch_shape(*sizes, rows, keys)
     error, assembled = out.error, assembly(built)
     findings = out.findings if decoding else out.run.findings
     result = {
         "kernel": built.name,
-        "arch": options.arch,
+        "arch": built.config.arch,
         "batch": options.batch,
         "heads": options.heads,
         "kv_heads": heads_kv,
@@ -73,6 +75,7 @@ def run_kernel(options: argparse.Namespace) -> int:
         "thread_instructions": out.counters.thread_instructions if out.counters else None,
         "warp_instructions": out.counters.warp_instructions if out.counters else None,
         **assembled,
+        "dynamic_shared_bytes": shape[2],
         "max_error": error.max,
         "mean_error": error.mean,
         "ulp": error.ulp,
@@ -130,9 +133,10 @@ def _print_run(r: dict[str, Any]) -> None:
         "device": r["device"],
         "time": show_seconds(r["seconds"]),
         "instructions": f"{counted:,} thread-instructions{rate}" if counted is not None else "not counted on a GPU",
-        "registers": f"{registers} a thread, {r['spill_bytes']} bytes spilled, {r['shared_bytes']} bytes shared"
+        "registers": f"{registers} a thread, {r['spill_bytes']} bytes spilled"
         if registers is not None
         else r["assembler"],
+        "shared": _shared(r["shared_bytes"], r["dynamic_shared_bytes"]),
         "max error": f"{r['max_error']:.3e} ({r['ulp']:.1f} ULP)",
         "mean error": f"{r['mean_error']:.3e}",
         "tolerance": f"{r['tolerance']:.3e}",
@@ -142,6 +146,13 @@ def _print_run(r: dict[str, Any]) -> None:
     }
     for name, value in rows.items():
         print(f"{name:<13}{value}")
+
+
+def _shared(static: int | None, dynamic: int) -> str:
+    """Bytes of shared memory a block: what the assembler found in the text, and what the launch adds."""
+    if static is None:
+        return f"{dynamic:,} bytes a block, dynamic, besides what the text declares"
+    return f"{static + dynamic:,} bytes a block" + (f", {dynamic:,} of them dynamic" if dynamic else "")
 
 
 def has_gpu() -> bool:

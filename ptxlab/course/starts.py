@@ -90,7 +90,7 @@ STARTS: dict[str, Start] = {
     "12-once": Start(2, 5),
     "13-dropped": Start(1, 4),
     "13-leave": Start(1, 3),
-    "13-banks": Start(2, 4),
+    "13-turns": Start(1, 4),
     "13-convict": Start(3, 7),
     "14-clamp": Start(0, 3),
     "14-down": Start(0, 2),

@@ -1,4 +1,4 @@
-"""Front ends: kernels written in CUDA C++ or Triton, compiled to the same kind of kernel that the builder makes."""
+"""Front ends: kernels in CUDA C++, numba-cuda or Triton, compiled to the same kind of kernel that the builder makes."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -34,7 +34,8 @@ class CompiledKernel:
 
     source: the text it was written in. file: that text's name. log: what the compiler said besides. Of a Triton kernel
     also shared: the bytes of dynamic shared memory that a launch gives it; block: its threads; trailing: the arguments
-    that the compiler has added behind the programmer's.
+    that the compiler has added behind the programmer's. Of a numba kernel also adapt: makes the arguments for the PTX
+    out of those of a launch.
     """
 
     def __init__(
@@ -52,10 +53,11 @@ class CompiledKernel:
         trailing: tuple[Any, ...] = (),
         metadata: Mapping[str, Any] | None = None,
         line: int = 1,
+        adapt: Callable[[Sequence[Any]], Sequence[Any]] | None = None,
     ) -> None:
         self.name, self.arch, self.ptx, self.source, self.file = name, arch, ptx, source, file
         self.params, self.log, self.shared, self.block, self.trailing = params, log, shared, block, trailing
-        self.metadata, self.first_line = dict(metadata or {}), line
+        self.metadata, self.first_line, self.adapt = dict(metadata or {}), line, adapt
 
     @cached_property
     def spans(self) -> dict[int, Span]:

@@ -18,6 +18,7 @@ from ptxlab.kernels import (
     decode_paged,
     decode_reduce,
     decode_split,
+    hopper,
     mma,
     pipelined,
     scalar,
@@ -46,10 +47,8 @@ __all__ = [
     "names",
 ]
 
-_RUNGS = (scalar, tiled, tiled2d, wmma, mma, swizzle, pipelined)
+_RUNGS = (scalar, tiled, tiled2d, wmma, mma, swizzle, pipelined, wgmma, hopper)
 _DECODE_RUNGS = (decode, decode_multiwarp, decode_paged, decode_split, decode_reduce, decode_gqa)
-_ONE_TARGET = {wgmma.SPEC.name: wgmma.SPEC}
-"""Rungs for one target alone: `get` knows them, with `arch=` at `build`; `names` lists those that run anywhere."""
 _PREFILL_SPECS: dict[str, Spec] = {rung.SPEC.name: rung.SPEC for rung in _RUNGS}
 _DECODE_SPECS: dict[str, DecodeSpec] = {rung.SPEC.name: rung.SPEC for rung in _DECODE_RUNGS}
 
@@ -71,8 +70,6 @@ def get(name: str, phase: Literal["decode"]) -> DecodeSpec: ...
 def get(name: str, phase: None = None) -> Any: ...
 def get(name: str, phase: str | None = None) -> Any:
     """The kernel of a name; with a phase, "prefill" or "decode", among those for it."""
-    if name in _ONE_TARGET and phase in (None, _ONE_TARGET[name].phase):
-        return _ONE_TARGET[name]
     if name not in names(phase):
         kind = f"{phase} kernel" if phase else "kernel"
         raise UnknownKernel(f"there is no {kind} {name!r}; there are {', '.join(names(phase))}")

@@ -22,10 +22,10 @@ BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2}
 PREFERRED = {
     "f64": ("tiled", "scalar"),
     "f32": ("tiled2d", "tiled", "scalar"),
-    "f16": ("pipelined", "swizzle", "mma", "wmma"),
-    "bf16": ("pipelined", "swizzle", "mma"),
+    "f16": ("hopper", "wgmma", "pipelined", "swizzle", "mma", "wmma"),
+    "bf16": ("hopper", "wgmma", "pipelined", "swizzle", "mma"),
 }
-"""The rungs that compute an element type, the quickest first."""
+"""The rungs that compute an element type, the quickest first; those for one target alone are for that target."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Config:
         result's `repr` says what was chosen and why; its fields are what `kernels.get(c.kernel).build(...)` takes, and
         `c.build()` does that. `TargetError` where no rung takes the problem.
         """
-        from ptxlab.kernels import get, names
+        from ptxlab.kernels import get
 
         if dtype not in PREFERRED:
             raise TargetError(f"dtype is one of {', '.join(map(repr, PREFERRED))}, not {dtype!r}")
@@ -82,8 +82,10 @@ class Config:
             if not isinstance(count, int | np.integer) or count < 0:
                 raise TargetError(f"{what} is a whole number from 0, not {count!r}")
         refused: dict[str, list[str]] = {}
-        for name in (kernel,) if kernel else [name for name in PREFERRED[dtype] if name in names("prefill")]:
+        for name in (kernel,) if kernel else PREFERRED[dtype]:
             spec = get(name, "prefill")
+            if spec.alone and arch != spec.arch and not kernel:
+                continue
             given: dict[str, Any] = {"head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch}
             try:
                 config = spec.configure(**given)
@@ -152,6 +154,8 @@ def _clamped(config: Config, parameters: Any, seq_q: int, seq_kv: int) -> dict[s
         if name not in parameters:
             continue
         size, smallest = getattr(config, name), max(parameters[name].minimum, 1)
+        if size & size - 1:  # no power of two: the smallest that there is to choose and that is large enough
+            size = min([n for n in parameters[name].choices if max(count, smallest) <= n < size], default=size)
         while size // 2 >= max(count, smallest):
             size //= 2
         if size < getattr(config, name):

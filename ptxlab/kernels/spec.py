@@ -93,12 +93,14 @@ class Built(AnyBuilt):
 @dataclass(frozen=True, eq=False)
 class Spec(Rung):
     """A prefill rung. `dtypes` are the element types it takes, the first one the default; head_dim is a multiple of
-    `step`; `sm` is the lowest target that has its instructions.
+    `step`; `sm` is the lowest target that has its instructions, `arch` the one that it is built for if nothing is said.
+    `alone`: what it needs that `arch` alone has.
 
     `tile` is how many keys a tile has if they fit, None where there are no tiles. `tunable` are its further parameters
-    (tile_q, warps, stages), whose defaults `prefer(config)` may change for a head_dim or a target. `shared_bytes` is
-    the shared memory of a block: `dynamic`, so up to what the target lets a block opt in to, or else static.
-    `precision` is the type that the products are computed in where that is not the elements' own.
+    (tile_q, warps, stages), whose defaults `prefer(config)` may change for a head_dim or a target; `completed(config)`
+    adds what follows from them. `shared_bytes` is the shared memory of a block: `dynamic`, so up to what the target
+    lets a block opt in to, or else static. `precision` is the type that the products are computed in where that is not
+    the elements' own.
     """
 
     phase: str = "prefill"
@@ -107,23 +109,27 @@ class Spec(Rung):
     dtypes: tuple[str, ...] = ("f32", "f64")
     step: int = 1
     sm: int = 50
+    arch: str = "sm_80"
+    alone: str = ""
     dynamic: bool = False
     tile_kv: Parameter = field(default=TILE_KV, repr=False)
     tunable: tuple[Parameter, ...] = ()
     prefer: Callable[[Config], Config] = field(default=lambda config: config, repr=False)
+    completed: Callable[[Config], Config] = field(default=lambda config: config, repr=False)
     limits: Callable[[Config], str] = field(default=lambda config: "", repr=False)
     precision: str = ""
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """The build parameters by name, with their defaults and limits."""
-        archs = tuple(name for name, target in targets.TARGETS.items() if target.number >= self.sm)
+        later = (name for name, target in targets.TARGETS.items() if target.number >= self.sm)
+        archs = (self.arch,) if self.alone else tuple(later)
         listed = [
             Parameter("head_dim", "elements of a query, key or value row (D)", 64, minimum=self.step,
                       maximum=MAX_HEAD_DIM, step=self.step),
             Parameter("causal", "a row sees only the keys up to its own place", False, (False, True)),
             Parameter("dtype", "type of every element", self.dtypes[0], self.dtypes),
-            Parameter("arch", "the target", "sm_80", archs),
+            Parameter("arch", "the target", self.arch, archs),
             Parameter("probes", "store the online-softmax state of chosen rows", False, (False, True)),
         ]  # fmt: skip
         if self.tile is not None:
@@ -136,7 +142,7 @@ class Spec(Rung):
         head_dim: int = 64,
         causal: bool = False,
         dtype: str | None = None,
-        arch: str = "sm_80",
+        arch: str | None = None,
         tile_q: int | None = None,
         tile_kv: int | None = None,
         warps: int | None = None,
@@ -149,7 +155,9 @@ class Spec(Rung):
         """
         sizes = {"tile_q": tile_q, "tile_kv": tile_kv, "warps": warps, "stages": stages}
         dtype = dtype or self.dtypes[0]
-        config = self.configure(head_dim=head_dim, causal=causal, dtype=dtype, arch=arch, probes=probes, **sizes)
+        config = self.configure(
+            head_dim=head_dim, causal=causal, dtype=dtype, arch=arch or self.arch, probes=probes, **sizes
+        )
         built: Built = made(Built, self, config)
         return built
 
@@ -157,6 +165,8 @@ class Spec(Rung):
         self, *, head_dim: int, causal: bool, dtype: str, arch: str, probes: bool = False, **sizes: int | None
     ) -> Config:
         """The complete and checked configuration that `build` builds; it takes the same parameters."""
+        if self.alone and arch != self.arch:
+            raise TargetError(f"{self.name}: {self.alone} of {self.arch} alone, not of {arch}")
         given: dict[str, Any] = {
             "head_dim": head_dim, "causal": causal, "dtype": dtype, "arch": arch, "probes": probes
         }  # fmt: skip
@@ -167,7 +177,7 @@ class Spec(Rung):
     def _fit(self, start: Config, asked: dict[str, Any]) -> Config:
         """The configuration with its tiles: those asked for, the others as preferred and halved until they fit."""
         preferred = self.prefer(start)
-        config = dataclasses.replace(preferred, **asked)
+        config = self.completed(dataclasses.replace(preferred, **asked))
         if "warps" in self.parameters and ("tile_q" in asked) != ("warps" in asked):  # the other one follows
             a_warp = preferred.tile_q // preferred.warps
             warps, rows = config.tile_q // a_warp, config.warps * a_warp
@@ -178,7 +188,7 @@ class Spec(Rung):
         target = targets.get(config.arch)
         limit, kind = (target.optin_shared, "") if self.dynamic else (target.static_shared, "static ")
         while self.shared_bytes(config) > limit and (smaller := self._smaller(config, asked)) is not None:
-            config = smaller
+            config = self.completed(smaller)
         needed = self.shared_bytes(config)
         if needed > limit:
             sizes = "".join(

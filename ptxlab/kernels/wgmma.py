@@ -154,13 +154,6 @@ def prefer(config: Config) -> Config:
     return replace(config, tile_q=ROWS, warps=WARPS, tile_kv=config.tile_kv if config.head_dim <= 128 else 64)
 
 
-def limits(config: Config) -> str:
-    """What this kernel cannot do, or ""."""
-    if config.arch != "sm_90a":
-        return f"wgmma is an instruction of sm_90a alone, not of {config.arch}"
-    return ""
-
-
 SPEC = Spec(
     name="wgmma",
     rung=8,
@@ -180,8 +173,9 @@ SPEC = Spec(
     dtypes=("f16", "bf16"),
     step=64,
     sm=90,
+    arch="sm_90a",
+    alone="wgmma is an instruction",
     dynamic=True,
     tile_kv=Parameter("tile_kv", "keys a tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16),
     prefer=prefer,
-    limits=limits,
 )

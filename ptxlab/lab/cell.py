@@ -25,8 +25,9 @@ STUB = "this cell still holds its stub; write PTX in its place"
 class Cell:
     """A piece of PTX and what became of it. Parts that were not asked for, or not reached, are None.
 
-    `notes` are single lines such as "assembler: not installed"; `arrays` are the arrays that the run changed, by
-    parameter name; `error` is the first thing that went wrong.
+    `listing`: whether the text is shown too; a `%%ptx` cell has it above. `notes` are single lines such as
+    "assembler: not installed"; `arrays` are the arrays that the run changed, by parameter name; `error` is the first
+    thing that went wrong.
     """
 
     ptx: str
@@ -36,6 +37,7 @@ class Cell:
     sass: str | None = None
     diff: Diff | None = None
     error: PtxlabError | None = None
+    listing: bool = True
     notes: list[str] = field(default_factory=list)
     arrays: dict[str, Any] = field(default_factory=dict)
 
@@ -52,12 +54,12 @@ class Cell:
         out += [f"{name}: {describe_array(array)}" for name, array in self.arrays.items()]
         out += [repr(self.diff)] if self.diff is not None else []
         out += [self.sass] if self.sass is not None else []
-        return "\n".join(out + self.notes) or self.ptx
+        return "\n".join(out + self.notes) or (self.ptx if self.listing else "read, no mistakes")
 
     def _repr_html_(self) -> str:
         from ptxlab.lab.display import cell_html
 
-        return cell_html(self)
+        return cell_html(self, self.listing)
 
 
 def show(

@@ -14,6 +14,15 @@ from ptxlab.lab.subject import TITLES
 COUNTS = ("seed", "batch", "heads", "kv_heads")
 """Parameters that are typed as a number instead of moved with a slider."""
 
+
+class OutOfRange(TargetError):
+    """A parameter that the explorer does not take, with the line to write instead. A notebook shows these words alone:
+    the way through the explorer's code says nothing about a number."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"TargetError: {self}"]
+
+
 AUTO = "auto"
 """The choice that leaves a size to the kernel. (None would be no choice at all, which a list shows as blank.)"""
 
@@ -88,23 +97,25 @@ def _sizes(control: Any) -> bool:
 
 
 def assign(name: str, control: Any, value: Any) -> None:
-    """Sets a control from Python. `TargetError` says the range; a tile beyond the offered sizes is added to them."""
+    """Sets a control from Python. `OutOfRange` says the range; a tile beyond the offered sizes is added to them."""
     if isinstance(control, widgets.Dropdown):
         values = [o[1] if isinstance(o, tuple) else o for o in control.options]
         value = AUTO if value is None and _sizes(control) else value
         if value not in values and _sizes(control) and isinstance(value, int) and value > 0:
             control.options = [*control.options, (str(value), value)]
         elif value not in values:
-            raise TargetError(f"{name} is one of {', '.join(map(str, values))}, not {value!r}")
+            raise OutOfRange(f"{name} is one of {', '.join(map(str, values))}, not {value!r}")
     elif isinstance(control, widgets.IntSlider | widgets.BoundedIntText):
         if not _whole(value) or not control.min <= value <= control.max:
-            raise TargetError(f"{name} is a whole number from {control.min} to {control.max}, not {value!r}")
+            says = f"{name} is a whole number from {control.min} to {control.max}, not {value!r}"
+            nearest = max(control.min, min(control.max, int(value))) if _whole(value) else control.value
+            raise OutOfRange(f"{says}\n  write:  {name}={nearest}")
     elif isinstance(control, widgets.FloatLogSlider):
         low, high = control.base**control.min, control.base**control.max
         if not isinstance(value, Real) or isinstance(value, bool) or not low <= value <= high:
-            raise TargetError(f"{name} is a number from {low:g} to {high:g}, not {value!r}")
+            raise OutOfRange(f"{name} is a number from {low:g} to {high:g}, not {value!r}")
     elif isinstance(control, widgets.Checkbox) and not isinstance(value, bool):
-        raise TargetError(f"{name} is True or False, not {value!r}")
+        raise OutOfRange(f"{name} is True or False, not {value!r}")
     control.value = value
 
 

@@ -37,6 +37,8 @@ DIRECTIVES = {
 
 BASIC = {"register", "warp", "lane", "block", "PTX"}
 """Terms of the glossary that every reader of PTX knows after the first notebook: hover texts do not repeat them."""
+SECTORS, BANKS = ("sector", "coalesced"), ("bank", "bank conflict")
+"""Terms that explain how long an access takes: to global memory, and to shared memory."""
 
 
 @functools.cache
@@ -44,12 +46,15 @@ def opcode(word: str) -> dict[str, Any]:
     """{says, syntax, parts: [[modifier, doc]], operands: [[name, doc]], terms: [[term, meaning]], since} of an opcode;
     `FormError` if unknown. terms: what its text uses of the glossary."""
     doc = isa.explain(word)
+    terms = [term for term in glossary.terms(doc.says) if term not in BASIC]
+    if ".shared" in word:  # it is the banks that decide how long such an access takes, not the sectors
+        terms = [*BANKS, *(term for term in terms if term not in (*BANKS, *SECTORS))]
     return {
         "says": doc.says,
         "syntax": doc.syntax,
         "parts": [[f".{part}", says] for part, says in doc.modifiers],
         "operands": [list(pair) for pair in doc.operands],
-        "terms": [[term, glossary.GLOSSARY[term]] for term in glossary.terms(doc.says) if term not in BASIC][:3],
+        "terms": [[term, glossary.GLOSSARY[term]] for term in terms[:3]],
         "since": doc.since + (f"; {doc.accuracy}" if doc.accuracy else ""),
     }
 

@@ -69,7 +69,9 @@ class PtxMagics(Magics):
         Example: %%ptx --grid 4 --block 128 --args x,y,2.0,512
         """
         options = parse_argstring(self.ptx, line)
-        self.give(options, self.show(options, cell))
+        result = self.show(options, cell)
+        result.listing = options.counters  # the text stands in the cell; with counts there is something to add to it
+        self.give(options, result)
 
     def give(self, options: Any, result: Cell) -> None:
         """Shows a cell, and puts what it made into the variable that was asked for."""

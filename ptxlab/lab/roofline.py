@@ -85,10 +85,10 @@ def peaks(arch: str, gpu: str | None = None) -> Peaks:
 
 @dataclass(frozen=True)
 class Roof:
-    """A kernel under the roof of a GPU. flops: by kind; `asked` the bytes of all sectors that it asks for, `least` the
-    bytes of its arrays, each once (None where they are not known); seconds: measured on a GPU, else None.
-    counted: whether flops were counted; else they follow from the shapes. blocks: of the grid, None where that is not
-    known or the GPU is taken to be full."""
+    """A kernel under the roof of a GPU. flops: by kind; `asked` the bytes of all sectors that it asks for and of
+    its bulk copies, `least` the bytes of its arrays, each once (None where they are not known); seconds: measured on a
+    GPU, else None. counted: whether flops were counted; else they follow from the shapes. blocks: of the grid, None
+    where that is not known or the GPU is taken to be full."""
 
     label: str
     peaks: Peaks
@@ -185,6 +185,7 @@ def roof(result: Any, gpu: str | None = None, arch: str | None = None) -> Roof:
     blocks = math.prod(run.grid)
     if counters is not None:
         asked = counters.metrics["memory_l2_theoretical_sectors_global"] * SECTOR
+        asked += sum(amount for what, amount in counters.moved.items() if "global memory" in what)
         return Roof(name, limits, dict(counters.flops), asked, least, measured, blocks=blocks)
     flops = _from_shapes(result)
     if flops is None or measured is None:

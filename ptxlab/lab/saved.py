@@ -21,12 +21,6 @@ from ptxlab.lab import assets, trace_events
 BYTES = 24_000
 """Bytes of the trace that a saved notebook keeps: a whole notebook with explorer and debugger stays below 300 KB."""
 
-_LONE = """
-.jp-OutputArea-child:has(+ .jp-OutputArea-child .ptxlab-copy):not(:has(.ptxlab-explorer, .ptxlab-editor)) {
-  display: none;
-}
-"""
-"""Hides what JupyterLab says of a widget without a kernel: that it cannot be displayed."""
 _LOADER = """<script>(() => {
 const host = document.currentScript.closest(".ptxlab-copy"), data = DATA;
 const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -54,7 +48,7 @@ def copy_html(recording: Recording, note: str = "", limit: int | None = BYTES, a
     part, info = copy_part(recording, note, limit, at)
     script = _bare(assets.script("debugger")).replace("export default { render };", "render({ model, el });")
     packed = json.dumps(
-        {"script": script, "style": _bare(assets.style("debugger")) + _LONE, "info": info}, separators=(",", ":")
+        {"script": script, "style": _bare(assets.style("debugger")), "info": info}, separators=(",", ":")
     )
     data = [_packed(packed.encode()), _packed(bytes(part.data))]
     live = _LOADER.replace("DATA", json.dumps(data))

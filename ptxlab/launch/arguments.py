@@ -39,7 +39,8 @@ ELEMENTS: dict[str, tuple[str, ...]] = {
 @dataclass(frozen=True)
 class Parameter:
     """A kernel parameter: PTX `type`, `size` and `align` in bytes, `array` for `.b8 name[n]`; `element` is the PTX type
-    pointed to, known for builder kernels only; `pointer` is True, False, or None where the PTX leaves it open."""
+    pointed to, known for builder kernels only; `pointer` is True, False, or None where the PTX leaves it open. `box`
+    and `swizzle` are of the tiles that a builder kernel copies by way of this tensor map."""
 
     name: str
     type: str
@@ -48,10 +49,14 @@ class Parameter:
     array: bool = False
     pointer: bool | None = None
     element: str = ""
+    box: tuple[int, ...] = ()
+    swizzle: int = 0
 
     def __str__(self) -> str:
         if self.element:
             return f"{self.name}: Ptr[{self.element}]"
+        if self.box:
+            return f"{self.name}: TensorMap"
         return f"{self.name}: .{self.type}" + (f"[{self.size}]" if self.array else "")
 
 
@@ -112,6 +117,8 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
     where = Where(kernel, at, p)
     if isinstance(value, TensorMap):
         return _bind_map(where, p, value)
+    if p.box and isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
+        return _bind_tiled(where, p, value)
     if isinstance(value, Const | Out | DeviceBuffer | np.ndarray):
         return _bind_array(where, p, value)
     if value is None and p.pointer is not False and p.size == 8 and not p.array:
@@ -161,6 +168,19 @@ def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
     if not value.array.flags.c_contiguous:
         raise LaunchError(f"{where}: the array of a tensor map must be C-contiguous")
     return Bound(p, array=value.array, back=value.array.flags.writeable, map=value)
+
+
+def _bind_tiled(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
+    """An array for a parameter of which the kernel says in which tiles it is copied: its tensor map is made here."""
+    array = value.array if isinstance(value, Const | Out) else value
+    if len(array.shape) != len(p.box):
+        raise LaunchError(f"{where} wants an array of {len(p.box)} dimensions, got {_show(value)}")
+    if not all(array.shape):
+        return Bound(p, bytes(BYTES))  # an empty tensor has no map; nothing is copied of it
+    bound = _bind_map(where, p, TensorMap(array, p.box, p.swizzle))
+    if isinstance(value, Const | Out):
+        bound.back, bound.poison = isinstance(value, Out), isinstance(value, Out)
+    return bound
 
 
 def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
@@ -364,7 +384,9 @@ def check_wishes(
 
 
 def _checks(checks: Any, known: Sequence[str]) -> tuple[str, ...]:
-    """The names of checks, given one or several."""
+    """The names of checks, given one or several; "all" for all."""
+    if isinstance(checks, str) and checks == "all":
+        return tuple(known)
     names = [checks] if isinstance(checks, str) else options.several(checks)
     if names is None:
         raise LaunchError(f"checks: names of checks are wanted, of {', '.join(known)}; got {checks!r}")

@@ -120,6 +120,10 @@ class DeviceBuffer:
             _freed.append((self.address, self.nbytes, self.name))
             self._data = np.zeros(0, np.uint8)
 
+    def mark_unwritten(self) -> None:
+        """For `initcheck`: no byte of it has been written."""
+        self._written = np.zeros(self.nbytes, np.uint8)
+
     def written(self, *, known: bool) -> NDArray[np.uint8] | None:
         """For `initcheck`: for each byte whether a kernel has stored to it; None: all bytes count as written. Launches
         without that check (not `known`) keep no record: afterwards all bytes count as written."""
@@ -170,7 +174,7 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: 
     """
     buffer = _made(_shape(shape), _number_type(dtype), device)
     if buffer.device == "cpu":
-        buffer._written = np.zeros(buffer.nbytes, np.uint8)
+        buffer.mark_unwritten()
     return buffer
 
 

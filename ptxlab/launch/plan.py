@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptxlab.errors import LaunchError
-from ptxlab.launch.arguments import Parameter
+from ptxlab.launch import arguments
+from ptxlab.launch.arguments import Bound, Parameter
 
 if TYPE_CHECKING:
     from ptxlab.text.model import Function, Module
@@ -19,7 +20,8 @@ class Plan:
     """A kernel, ready to be bound to arguments.
 
     static_shared: bytes of shared memory that its text declares. added: arguments for its last parameters, which the
-    compiler has added behind the programmer's.
+    compiler has added behind the programmer's. adapt: makes the arguments for the PTX out of the programmer's, where
+    the compiler has turned one into several.
     """
 
     module: Module
@@ -27,6 +29,12 @@ class Plan:
     parameters: list[Parameter]
     static_shared: int
     added: Sequence[Any]
+    adapt: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+
+    def bind(self, args: Sequence[Any]) -> list[Bound]:
+        """Each parameter with its argument, checked; see `arguments.bind`."""
+        given = args if self.adapt is None else self.adapt(args)
+        return arguments.bind(self.function.name, self.parameters, given, self.added)
 
 
 _plans: dict[tuple[int, str | None], tuple[Any, Plan]] = {}
@@ -47,7 +55,8 @@ def planned(kernel: Any, entry: str | None = None) -> Plan:
     uncollected(declared.check)(module)
     function = _function(module, entry or getattr(kernel, "name", None) or None)
     added = () if kernel is module else getattr(kernel, "trailing", ())  # a module's `trailing` is text
-    plan = Plan(module, function, _parameters(kernel, function), _static_shared(module, function), added)
+    adapt = getattr(kernel, "adapt", None)
+    plan = Plan(module, function, _parameters(kernel, function), _static_shared(module, function), added, adapt)
     _plans[key] = kernel, plan  # the object is kept, so that its id stays its own
     for oldest in list(_plans)[:-_PLANS_SIZE]:
         _plans.pop(oldest, None)
@@ -98,7 +107,8 @@ def _parameters(kernel: Any, function: Function) -> list[Parameter]:
         elif v.name not in typed and not v.shape and size_of(v) == 8 and v.type[0] != "f":
             pointer = None
         name = "" if element is None else getattr(element, "name", str(element))
-        out.append(Parameter(v.name, v.type, size_of(v), align_of(v), bool(v.shape), pointer, name))
+        box, swizzle = getattr(typed.get(v.name), "box", ()), getattr(typed.get(v.name), "swizzle", 0)
+        out.append(Parameter(v.name, v.type, size_of(v), align_of(v), bool(v.shape), pointer, name, box, swizzle))
     return out
 
 

@@ -33,7 +33,7 @@ def record(steps: Sequence[Step]) -> Graph:
     for kernel, grid, block, shared, args in steps:
         plan = planned(kernel)
         shared = shared or getattr(kernel, "shared", 0)
-        bound = arguments.bind(plan.function.name, plan.parameters, args, plan.added)
+        bound = plan.bind(args)
         for b in bound:
             if b.array is not None or (b.buffer is not None and b.buffer.device != "gpu"):
                 raise LaunchError(f"{b.parameter}: a graph wants buffers of the GPU; write pl.to_device(array)")

@@ -98,11 +98,11 @@ def launch(
     parameter; see `ptxlab.launch.arguments`.
     entry: which kernel, when the module has several. shared: bytes of dynamic shared memory. device: "gpu", "cpu"
     (compiled), "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU
-    machine has. arch: the target, by default the PTX's own; on a GPU always its own. checks: any of `ALL_CHECKS`; what
-    they notice is in `findings`. counters: count instructions and accesses to memory. trace: a `pl.Trace`, or an
-    `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly. budget: stop after
-    that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster: blocks of
-    a cluster, a number or up to three; all of them are resident at once (sm_90 and later).
+    machine has. arch: the target, by default the PTX's own; on a GPU always its own. checks: any of `ALL_CHECKS`, or
+    "all"; what they notice is in `findings`. counters: count instructions and accesses to memory. trace: a `pl.Trace`,
+    or an `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly. budget: stop
+    after that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster:
+    blocks of a cluster, a number or up to three; all of them are resident at once (sm_90 and later).
 
     Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
     `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
@@ -126,7 +126,7 @@ def launch(
         module, function = plan.module, plan.function
         shared = int(shared or getattr(kernel, "shared", 0))
         seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
-        bound = arguments.bind(function.name, plan.parameters, args, plan.added)
+        bound = plan.bind(args)
         sizes = _size("grid", grid), _size("block", block)
         only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
         only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -209,8 +210,14 @@ def test_what_a_part_started_in_a_session_of_its_own_is_ended_too(campaign: Call
 
 def test_ctrl_c_leaves_nothing_running(campaign: Callable[..., Any]) -> None:
     made = campaign(part("slow", "print(os.getpid(), flush=True); time.sleep(60)"), part("after"))
-    stop = threading.Timer(2.5, os.kill, (os.getpid(), signal.SIGINT))
-    stop.start()
+
+    def stop_once_it_runs() -> None:
+        log, deadline = made.folder / "slow.log", time.monotonic() + 60
+        while not (log.exists() and log.read_text().endswith("\n")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=stop_once_it_runs, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
         made.run(60)
     process = int((made.folder / "slow.log").read_text())

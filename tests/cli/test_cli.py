@@ -12,6 +12,7 @@ import pytest
 
 from ptxlab import kernels
 from ptxlab.cli import main as cli
+from ptxlab.gpu import assembler
 
 
 def run(capsys, *argv):
@@ -55,8 +56,8 @@ def test_run_passes(capsys):
     rows = {line[:13].strip(): line[13:] for line in out.splitlines()}
     assert status == 0
     assert list(rows) == [
-        "kernel", "problem", "device", "time", "instructions", "registers", "max error", "mean error", "tolerance",
-        "LSE error", "findings", "result",
+        "kernel", "problem", "device", "time", "instructions", "registers", "shared", "max error", "mean error",
+        "tolerance", "LSE error", "findings", "result",
     ]  # fmt: skip
     assert rows["kernel"] == "scalar_f32_d16_causal for sm_80"
     assert rows["problem"] == "B=1 Hq=2 Hkv=1 Sq=40 Sk=40 D=16, logits of sigma 1"
@@ -89,6 +90,18 @@ def test_run_decodes(capsys, argv, kernel, shape):
     assert rows["kernel"] == f"{kernel} for sm_80"
     assert rows["problem"] == f"{shape}, logits of sigma 1"
     assert rows["result"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "shared"), [("scalar", "0 bytes a block"), ("mma", "16,384 bytes a block, 16,384 of them dynamic")]
+)
+def test_run_prints_the_shared_memory_of_the_launch(capsys, kernel, shared):
+    _, out, _ = run(capsys, *f"run {kernel} --seq-len 32 --device cpu".split())
+    rows = {line[:13].strip(): line[13:] for line in out.splitlines()}
+    if assembler.available():
+        assert rows["shared"] == shared
+    else:
+        assert rows["shared"].endswith(" besides what the text declares")
 
 
 def test_run_json(capsys):

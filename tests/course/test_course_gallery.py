@@ -55,6 +55,38 @@ SAYS: dict[int, tuple[str, str]] = {
     22: ("ULP plot: row 23, column 3 is off by 111,606,", ""),
     23: ("unwritten: o: 128 of 128 elements were not written, the first at [0, 0]", ""),
     24: ("error by column: columns 128 to 255 are wrong, 0 to 127 right; worst in row 3, column 187: 0 instead of", ""),
+    25: ("racecheck: RAW hazard in shared memory: a thread reads what another thread writes, and nothing makes the "
+         "read come after the write; a barrier between the two would order them\n"
+         "  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) loads", "ld.shared.f32 %f3, [%r4];"),
+    26: ("racecheck: RAW hazard in global memory: a thread reads what another thread writes, and nothing makes the "
+         "read come after the write; threads of two blocks can be ordered only by atomics with fences",
+         "ld.global.f32 %so_far, [%sum];"),
+    27: ("racecheck: WAW hazard in shared memory: a thread overwrites what another thread writes, and nothing says "
+         "which write comes last; they are lanes of one warp: bar.warp.sync between the two would order them\n"
+         "  at:     block (0, 0, 0), thread (1, 0, 0) (warp 0, lane 1) arrives at the mbarrier",
+         "mbarrier.arrive.shared.b64 %state, [arrived];"),
+    28: ("synccheck: the warps of a block have arrived at two different barrier instructions: all threads of a block "
+         "must execute the same ones, in a loop also as often", "bar.sync 0;"),
+    29: ("racecheck: RAW hazard in shared memory: a thread reads what another thread writes, and nothing makes the "
+         "read come after the write; they are lanes of one warp: bar.warp.sync between the two would order them\n",
+         "ld.shared.f32 %f1, [%r1];"),
+    30: ("memcheck: load of 4 bytes at 0x20000001b00: 0 bytes past the end of 'key' (1280 bytes at 0x20000001600)\n"
+         "  at:     block (1, 0, 0), thread (8, 0, 0)\n", "ld.global.f32 %f1, [%rd3];"),
+    31: ("synccheck: the wait passes at once: it asks for phase 0, which this thread has waited for before, and so it "
+         "does not wait for phase 1; the parity has to change after each wait\n"
+         "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) waits for the mbarrier\n",
+         "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], 0;"),
+    32: ("synccheck: a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
+         "fence.proxy.async; behind the stores, before the barrier\n"
+         "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) starts a bulk copy\n",
+         "cp.async.bulk.global.shared::cta.bulk_group [%o], [%tile], 2048;"),
+    33: ("deadlock: no thread of the block can go on\n    warp 0, lanes 0-31: waits for phase 1 (parity 1) of the "
+         "mbarrier at 'full', which has not ended: 512 bytes missing, no thread can arrive; line 111 announced 1024 "
+         "bytes; line 117 brought 512 bytes (mbarrier.try_wait.parity.shared::cta.b64, line 72)\n",
+         "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], %r11;"),
+    34: ("synccheck: a thread reads a register of a wgmma that is still in flight; write wgmma.wait_group.sync.aligned "
+         "0; before it, and wgmma.commit_group.sync.aligned; behind the product\n",
+         "add.rn.f32 %total0, %total0, %scores0;"),
 }  # fmt: skip
 """What the finder says for the first guilty input, from its beginning, and the PTX line that it names, if one."""
 
@@ -107,14 +139,38 @@ def test_every_mistake_of_the_text_is_at_its_line() -> None:
 
 def test_the_gallery_lists_all_exhibits() -> None:
     gallery = pl.gallery()
-    assert [exhibit.number for exhibit in gallery] == list(range(1, 25))
+    assert [exhibit.number for exhibit in gallery] == list(range(1, 35))
     lines = repr(gallery).splitlines()
-    assert len(lines) == 24
+    assert len(lines) == 34
     assert lines[6].startswith(" 7  Shared memory from absolute 0 ")
     assert lines[6].endswith("  memcheck")
     page = gallery._repr_mimebundle_()["text/html"]
-    assert page.count("<tr>") == 25
+    assert page.count("<tr>") == 35
     assert '<tr><td>7</td><td style="text-align:left">Shared memory from absolute 0</td>' in page
+
+
+def test_in_a_notebook_a_bug_is_picked_and_hunted(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ipywidgets")
+    from ptxlab.course.gallery.shelf import START, shelf
+
+    live = shelf(pl.gallery())
+    picked, buttons, shown = live.children
+    hunt, explain = buttons.children
+    assert shown.value == START
+    picked.value = 16
+    hunt.click()
+    assert "exhibit 16: one thing is wrong in this kernel" in shown.value
+    assert "from lane 5: fails: the largest error is 26" in shown.value
+    explain.click()
+    assert "<h4>16. shfl.sync with clamp 32</h4>" in shown.value
+    assert "The repair:" in shown.value
+    picked.value = 1
+    assert shown.value == START
+    displayed: list[dict[str, str]] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: displayed.append(data))
+    pl.gallery()._ipython_display_()
+    assert "application/vnd.jupyter.widget-view+json" in displayed[0]
+    assert "<td>24</td>" in displayed[1]["text/html"]
 
 
 def test_an_exhibit_shows_itself() -> None:
@@ -131,6 +187,19 @@ def test_an_exhibit_shows_itself() -> None:
     assert page.count("✓ passes") == 3
     assert page.count("✗ fails") == 1
     assert "lane 0 asks for lane 5" in page
+
+
+def test_what_was_found_in_the_wild_says_where() -> None:
+    wild = pl.gallery()[24:30]
+    assert all(exhibit.place for exhibit in wild)
+    assert not any(exhibit.place for exhibit in pl.gallery()[:24])
+    shown = repr(wild[3])
+    assert (
+        "found in: ggml-org/llama.cpp, ggml/src/ggml-cuda/fattn-mma-f16.cuh, flash_attn_ext_f16_process_tile:" in shown
+    )
+    page = wild[3]._repr_mimebundle_()["text/html"]
+    address = "https://github.com/ggml-org/llama.cpp/issues/27678"
+    assert f'<a href="{address}">{address}</a>. The backend&#x27;s tests passed.' in page
 
 
 def test_a_hunt_does_not_tell() -> None:
@@ -188,5 +257,5 @@ def test_what_is_missing_is_said_in_place_of_the_trials(monkeypatch: pytest.Monk
 
 def test_unknown_exhibit() -> None:
     with pytest.raises(UnknownExhibit) as caught:
-        pl.gallery(25)
-    assert str(caught.value) == f"there is no exhibit 25; there are {', '.join(map(str, range(1, 25)))}"
+        pl.gallery(35)
+    assert str(caught.value) == f"there is no exhibit 35; there are {', '.join(map(str, range(1, 35)))}"

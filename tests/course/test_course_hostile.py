@@ -210,6 +210,7 @@ def test_names_of_other_files_are_out_of_sight(folder: Path, way: str) -> None:
     assert "seen: [], []" in page
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("ordinary", [False, *slow([True])])
 def test_less_than_the_documented_confinement_is_refused(folder: Path, ordinary: bool) -> None:
     needs("", ordinary)
@@ -233,6 +234,7 @@ def test_less_than_the_documented_confinement_is_refused(folder: Path, ordinary:
     assert {row["total"] for row in place.rows().values()} == {"2", "1"}
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("way", ["layers", *slow(["bubblewrap", "namespaces"])])
 def test_more_files_than_a_submission_may_have(folder: Path, way: str) -> None:
     needs(way, False)
@@ -245,6 +247,7 @@ def test_more_files_than_a_submission_may_have(folder: Path, way: str) -> None:
     assert list((folder / "tmp").iterdir()) == []
 
 
+@pytest.mark.rest
 def test_grading_goes_on_where_it_was_killed(folder: Path) -> None:
     needs("layers", False)
     place = Place(folder, False)

@@ -31,8 +31,9 @@ def test_library_is_silent(name: str, causal: bool, device: str) -> None:
         if dtype == "f64" and device == "step":
             continue  # the same instructions, slowly
         rows, keys = (40, 70) if device == "cpu" else (20, 24)
-        q, k, v = pl.reference.random_inputs(1, 1, 1, rows, keys, 16, dtype=PRECISION[dtype])
-        built = spec.build(head_dim=16, causal=causal, dtype=dtype)
+        dim = max(16, spec.step)
+        q, k, v = pl.reference.random_inputs(1, 1, 1, rows, keys, dim, dtype=PRECISION[dtype])
+        built = spec.build(head_dim=dim, causal=causal, dtype=dtype)
         out = pl.attention(q, k, v, kernel=built, causal=causal, device=device, checks=ALL_CHECKS)
         assert [str(f) for f in out.run.findings] == []
         assert out.error.ok

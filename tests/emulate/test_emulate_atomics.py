@@ -60,6 +60,7 @@ def text(found: Form) -> str:
 """
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.skipif(len(ENGINES) < 2, reason="needs llvmlite: one engine alone has nothing to be compared with")
 @pytest.mark.parametrize("opcode", FORMS)
 def test_engines_agree(opcode: str) -> None:

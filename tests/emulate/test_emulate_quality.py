@@ -62,8 +62,9 @@ BLOCKS = 6
 
 @pytest.fixture
 def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As in a new process with an empty cache."""
+    """As in a new process with an empty cache, on a machine with all the time in the world: nothing gets hot."""
     monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
+    monkeypatch.setattr(build, "HOT", float("inf"))
     native.folder.cache_clear()
     for held in (build, "_recent"), (rulecode, "_built"):
         monkeypatch.setattr(*held, type(getattr(*held))())
@@ -95,6 +96,7 @@ class Launched:
 RACES = ("memcheck", "racecheck")
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     "options",
     [{}, {"checks": ALL}, {"counters": True}, {"checks": ALL, "seed": 3}, {"checks": RACES}],

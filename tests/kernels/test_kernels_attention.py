@@ -57,7 +57,7 @@ def label(value):
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("name", "dtype", "causal", "heads", "shape", "dim"),
     [*SAMPLE, *slow(case for case in EVERY if case not in SAMPLE)],
@@ -106,6 +106,7 @@ def test_on_a_gpu(name, dtype, shape):
         check(name, dtype, causal, (4, 2), shape, dim, device="gpu")
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("name", KERNELS)

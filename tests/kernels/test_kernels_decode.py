@@ -56,7 +56,7 @@ def label(value):
 CASE = ("name", "dtype", "heads", "dim", "lengths", "page", "splits", "sigma")
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(CASE, [*sample(), *slow(every())], ids=label)
 def test_against_float64(name, dtype, heads, dim, lengths, page, splits, sigma):
     check(name, dtype, heads, dim, lengths, page=page, splits=splits, sigma=sigma)
@@ -201,7 +201,7 @@ def test_state_before_the_merge(name, dtype, splits, parts):
         np.testing.assert_allclose(top[row] + np.log((l[row] * factor[row]).sum()), out.lse[b, h], atol=1e-4)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("name", "dtype", "splits", "page"),
     [
@@ -285,6 +285,7 @@ def test_a_page_of_a_power_of_two_needs_no_division(name, page_size):
 
 
 @pytest.mark.long
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["decode_split", "decode_gqa"])
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_the_reduce_may_start_early_where_there_is_such_a_thing(name, arch):

@@ -59,7 +59,7 @@ def label(value):
 ARGUMENTS = ("name", "dtype", "dim", "causal", "heads", "shape", "batch", "sigma")
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize(
     ARGUMENTS, [*sampled(3, 1, (1, 15, 17, 64, 65, 127), (64, 16, 80)), *slow(sampled(60, 2))], ids=label
 )
@@ -76,6 +76,7 @@ def test_every_head_dim(name, dtype, dim):
         check(kernels.get(name).build(head_dim=dim, causal=causal, dtype=dtype), (2, 1), (70, 100))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "dtype"),

@@ -154,7 +154,7 @@ def test_auto_never_exceeds_a_limit(arch):
             spec = kernels.get(chosen.kernel)
             limit = target.optin_shared if spec.dynamic else target.static_shared
             assert chosen.shared_bytes <= limit
-            assert chosen.threads <= 256
+            assert chosen.threads <= 256 or spec.alone
             assert f"{chosen.shared_bytes} of " in repr(chosen)
             taken = {name: getattr(chosen, name) for name in ("tile_q", "tile_kv", "warps", "stages")
                      if name in spec.parameters}  # fmt: skip
@@ -306,6 +306,6 @@ def test_each_kernel_assembles_for_the_oldest_target_that_it_takes():
     for name in kernels.names("prefill"):
         spec = kernels.get(name)
         oldest = max(spec.parameters["arch"].choices[0], "sm_70")  # older ones are gone from the assembler
-        made = pl.gpu.assemble(spec.build(head_dim=16, arch=oldest))
+        made = pl.gpu.assemble(spec.build(head_dim=max(16, spec.step), arch=oldest))
         assert made.registers > 0
     assert kernels.get("wmma").build(arch="sm_70").ptx.startswith(".version 6.3\n")

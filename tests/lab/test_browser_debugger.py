@@ -258,6 +258,7 @@ def test_the_scrubber_has_ticks_and_a_table_that_jumps(lab: Any, recording: Any)
     lab.click(f"{card} header button")
 
 
+@pytest.mark.rest
 def test_light_dark_and_small(lab: Any, recording: Any) -> None:
     walker = recording.walk(0, 0)
     maximum = [k for k in range(len(walker)) if "%row_max" in walker.moment(k).writes][5]

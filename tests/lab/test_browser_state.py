@@ -13,6 +13,13 @@ from explorer_page import EXPLORER, choose, figures, number, settle, shot, text,
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
 
+FAULTY = """
+import numpy as np
+head = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry f(.param .u64 x)\\n{\\n"
+head += ".reg .u64 %a;\\n.reg .u32 %t<90>;\\nld.param.u64 %a, [x];\\nmov.u32 %t0, %tid.x;\\n"
+adds = "".join(f"add.u32 %t{k + 1}, %t{k}, 1;\\n" for k in range(70))
+pl.explore(head + adds + "st.global.u32 [%a + 4096], %t70;\\n" + adds + "ret;\\n}\\n", 1, 32, np.zeros(32, np.uint32))
+"""
 SOURCE = 'import ptxlab as pl\n\npl.explore("scalar", seq_len=40, head_dim=32)'
 PTX = f"{EXPLORER} section[aria-label=PTX]"
 
@@ -136,6 +143,58 @@ def test_while_another_cell_runs_the_page_says_what_it_waits_for(lab: Any) -> No
         " s.startsWith('waiting for the kernel: another cell is running') }"
     )
     settle(lab, before)
+
+
+def test_a_number_that_is_changed_is_said(lab: Any) -> None:
+    before = number(lab)
+    type_on_slider(lab, "Sq", 99_999_999)
+    settle(lab, before)
+    limit = lab.locator(".ptxlab-parameters .widget-slider:has(label:text-is('Sq')) .widget-readout").inner_text()
+    assert lab.inner_text(".pl-clamped") == f"Sq goes from 1 to {limit}: 99999999 became {limit}."
+    before = number(lab)
+    type_on_slider(lab, "Sq", 40)
+    settle(lab, before)
+    assert lab.locator(".pl-clamped").count() == 0
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (600, 900)])
+def test_small_windows_show_the_page_and_not_the_controls_alone(lab: Any, width: int, height: int) -> None:
+    lab.set_viewport_size({"width": width, "height": height})
+    try:
+        lab.wait_for_timeout(300)
+        app, panel, view = (
+            lab.eval_on_selector(s, "e => { const b = e.getBoundingClientRect(); return [b.width, b.height] }")
+            for s in (".ptxlab-app", ".ptxlab-parameters", EXPLORER)
+        )
+        assert view[0] > 0.95 * app[0], "the page has the whole width"
+        assert panel[1] < 0.35 * height
+        shot(lab, f"state-{width}")
+        if width == 600:
+            assert panel[1] == 0
+            lab.click(f"{EXPLORER} button:has-text('Parameters')")
+            assert lab.is_visible(".ptxlab-parameters")
+            assert violations(lab, ".ptxlab-app") == []
+            lab.click(f"{EXPLORER} button:has-text('Parameters')")
+    finally:
+        lab.set_viewport_size({"width": 1440, "height": 900})
+
+
+def test_a_fault_is_in_sight(lab: Any) -> None:
+    """The cell below opens an explorer on a kernel that faults: its pane opens at that line, not at the first."""
+    lab.evaluate(
+        "source => { const notebook = jupyterapp.shell.currentWidget.content; notebook.activeCellIndex = 1;"
+        " notebook.activeCell.model.sharedModel.setSource(source);"
+        " void jupyterapp.commands.execute('notebook:run-cell') }",
+        FAULTY,
+    )
+    complaint = lab.locator(f"{PTX} .pl-complaint")
+    complaint.wait_for()
+    complaint.scroll_into_view_if_needed()
+    top, bottom, height = complaint.evaluate(
+        "e => { const b = e.closest('.pl-lines').getBoundingClientRect(), at = e.getBoundingClientRect();"
+        " return [at.top - b.top, at.bottom - b.top, b.height] }"
+    )
+    assert 0 < top < bottom < height
 
 
 def test_a_kernel_that_is_gone_is_said(lab: Any) -> None:

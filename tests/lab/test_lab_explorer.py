@@ -307,6 +307,15 @@ def test_the_widget_follows_its_controls() -> None:
     assert explorer.parameters["head_dim"] == 16
 
 
+def test_a_number_out_of_its_range_is_two_lines_in_a_notebook() -> None:
+    with pytest.raises(pl.TargetError) as caught:
+        pl.explore("scalar", seq_len=-3)
+    limit = pl.explore("scalar").controls["seq_q"].max
+    message = f"seq_len is a whole number from 1 to {limit}, not -3\n  write:  seq_len=1"
+    assert str(caught.value) == message
+    assert caught.value._render_traceback_() == [f"TargetError: {message}"]
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

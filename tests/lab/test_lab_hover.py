@@ -65,3 +65,16 @@ def test_registers_special_registers_and_directives_of_a_kernel_are_explained() 
     assert words[".entry"] == "A kernel: a function that the host can launch."
     assert registers["%row_max"] == ".f32"
     assert set(hover.opcodes(module)) == {i.opcode for f in module.functions for i in f.instructions()}
+
+
+@pytest.mark.parametrize(
+    ("opcode", "terms"),
+    [
+        ("ld.shared.f32", ["bank", "bank conflict"]),
+        ("st.shared.v4.f32", ["bank", "bank conflict"]),
+        ("ldmatrix.sync.aligned.m8n8.x4.shared.b16", ["bank", "bank conflict", "shared memory"]),
+        ("ld.global.f32", ["sector", "coalesced"]),
+    ],
+)
+def test_an_access_explains_what_decides_its_time(opcode: str, terms: list[str]) -> None:
+    assert [term for term, _ in hover.opcode(opcode)["terms"]] == terms

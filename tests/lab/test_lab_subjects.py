@@ -281,7 +281,7 @@ def test_an_endless_kernel_is_stopped_and_the_explorer_lives_on() -> None:
     assert str(cell.error).startswith("budget: the launch has run its 500,000,000 warp-instructions")
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", [*kernels.names("prefill"), *kernels.names("decode")])
 def test_every_element_type_is_shown_with_its_three_ways(name: str) -> None:
     subject = named(name)

@@ -15,8 +15,8 @@ from package_sources import PACKAGE, tree
 ROOT = PACKAGE.parent
 
 EVERYTHING = {
-    "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "targets", "reference",
-    "attention", "lab", "course", "cli", "static", "errors", "findings", "options",
+    "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "targets",
+    "reference", "attention", "lab", "course", "cli", "static", "errors", "findings", "options",
 }  # fmt: skip
 FOR_ALL = {"errors", "findings", "targets", "options"}
 ARROWS: dict[str, set[str]] = {
@@ -33,6 +33,7 @@ ARROWS: dict[str, set[str]] = {
     "frontends": {"text"},
     "kernels": {"builder"},
     "launch": {"isa", "text", "emulate", "gpu"},
+    "drivers": {"frontends", "launch"},
     "reference": set(),
     "static": {"text", "emulate", "gpu"},
     "attention": {"kernels", "launch", "reference", "gpu", "static"},
@@ -53,8 +54,8 @@ ROOMS = {
 }
 """What each room of `emulate` may import besides itself; its `__init__` may import all."""
 
-HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "tqdm",
-         "jupytext", "nbformat"}  # fmt: skip
+HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "numba",
+         "tqdm", "jupytext", "nbformat"}  # fmt: skip
 """Imported inside the function that needs them, not with the module; `lab` and the compiling engine may."""
 
 
@@ -170,7 +171,7 @@ def test_import_loads_numpy_at_most() -> None:
         "import sys, ptxlab\n"
         "files = {n.split('.')[0]: getattr(m, '__file__', '') or '' for n, m in sys.modules.items()}\n"
         "third = {n for n, file in files.items() if 'site-packages' in file}\n"
-        "print(*sorted(third - {'ptxlab', '_distutils_hack'}))"
+        "print(*sorted(third - {'ptxlab', '_distutils_hack', '_numba_cuda_redirector'}))"
     ).split()
     assert set(names) <= {"numpy"}, names
 

@@ -94,7 +94,7 @@ def tried(exercise: Exercise, change: str, code: str, *, always: bool = False) -
             with limited(SECONDS), unexplained():
                 found.append(judge(exercise, answer, seed=seed, graded=True))
     scores = tuple(one.score for one in found)
-    loses = fixed and len(set(scores)) == 1 and scores[0] < 1
+    loses = any(not part.hidden for part in wrong) and len(set(scores)) == 1
     how = "caught" if loses else "hidden" if all(score < 1 for score in scores) else "missed"
     if how != "caught" and change in EQUIVALENT.get(exercise.name, {}):
         how = "equivalent"

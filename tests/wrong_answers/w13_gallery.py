@@ -30,18 +30,15 @@ WRONG = {
         ),
         (_but("13-leave", ("tile[thread] = 0.0", "tile[thread] = 1.0")), "block 1 has 8 of them"),
     ),
-    "13-banks": (
-        (find("13-banks").starter, "bank conflicts; at most"),
-        (_but("13-banks", ("(32, 33)", "(32, 34)")), "bank conflicts; at most 0"),
+    "13-turns": (
+        (find("13-turns").starter, "threads of two blocks can be ordered only by atomics with fences"),
+        (_but("13-turns", ("fence.acq_rel.gpu", "fence.acq_rel.cta")), "its scope is the block (.cta)"),
         (
-            _but("13-banks", ("tile[row, lane]", "tile[lane, row]"), ("tile[lane, row]\n", "tile[lane, row]\n")),
-            "should be the transpose",
+            _but("13-turns", ('        k.op("fence.acq_rel.gpu")  # what those', "        pass  # what those")),
+            "does not keep later accesses behind it: it is relaxed",
         ),
-        (
-            _but("13-banks", ("tile[row, lane] = x[start + row * 32 + lane]", "tile[row, lane] = x[start + lane * 32 + row]"),
-                 ("= tile[lane, row]", "= tile[row, lane]")),
-            "excess sectors; at most",
-        ),
+        (_but("13-turns", ("turn, block + 1", "turn, block")), "has not ended"),
+        (_but("13-turns", ("y[lane] = y[lane] + own", "y[lane] = own")), "In the end it was the turn of block 3."),
     ),
     "13-convict": (
         (find("13-convict").starter, "the keys behind the last whole tile are dropped went free"),

@@ -1,4 +1,4 @@
-"""The exercises of notebook 13: which keys are dropped, who left too early, a stride of 32, inputs that convict."""
+"""The exercises of notebook 13: which keys are dropped, who left too early, block after block, inputs that convict."""
 
 from __future__ import annotations
 
@@ -195,56 +195,63 @@ Mend it: for the threads past the end there are zeros in the sum, and nothing is
     grade=_leave,
 )
 
-# -- 13-banks ----------------------------------------------------------------------------------------------------------
+# -- 13-turns ----------------------------------------------------------------------------------------------------------
 
 
-def _banks(g: Grading, answer: Any) -> None:
-    for blocks in g.vary((1,), hidden=lambda rng: int(rng.integers(1, 4)), count=2):
-        x = g.rng.standard_normal((blocks, 32, 32)).astype(np.float32)
-        y = np.full_like(x, np.nan)
-        run = g.launch(answer, blocks, 32, x, y, counters=True)
-        if run is None:
-            continue
-        says = "y should be the transpose of each tile of 32 x 32."
-        if g.equal(f"{blocks} tiles", y, np.ascontiguousarray(x.transpose(0, 2, 1)), says=says):
-            g.at_most(f"no bank conflicts: {blocks} tiles", run, "bank conflicts", 0)
-            g.at_most(f"global memory in whole rows: {blocks} tiles", run, "excess sectors", 0)
-    g.note("Neighbouring lanes were in neighbouring banks, in both directions, and global memory was read in rows.")
+def _turns(g: Grading, answer: Any) -> None:
+    for blocks in g.vary((1, 3), hidden=lambda rng: int(rng.integers(2, 12)), edges=(7,)):
+        x = g.rng.integers(-9, 10, (blocks, 32)).astype(np.float32)
+        turn, y = np.zeros(1, np.uint32), np.zeros(32, np.float32)
+        run = g.launch(answer, blocks, 32, x, turn, y)
+        if run is not None:
+            g.equal(f"{blocks} blocks", y, x.sum(axis=0), says=f"In the end it was the turn of block {turn[0]}.")
+    g.note(
+        "What a block has stored is seen before it passes the turn on, and the next one looks after it has its turn."
+    )
 
 
-_BANKS = '''
+_TURNS = '''
 @kernel
-def transpose(k: Builder, x: Ptr[f32], y: Ptr[f32]):
-    """One warp = one tile of 32 x 32 floats: y = its transpose."""
-    lane, start = k.tid.x, k.ctaid.x * 1024
-    tile = k.shared(f32, (32, {width}))
-    with k.loop(32) as row:
-        tile[row, lane] = x[start + row * 32 + lane]
-    k.op("bar.warp.sync", -1)
-    with k.loop(32) as row:
-        y[start + row * 32 + lane] = tile[lane, row]
+def add_up(k: Builder, x: Ptr[f32], turn: Ptr[u32], y: Ptr[f32]):
+    """One warp = 32 elements of a part; y becomes the sum of all blocks' parts, in the order of the blocks."""
+    lane, block = k.tid.x, k.ctaid.x
+    own = x[block * 32 + lane]
+    with k.if_(lane == 0):
+        with k.while_(lambda: k.op("atom.global.cas.b32", turn, block, block) != block):
+            pass  # not this block's turn: ask again
+{taken}    k.op("bar.warp.sync", -1)
+    y[lane] = y[lane] + own
+{passed}    k.op("bar.warp.sync", -1)
+    with k.if_(lane == 0):
+        k.op("atom.global.exch.b32", turn, block + 1)
 '''
-BANKS = Exercise(
-    name="13-banks",
-    title="Thirty-two lanes at one bank",
-    kind="optimise",
+_FENCE = '    k.op("fence.acq_rel.gpu")  # {}\n'
+TURNS = Exercise(
+    name="13-turns",
+    title="Block after block",
+    kind="fix",
     level=2,
     prompt="""
-A transpose through shared memory, right on every input. But when it reads a *column* of the tile, all 32 lanes
-ask for the same bank, and take turns: 31 extra wavefronts for each load. The budget is none.
+Split-K kernels that want the same result every time add up their parts in order: a block waits for its turn, adds what
+it has to the sum in memory, and passes the turn on. Here the turn is a number that lane 0 asks for with a
+compare-and-swap and passes on with an exchange.
 
-Global memory must still be read and written in whole rows, so that exchanging the two indices is no way out.
+The sums are right, and `racecheck` objects: the turn is atomic, the sum is not. Mend it without changing who does what.
 """,
-    starter=_BANKS.format(width=32),
-    solution=_BANKS.format(width=33),
-    answer="transpose",
-    hints=(
-        "Lane i reads word i * 32 + row of the tile. Which bank is that, modulo 32?",
-        "What would it be if a row had another length in memory than 32? Which lengths are good?",
-        "k.shared(f32, (32, 33)): a column of padding. Lane i then reads bank (i + row) mod 32.",
+    starter=_TURNS.format(taken="", passed=""),
+    solution=_TURNS.format(
+        taken="    " + _FENCE.format("what those before have stored is seen from here on"),
+        passed=_FENCE.format("each lane: what I have stored is seen before the turn is passed on"),
     ),
-    graded=("the transpose", "no bank conflicts", "no sector of global memory that is not used whole"),
-    grade=_banks,
+    answer="add_up",
+    hints=(
+        "When a block has its turn, what has the block before done, and what of that can be seen?",
+        "One side must make its sums visible before it passes the turn on, the other must not look before its turn.",
+        "A fence on each side, for the whole GPU and not for the block: k.op('fence.acq_rel.gpu'). Who has stored, and "
+        "who has asked?",
+    ),
+    graded=("the sums, for other numbers of blocks", "no race between blocks"),
+    grade=_turns,
 )
 
 # -- 13-convict --------------------------------------------------------------------------------------------------------
@@ -340,4 +347,4 @@ def inputs(tile, columns):
     grade=_convict,
 )
 
-EXERCISES = (DROPPED, LEAVE, BANKS, CONVICT)
+EXERCISES = (DROPPED, LEAVE, TURNS, CONVICT)

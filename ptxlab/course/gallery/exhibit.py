@@ -84,6 +84,7 @@ class Exhibit:
     look.
 
     It shows itself: the story, both kernels on the inputs, what the finder says, and the repair as a diff of the PTX.
+    place: where the mistake stands or stood in public code (project, file, kernel); "" for those of our own making.
     """
 
     number: int
@@ -94,6 +95,7 @@ class Exhibit:
     trial: Callable[[Any, Case], Trial]
     guilty: tuple[Case, ...]
     innocent: tuple[Case, ...] = ()
+    place: str = ""
 
     def buggy(self, case: Case | None = None) -> Any:
         """The kernel with the bug, built for a case (the first guilty one)."""
@@ -138,11 +140,19 @@ class Exhibit:
 
     def __repr__(self) -> str:
         out = [self.heading, "", *textwrap.wrap(self.story, 100), "", f"found by: {self.finder}", ""]
+        if self.place:
+            out[-1:] = [
+                *textwrap.wrap(f"found in: {self.place}", 100, break_long_words=False, break_on_hyphens=False),
+                "",
+            ]
         out += [f"{name}, {says}: {trial or why}" for name, says, trial, why in self._shown()]
         return "\n".join([*out, "", "the repair:", self.diff()])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _place_html(self) -> str:
+        return f"<p>Found in: {_linked(self.place)}</p>" if self.place else ""
 
     def _repr_html_(self) -> str:
         rows = []
@@ -160,9 +170,14 @@ class Exhibit:
             )
         return (
             f"<div><h4>{html.escape(self.heading)}</h4><p>{html.escape(self.story)}</p>"
-            f"<p>Found by: <b>{html.escape(self.finder)}</b></p><table>{''.join(rows)}</table>"
+            f"<p>Found by: <b>{html.escape(self.finder)}</b></p>{self._place_html()}<table>{''.join(rows)}</table>"
             f"<p>The repair:</p><pre>{''.join(map(_coloured, self.diff().splitlines()))}</pre></div>"
         )
+
+
+def _linked(text: str) -> str:
+    """Text in HTML, its addresses as links."""
+    return re.sub(r"https://[^\s<]*[\w/]", r'<a href="\g<0>">\g<0></a>', html.escape(text))
 
 
 def _coloured(line: str) -> str:

@@ -42,26 +42,25 @@ from ptxlab.course import check
 #
 # ## Round 1: it works on my logits
 #
-# This kernel is the online softmax of notebook 01, one thread a row. Its author's test has logits with a standard
-# deviation of 0.1.
+# An online softmax with one thread for each row. Its author's test has logits with a standard deviation of 0.1.
 
 # %%
-pl.gallery(5).hunt()
+pl.gallery(6).hunt()
 
 # %% [markdown]
 # It depends on the size of the logits, and on nothing else: lengths are all the same. What in a softmax depends on
-# the size of logits? Find the line in the text. (It is in the loop. Search for `ex2`, and ask what each of its
-# operands holds.)
+# the size of logits? In notebook 01 the rescale itself was wrong. Here it is right: follow `%rescale` through the
+# loop, and count what is multiplied by it.
 #
 # When you have a suspicion, run this:
 
 # %%
-pl.gallery(5)
+pl.gallery(6)
 
 # %% [markdown]
-# The state plot was the right instrument, because it compares *inside*. And notice the first line: with small
-# logits the rescale is wrong as well, 1 in place of 0.97. The test passed because its tolerance was wider than the
-# error. **A test with small logits tests nothing.**
+# The state plot was the right instrument, because it compares *inside*: the maximum, the sum and the rescale are right
+# at every key, and the accumulator is not. With small logits the output is wrong as well. The test passed because its
+# tolerance was wider than the error. **A test with small logits tests nothing.**
 #
 # ## Round 2: it works on my length
 
@@ -79,54 +78,58 @@ pl.gallery(3)
 # %% [exercise] 13-dropped
 
 # %% [markdown]
-# ## Round 3: it works with 64 rows
+# ## Round 3: it works every time
 #
-# Tiles in shared memory, a barrier, a short last block. One of these is the most common bug of all.
+# The first of two that stood in public code. Two warps; the first adds the second one's numbers to its own. On every
+# GPU on which its authors tried it, the result was right.
 
 # %%
-pl.gallery(1).hunt()
+pl.gallery(28).hunt()
 
 # %% [markdown]
-# NaN in rows that exist, when *other* rows do not exist. What do the threads of the rows that do not exist have to
-# do with the others? Find the first instruction that some threads never reach.
+# The numbers are right, and still it fails. Which check could mind? Follow each warp through the branch, and write
+# down which instructions it executes that the other one does not.
 
 # %%
-pl.gallery(1)
+pl.gallery(28)
 
 # %% [markdown]
-# A thread without a row of its own still has a duty: it loads a row of K for the others. `initcheck` saw it at
-# once, since the words that it should have loaded were never written.
+# Each warp arrives at a barrier, but not at the same one. CUDA promises something of `__syncthreads()` only if all
+# threads of the block execute the same one. That the hardware counts arrivals, and does not ask where they come from,
+# is no promise. The kernel is a FlashAttention that many people use; its tests passed, and NVIDIA's synccheck reported
+# thousands of errors.
 #
-# Watch it: the debugger has block 1, the one with 8 rows. Go to the first barrier: how many lanes arrive there?
-# Then look at shared memory by bank: how many rows of the tile have been written?
+# Watch it: set a breakpoint at each `bar.sync`. Which warp stops where?
 
 # %%
-exhibit = pl.gallery(1)
-case = exhibit.guilty[0]
-suspect = exhibit.buggy(case)
-n, D = case.rows, case.dim
-rows = [np.random.default_rng(i).standard_normal((n, D)).astype(np.float32) for i in range(3)]
-o = np.zeros((n, D), np.float32)
-given = {"q": rows[0], "key": rows[1], "value": rows[2], "o": o, "scale": D**-0.5}
-pl.debug(suspect, -(-n // 32), 32, *(given.get(p.name, n) for p in suspect.params), blocks=1)
+x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+pl.debug(pl.gallery(28).buggy(), 1, 64, x, y)
 
 # %% [exercise] 13-leave
 
 # %% [markdown]
 # ## Round 4: it works most of the time
 #
-# The worst kind. On a GPU this one gives the right answer on Monday.
+# The worst kind. On a GPU this one gives the right answer on Monday. It is a lock from a well-known book: a block
+# takes it, adds its number to a sum, and gives it back.
 
 # %%
-pl.gallery(11).hunt()
+pl.gallery(26).hunt()
 
 # %% [markdown]
-# The machine runs warps in a definite order, and the result may be right all the same. That is why `racecheck` does
-# not look at results: it looks for two accesses that *nothing orders*. How many barriers has the loop, and how many
-# promises are to be kept (notebook 02)?
+# The machine runs blocks in a definite order, and the result is right all the same. That is why `racecheck` does not
+# look at results: it looks for two accesses that *nothing orders*. Two blocks never have the lock at the same time.
+# Does that say when the second one *sees* what the first one has stored?
 
 # %%
-pl.gallery(11)
+pl.gallery(26)
+
+# %% [markdown]
+# A lock orders those who hold it. The data that it guards is ordinary memory, and on a GPU ordinary accesses may be
+# seen in another order than that of the program. A `fence` says: what stands before me is seen before what comes after
+# me. It takes two, one behind the taking and one before the giving back.
+
+# %% [exercise] 13-turns
 
 # %% [markdown]
 # ## Round 5: it is right
@@ -142,8 +145,6 @@ pl.gallery(18).hunt()
 # %%
 pl.gallery(18)
 
-# %% [exercise] 13-banks
-
 # %% [markdown]
 # ## Round 6: the test never ran it
 #
@@ -158,8 +159,9 @@ pl.gallery(21)
 # %% [markdown]
 # ## The whole collection
 #
-# Twenty-four exhibits. `pl.gallery(n).hunt()` shows a suspect and keeps silent; `pl.gallery(n)` tells. Take some
-# home.
+# Thirty-four exhibits. `pl.gallery(n).hunt()` shows a suspect and keeps silent; `pl.gallery(n)` tells. Take some home.
+# Those from 25 to 30 were found in the wild: each says in which project, file and kernel the mistake stands or stood.
+# The code is our own, cut down to the mistake. The last four are of Hopper: who waits for whom, and for how many bytes.
 
 # %%
 pl.gallery()
@@ -190,7 +192,8 @@ print(f"{len(hidden)} of {len(pl.gallery())} have an innocent input on which the
 pl.explore("tiled", seq_q=40, seq_k=40, head_dim=32)
 
 # %% [markdown]
-# Stuck in an exercise? `ptxlab.course.solution("13-convict")` prints one answer. Read the feedback twice before you ask for it.
+# Stuck in an exercise? `ptxlab.course.solution("13-convict")` prints one answer. Read the feedback twice before you
+# ask for it.
 #
 # # What have you seen?
 #

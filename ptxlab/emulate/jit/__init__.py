@@ -45,7 +45,7 @@ from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
 from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Executions, Resident, Site, Warp
-from ptxlab.emulate.runtime.transfers import Queue
+from ptxlab.emulate.runtime.transfers import MOVED, Queue
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
@@ -100,6 +100,7 @@ class Worker:
         self.rest = np.zeros(len(program.codes), Executions.dtype)
         self.exits = np.array(program.exits, np.uint32)
         self.tally = zeroed(Counted.size * len(program.codes) if built.instruments.counters else 0)
+        self.moved = np.zeros((len(program.codes), len(MOVED)), np.uint64)
         self.tape = None if run.chosen is None else Tape(launch.trace, *run.chosen)
         self.result = S.DONE
         self.began = self.ended = 0.0
@@ -110,6 +111,8 @@ class Worker:
         context.sites, context.site_count = Site.many(self.sites), built.sites
         context.counts, context.rest = (Executions.many(a.view(np.uint8)) for a in (self.counts, self.rest))
         context.exits, context.tally = Pointer(self.exits), Pointer(self.tally)
+        if built.instruments.counters:
+            context.moved = Pointer(self.moved)
         context.entry = 2 * program.blocks[program.entry].first
         context.quantum = context.quantum_size = run.quantum
         context.order, context.state_size = Pointer(run.order), built.state_size
@@ -303,7 +306,8 @@ class Run:
         executed, counters = executions(self.program, counts, rest), None
         if self.launch.counters:
             records = np.sum([w.tally.view(np.int64) for w in self.workers], axis=0).view(Counted.dtype)
-            counters = collect(self.program, tally(self.program, executed, records))
+            moved = np.sum([w.moved for w in self.workers], axis=0)
+            counters = collect(self.program, tally(self.program, executed, records, moved))
         return Report.of(self.program, executed, seconds, counters)
 
 

@@ -36,6 +36,7 @@ from ptxlab.emulate.rules.memory_model import (
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import NEEDED, TALLY, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
+from ptxlab.emulate.runtime.transfers import MOVED
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.emit import Emitter
@@ -231,8 +232,9 @@ def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> list[t
     return found
 
 
-def tally(program: Program, executions: list[tuple[int, int]], records: np.ndarray) -> np.ndarray:
-    """The tally of a launch, from `executions` and from `records`, the `Counted` of each instruction."""
+def tally(program: Program, executions: list[tuple[int, int]], records: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """The tally of a launch, from `executions` and from `records`, the `Counted` of each instruction; `moved`: what its
+    bulk copies move."""
     out = np.zeros(len(program.codes), TALLY)
     leader = leaders(program)
     for code, ran in zip(program.codes, executions, strict=True):
@@ -240,6 +242,8 @@ def tally(program: Program, executions: list[tuple[int, int]], records: np.ndarr
         row["warps"], row["threads"] = ran
         row["on_warps"], row["on_threads"] = own["on"] if code.guard is not None else ran
         row["divergent"] = own["diverged"]
+        for name, value in zip(MOVED, moved[code.index].tolist(), strict=True):
+            row[name] = value
         if code.index in leader and code.space in ("global", "shared"):
             beyond = records[leader[code.index]]["fast"] + own["slow"]
             row[f"{code.space}_requests"] = row["on_warps"]

@@ -8,6 +8,7 @@ from ptxlab.emulate.language import (
     Pointer,
     boolean,
     copy_bytes,
+    count,
     i32,
     lanes_of,
     local,
@@ -34,7 +35,25 @@ from ptxlab.emulate.runtime.state import (
     Cta,
     Warp,
 )
-from ptxlab.emulate.runtime.transfers import COPY, LOAD_TILE, REDUCE, REDUCE_TILE, STORE_TILE, WRITE, Queue, Transfer
+from ptxlab.emulate.runtime.transfers import (
+    ARRIVED,
+    COPIES,
+    COPY,
+    FILLED,
+    HELD,
+    LOAD_TILE,
+    MOVED,
+    READ,
+    REDUCE,
+    REDUCE_TILE,
+    REDUCED,
+    REMOTE,
+    STORE_TILE,
+    WRITE,
+    WRITTEN,
+    Queue,
+    Transfer,
+)
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.mbarrier import TAG, TAG_SHIFT, Problem
@@ -43,6 +62,7 @@ BEHIND = 17 * PEER
 """Behind the last address of shared memory: each block has its own, and one of each rank."""
 MULTICAST = 1 << 16
 """Beside a mask of ranks, which may be empty."""
+ROW = len(MOVED)
 BAD_SIZE, NO_MAP, INTERLEAVED = 1, 2, 3
 """Why a bulk copy cannot be done: see `bulk_faults`."""
 
@@ -148,6 +168,8 @@ def issue_bytes(
     asked.count = count
     if count == 0 or count & 15 != 0:
         return wrong(context, warp, BAD_BULK, asked.code, lane, count, BAD_SIZE, 0)
+    if source_space == GLOBAL or asked.reads != 0:
+        asked.inside = count
     if asked.reads != 0:
         place = resolve(context, cta, warp, lane, to, count, 4, GLOBAL, 1, None)
         if place is None:
@@ -185,7 +207,8 @@ def issue_tile(
         return wrong(context, warp, BAD_BULK, asked.code, lane, address, NO_MAP, 0)
     if maps.field(map, maps.INTERLEAVE, 3) != 0:
         return wrong(context, warp, BAD_BULK, asked.code, lane, address, INTERLEAVED, 0)
-    some, low, length = maps.reach(map, asked.place, asked.shift)
+    some, low, length, inside = maps.reach(map, asked.place, asked.shift)
+    asked.inside = inside
     if some:
         first = u64(map[0] + low)
         tensor = resolve(context, cta, warp, lane, first, length, 0, GLOBAL, u32(not load), None)
@@ -217,6 +240,8 @@ def send(
     blocks = ranks
     if ranks == 0:
         blocks = u64(1) << cta.rank if shared < PEER else u64(1) << (shared // PEER - 1)
+    if context.moved is not None:
+        count_moved(context.moved + asked.code * ROW, cta, asked, u32(blocks) & 0xFFFF)
     for rank in range(16):
         if blocks >> rank & 1 != 0:
             there = at_rank(shared, rank)
@@ -240,6 +265,26 @@ def send(
             if context.checked:
                 bulk.issued(context, queue, transfer)
     return False
+
+
+@rule
+def count_moved(moved: Pointer[u64], cta: Cta, asked: Transfer, blocks: u32) -> None:
+    """Counts what a copy moves, to or from the shared memory of so many blocks. A multicast reads its source once."""
+    moved[COPIES] += 1
+    if asked.reads != 0:
+        moved[HELD] += asked.count
+        if asked.kind == REDUCE or asked.kind == REDUCE_TILE:
+            moved[REDUCED] += asked.inside
+        else:
+            moved[WRITTEN] += asked.inside
+        return
+    moved[READ] += asked.inside
+    moved[ARRIVED] += asked.inside * count(blocks)
+    moved[FILLED] += asked.count * count(blocks)
+    if asked.kind < LOAD_TILE and asked.inside == 0:
+        if asked.kind != WRITE:
+            moved[HELD] += asked.count
+        moved[REMOTE] += asked.count * count(blocks & ~(u32(1) << cta.rank))
 
 
 @rule
@@ -314,13 +359,13 @@ def wrong(
     return True
 
 
-REDUCED = sum((bulk.TYPES.index(name) if name else 15) << 4 * k for k, name in enumerate(bulk.OF_MAPS))
+REDUCED_TYPES = sum((bulk.TYPES.index(name) if name else 15) << 4 * k for k, name in enumerate(bulk.OF_MAPS))
 
 
 @rule(inline=True)
 def reduced_type(map: Pointer[u64]) -> u32:
     """The type that a reduction of a tensor's elements has."""
-    return u32(u64(REDUCED) >> 4 * maps.field(map, maps.TYPE, 15) & 15)
+    return u32(u64(REDUCED_TYPES) >> 4 * maps.field(map, maps.TYPE, 15) & 15)
 
 
 @rule

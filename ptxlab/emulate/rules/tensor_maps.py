@@ -197,12 +197,13 @@ def row_place(
 
 
 @rule
-def reach(map: Pointer[u64], place: Pointer[i32], shift: Pointer[i32]) -> tuple[boolean, u64, u64]:
+def reach(map: Pointer[u64], place: Pointer[i32], shift: Pointer[i32]) -> tuple[boolean, u64, u64, u64]:
     """The part of the tensor that a tile touches: whether it is any, its first byte, counted from the tensor's first,
-    and its bytes."""
+    the bytes from there to its last, and how many of them belong to the tile."""
     low = u64(0)
     high = u64(0)
     some = False
+    inner = u64(0)
     for row in range(rows(map)):
         inside, offset, begin, end = row_place(map, place, shift, row)
         if inside:
@@ -213,7 +214,8 @@ def reach(map: Pointer[u64], place: Pointer[i32], shift: Pointer[i32]) -> tuple[
             if not some or behind > high:
                 high = behind
             some = True
-    return some, low, high - low
+            inner += end - begin
+    return some, low, high - low, inner
 
 
 @rule(inline=True)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ptxlab.emulate.program.model import Group
+from ptxlab.emulate.runtime.transfers import MOVED
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
 
@@ -27,6 +29,7 @@ FIELDS = (
     "global_requests", "global_sectors", "global_ideal", "global_bytes",
     "shared_requests", "shared_wavefronts", "shared_ideal", "shared_bytes",
     "local_requests", "local_bytes",
+    *MOVED,
 )  # fmt: skip
 """What is counted for each instruction of a program."""
 
@@ -55,7 +58,7 @@ class LineCounters:
     divergent: executions of a branch after which the warp diverged. requests: accesses to global or shared memory;
     `sectors` of 32 bytes of global memory and the `ideal_sectors` that would hold as many bytes; `wavefronts` of shared
     memory and the `ideal_wavefronts` without bank conflicts. bytes: read and written by all threads, in any space.
-    flops: see `Counters`.
+    flops: see `Counters`. bulk: bytes that its bulk copies bring to shared memory, or take from it.
     """
 
     opcode: str
@@ -71,6 +74,7 @@ class LineCounters:
     ideal_wavefronts: int = 0
     bytes: int = 0
     flops: int = 0
+    bulk: int = 0
 
     @property
     def conflicts(self) -> int:
@@ -91,6 +95,7 @@ class Counters:
     opcodes and lines (PTX line, 1-based) map to (warp-, thread-instructions); pipes map to warp-instructions; by_line
     has everything about a line. flops: floating-point operations by type (an fma is two, `mma` 2*M*N*K; division, roots
     and transcendental functions none, as in `ncu`). metrics: numbers by their name in Nsight Compute, see `METRICS`.
+    moved: bytes that are moved while the threads go on, see `MOVES`.
     """
 
     warp_instructions: int
@@ -101,6 +106,7 @@ class Counters:
     pipes: dict[str, int] = field(default_factory=dict, repr=False)
     flops: dict[str, int] = field(default_factory=dict, repr=False)
     metrics: dict[str, int] = field(default_factory=dict, repr=False)
+    moved: dict[str, int] = field(default_factory=dict, repr=False)
 
     @property
     def predicated_off(self) -> float:
@@ -134,6 +140,7 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
     pipes: dict[str, int] = {}
     flops: dict[str, int] = {}
     totals: dict[str, int] = {}
+    moved: dict[str, int] = {}
 
     def add(to: dict[str, int], name: str, amount: int) -> None:
         to[name] = to.get(name, 0) + amount
@@ -164,11 +171,15 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
         if one.operation:
             add(totals, one.operation, row["on_threads"])
         at = by_line.get(code.line)
+        of_products = _product_bytes(code) * row["on_warps"]
+        for what, name in MOVES.items():
+            add(moved, what, row[name] if name else of_products)
         new = LineCounters(
             opcode, row["warps"], row["threads"], row["on_warps"], row["on_threads"], row["divergent"],
             row["global_requests"] + row["shared_requests"], row["global_sectors"], row["global_ideal"],
             row["shared_wavefronts"], row["shared_ideal"],
             row["global_bytes"] + row["shared_bytes"] + row["local_bytes"], work,
+            row["bulk_shared_st"] + row["bulk_shared_ld"],
         )  # fmt: skip
         by_line[code.line] = new if at is None else _sum(at, new)
     lines = {line: (c.warps, c.threads) for line, c in by_line.items()}
@@ -176,8 +187,33 @@ def collect(program: Program, tally: np.ndarray) -> Counters:
     metrics = {name: metric.value(totals) for name, metric in METRICS.items()}
     return Counters(
         sum(a for a, _ in lines.values()), sum(b for _, b in lines.values()), opcodes, lines, by_line, pipes, flops,
-        metrics,
+        metrics, {what: amount for what, amount in moved.items() if amount},
     )  # fmt: skip
+
+
+def _product_bytes(code: Code) -> int:
+    """Bytes of shared memory that one warp's part of a `wgmma` reads: its 16 rows of A, unless they are in registers,
+    and a quarter of B, which the four warps share."""
+    if code.action is not Action.WARPGROUP_PRODUCT:
+        return 0
+    columns = int(str(code.form.shape).partition("n")[2].partition("k")[0])
+    rows = 0 if isinstance(code.named["a"][0], Group) else 16
+    return PIECES * rows + PIECES * (2 if code.form.sparse else 1) * columns // 4
+
+
+PIECES = 32
+"""Bytes of a row of A, or a column of B, along k; with a sparse A, B has twice as many."""
+MOVES = {
+    "read from global memory by bulk copies": "bulk_global_ld",
+    "written to global memory by bulk copies": "bulk_global_st",
+    "reduced in global memory by bulk copies": "bulk_global_red",
+    "written to shared memory by bulk copies": "bulk_shared_st",
+    "read from shared memory by bulk copies": "bulk_shared_ld",
+    "written to other blocks' shared memory": "bulk_remote",
+    "read from shared memory by wgmma": "",
+}
+"""Bytes that are moved while the threads go on, and the field that counts them. A multicast reads once and writes to
+each block; elements outside of a tensor are written and not read."""
 
 
 def _sum(a: LineCounters, b: LineCounters) -> LineCounters:
@@ -266,6 +302,17 @@ def _define() -> None:
                     f"Bytes that the {word} of {space} memory move, counted for every thread.")  # fmt: skip
         counted(f"smsp__sass_data_bytes_mem_{space}.sum", f"{space}_bytes",
                 f"Bytes of {space} memory that threads read, write or change.")  # fmt: skip
+    for name, of, says in (
+        ("xbar2l1tex_read_bytes_mem_global_op_tma_ld", "bulk_arrived",
+         "Bytes of global memory that bulk copies bring to multiprocessors, a multicast's once for each block."),
+        ("l1tex2xbar_write_bytes_mem_global_op_tma_st", "bulk_global_st",
+         "Bytes that bulk copies write to global memory."),
+        ("l1tex2xbar_write_bytes_mem_global_op_tma_red", "bulk_global_red",
+         "Bytes that bulk copies reduce in global memory."),
+        ("l1tex2xbar_write_bytes_mem_dshared_op_tma_st", "bulk_remote",
+         "Bytes that bulk copies, st.async and red.async send to the shared memory of other blocks."),
+    ):  # fmt: skip
+        modelled(f"l1tex__m_{name}.sum", of, says)
     for letter, type_ in (("f", "f32"), ("d", "f64"), ("h", "16-bit")):
         for op, word in (("add", "additions"), ("mul", "multiplications"), ("fma", "fused multiply-adds")):
             name = f"{letter}fma" if op == "fma" else f"{letter}{op}"

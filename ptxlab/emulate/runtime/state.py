@@ -224,6 +224,7 @@ class Context(Record, align=64):
     clock: u64  # warp-instructions before this quantum
     random: u64  # state of the random numbers that shuffle warps, 0 without
     tally: Pointer[u8]  # what counted code adds up
+    moved: Pointer[u64] | None  # of each instruction what its bulk copies move (`transfers.MOVED`); None: not counted
     check: Pointer[u8]  # the checks' record of the launch
     phases: u64  # the function that reports operations on mbarriers to the checks
     combine: u64  # the function that does the reductions of bulk copies

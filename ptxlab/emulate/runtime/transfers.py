@@ -11,6 +11,17 @@ COPY, REDUCE, WRITE, LOAD_TILE, STORE_TILE, REDUCE_TILE = range(6)
 NO_RANK = 255
 
 
+MOVED = (
+    "bulk_copies", "bulk_global_ld", "bulk_global_st", "bulk_global_red", "bulk_arrived", "bulk_shared_st",
+    "bulk_shared_ld", "bulk_remote",
+)  # fmt: skip
+"""What is counted of an instruction's bulk copies: how many there were; bytes of global memory that they read, write
+and reduce, those outside of a tensor left out; those read, once for each block that they arrive in; bytes of shared
+memory written and read; those of them that go from one block to another."""
+COPIES, READ, WRITTEN, REDUCED, ARRIVED, FILLED, HELD, REMOTE = range(8)
+"""Their places in a row."""
+
+
 class Transfer(Record):
     """One bulk copy, or `st.async`, `red.async`. Its addresses were judged when it was issued."""
 
@@ -35,6 +46,7 @@ class Transfer(Record):
     held: u64  # of a copy from shared memory to shared memory: where its source lies in its own block; else 0
     address: u64  # the first byte in global memory that it reads or writes; 0: there is none
     value: Array[u64] = array(2)
+    inside: u64  # bytes of global memory that are read or written: of a tile those in the tensor
     base: u64  # of a tile: the offset from `to` or `source` of the tensor's first element, modulo 2**64
     place: Array[i32] = array(5)
     shift: Array[i32] = array(3)

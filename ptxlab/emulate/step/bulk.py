@@ -71,6 +71,7 @@ class BulkContext:
             row.written = None if held.written is None else Pointer(held.written)
         self.params: Pointer[int] = Pointer(machine.parameters.data)
         self.fault, self.found = Fault.new(), Found.new()
+        self.moved: Pointer[int] | None = None if machine.watch is None else Pointer(machine.watch.moved)
         cluster = ClusterRecord.new()
         cluster.queue = queue
         self.slots = [Slot(BulkBlock(block, rank, cluster)) for rank, block in enumerate(blocks)]

@@ -15,6 +15,7 @@ from ptxlab.emulate.program.model import Code, Literal, Program, Reg
 from ptxlab.emulate.rules.memory_model import SECTOR, in_spaces, sectors, wavefronts
 from ptxlab.emulate.runtime.counters import FIELDS, TALLY, is_branch, moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
+from ptxlab.emulate.runtime.transfers import MOVED
 from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Watch:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.rows = [[0] * len(FIELDS) for _ in program.codes]
+        self.moved = np.zeros(len(MOVED) * len(program.codes), np.uint64)
         self.known: list[dict[Any, tuple[int, int]]] = [{} for _ in program.codes]
 
     def wrap(self, steps: list[Callable[[Warp], int | None]]) -> list[Callable[[Warp], int | None]]:
@@ -56,6 +58,7 @@ class Watch:
             row[_AT["warps"]], row[_AT["threads"]] = issued[k], threads[k]
             if self.program.codes[k].guard is None:
                 row[_AT["on_warps"]], row[_AT["on_threads"]] = issued[k], threads[k]
+            row[-len(MOVED) :] = self.moved[k * len(MOVED) :][: len(MOVED)].tolist()
             out[k] = tuple(row)
         return out
 

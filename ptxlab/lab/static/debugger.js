@@ -175,7 +175,9 @@ function render({ model, el }) {
     for (const step of warp.steps) counts.set(step.line, (counts.get(step.line) || 0) + lanesOf(step.mask).length);
     ptx.heat(counts);
     marks();
-    const opens = warp.steps.findIndex((step) => info.at?.includes(step.line));
+    const there = info.at ? warp.steps.flatMap((step, k) => (info.at.includes(step.line) ? [k] : [])) : [];
+    const wanted = info.of ? Math.floor((info.nth * there.length) / info.of) : info.nth || 0; // of: as far along as nth of so many
+    const opens = there.at(Math.max(-1, Math.min(wanted, there.length - 1))) ?? -1;
     seek(Math.max(0, opens), info.at && opens < 0 ? "this warp has no step at the line that was asked for: " : "");
     root.dataset.ready = key;
   }

@@ -1,4 +1,5 @@
-// Names for what ipywidgets leaves without one: the handles of the sliders that stand beside the explorer.
+// What ipywidgets leaves unsaid of the controls beside the explorer: names for the handles of sliders, and that a number
+// which was typed has been changed to the nearest one allowed.
 
 /** Gives each slider's handle the text of its label, now and whenever the parameters change. */
 function nameSliders(el) {
@@ -15,4 +16,51 @@ function nameSliders(el) {
     new MutationObserver(name).observe(panel, { childList: true, subtree: true });
   }, 200);
   return () => clearInterval(wait);
+}
+
+/** Says under a control that the number typed into it was out of its range. */
+function sayClamped(el) {
+  let typed = null; // [the control, the number] between the last key and the change
+  const limits = (control) => {
+    const input = control.querySelector("input[type=number]"), handle = control.querySelector("[role=slider]");
+    return input ? [input.min, input.max].map(Number) : handle ? ["aria-valuemin", "aria-valuemax"].map((name) => Number(handle.getAttribute(name))) : [-Infinity, Infinity];
+  };
+  const field = (e) => e.target.closest?.(".ptxlab-parameters input[type=number], .ptxlab-parameters .widget-readout");
+  const note = (e) => {
+    const at = field(e);
+    if (at) typed = [at.closest(".jupyter-widgets:has(> label)"), Number((at.value ?? at.textContent).replace(",", "."))];
+  };
+  const say = (e) => {
+    if (!typed || (e.type === "keydown" && e.key !== "Enter")) return;
+    const [control, number] = typed, [low, high] = control ? limits(control) : [-Infinity, Infinity];
+    typed = null;
+    control?.parentElement.querySelectorAll(".pl-clamped").forEach((old) => old.remove());
+    if (!control || !Number.isFinite(number) || (number >= low && number <= high)) return;
+    const name = control.querySelector("label").textContent;
+    control.after(h("p.pl-clamped", { role: "status" }, `${name} goes from ${low} to ${high}: ${number} became ${number < low ? low : high}.`));
+  };
+  const app = () => el.closest(".jp-OutputArea, .output, body");
+  const wait = setInterval(() => {
+    if (!el.isConnected || !app()) return;
+    clearInterval(wait);
+    app().addEventListener("input", note, true);
+    app().addEventListener("keydown", say, true);
+    app().addEventListener("focusout", say, true);
+  }, 200);
+  return () => {
+    clearInterval(wait);
+    for (const [name, heard] of [["input", note], ["keydown", say], ["focusout", say]]) app()?.removeEventListener(name, heard, true);
+  };
+}
+
+/** A button, which narrow windows alone show, that unfolds the controls: they would fill the first screen. */
+function foldParameters(el, root) {
+  const button = h("button.pl-button.pl-fold-button", { type: "button", "aria-expanded": "false" }, "Parameters ▾");
+  button.onclick = () => {
+    const open = root.closest(".ptxlab-app")?.classList.toggle("pl-unfolded");
+    button.setAttribute("aria-expanded", String(!!open));
+    button.textContent = open ? "Parameters ▴" : "Parameters ▾";
+  };
+  root.prepend(button);
+  return () => button.remove();
 }

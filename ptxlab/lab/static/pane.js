@@ -146,6 +146,7 @@ function makePane(title, onselect) {
       const watch = new ResizeObserver(() => {
         const target = row(line);
         if (!body.clientHeight || !target) return; // not on the page yet
+        if (body.querySelector(".pl-complaint")) return watch.disconnect(); // that is where to look
         body.scrollTop = topOf(target) - 5 * target.offsetHeight;
         watch.disconnect();
       });
@@ -177,7 +178,12 @@ function makePane(title, onselect) {
       const target = line && row(line);
       if (!target) return;
       target.after(h("pre.pl-complaint", null, text));
-      scrollTo(target); // the line first: the explanation stands under it
+      const watch = new ResizeObserver(() => {
+        if (!body.clientHeight) return; // not on the page yet
+        if (target.isConnected) body.scrollTop = topOf(target) - body.clientHeight / 3;
+        watch.disconnect();
+      });
+      watch.observe(body);
     },
     /** Another heading. */
     rename(text) {

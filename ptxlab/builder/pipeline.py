@@ -1,0 +1,186 @@
+"""Pipelines: the ring of mbarriers through which one role of a block hands tiles to the others.
+
+    tiles = k.pipeline(stages=2, arrivals=8)   # two mbarriers for each stage: "it is full" and "it is empty again"
+    k.barrier()                                # everyone sees them initialised
+    with k.warpgroup(0):                       # the producer
+        turn = tiles.producer()
+        with k.loop(n):
+            turn.wait()                        # until the stage is empty; the first time round it is
+            turn.expect(nbytes)                # so many bytes will come
+            x.load(tile, turn.full, ...)       # and these are they
+            turn.next()                        # the next stage; behind the last one the first, and the phase flips
+    with k.warpgroup(1, 2):                    # the consumers
+        turn = tiles.consumer()
+        with k.loop(n):
+            turn.wait()                        # until all bytes are there
+            ...
+            turn.release()                     # once for each of the `arrivals`
+            turn.next()
+
+An mbarrier's phase is one bit, and a wait names the phase that it waits for. Without `next` a second wait names one
+that has ended already, and passes at once: that is caught here, when the kernel is written.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ptxlab.builder import traps
+from ptxlab.builder.registers import Register, Var
+from ptxlab.builder.types import b64, pred, u32
+
+if TYPE_CHECKING:
+    from ptxlab.builder.builder import Builder
+    from ptxlab.builder.pointer import Ptr, Shared
+    from ptxlab.builder.source import Site
+
+
+class Pipeline:
+    """A ring of `stages` places in shared memory. `full[n]` ends a phase when the bytes of stage n have come,
+    `empty[n]` when it was released as often as `arrivals` says; without arrivals each stage is filled once."""
+
+    def __init__(self, k: Builder, stages: int, arrivals: int, site: Site, name: str) -> None:
+        self.k, self.stages = k, stages
+        self.full: Shared[b64] = k.array(b64, "b64", stages, 8, (), site, f"{name}full")
+        self.empty: Shared[b64] | None = None
+        if arrivals:
+            self.empty = k.array(b64, "b64", stages, 8, (), site, f"{name}empty")
+        thread = k.emit("mov.u32", "%tid.x", result=u32, site=site, temporary=True)
+        first = k.emit("setp.eq.u32", thread, 0, result=pred, site=site, temporary=True)
+        k.guarded, guarded = first, k.guarded
+        for n in range(stages):
+            k.emit("mbarrier.init.shared::cta.b64", self.full + n, 1, site=site)
+            if self.empty is not None:
+                k.emit("mbarrier.init.shared::cta.b64", self.empty + n, arrivals, site=site)
+        k.emit("fence.mbarrier_init.release.cluster", site=site)
+        k.guarded = guarded
+        self.barriers = k.barriers
+
+    def producer(self) -> Producer:
+        """The place of the role that fills the stages; it starts with all of them empty."""
+        return Producer(self, 1, self.k.source.here(sys._getframe(1)))
+
+    def consumer(self) -> Consumer:
+        """The place of a role that empties the stages."""
+        return Consumer(self, 0, self.k.source.here(sys._getframe(1)))
+
+
+class Turn:
+    """Where a role stands in a pipeline: `stage`, and the `phase` that it waits for; both are variables."""
+
+    def __init__(self, pipeline: Pipeline, phase: int, site: Site) -> None:
+        self.pipeline, self.k = pipeline, pipeline.k
+        self.stage, self.phase = self._variable("stage", 0, site), self._variable("phase", phase, site)
+        self.waited: Site | None = None  # where, if the stage was not left since
+        self.waits = self.steps = 0
+        self.k.turns.append(self)
+
+    def _variable(self, name: str, value: int, site: Site) -> Var[u32]:
+        var: Var[u32] = self.k.register(u32, name, site, Var)
+        self.k.emit("mov.u32", value, into=var, site=site)
+        return var
+
+    @property
+    def full(self) -> Ptr[b64]:
+        """The mbarrier that counts the bytes of the stage."""
+        return self.pipeline.full + self.stage
+
+    def next(self) -> None:
+        """The next stage; behind the last one comes the first, and its next phase."""
+        k, stages = self.k, self.pipeline.stages
+        site = k.source.here(sys._getframe(1))
+        if self.waited is None:
+            raise traps.error(site, "this turn has not waited for its stage yet", "turn.wait()")
+        self._before_next(site)
+        self.waited = None
+        self.steps += 1
+        flips: Register[Any] | int = 1
+        if stages > 1:
+            k.emit("add.u32", self.stage, 1, into=self.stage, site=site)
+            last = k.emit("setp.eq.u32", self.stage, stages, result=pred, site=site, temporary=True)
+            k.emit("selp.u32", 0, self.stage, last, into=self.stage, site=site)
+            flips = k.emit("selp.u32", 1, 0, last, result=u32, site=site, temporary=True)
+        k.emit("xor.b32", self.phase, flips, into=self.phase, site=site)
+
+    def _before_next(self, site: Site) -> None:
+        """An error if the role goes on without what it has to do with a stage."""
+
+    def _wait(self, mbarrier: Ptr[b64], site: Site) -> None:
+        if self.k.barriers == self.pipeline.barriers:
+            raise traps.error(
+                site, "one thread initialises the mbarriers, and no barrier stands between that and this wait",
+                "k.barrier()",
+            )  # fmt: skip
+        if self.waited is not None:
+            raise traps.error(
+                site, f"this turn has waited already, on line {self.waited.span.line}; that phase is over, and a "
+                "second wait for it passes at once",
+                "turn.next()\nturn.wait()",
+            )  # fmt: skip
+        self.waited = site
+        self.waits += 1
+        self.k.wait_for_phase(mbarrier, self.phase, site)
+
+
+class Producer(Turn):
+    """The role that fills the stages."""
+
+    expected = False
+
+    def wait(self) -> None:
+        """Until the stage is empty. The first time round it is: the wait names the phase before the first one."""
+        site = self.k.source.here(sys._getframe(1))
+        if self.pipeline.empty is None:
+            raise traps.error(site, "nobody releases a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
+        self._wait(self.pipeline.empty + self.stage, site)
+
+    def expect(self, nbytes: int) -> None:
+        """Announces the bytes of the copies that fill the stage: without this the phase would never end."""
+        self.expected = True
+        site = self.k.source.here(sys._getframe(1))
+        self.k.emit("mbarrier.arrive.expect_tx.shared::cta.b64", self.full, nbytes, site=site, temporary=True)
+
+    def _before_next(self, site: Site) -> None:
+        if not self.expected:
+            raise traps.error(
+                site, "no bytes were announced for this stage: its phase never ends, and its consumers wait for ever",
+                "turn.expect(nbytes)",
+            )  # fmt: skip
+        self.expected = False
+
+
+class Consumer(Turn):
+    """A role that empties the stages."""
+
+    released = False
+
+    def wait(self) -> None:
+        """Until the stage is full: all bytes are in shared memory, and this thread sees them."""
+        self._wait(self.full, self.k.source.here(sys._getframe(1)))
+
+    def release(self) -> None:
+        """Arrives at the stage's `empty`: the threads that get here have finished with the tile."""
+        site = self.k.source.here(sys._getframe(1))
+        if self.pipeline.empty is None:
+            raise traps.error(site, "nobody waits for a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
+        if self.waited is None:
+            raise traps.error(site, "a stage is released that this turn has not waited for", "turn.wait()")
+        self.released = True
+        self.k.emit("mbarrier.arrive.shared::cta.b64", self.pipeline.empty + self.stage, site=site, temporary=True)
+
+    def _before_next(self, site: Site) -> None:
+        if self.pipeline.empty is not None and not self.released:
+            raise traps.error(site, "this stage was not released: its producer waits for ever", "turn.release()")
+        self.released = False
+
+
+def check_loop(turns: list[tuple[Turn, int, int]]) -> None:
+    """An error if a round of a loop waits and stays where it is: turns, with their waits and steps at its beginning."""
+    for turn, waits, steps in turns:
+        if turn.waits > waits and turn.steps == steps and turn.waited is not None:
+            raise traps.error(
+                turn.waited, "this wait is in a loop that does not go on to the next stage: from the second round on "
+                "it names a phase that is over, and passes at once",
+                "turn.next()",
+            )  # fmt: skip

@@ -1,0 +1,91 @@
+"""Roles: the warpgroups of a block that do different work, and how many registers the threads of each have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ptxlab.builder import traps
+from ptxlab.builder.emit import Scope
+from ptxlab.builder.flow import Block, If
+from ptxlab.builder.registers import Register
+from ptxlab.builder.types import pred, u32
+
+if TYPE_CHECKING:
+    from ptxlab.builder.builder import Builder
+    from ptxlab.builder.source import Site
+
+WARPGROUP = 128
+"""Threads of a warpgroup."""
+REGISTERS = 65536
+"""Registers of a multiprocessor."""
+
+
+class Roles:
+    """The roles of a kernel that were written so far. `inside`: the body of one is being written."""
+
+    def __init__(self, k: Builder) -> None:
+        self.k = k
+        self.threads = 0  # of a block, if the kernel promises it
+        self.inside = False
+        self.asked: dict[int, int] = {}  # registers a thread by warpgroup
+        self.group: Register[u32] | None = None
+
+    def role(self, numbers: tuple[int, ...], registers: int | None, site: Site) -> Block[u32]:
+        """What `k.warpgroup(...)` gives."""
+        k = self.k
+        first, last = min(numbers, default=0), max(numbers, default=0)
+        if not numbers or sorted(numbers) != list(range(first, last + 1)):
+            raise traps.error(site, f"a role is of neighbouring warpgroups, found {numbers}", "k.warpgroup(1, 2)")
+        if self.inside:
+            raise traps.error(site, "a role inside of a role: no warpgroup has both")
+        if self.threads and (last + 1) * WARPGROUP > self.threads:
+            raise traps.error(site, f"warpgroup {last} is none of a block of {self.threads} threads")
+        setmaxnreg = self._setmaxnreg(numbers, registers, site) if registers is not None else ""
+        group = self._group(site)
+        chosen = k.emit(f"setp.{'eq' if first == last else 'ge'}.u32", group, first, result=pred, site=site,
+                        temporary=True)  # fmt: skip
+        if first != last and (last + 1) * WARPGROUP != self.threads:
+            below = k.emit("setp.le.u32", group, last, result=pred, site=site, temporary=True)
+            chosen = k.emit("and.pred", chosen, below, result=pred, site=site, temporary=True)
+        node = If(chosen, k.new_if(), site)
+
+        def enter() -> Scope:
+            k.scope.nodes.append(node)
+            self.inside = True
+            return node.then
+
+        def value() -> Any:
+            if setmaxnreg:
+                k.emit(setmaxnreg, registers, site=site)
+            return group
+
+        def leave() -> None:
+            self.inside = False
+
+        return Block(k, "warpgroup", enter, site, leave, value)
+
+    def _group(self, site: Site) -> Register[u32]:
+        """The number of this thread's warpgroup; a shuffle tells the assembler that it is the same for a whole warp."""
+        if self.group is None or not self.group.scope.open:
+            k = self.k
+            thread = k.emit("mov.u32", "%tid.x", result=u32, site=site, temporary=True)
+            group = k.emit("shr.u32", thread, 7, result=u32, site=site, temporary=True)
+            self.group = k.emit("shfl.sync.idx.b32", group, 0, 31, -1, result=u32, site=site, hint="warpgroup")
+        return self.group
+
+    def _setmaxnreg(self, numbers: tuple[int, ...], registers: int, site: Site) -> str:
+        """The instruction that gives back registers, or waits for those that others gave back."""
+        if not self.threads:
+            raise traps.error(site, "how many registers a block starts with follows from its threads; say it first",
+                              "k.launch_bounds(384, 1)")  # fmt: skip
+        if not 24 <= registers <= 256 or registers % 8:
+            raise traps.error(site, f"a thread has 24 to 256 registers, in steps of 8; found {registers}")
+        start = min(REGISTERS // self.threads // 8 * 8, 255)
+        self.asked |= dict.fromkeys(numbers, registers)
+        total = sum(self.asked.get(n, start) for n in range(self.threads // WARPGROUP)) * WARPGROUP
+        if len(self.asked) * WARPGROUP == self.threads and total > REGISTERS:
+            raise traps.error(
+                site, f"the roles ask for {total} registers, a multiprocessor has {REGISTERS}; the last to ask waits "
+                "for ever",
+            )  # fmt: skip
+        return f"setmaxnreg.{'inc' if registers > start else 'dec'}.sync.aligned.u32"

@@ -1,0 +1,103 @@
+"""What bulk copies and `wgmma` move, counted alike on both engines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emulate_programs import DEVICES
+from small_warpgroups import COMMIT, MULTIPLY, WAIT, program
+
+import ptxlab as pl
+from ptxlab.lab.roofline import roof
+
+HEAD = """
+.version 8.6
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128], .param .u64 x, .param .s32 column)
+{
+    .reg .b64 %rd<9>;
+    .reg .b32 %r<9>;
+    .reg .b16 %h;
+    .reg .pred %p<3>;
+    .shared .align 1024 .b8 tile[2048];
+    .shared .align 8 .b64 bar;
+    ld.param.u64 %rd1, [x];
+    mov.b64 %rd2, map;
+    cvta.param.u64 %rd2, %rd2;
+    ld.param.s32 %r2, [column];
+    mov.u32 %r3, 0;
+    mov.b16 %h, 3;
+    mov.u32 %r1, %cluster_ctarank;
+    setp.ne.u32 %p1, %r1, 0;
+    mbarrier.init.shared.b64 [bar], 1;
+    fence.mbarrier_init.release.cluster;
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    mbarrier.arrive.expect_tx.shared.b64 %rd5, [bar], BYTES;
+    LINE
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
+    @!%p2 bra WAIT;
+    AFTER
+    barrier.cluster.arrive;
+    barrier.cluster.wait;
+    ret;
+}
+"""
+LOAD = "cp.async.bulk{}.shared::cluster.global{}.mbarrier::complete_tx::bytes{}"
+GROUP = "cp.async.bulk.commit_group;\n    cp.async.bulk.wait_group 0;"
+READ, ARRIVED = "read from global memory by bulk copies", "written to shared memory by bulk copies"
+LOADED = "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum"
+CASES = {
+    "bytes": (512, LOAD.format("", "", "") + " [tile], [%rd1], 512, [bar];", "", {READ: 1024, ARRIVED: 1024}, 1024),
+    "a multicast": (
+        512, "@!%p1 " + LOAD.format("", "", ".multicast::cluster") + " [tile], [%rd1], 512, [bar], %h;", "",
+        {READ: 512, ARRIVED: 1024}, 1024,
+    ),
+    "a tile at the edge": (
+        2048, LOAD.format(".tensor.2d", ".tile", "") + " [tile], [%rd2, {%r2, %r3}], [bar];", "",
+        {READ: 2 * 16 * 24 * 4, ARRIVED: 4096}, 2 * 16 * 24 * 4,
+    ),
+    "a tile there and back": (
+        2048, LOAD.format(".tensor.2d", ".tile", "") + " [tile], [%rd2, {%r3, %r3}], [bar];",
+        f"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd2, {{%r2, %r3}}], [tile];\n    {GROUP}",
+        {READ: 4096, ARRIVED: 4096, "written to global memory by bulk copies": 2 * 16 * 24 * 4,
+         "read from shared memory by bulk copies": 4096}, 4096,
+    ),
+    "a reduction": (
+        512, LOAD.format("", "", "") + " [tile], [%rd1], 512, [bar];",
+        f"@!%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [tile], 256;\n    {GROUP}",
+        {READ: 1024, ARRIVED: 1024, "reduced in global memory by bulk copies": 256,
+         "read from shared memory by bulk copies": 256}, 1024,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", CASES)
+def test_bytes(device: str, name: str) -> None:
+    size, line, after, expected, arrived = CASES[name]
+    text = HEAD.replace("BYTES", str(size)).replace("LINE", line).replace("AFTER", after)
+    array = np.zeros((16, 64), np.float32)
+    run = pl.launch(
+        text, 2, 1, pl.TensorMap(array, (16, 32)), np.zeros(512, np.uint32), 40, device=device, cluster=2, counters=True
+    )
+    assert run.counters is not None
+    assert run.counters.moved == expected
+    assert run.counters[LOADED] == arrived
+    assert run.counters["l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum"] == expected.get(
+        "written to global memory by bulk copies", 0
+    )
+    copies = [c.bulk for c in run.counters.by_line.values() if c.bulk]
+    assert sum(copies) == expected[ARRIVED] + expected.get("read from shared memory by bulk copies", 0)
+    assert roof(run, arch="sm_90a").asked == sum(n for what, n in expected.items() if "global" in what)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_products(device: str) -> None:
+    """Each of the four warps reads its 16 rows of A and its quarter of the 8 columns of B, 32 bytes each."""
+    run = pl.launch(program(MULTIPLY + COMMIT + WAIT), 1, 128, np.zeros(128, np.float32), device=device, counters=True)
+    assert run.counters is not None
+    assert run.counters.moved == {"read from shared memory by wgmma": 4 * (16 * 32 + 8 * 32 // 4)}
+    assert run.counters.flops["tensor"] == 2 * 64 * 8 * 16

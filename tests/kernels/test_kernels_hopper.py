@@ -1,0 +1,115 @@
+"""The warp-specialised rung for Hopper: against float64 on the CPU machine, with all checks, and assembled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emulate_programs import ALL_CHECKS, DEVICES
+from test_kernels_wgmma import SHAPES, tensors
+
+import ptxlab as pl
+from ptxlab import kernels
+from ptxlab.errors import LaunchError, TargetError
+
+SMALL = {"head_dim": 64, "tile_kv": 32, "tile_q": 128, "arch": "sm_90a"}
+compiled = pytest.mark.skipif("cpu" not in DEVICES, reason="llvmlite is not installed")
+
+
+@compiled
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    ("dtype", "dim", "tiles"),
+    [
+        ("f16", 64, {"tile_q": 128, "tile_kv": 64}),
+        pytest.param("f16", 64, {}, marks=pytest.mark.slow),
+        pytest.param("bf16", 128, {}, marks=pytest.mark.slow),
+        pytest.param("f16", 192, {}, marks=pytest.mark.slow),
+        pytest.param("f16", 256, {}, marks=pytest.mark.slow),
+    ],
+)
+def test_against_float64(dtype: str, dim: int, tiles: dict[str, int], causal: bool) -> None:
+    built = kernels.get("hopper").build(head_dim=dim, dtype=dtype, causal=causal, arch="sm_90a", **tiles)
+    for n, shape in enumerate((*SHAPES, (1, 2, 1, 200, 600))):
+        q, k, v = tensors(dtype, dim, shape, (1.0, 0.1, 8.0)[n % 3])
+        out = pl.attention(q, k, v, kernel=built, causal=causal, device="cpu", scale=-0.1 if n == 1 else None)
+        assert out.error.ok, (shape, out.error)
+
+
+@compiled
+@pytest.mark.slow
+@pytest.mark.parametrize("causal", [False, True])
+def test_all_checks_are_silent(causal: bool) -> None:
+    built = kernels.get("hopper").build(**SMALL, causal=causal)
+    for shape in ((1, 2, 1, 130, 200), (1, 1, 1, 70, 33)):
+        out = pl.attention(*tensors("f16", 64, shape), kernel=built, causal=causal, device="cpu", checks=ALL_CHECKS)
+        assert out.error.ok
+        assert not out.run.findings
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("consumers", [2, pytest.param(1, marks=SLOW), pytest.param(3, marks=SLOW)])
+def test_on_the_stepping_engine(consumers: int) -> None:
+    sizes = SMALL | {"tile_q": 64 * consumers, "tile_kv": 16}
+    built = kernels.get("hopper").build(**sizes, dtype="bf16", causal=True)
+    out = pl.attention(
+        *tensors("bf16", 64, (1, 1, 1, 66, 40)), kernel=built, causal=True, device="step", checks=ALL_CHECKS
+    )
+    assert out.error.ok
+    assert not out.run.findings
+
+
+@compiled
+@pytest.mark.slow
+def test_the_state_is_that_of_the_rung_before() -> None:
+    """m, l and the factors of some rows, tile by tile, as `wgmma` has them; the last rows see every key."""
+    q, k, v = tensors("f16", 64, (1, 2, 1, 130, 100))
+    rows = [(0, 0, 5), (0, 1, 129)]
+    states = []
+    for name in ("wgmma", "hopper"):
+        sizes = {key: n for key, n in SMALL.items() if key in kernels.get(name).parameters}
+        built = kernels.get(name).build(**sizes, causal=True)
+        states.append(pl.attention(q, k, v, kernel=built, causal=True, device="cpu", state=rows).state)
+    np.testing.assert_allclose(states[1], states[0], rtol=2e-5)
+
+
+def test_roles_and_what_they_bring() -> None:
+    text = kernels.get("hopper").build(head_dim=128, arch="sm_90a").ptx
+    assert text.count("cp.async.bulk.tensor.4d.shared::cluster") == 2 * 2 + 2 * 2  # Q of two consumers, K, V: 2 panels
+    assert text.count("cp.async.bulk.tensor.4d.global.shared::cta") == 2
+    assert text.count("wgmma.mma_async") == 2 * (128 // 16) + 2 * (128 // 16)  # the first tile and the last stand alone
+    assert ".maxntid 384, 1, 1" in text
+
+
+def test_the_configurations() -> None:
+    spec = kernels.get("hopper")
+    sizes = {d: spec.configure(head_dim=d, causal=False, dtype="f16", arch="sm_90a") for d in (64, 128, 192, 256)}
+    assert {d: (c.tile_q, c.tile_kv, c.warps, spec.shared_bytes(c)) for d, c in sizes.items()} == {
+        64: (192, 128, 16, 90112), 128: (128, 128, 12, 163840), 192: (128, 64, 12, 147456), 256: (128, 64, 12, 196608)
+    }  # fmt: skip
+    assert spec.build(head_dim=64, arch="sm_90a", tile_q=64).config.threads == 256
+
+
+def test_small_problems_get_small_tiles() -> None:
+    chosen = kernels.Config.auto(64, 50, 20, arch="sm_90a", kernel="hopper")
+    assert (chosen.tile_q, chosen.tile_kv, chosen.warps) == (64, 32, 8)
+
+
+def test_other_targets_are_refused() -> None:
+    with pytest.raises(TargetError) as raised:
+        kernels.get("hopper").build(head_dim=64, arch="sm_90")
+    assert str(raised.value) == "hopper: wgmma and setmaxnreg are instructions of sm_90a alone, not of sm_90"
+
+
+def test_arrays_for_tensor_maps() -> None:
+    """A launch makes the maps of the arrays that it is given; one of other dimensions is refused."""
+    built = kernels.get("hopper").build(**SMALL)
+    q, k, v = tensors("f16", 64, (1, 1, 1, 3, 3))
+    lse = np.zeros((1, 1, 3), np.float32)
+    arguments = [q[0], *built.arguments(q, k, v, np.zeros_like(q), lse, 1.0)[1:]]
+    with pytest.raises(LaunchError) as raised:
+        pl.launch(built, 1, built.config.threads, *arguments, shared=built.launch_shape(1, 1, 1, 3, 3)[2])
+    assert str(raised.value) == (
+        "hopper_f16_d64, argument 1 (q: TensorMap) wants an array of 4 dimensions, got an array of float16 [1, 3, 64]"
+    )
