@@ -58,8 +58,9 @@ def notebooks_index() -> str:
     """The notebooks in reading order."""
     names = "\n".join(source.stem for source in build.sources())
     return (
-        "# The course\n\nFifteen notebooks, from the first line of PTX to a paged GQA decode on tensor cores. These pages show "
-        "them with the outputs of a run. To work with them, run `ptxlab course release notebooks` and then `ptxlab lab`.\n\n"
+        "# The course\n\nFifteen notebooks, from the first line of PTX to a paged GQA decode on tensor cores. These "
+        "pages show them with the outputs of a run. To work with them, run `ptxlab course release notebooks` and then "
+        "`ptxlab lab`.\n\n"
         f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n"
     )
 
@@ -89,7 +90,8 @@ def notebook_page(notebook: Any, folder: Path, stem: str) -> str:
 
 
 def _folded(code: str) -> str:
-    return f'```{{raw}} html\n<details class="code"><summary>the code of this picture</summary>\n```\n\n{code}\n\n```{{raw}} html\n</details>\n```'
+    begin = '<details class="code"><summary>the code of this picture</summary>'
+    return f"```{{raw}} html\n{begin}\n```\n\n{code}\n\n```{{raw}} html\n</details>\n```"
 
 
 def _output(output: Any, folder: Path, name: str, heading: str) -> str:
@@ -116,8 +118,9 @@ def gallery_index() -> str:
     """The exhibits by number."""
     names = "\n".join(f"{exhibit.number:02}" for exhibit in pl.gallery())
     return (
-        "# The bug gallery\n\nKernels with one mistake each, of the kind that passes its author's test: what hides it, what finds "
-        "it, and the repair. In a notebook, `pl.gallery(7).hunt()` shows the suspect without the solution.\n\n"
+        "# The bug gallery\n\nKernels with one mistake each, of the kind that passes its author's test: what hides "
+        "it, what finds it, and the repair. In a notebook, `pl.gallery(7).hunt()` shows the suspect without the "
+        "solution.\n\n"
         f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n"
     )
 
@@ -125,12 +128,17 @@ def gallery_index() -> str:
 def exhibit_page(exhibit: Exhibit) -> str:
     """One bug: its story, both kernels on the inputs, what the finder says, the repair."""
     shown = exhibit._repr_mimebundle_()["text/html"]
-    return f"# {exhibit.heading}\n\n`````{{raw}} html\n<div class=\"output\">{shown}</div>\n`````\n"
+    return f'# {exhibit.heading}\n\n`````{{raw}} html\n<div class="output">{shown}</div>\n`````\n'
 
 
 def results_page() -> str:
     """The committed results of the benchmarks, one after the other."""
-    out = ["# Results", "", "What the benchmarks in `benchmarks/` measured; each says the command, the machine and the day.", ""]
+    out = [
+        "# Results",
+        "",
+        "What the benchmarks in `benchmarks/` measured; each says the command, the machine and the day.",
+        "",
+    ]
     for name in RESULTS:
         text = (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8")
         out += [re.sub(r"^#", "##", text, flags=re.MULTILINE), ""]
@@ -169,4 +177,4 @@ def trace_of(name: str) -> str:
     sizes = {"seq_len": 8} if name in pl.kernels.names("prefill") else {"seq_k": 8}
     debugger = pl.debug(name, head_dim=16, **sizes, blocks=0, warps=0)
     viewer = saved.copy_html(debugger.recording, at=debugger.at)
-    return f"## Step through it\n\n`````{{raw}} html\n<div class=\"output\">{viewer}</div>\n`````\n"
+    return f'## Step through it\n\n`````{{raw}} html\n<div class="output">{viewer}</div>\n`````\n'

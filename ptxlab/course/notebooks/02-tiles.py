@@ -358,8 +358,8 @@ for tile in (1, 2, 4, 8, 16, 32, 64, 128):
 
 # %% [markdown]
 # A barrier is one instruction, but its cost is waiting: the whole block is as slow as its slowest warp. With tiles of
-# one key it waits at every key. From 16 keys on there is little left to gain. At 128 keys shared memory limits the
-# blocks on an SM, and while one block waits, only other resident blocks can use the SM (**latency hiding**). The
+# one key it waits at every key. From 16 keys on there is little left to gain. From 64 keys on shared memory limits
+# the blocks on an SM, and while one block waits, only other resident blocks can use the SM (**latency hiding**). The
 # default is 32.
 
 # %% [exercise] 02-one-barrier
