@@ -175,6 +175,7 @@ def front_trace() -> str:
 def trace_of(name: str) -> str:
     """A section with the viewer on the first warp of a small run of a kernel of the library."""
     sizes = {"seq_len": 8} if name in pl.kernels.names("prefill") else {"seq_k": 8}
-    debugger = pl.debug(name, head_dim=16, **sizes, blocks=0, warps=0)
+    head_dim = max(16, pl.kernels.get(name).parameters["head_dim"].minimum)
+    debugger = pl.debug(name, head_dim=head_dim, **sizes, blocks=0, warps=0)
     viewer = saved.copy_html(debugger.recording, at=debugger.at)
     return f'## Step through it\n\n`````{{raw}} html\n<div class="output">{viewer}</div>\n`````\n'
