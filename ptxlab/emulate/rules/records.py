@@ -138,7 +138,8 @@ class Block(Record):
     proxy_met: u32  # when the last of those barriers was
     proxy_covered: u32  # stores up to this time lie before such a barrier that a fence followed
     proxy_fenced: Array[u32] = array(32)  # of each warp: its last fence
-    products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for
+    products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for, and when it did
+    products_waited: Array[u64] = array(32)  # so last, as the record of an access
     updates: u64  # operations on mbarriers other than waits
     mates: Pointer[Mates] | None  # of a cluster of several blocks
     rank: u64
