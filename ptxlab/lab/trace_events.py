@@ -17,6 +17,7 @@ from ptxlab.errors import PtxError
 from ptxlab.isa import Action, action_of
 from ptxlab.lab import display, highlight, hover
 from ptxlab.lab.exchange import exchanges, maxima
+from ptxlab.lab.timeline import timeline
 
 BARRIERS = (Action.BARRIER, Action.WARP_BARRIER, Action.CLUSTER_BARRIER)
 ENDS = (Action.RETURN, Action.EXIT)
@@ -97,6 +98,7 @@ def page_info(recording: Recording, note: str = "", module: Any = None) -> dict[
         "lines": highlight.ptx_lines(recording.text),
         "events": {f"{b}:{w}": events(recording, (b, w)) for b, w in recording.warps},
         "exchange": exchanges(recording),
+        "timeline": timeline(recording),
         "windows": {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW, "size": WINDOW_SIZE},
         "capped": recording.capped,
         "note": note,

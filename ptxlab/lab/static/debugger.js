@@ -62,6 +62,7 @@ function render({ model, el }) {
   const ptx = makePane("PTX", () => {});
   const table = makeRegisterTable(registers, names, (r) => pick(r));
   const access = makeAccessCard(info.windows);
+  const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
   const exchange = makeExchangeCard(info.exchange, registers, names);
   const shared = makeSharedCard(info.windows, trace.head, (line) => plain[line - 1]);
   const written = new Map(info.links || []); // PTX line -> row of the source
@@ -82,6 +83,7 @@ function render({ model, el }) {
       button("Next write", "on to the next write of the register", () => jump((r) => warp.nextWrite(r, at), "is not written again")),
       button("Previous change", "back to where the register last changed", () => jump((r) => warp.previousChange(r, at), "did not change before"))),
     scrubber.el,
+    ...(timeline ? [timeline.el] : []),
     h("div.pl-panes", null, ptx.el, table.el), sourceLine,
     h("div.pl-step-cards", null, access.el, exchange.el, shared.el));
   el.append(root);
@@ -114,6 +116,7 @@ function render({ model, el }) {
     const place = `step ${begin + at + 1} of ${total}, line ${now.line}`;
     status.textContent = `${says || edge}${place}: ${now.opcode}`;
     scrubber.at(at, `${place}, ${now.opcode}`);
+    timeline?.at(warp.key, at);
     const active = executing(now, at);
     table.show(warp, at, text, active);
     access.show(now);
@@ -181,6 +184,15 @@ function render({ model, el }) {
     warps.replaceChildren(...of.map((w) => h("option", { value: w }, `warp ${w}`)));
     warps.value = of.includes(before) ? before : of[0];
     return load(`${blocks.value}:${warps.value}`);
+  }
+
+  /** Goes to a step of any warp. */
+  async function goTo(block, of, step) {
+    if (warp?.key !== `${block}:${of}`) {
+      blocks.value = block;
+      await listWarps(of);
+    }
+    seek(step);
   }
 
   async function load(key) {
