@@ -276,12 +276,13 @@ def test_the_ladder(monkeypatch, capsys, tmp_path):
     assert ladder.main() == DONE
     rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
     assert [(row["kernel"], row["dtype"]) for row in rows] == [
-        ("pipelined", "bf16"), ("swizzle", "bf16"), ("mma", "bf16"), ("wmma", "f16"), ("tiled2d", "f32"),
-        ("tiled", "f32"), ("scalar", "f32")]  # fmt: skip
+        ("hopper", "bf16"), ("wgmma", "bf16"), ("pipelined", "bf16"), ("swizzle", "bf16"), ("mma", "bf16"),
+        ("wmma", "f16"), ("tiled2d", "f32"), ("tiled", "f32"), ("scalar", "f32")]  # fmt: skip
     assert not any(row["wrong"] for row in rows)
     seconds = {row["kernel"]: row["seconds"] for row in rows}
     shown = {line.split(" | ")[0][2:]: line for line in ladder.table({"rows": rows}).splitlines() if "|" in line}
-    assert list(shown)[2:] == ["scalar", "tiled", "tiled2d", "wmma", "mma", "swizzle", "pipelined"]
+    assert list(shown)[2:] == [
+        "scalar", "tiled", "tiled2d", "wmma", "mma", "swizzle", "pipelined", "wgmma", "hopper"]  # fmt: skip
     assert shown["kernel"] == "| kernel | type | D 64, full, S 64 |"
     assert f"({seconds['scalar'] / seconds['tiled']:.2f}x)" in shown["tiled"]
     monkeypatch.setattr(ladder.contest, "contest", pytest.fail)
